@@ -1,0 +1,51 @@
+# `make demo` and `make test` need nothing but Python 3.11 or newer; they make .venv themselves.
+# Another interpreter: make test PYTHON=/path/to/python3
+
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+
+.PHONY: help demo test lint format types pytest bench clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+
+demo: .venv/.demos  ## train a scalar network on the two moons; pictures in out/
+	$(BIN)/python demos/moons.py
+
+test: lint types pytest  ## everything that CI runs
+
+lint: .venv/.dev  ## ruff: lint and format, nothing is changed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: .venv/.dev  ## ruff: put it right where it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: .venv/.dev  ## pyright
+	$(BIN)/pyright
+
+pytest: .venv/.dev  ## tests, doctests, README
+	$(BIN)/python -m pytest
+
+bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes benchmarks/README.md
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## all that was made here, .venv too
+	rm -rf .venv build dist *.egg-info out benchmarks/peers .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# .venv/.demos and .venv/.dev are stamps: that extra is installed, as pyproject.toml has it now.
+.venv/.%: pyproject.toml | .venv/.made
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+.venv/.made:
+	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' 2>/dev/null || { \
+		echo 'micrograd needs Python 3.11 or newer, and $(or $(PYTHON),none on the PATH) is not.'; \
+		echo 'Install one, or name it: make PYTHON=/path/to/python3 $(MAKECMDGOALS)'; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
