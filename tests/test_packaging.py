@@ -1,0 +1,83 @@
+"""What leaves this folder: a wheel with all its files in it, and an import that asks for nothing but Python."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BASE = ["micrograd", "micrograd.engine", "micrograd.nn", "micrograd.optim"]
+
+
+def output(*command: object, cwd: Path = ROOT) -> str:
+    """What a command prints; when it fails, the test fails with all that it said."""
+    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"{command} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def python(code: str, *flags: str, cwd: Path = ROOT) -> str:
+    """What a fresh interpreter prints, with no `site-packages` under -S and none of the user's settings under -I."""
+    return output(sys.executable, *flags, "-W", "error", "-c", code, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def tracked() -> list[str]:
+    """The files that git knows, so that what lies about in the folder cannot help the wheel."""
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a git checkout")
+    return [name for name in output("git", "ls-files").splitlines() if (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="module")
+def installed(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An otherwise empty folder into which the wheel of a clean copy of this checkout is installed."""
+    source, wheels, target = (tmp_path_factory.mktemp(name) for name in ("source", "wheels", "target"))
+    for name in tracked:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, source / name)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    # No build isolation: the build then takes the setuptools of the dev extra, and works without a network.
+    output(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
+    output(*pip, "install", "--no-deps", "--no-index", "--target", target, *wheels.glob("*.whl"))
+    return target
+
+
+def test_the_wheel_holds_every_file_of_the_package(installed, tracked):
+    missing = [name for name in tracked if name.startswith("micrograd/") and not (installed / name).is_file()]
+    assert missing == []
+
+
+def test_the_wheel_holds_nothing_beside_the_package(installed):
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"micrograd"}
+
+
+def test_the_wheel_says_that_it_is_typed(installed):
+    assert (installed / "micrograd" / "py.typed").is_file()
+
+
+def test_the_wheel_imports_where_nothing_else_is_installed(installed, tmp_path):
+    code = f"import sys; sys.path.insert(0, {str(installed)!r}); import {', '.join(BASE)}; print(micrograd.__file__)"
+    assert Path(python(code, "-I", "-S", cwd=tmp_path).strip()) == installed / "micrograd" / "__init__.py"
+
+
+def test_the_version_is_that_of_the_metadata(installed, tmp_path):
+    code = f"""
+import sys; sys.path.insert(0, {str(installed)!r})
+import importlib.metadata, micrograd
+print(micrograd.__version__, importlib.metadata.version("micrograd-glass"))"""
+    version, metadata = python(code, "-I", "-S", cwd=tmp_path).split()
+    assert version == metadata
+
+
+@pytest.mark.parametrize("module", BASE)
+def test_it_imports_where_numpy_cannot(module):
+    python(f"import sys; sys.modules['numpy'] = None; import {module}")
+
+
+@pytest.mark.parametrize("module", BASE)
+def test_it_loads_no_numpy_where_there_is_one(module):
+    assert python(f"import sys; import {module}; print('numpy' in sys.modules)").strip() == "False"
