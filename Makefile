@@ -1,5 +1,6 @@
 # `make demo` and `make test` need nothing but Python 3.11 or newer; they make .venv themselves.
 # Another interpreter: make test PYTHON=/path/to/python3
+# One benchmark:       make bench ARGS=moons
 
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -32,7 +33,7 @@ pytest: .venv/.dev  ## tests, doctests, README
 	$(BIN)/python -m pytest
 
 bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes benchmarks/README.md
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.run $(ARGS)
 
 clean:  ## all that was made here, .venv too
 	rm -rf .venv build dist *.egg-info out benchmarks/peers .pytest_cache .ruff_cache .hypothesis
@@ -45,7 +46,7 @@ clean:  ## all that was made here, .venv too
 
 .venv/.made:
 	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' 2>/dev/null || { \
-		echo 'micrograd needs Python 3.11 or newer, and $(or $(PYTHON),none on the PATH) is not.'; \
+		echo 'micrograd needs Python 3.11 or newer; found: $(or $(PYTHON),none on the PATH).'; \
 		echo 'Install one, or name it: make PYTHON=/path/to/python3 $(MAKECMDGOALS)'; exit 1; }
 	$(PYTHON) -m venv .venv
 	@touch $@

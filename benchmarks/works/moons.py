@@ -1,0 +1,81 @@
+"""Five training steps of the classic demo: 100 points, MLP(2, [16, 16, 1]), hinge loss and L2.
+
+The engines run the same lines, word for word; only the folder that `micrograd` is imported from differs.
+"""
+
+import math
+import random
+from time import perf_counter
+from typing import Any
+
+from benchmarks.table import Goal, Row, times_faster
+from benchmarks.work import Figures, Measured, Work
+
+STEPS = 5
+FIRST_LOSS = 0.895844102868  # the classic demo's, for the seeds below: were it another, the work would be another
+GOALS = {"default": Goal(aim=12, limit=9.5), "off": Goal(aim=2.5, limit=2.0)}
+
+
+def data() -> dict[str, list]:
+    """The two moons as plain floats: with NumPy's scalars as data, every operation would be slower."""
+    import numpy as np
+    from sklearn.datasets import make_moons
+
+    np.random.seed(1337)
+    points, classes = make_moons(n_samples=100, noise=0.1)
+    return {"points": points.tolist(), "labels": (classes * 2 - 1).tolist()}
+
+
+def measure(engine: str, data: dict[str, list]) -> Figures:
+    """The mean of five steps in a row: a mean, for the collector's long pauses fall on few of them, and count."""
+    from micrograd.nn import MLP
+
+    points, labels = data["points"], data["labels"]
+    few = MLP(2, [16, 16, 1])
+    for k in range(20):  # warm the interpreter up on three points: this leaves hardly an object behind
+        step(few, points[:3], labels[:3], k)
+
+    random.seed(1337)
+    model = MLP(2, [16, 16, 1])
+    begin = perf_counter()
+    losses = [step(model, points, labels, k) for k in range(STEPS)]
+    return {"seconds": (perf_counter() - begin) / STEPS, "losses": losses}
+
+
+def step(model: Any, points: list, labels: list, k: int) -> float:
+    """Forward, backward, update; as in the classic notebook, but for the accuracy, which makes no nodes."""
+    from micrograd.engine import Value
+
+    inputs = [list(map(Value, xrow)) for xrow in points]
+    scores = list(map(model, inputs))
+    losses = [(1 + -yi * scorei).relu() for yi, scorei in zip(labels, scores, strict=True)]
+    data_loss = sum(losses) * (1.0 / len(losses))
+    alpha = 1e-4
+    reg_loss = alpha * sum(p * p for p in model.parameters())
+    total_loss = data_loss + reg_loss
+
+    model.zero_grad()
+    total_loss.backward()
+    learning_rate = 1.0 - 0.9 * k / 100
+    for p in model.parameters():
+        p.data -= learning_rate * p.grad
+    return total_loss.data
+
+
+def rows(measured: Measured) -> list[Row]:
+    """A line for each regime, once it is sure that all engines computed the same."""
+    for figures in measured.values():
+        for rounds in figures.values():
+            check(rounds[0]["losses"], figures["micrograd"][0]["losses"])
+    name = f"moons step, 65,818 nodes, {STEPS} in a row"
+    return [times_faster(name, regime, measured[regime], "classic", GOALS[regime]) for regime in measured]
+
+
+def check(losses: list[float], ours: list[float]) -> None:
+    """Raise unless the first loss is the known one, and all agree with ours."""
+    agree = all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(losses, ours, strict=True))
+    if not agree or abs(losses[0] - FIRST_LOSS) > 1e-12:
+        raise ArithmeticError(f"the losses are {losses}, ours {ours}; the first should be {FIRST_LOSS}")
+
+
+WORK = Work("moons", measure, rows, data=data, rounds=7)

@@ -1,0 +1,65 @@
+"""The README's ten lines: build a graph of some 30 nodes, and go backward. What a small expression costs."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.clock import seconds_a_call
+from benchmarks.table import Goal, Row, times_faster
+from benchmarks.work import Figures, Measured, Work
+
+KNOWN = (24.70408163265306, 138.83381924198252, 645.5772594752186)  # g, dg/da, dg/db
+GOALS = {"classic": Goal(aim=2.7, limit=2.2), "torch": Goal(aim=8, limit=5)}
+
+
+def graph(leaf: Callable[[float], Any]) -> tuple[Any, Any, Any]:
+    """The expression of the README; `leaf` makes a variable of whichever engine."""
+    a = leaf(-4.0)
+    b = leaf(2.0)
+    c = a + b
+    d = a * b + b**3
+    c += c + 1
+    c += 1 + c + (-a)
+    d += d * 2 + (b + a).relu()
+    d += 3 * d + (b - a).relu()
+    e = c - d
+    f = e**2
+    g = f / 2.0
+    g += 10.0 / f
+    g.backward()
+    return g, a, b
+
+
+def leaf_of(engine: str) -> Callable[[float], Any]:
+    """A Value, or a 0-d tensor of the same precision."""
+    if engine == "torch":
+        import torch
+
+        torch.set_num_threads(1)
+        return lambda data: torch.tensor(data, dtype=torch.float64, requires_grad=True)
+    from micrograd.engine import Value
+
+    return Value
+
+
+def measure(engine: str, data: None) -> Figures:
+    """Seconds to build the graph and go backward once; the three numbers are looked at before anything is timed."""
+    leaf = leaf_of(engine)
+    g, a, b = graph(leaf)
+    found = (float(g.data), float(a.grad), float(b.grad))
+    if not all(math.isclose(x, known, rel_tol=1e-12) for x, known in zip(found, KNOWN, strict=True)):
+        raise ArithmeticError(f"{engine} finds {found} where {KNOWN} is right")
+    return {"seconds": seconds_a_call(lambda: graph(leaf), warm_up=500, batches=15, calls=200)}
+
+
+def rows(measured: Measured) -> list[Row]:
+    """A line for each peer and regime."""
+    name = "README graph, build and backward"
+    return [
+        times_faster(name, regime, figures, peer, goal)
+        for peer, goal in GOALS.items()
+        for regime, figures in measured.items()
+    ]
+
+
+WORK = Work("readme-graph", measure, rows, engines=("micrograd", "classic", "torch"))
