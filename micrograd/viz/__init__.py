@@ -1,0 +1,35 @@
+"""Pictures of graphs: `draw_dot` for the page, `trace` for code that wants nodes and edges.
+
+How a picture is made, one step a file, each knowing only the plain data of the step before:
+
+    data.py     walk the nodes, copy what is to be seen into strings     (knows nodes)
+    fold.py     too many nodes: which of them share a box                (knows nodes)
+    layout.py   sizes and edges to coordinates                           (knows numbers)
+    dot.py      plain data to DOT text, for Graphviz
+    svg.py      plain data to SVG, where there is no Graphviz
+    draw.py     draw_dot: the steps joined, as a `graphviz.Digraph`
+
+Nothing here is imported by the engine, and nothing here imports NumPy, matplotlib or, before the first drawing, graphviz.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .data import trace
+    from .draw import draw_dot
+
+__all__ = ["draw_dot", "trace"]
+
+_HOME = {"draw_dot": "draw", "trace": "data"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

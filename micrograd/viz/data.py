@@ -1,0 +1,339 @@
+"""From nodes to plain data: what there is to see, copied into strings and numbers at the moment of drawing.
+
+`walk` orders the nodes, `describe` turns each box of a drawing into text. What comes out (`Graph`) holds no node, so
+it can be kept, compared, sent as JSON (`dataclasses.asdict`), laid out and drawn after the graph has moved on.
+Text is plain and unescaped here; whoever writes a format escapes for that format.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+
+# ------------------------------------------------------------------------------------------------ what comes out
+@dataclass
+class Box:
+    """One box of a drawing: a node, or the many nodes that were folded into it."""
+
+    id: str
+    kind: str  # "parameter", "input", "constant", "result"; folded: "module", "repeat", "stretch"
+    name: str  # the label, whole and as given; "" where there is none
+    op: str  # "" for leaves and for folded modules
+    rows: list[tuple[str, str]]  # what the card says: ("data", "-4.0000"), ("grad", "138.8338")
+    expression: str = ""  # how it was made, in the names of its operands, where that is short
+    tip: str = ""  # all of it, at full precision, for whoever points at it
+    nodes: int = 1  # how many nodes it stands for
+    times: int = 1  # how often what it shows is repeated
+
+
+@dataclass
+class Edge:
+    """`count` uses of one box by another; the two ends are positions in `Graph.boxes`."""
+
+    tail: int
+    head: int
+    count: int = 1
+
+
+@dataclass
+class Graph:
+    """A drawing before it has a shape. `note` says what was folded, and how to see all; "" when nothing was."""
+
+    boxes: list[Box]
+    edges: list[Edge]
+    note: str = ""
+
+
+@dataclass
+class Group:
+    """Which nodes (positions in the walk) share a box, and as what; `fold` makes these."""
+
+    members: list[int]
+    kind: str = "node"
+    name: str = ""
+    op: str = ""
+    times: int = 1
+
+
+# ------------------------------------------------------------------------------------------------ the walk
+@dataclass
+class Walk:
+    """Every node below some roots, operands before results; `operands[i]` are positions in `nodes`."""
+
+    nodes: list[Any]
+    operands: list[tuple[int, ...]]
+    roots: list[int]
+
+
+def walk(root: Any) -> Walk:
+    """All nodes that `root` (a node, or a list or tuple of them) was made from, in an order set by the program alone."""
+    roots = _checked_roots(root)
+    position: dict[int, int] = {}
+    operands: dict[int, tuple[Any, ...]] = {}
+    nodes: list[Any] = []
+    stack = [(node, False) for node in reversed(roots)]
+    while stack:
+        node, operands_done = stack.pop()
+        if operands_done:
+            position[id(node)] = len(nodes)
+            nodes.append(node)
+        elif id(node) not in operands:
+            operands[id(node)] = below = _operands(node)  # kept: it also keeps these ids from being reused
+            stack.append((node, True))
+            stack += [(operand, False) for operand in reversed(below) if id(operand) not in operands]
+    return Walk(
+        nodes,
+        [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes],
+        [position[id(node)] for node in roots],
+    )
+
+
+def _checked_roots(root: Any) -> list[Any]:
+    roots = list(root) if isinstance(root, list | tuple) else [root]
+    if not roots:
+        raise ValueError("there is nothing to draw: the list of roots is empty; give at least one Value or Tensor")
+    for node in roots:
+        if not (hasattr(node, "_prev") and hasattr(node, "data")):
+            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else _HINTS
+            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph, not {type(node).__name__}; {hint}")
+    return roots
+
+
+_HINTS = "call the model or the loss first and give what it returns"
+
+
+def _operands(node: Any) -> tuple[Any, ...]:
+    below = getattr(node, "_prev", ())
+    if isinstance(below, Set):  # a subclass from elsewhere; the order of a set is an accident of the process
+        below = sorted(below, key=lambda n: (_label(n), _op(n), repr(getattr(n, "data", n))))
+    return tuple(below)
+
+
+class _OrderedSet(Set):
+    """A set that iterates in the order in which it was filled."""
+
+    def __init__(self, items: Iterable[Any] = ()):
+        self._items = dict.fromkeys(items)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(map(repr, self))}}}"
+
+
+def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
+    """The nodes below `root` and the (operand, result) edges, as two sets; operands come before results.
+
+    >>> from micrograd.engine import Value
+    >>> a = Value(2.0, label="a")
+    >>> nodes, edges = trace(a * a)
+    >>> [n._op for n in nodes], len(edges), a in nodes
+    (['', '*'], 1, True)
+    """
+    graph = walk(root)
+    edges = ((graph.nodes[j], node) for node, below in zip(graph.nodes, graph.operands, strict=True) for j in below)
+    return _OrderedSet(graph.nodes), _OrderedSet(edges)
+
+
+# ------------------------------------------------------------------------------------------------ nodes to boxes
+def describe(graph: Walk, groups: Sequence[Group] | None = None, note: str = "") -> Graph:
+    """The drawing's plain data: one box a group, in walk order; without groups, one box a node."""
+    if groups is None:
+        groups = [Group([i]) for i in range(len(graph.nodes))]
+    groups = sorted(groups, key=lambda group: group.members[0])
+    home = [0] * len(graph.nodes)
+    for g, group in enumerate(groups):
+        for i in group.members:
+            home[i] = g
+    edges = _edges(graph, groups, home)
+    boxes: list[Box] = []
+    inputs = _module_inputs(graph.nodes)
+    for g, group in enumerate(groups):
+        id_ = f"n{g}"
+        if group.kind == "node":
+            i = group.members[0]
+            below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
+            complete = len(below) == len(graph.operands[i])
+            boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], id(graph.nodes[i]) in inputs))
+        else:
+            boxes.append(_group_box(id_, group, graph, home))
+    return Graph(boxes, edges, note)
+
+
+def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
+    """Between two nodes every use is an edge of its own; where a fold is involved, uses are counted."""
+    single: list[Edge] = []
+    counted: Counter[tuple[int, int]] = Counter()
+    for i, below in enumerate(graph.operands):
+        for j in below:
+            tail, head = home[j], home[i]
+            if groups[tail].kind == groups[head].kind == "node":
+                single.append(Edge(tail, head))
+            elif tail != head:
+                counted[tail, head] += 1
+    return single + [Edge(tail, head, count) for (tail, head), count in counted.items()]
+
+
+def _module_inputs(nodes: Iterable[Any]) -> set[int]:
+    marks = (getattr(node, "_made_by", None) for node in nodes)
+    return {id(node) for mark in marks if mark for node in mark[1]}
+
+
+def _node_box(id_: str, node: Any, below: Sequence[Box], is_input: bool) -> Box:
+    name, op = _label(node), _op(node)
+    requires_grad = bool(getattr(node, "requires_grad", True))
+    kind = "result" if op or below else "constant" if not requires_grad else "input" if is_input else "parameter"
+    data = getattr(node, "data", node)
+    grad = getattr(node, "grad", None)
+    grad = getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # under create_graph a grad is a node
+    rows = [("shape", f"{_shape(data)}")] if _is_array(data) else []
+    rows += [("data", value_text(data))] + ([("grad", value_text(grad))] if requires_grad else [])
+    expression = _expression(op, below)
+    lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {_whole(data)}"]
+    lines += [f"grad {_whole(grad)}"] if requires_grad else []
+    return Box(id_, kind, name, op, rows, expression, "\n".join(filter(None, lines)))
+
+
+def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
+    nodes = [graph.nodes[i] for i in group.members]
+    rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
+    used_inside = {j for i in group.members for j in graph.operands[i] if home[j] == home[i]}
+    outputs = [graph.nodes[i] for i in group.members if i not in used_inside]
+    if group.kind == "stretch":
+        rows = [("", part) for part in _census(nodes)]
+    elif len(outputs) == 1:
+        rows += _node_box("", outputs[0], [], False).rows
+    elif group.kind == "repeat":
+        rows += _range(outputs)
+    name = group.name or _common([_label(node) for node in outputs]) or ("" if group.op else _plural(nodes))
+    tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
+    return Box(id_, group.kind, name, group.op, rows, "", tip, len(nodes), group.times)
+
+
+def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
+    """How many of what: ["40 +", "30 *", "12 constants"], the commonest first."""
+    counts = Counter(_op(node) or _plural([node]) for node in nodes)
+    parts = [f"{count:,} {op}" for op, count in counts.most_common(most)]
+    return parts + ([f"and {len(counts) - most} more ops"] if len(counts) > most else [])
+
+
+def _plural(leaves: Sequence[Any]) -> str:
+    return "parameters" if getattr(leaves[0], "requires_grad", True) else "constants"
+
+
+def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:
+    """The smallest and largest `data`, where these are plain finite numbers."""
+    data = [getattr(node, "data", None) for node in nodes]
+    if not data or not all(isinstance(x, int | float) and x - x == 0 for x in data):
+        return []
+    low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
+    return [("data", value_text(low) if low == high else f"{value_text(low)} .. {value_text(high)}")]
+
+
+def _common(labels: Sequence[str]) -> str:
+    return labels[0] if len(set(labels)) == 1 else ""
+
+
+def _label(node: Any) -> str:
+    label = getattr(node, "label", "")
+    return "" if label is None else str(label)
+
+
+def _op(node: Any) -> str:
+    op = getattr(node, "_op", "")
+    return "" if op is None else str(op)
+
+
+# ------------------------------------------------------------------------------------------------ values to text
+def value_text(data: Any) -> str:
+    """Four decimals, as people know it; an exponent where four decimals would say nothing; nan and inf as they are.
+
+    >>> [value_text(x) for x in (2, -0.5, 1e-9, 6.02e23, float("nan"), float("-inf"))]
+    ['2.0000', '-0.5000', '1.0000e-09', '6.0200e+23', 'nan', '-inf']
+    """
+    if _is_array(data):
+        return _array_text(data)
+    try:
+        x = float(data)
+    except (TypeError, ValueError, OverflowError):
+        return str(data)
+    return f"{x:.4f}" if x == 0 or x != x or 1e-4 <= abs(x) < 1e6 or abs(x) == float("inf") else f"{x:.4e}"
+
+
+def _is_array(data: Any) -> bool:
+    return hasattr(data, "shape") and hasattr(data, "dtype") and not isinstance(data, int | float)
+
+
+def _shape(array: Any) -> str:
+    return f"{tuple(array.shape)} {array.dtype}"
+
+
+def _array_text(array: Any) -> str:
+    """The values of a small array; of a large one the range and the mean."""
+    if array.size <= 4:
+        return _nested(array.tolist())
+    with warnings.catch_warnings():  # inf - inf and overflow are news for the drawing, not for the console
+        warnings.simplefilter("ignore")
+        try:
+            low, high, mean = float(array.min()), float(array.max()), float(array.mean())
+        except (TypeError, ValueError, ArithmeticError):
+            return "..."
+    return f"{low:.4g} .. {high:.4g}, mean {mean:.4g}"
+
+
+def _nested(values: Any) -> str:
+    return f"[{', '.join(map(_nested, values))}]" if isinstance(values, list) else value_text(values)
+
+
+def _whole(data: Any) -> str:
+    if _is_array(data):
+        return f"{_shape(data)}: {_array_text(data)}"
+    return repr(data) if isinstance(data, int | float) else str(data)
+
+
+# ------------------------------------------------------------------------------------------------ expressions
+_BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2, "neg": 3, "**": 4}
+_ATOM = 5
+_LONGEST = 28
+
+
+def _expression(op: str, below: Sequence[Box]) -> str:
+    """`x1*w1 + b` from the operands' names; "" where an operand has none or the line gets long."""
+    terms = [_term(box) for box in below]
+    if not terms or not all(text for text, _ in terms):
+        return ""
+    if len(terms) == 2 and op in _BINDS:
+        (a, a_binds), (b, b_binds) = terms
+        strength = _BINDS[op]
+        a = f"({a})" if a_binds < strength + (op == "**") else a
+        b = f"({b})" if b_binds < strength + (op != "**") else b
+        text = f"{a}{op}{b}" if op == "**" else f"{a} {op} {b}"
+    elif len(terms) == 1 and (op == "neg" or op.startswith("**")):
+        a, a_binds = terms[0]
+        a = a if a_binds == _ATOM else f"({a})"
+        text = f"-{a}" if op == "neg" else f"{a}{op}"
+    else:
+        text = f"{op}({', '.join(text for text, _ in terms)})"
+    return text if len(text) <= _LONGEST else ""
+
+
+def _term(box: Box) -> tuple[str, int]:
+    """A box as an operand: its text, and how strongly that text holds together."""
+    if box.name:
+        return box.name, _ATOM
+    if box.kind == "constant" and len(box.rows) == 1:
+        number = box.rows[0][1]
+        number = number if "e" in number else number.rstrip("0").rstrip(".")
+        return number, _BINDS["neg"] if number.startswith("-") else _ATOM
+    if box.op.startswith("**"):
+        return box.expression, _BINDS["**"]
+    return box.expression, _BINDS.get(box.op, _ATOM)

@@ -1,0 +1,208 @@
+"""Folding: which nodes share a box when there are more of them than one wants to look at.
+
+Tried in this order, until the boxes fit:
+
+1. by module: whatever was made inside a module's calls is that module's box (neurons, else layers, else the model);
+   what was made outside stays, or is folded by 2;
+2. by structure: a chain of `+` is one sum; then nodes of one op over operands of one kind, at the same depth, are one
+   box, so that a hundred samples that went the same way are one way, marked x100;
+3. by stretch: nodes in order of depth, cut into equal pieces. This always fits.
+
+Every step is one pass over the walk, in its order: the same graph folds the same way every time.
+Folds 2 and 3 alone never make a cycle, since depth grows along every edge; a module called on its own results may.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from .data import Group, Walk, _label, _op
+
+STRETCHES = 60  # what step 3 aims at: a drawing nobody can take in needs fewer boxes, not as many as are allowed
+
+
+def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
+    """At most `limit` groups (None: no limit) and how they were made, "" when every node kept its own box."""
+    if limit is None or len(graph.nodes) <= limit:
+        return [Group([i]) for i in range(len(graph.nodes))], ""
+    modules, rest, how, depth = [], [], "", []
+    for modules, home in _levels(graph, limit):
+        how = "by module" if modules else "by structure"
+        top = _sums(graph, home)
+        depth = _depths(graph, top)
+        for rest in _outside(graph, home, top, depth):
+            if len(modules) + len(rest) <= limit:
+                return modules + rest, how
+    pieces = min(limit - len(modules), STRETCHES)
+    return modules + _stretches(graph, rest, depth, pieces), f"{how} and by depth"
+
+
+def _levels(graph: Walk, limit: int) -> Iterator[tuple[list[Group], list[int]]]:
+    """Groups by module, deepest nesting first, and each node's group (-1: outside); without modules if none will do."""
+    calls = _calls(graph)
+    found = False
+    for level in range(max((len(call[0]) for call in calls if call), default=0), 0, -1):
+        modules, home = _modules(graph, calls, level)
+        if len(modules) + (None in calls) <= limit:
+            found = True
+            yield modules, home
+    if not found:
+        yield [], [-1] * len(graph.nodes)
+
+
+def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> Iterator[list[Group]]:
+    """Groups for what is in no module, from the finest to the coarsest."""
+    yield [Group([i]) for i, h in enumerate(home) if h < 0]
+    yield _sum_groups(home, top)
+    yield _repeats(graph, home, top, depth, labels_matter=True)
+    yield _repeats(graph, home, top, depth, labels_matter=False)
+
+
+# ------------------------------------------------------------------------------------------------ 1. modules
+Call = tuple[tuple[Any, ...], frozenset[int]]
+
+
+def _calls(graph: Walk) -> list[Call | None]:
+    """For each node the module call it was made in: (modules, outermost first; ids of the inputs). None: in no call.
+
+    A call's results are marked `_made_by`; what lies between them and the call's inputs belongs to it too, and so do
+    its weights.
+    """
+    calls: list[Call | None] = [None] * len(graph.nodes)
+    for i in reversed(range(len(graph.nodes))):  # results before operands
+        mark = getattr(graph.nodes[i], "_made_by", None)
+        if mark and mark[0]:
+            calls[i] = (tuple(mark[0]), frozenset(map(id, mark[1])))
+        if call := calls[i]:
+            for j in graph.operands[i]:
+                if calls[j] is None and id(graph.nodes[j]) not in call[1]:
+                    calls[j] = call
+    return calls
+
+
+def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Group], list[int]]:
+    """One group for each module at this level of nesting, and each node's group (-1: outside)."""
+    found: dict[tuple[int, ...], int] = {}
+    groups: list[Group] = []
+    seen: list[dict[tuple[int, ...], set[frozenset[int]]]] = []
+    home = [-1] * len(graph.nodes)
+    for i, call in enumerate(calls):
+        if call is None:
+            continue
+        modules, inputs = call
+        key = tuple([id(module) for module in modules])
+        g = found.setdefault(key[:level], len(groups))
+        if g == len(groups):
+            groups.append(Group([], "module", repr(modules[:level][-1])))
+            seen.append({})
+        groups[g].members.append(i)
+        seen[g].setdefault(key, set()).add(inputs)
+        home[i] = g
+    for group, counts in zip(groups, seen, strict=True):
+        group.times = min(map(len, counts.values()))  # the part that was called least tells how often the whole was
+    return _numbered(groups), home
+
+
+def _numbered(groups: list[Group]) -> list[Group]:
+    """Modules that print alike get their number in walk order: "Neuron(2) #3"."""
+    alike = Counter(group.name for group in groups)
+    count: Counter[str] = Counter()
+    for group in groups:
+        if alike[name := group.name] > 1:
+            count[name] += 1
+            group.name = f"{name} #{count[name]}"
+    return groups
+
+
+# ------------------------------------------------------------------------------------------------ 2. structure
+def _sums(graph: Walk, home: list[int]) -> list[int]:
+    """For each node the top of the `+` chain it disappears in (itself, if in none)."""
+    uses = [0] * len(graph.nodes)
+    user = [-1] * len(graph.nodes)
+    for i, below in enumerate(graph.operands):
+        for j in below:
+            uses[j] += 1
+            user[j] = i
+    plus = [h < 0 and _op(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
+    roots = set(graph.roots)
+    top = list(range(len(graph.nodes)))
+    for i in reversed(range(len(graph.nodes))):
+        if plus[i] and uses[i] == 1 and plus[user[i]] and i not in roots and not _label(graph.nodes[i]):
+            top[i] = top[user[i]]
+    return top
+
+
+def _depths(graph: Walk, top: list[int]) -> list[int]:
+    """The longest way down from each node, a sum being one step."""
+    depth = [0] * len(graph.nodes)
+    for i, below in enumerate(graph.operands):
+        for j in below:
+            if top[j] != top[i]:
+                depth[top[i]] = max(depth[top[i]], depth[top[j]] + 1)
+    return [depth[t] for t in top]
+
+
+def _sum_groups(home: list[int], top: list[int]) -> list[Group]:
+    members: dict[int, list[int]] = {}
+    for i, h in enumerate(home):
+        if h < 0:
+            members.setdefault(top[i], []).append(i)
+    found = [Group(group, "repeat", op="sum") if len(group) > 1 else Group(group) for group in members.values()]
+    return sorted(found, key=lambda group: group.members[-1])
+
+
+def _repeats(graph: Walk, home: list[int], top: list[int], depth: list[int], labels_matter: bool) -> list[Group]:
+    """Nodes outside every module, those with one structure together."""
+    leaf_key = _leaf_keys(graph, home, top, depth)
+    kinds: dict[Any, int] = {}
+    # What a node is as an operand: a module's (its weights: anybody's), or, from 0 on, a group made here.
+    kind = [-2 - h if below else -1 for h, below in zip(home, graph.operands, strict=True)]
+    groups: list[Group] = []
+    for group in _sum_groups(home, top):
+        i = group.members[-1]  # the top; all its operands have their kind by now
+        below = [kind[top[j]] for m in group.members for j in graph.operands[m] if top[j] != i]
+        label = _label(graph.nodes[i]) if labels_matter else ""
+        if len(group.members) > 1:
+            key = ("sum", label, depth[i], tuple(sorted(Counter(below).items())))
+        else:
+            key = (_op(graph.nodes[i]), label, depth[i], tuple(below) or leaf_key[i])
+        kind[i] = kinds.setdefault(key, len(groups))
+        if kind[i] == len(groups):
+            groups.append(Group([], "repeat", op=group.op or _op(graph.nodes[i]), times=0))
+        groups[kind[i]].members += group.members
+        groups[kind[i]].times += 1
+    return [Group(g.members) if len(g.members) == 1 else g for g in groups]
+
+
+def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> list[Any]:
+    """Leaves are of one kind when they are used alike: by which op or module, and how far up at most."""
+    users: list[set[Any]] = [set() for _ in graph.nodes]
+    highest = [0] * len(graph.nodes)
+    for i, below in enumerate(graph.operands):
+        for j in below:
+            if not graph.operands[j]:
+                users[j].add(_op(graph.nodes[i]) if home[i] < 0 else home[i])
+                highest[j] = max(highest[j], depth[top[i]])
+    wants = [getattr(node, "requires_grad", True) for node in graph.nodes]
+    return [(want, frozenset(user), high) for want, user, high in zip(wants, users, highest, strict=True)]
+
+
+# ------------------------------------------------------------------------------------------------ 3. stretches
+def _stretches(graph: Walk, groups: list[Group], depth: list[int], pieces: int) -> list[Group]:
+    """The groups in order of depth, cut into pieces of about as many groups each."""
+    below_user: dict[int, int] = {}
+    for i, below in enumerate(graph.operands):
+        for j in below:  # a leaf goes just below its first use, not to the very bottom
+            if not graph.operands[j]:
+                below_user[j] = min(below_user.get(j, depth[i]), depth[i] - 1)
+    level = [below_user.get(i, d) for i, d in enumerate(depth)]
+    groups = sorted(groups, key=lambda group: (min(level[i] for i in group.members), group.members[0]))
+    cuts = [len(groups) * piece // pieces for piece in range(pieces + 1)]
+    return [_joined(groups[low:high]) for low, high in pairwise(cuts) if low < high]
+
+
+def _joined(groups: list[Group]) -> Group:
+    if len(groups) == 1:
+        return groups[0]
+    return Group(sorted(i for group in groups for i in group.members), "stretch")

@@ -1,0 +1,351 @@
+"""A layered layout: sizes and edges in, coordinates out (Sugiyama, Tagawa and Toda 1981). Knows nothing of Values.
+
+1. Edges that would close a cycle are turned round.
+2. Layers by longest path, counted from the results: a leaf stands right before its first use.
+3. An edge over several layers gets a bend point (a "dummy") in each one between; edges from one box share theirs.
+4. Barycenter sweeps order each layer; the order with the fewest crossings stays.
+5. Along a layer every item goes to the weighted median of its neighbours, as near as order and spacing allow:
+   least squares under an ordering, solved exactly by pooling adjacent violators. Straight chains come out straight.
+6. Columns side by side. Edges bend only between columns, so they cannot run through a box.
+
+All in the left-to-right picture; "TB" swaps the axes before and after. Nothing is recursive, nothing is random.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean
+
+Point = tuple[float, float]
+
+GAP = 22.0  # between boxes of one layer
+DUMMY = 10.0  # the room an edge takes on its way past boxes
+SWEEPS = 8
+
+
+@dataclass
+class Layout:
+    """Where everything is. Corners are top left; `boxes[i]` is (x, y, width, height).
+
+    A route is the points its edge passes, from tail to head; at each point the edge runs along the main axis
+    (horizontally for LR, vertically for TB). The edges at `backward` run against it.
+    """
+
+    width: float
+    height: float
+    boxes: list[tuple[float, float, float, float]]
+    routes: list[list[Point]]
+    backward: set[int] = field(default_factory=set)
+
+
+def layout(
+    sizes: Sequence[tuple[float, float]],
+    edges: Sequence[tuple[int, int]],
+    rankdir: str = "LR",
+    *,
+    spread: Sequence[float] | None = None,
+    gap: float = 56.0,
+) -> Layout:
+    """Coordinates for boxes of these sizes, joined by these (tail, head) edges.
+
+    `spread[i]`: how far from the middle of its side edges may enter box i; by default a third of the side.
+    `gap`: the least distance between layers. An edge from a box to itself gets a route of one point.
+
+    >>> drawn = layout([(40, 20), (40, 20)], [(0, 1)])
+    >>> drawn.boxes, drawn.routes
+    ([(0.0, 0.0, 40, 20), (96.0, 0.0, 40, 20)], [[(40.0, 10.0), (96.0, 10.0)]])
+    """
+    if rankdir == "TB":
+        turned = layout([(h, w) for w, h in sizes], edges, spread=spread, gap=gap)
+        return Layout(
+            turned.height,
+            turned.width,
+            [(y, x, h, w) for x, y, w, h in turned.boxes],
+            [[(y, x) for x, y in route] for route in turned.routes],
+            turned.backward,
+        )
+    if not sizes:
+        return Layout(0.0, 0.0, [], [])
+    net = _Net(sizes, edges)
+    _order(net)
+    _place(net)
+    return _columns(net, spread or [h / 3 for _, h in sizes], gap)
+
+
+class _Net:
+    """The working picture: boxes first, then dummies; every link joins neighbouring layers."""
+
+    def __init__(self, sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]):
+        count = len(sizes)
+        self.sizes = sizes
+        self.edges = edges
+        self.backward = _against(count, edges)
+        ends = [(h, t) if e in self.backward else (t, h) for e, (t, h) in enumerate(edges)]
+        self.layer = _layers(count, ends)
+        self.height = [h for _, h in sizes]
+        self.trunks: list[list[int]] = [[] for _ in range(count)]  # a box's dummies, one a layer, up to its last use
+        self.flying: set[int] = set()
+        self.ends = ends
+        budget = 4 * count + 1000  # past it long edges fly straight: a picture of that kind is dense anyway
+        for e in sorted(range(len(ends)), key=self.between):
+            tail, _ = ends[e]
+            missing = self.between(e) - len(self.trunks[tail])
+            if missing > budget:
+                self.flying.add(e)
+            for _ in range(missing if missing <= budget else 0):
+                budget -= 1
+                self.trunks[tail].append(len(self.layer))
+                self.layer.append(self.layer[tail] + len(self.trunks[tail]))
+                self.height.append(DUMMY)
+        self._link(count)
+
+    def between(self, e: int) -> int:
+        """How many layers lie between the two ends of an edge."""
+        tail, head = self.ends[e]
+        return max(self.layer[head] - self.layer[tail] - 1, 0)
+
+    def before(self, e: int) -> int:
+        """The item from which an edge reaches its head."""
+        between = 0 if e in self.flying else self.between(e)
+        tail = self.ends[e][0]
+        return self.trunks[tail][between - 1] if between else tail
+
+    def _link(self, count: int) -> None:
+        links = {(tail, trunk[0]) for tail, trunk in enumerate(self.trunks) if trunk}
+        links |= {pair for trunk in self.trunks for pair in pairwise(trunk)}
+        links |= {(self.before(e), h) for e, (t, h) in enumerate(self.ends) if t != h and e not in self.flying}
+        self.left: list[list[int]] = [[] for _ in self.layer]
+        self.right: list[list[int]] = [[] for _ in self.layer]
+        for tail, head in sorted(links):
+            self.left[head].append(tail)
+            self.right[tail].append(head)
+        self.links = len(links)
+        self.rows: list[list[int]] = [[] for _ in range(max(self.layer) + 1)]
+        self.y = [0.0] * len(self.layer)
+
+    def pull(self, i: int, n: int) -> int:
+        """How much i wants to be level with n: long edges straight first, then results; a leaf can stand aside."""
+        count = len(self.sizes)
+        if n >= count:
+            return 8 if i >= count else 1
+        return 2 if self.left[n] else 1
+
+
+def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
+    """Edges that a depth-first walk finds to lead back to where it came from: turned round, no cycle is left."""
+    out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    for e, (tail, head) in enumerate(edges):
+        if tail != head:
+            out[tail].append((e, head))
+    state = [0] * count  # 0 new, 1 on the way down, 2 done
+    found: set[int] = set()
+    for start in range(count):
+        stack = [(start, iter(out[start]))] if not state[start] else []
+        state[start] = state[start] or 1
+        while stack:
+            at, rest = stack[-1]
+            for e, head in rest:
+                if state[head] == 1:
+                    found.add(e)
+                elif not state[head]:
+                    state[head] = 1
+                    stack.append((head, iter(out[head])))
+                    break
+            else:
+                state[at] = 2
+                stack.pop()
+    return found
+
+
+def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """The longest way to a sink, counted so that the rightmost layer is the largest."""
+    into: list[list[int]] = [[] for _ in range(count)]
+    waiting = [0] * count
+    for tail, head in edges:
+        if tail != head:
+            into[head].append(tail)
+            waiting[tail] += 1
+    distance = [0] * count
+    ready = [i for i in range(count) if not waiting[i]]
+    for i in ready:  # grows while we walk it
+        for tail in into[i]:
+            distance[tail] = max(distance[tail], distance[i] + 1)
+            waiting[tail] -= 1
+            if not waiting[tail]:
+                ready.append(tail)
+    deepest = max(distance)
+    return [deepest - d for d in distance]
+
+
+# ------------------------------------------------------------------------------------------------ order
+def _order(net: _Net) -> None:
+    """Fill `net.rows`: each layer's items from top to bottom."""
+    _first_order(net)
+    best, fewest = [row[:] for row in net.rows], _crossings(net)
+    for sweep in range(max(2, min(SWEEPS, 40_000 // (net.links + 1)))):
+        if not fewest:
+            break
+        layers = range(len(net.rows)) if sweep % 2 else reversed(range(len(net.rows)))
+        for at in layers:
+            _sort_row(net, at, net.left if sweep % 2 else net.right)
+        if (crossings := _crossings(net)) < fewest:
+            best, fewest = [row[:] for row in net.rows], crossings
+    net.rows = best
+
+
+def _first_order(net: _Net) -> None:
+    """Depth first from the results, operands in their order: a tree comes out without a crossing."""
+    seen = [False] * len(net.layer)
+    for root in sorted(range(len(net.layer)), key=lambda i: -net.layer[i]):
+        stack = [root]
+        while stack:
+            i = stack.pop()
+            if not seen[i]:
+                seen[i] = True
+                net.rows[net.layer[i]].append(i)
+                stack += reversed(net.left[i])
+
+
+def _sort_row(net: _Net, at: int, neighbours: list[list[int]]) -> None:
+    row = net.rows[at]
+    step = -1 if neighbours is net.left else 1
+    if not 0 <= at + step < len(net.rows):
+        return
+    place = {i: float(k) for k, i in enumerate(net.rows[at + step])}
+    center: dict[int, float] = {}
+    for k, i in enumerate(row):
+        center[i] = fmean([place[n] for n in neighbours[i]]) if neighbours[i] else center[row[k - 1]] if k else -1.0
+    row.sort(key=center.__getitem__)
+
+
+def _crossings(net: _Net) -> int:
+    """Pairs of links that cross, counted layer by layer with a Fenwick tree."""
+    total = 0
+    for row, after in pairwise(net.rows):
+        place = {i: k for k, i in enumerate(after)}
+        tree = [0] * (len(after) + 1)
+        for count, head in enumerate(head for i in row for head in sorted([place[n] for n in net.right[i]])):
+            at, above = head + 1, 0
+            while at:
+                above += tree[at]
+                at &= at - 1
+            total += count - above
+            at = head + 1
+            while at < len(tree):
+                tree[at] += 1
+                at += at & -at
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ along the layer
+def _place(net: _Net) -> None:
+    """Fill `net.y`, the middle of every item, with the topmost box at 0."""
+    for row in net.rows:
+        _settle(net, row, [0.0] * len(row))
+    for sweep in range(SWEEPS):
+        leftward = sweep % 2 == 0
+        for row in reversed(net.rows) if leftward else net.rows:
+            _settle(net, row, [_wish(net, i, net.right[i] if leftward else net.left[i]) for i in row])
+    for row in reversed(net.rows):  # last, leaves go where they are used, as far as the rest leaves them room
+        _settle(net, row, [net.y[i] if net.left[i] else _wish(net, i, net.right[i]) for i in row], leaf=1e-6)
+    top = min(y - h / 2 for y, h in zip(net.y, net.height, strict=True))
+    net.y = [round(y - top, 2) for y in net.y]  # level means equal, also after all that arithmetic
+
+
+def _wish(net: _Net, i: int, neighbours: list[int]) -> float:
+    """The weighted median of the neighbours; in the middle between two that pull alike."""
+    if not neighbours:
+        return net.y[i]
+    if len(neighbours) == 1:
+        return net.y[neighbours[0]]
+    pulls = sorted([(net.y[n], net.pull(i, n)) for n in neighbours])
+    half, so_far = sum(pull for _, pull in pulls) / 2, 0
+    for k, (y, pull) in enumerate(pulls):
+        so_far += pull
+        if so_far > half:
+            return y
+        if so_far == half:
+            return (y + pulls[k + 1][0]) / 2
+    return pulls[-1][0]
+
+
+def _settle(net: _Net, row: list[int], wishes: list[float], leaf: float = 1.0) -> None:
+    """Put a layer's items as near their wishes as order and spacing allow, in least squares."""
+    shift, total = [0.0], 0.0
+    for a, b in pairwise(row):
+        total += (net.height[a] + net.height[b]) / 2 + GAP
+        shift.append(total)
+    blocks: list[list[float]] = []  # weight, mean of (wish - shift), items
+    for i, wish, s in zip(row, wishes, shift, strict=True):
+        blocks.append([8 if i >= len(net.sizes) else 2 if net.left[i] else leaf, wish - s, 1])
+        while len(blocks) > 1 and blocks[-2][1] > blocks[-1][1]:
+            weight, mean, items = blocks.pop()
+            other = blocks[-1]
+            other[1] = (other[0] * other[1] + weight * mean) / (other[0] + weight)
+            other[0] += weight
+            other[2] += items
+    means = [mean for _, mean, items in blocks for _ in range(int(items))]
+    for i, mean, s in zip(row, means, shift, strict=True):
+        net.y[i] = mean + s
+
+
+# ------------------------------------------------------------------------------------------------ across the layers
+def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
+    """Give every layer its column, every edge its points."""
+    count = len(net.sizes)
+    widths = [max([net.sizes[i][0] for i in row if i < count], default=0.0) for row in net.rows]
+    starts, x = [], 0.0
+    for at, row in enumerate(net.rows):
+        starts.append(x)
+        steepest = max((abs(net.y[i] - net.y[n]) for i in row for n in net.right[i]), default=0.0)
+        x += widths[at] + max(gap, min(0.22 * steepest, 4 * gap))  # steep edges need room to turn
+    boxes = []
+    for i, (w, h) in enumerate(net.sizes):
+        left = starts[net.layer[i]] + (widths[net.layer[i]] - w) / 2
+        boxes.append((left, net.y[i] - h / 2, w, h))
+    ports = _ports(net, spread)
+    ends = [x + width for x, width in zip(starts, widths, strict=True)]
+    trunks = [_trunk(net, i, boxes[i][0] + boxes[i][2], starts, ends) for i in range(count)]
+    routes: list[list[Point]] = []
+    for e, (tail, head) in enumerate(net.ends):
+        points, stops = trunks[tail]
+        at = 0 if e in net.flying else net.between(e)
+        route = points[: stops[at]]
+        if tail != head:
+            last = net.before(e)
+            route += [(ends[net.layer[last]], net.y[last]), (starts[net.layer[head]], ports[e]), (boxes[head][0], ports[e])]
+        route = [p for k, p in enumerate(route) if not k or p != route[k - 1]]
+        routes.append(route[::-1] if e in net.backward else route)
+    width = max(x + w for x, _, w, _ in boxes)
+    height = max(y + h / 2 for y, h in zip(net.y, net.height, strict=True))
+    return Layout(width, height, boxes, routes, net.backward)
+
+
+def _trunk(net: _Net, i: int, side: float, starts: list[float], ends: list[float]) -> tuple[list[Point], list[int]]:
+    """The bends of what leaves box i, and how many of them lie before the gap after each of its dummies.
+
+    Level through every column; where neighbours are level too, no point is needed.
+    """
+    points = [(side, net.y[i])]
+    stops = [1]
+    for before, dummy in pairwise([i, *net.trunks[i]]):
+        if net.y[dummy] != net.y[before]:
+            points += [(ends[net.layer[before]], net.y[before]), (starts[net.layer[dummy]], net.y[dummy])]
+        stops.append(len(points))
+    return points, stops
+
+
+def _ports(net: _Net, spread: Sequence[float]) -> dict[int, float]:
+    """Where each edge enters its last box: spread over the side, in the order in which the edges arrive."""
+    arriving: dict[int, list[int]] = defaultdict(list)
+    for e, (tail, head) in enumerate(net.ends):
+        if tail != head:
+            arriving[head].append(e)
+    ports = {}
+    for head, edges in arriving.items():
+        edges.sort(key=lambda e: (net.y[net.before(e)], e))
+        step = min(14.0, 2 * spread[head] / max(len(edges) - 1, 1))
+        for k, e in enumerate(edges):
+            ports[e] = net.y[head] + (k - (len(edges) - 1) / 2) * step
+    return ports

@@ -1,0 +1,74 @@
+"""Words for drawings: labels cleaned and shortened, and what a drawing says to whoever cannot see it."""
+
+import unicodedata
+
+from .data import Box, Graph
+
+# Direction overrides could reorder the text around them; the other control characters are not allowed in XML.
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_SPOKEN = 40  # boxes that a description lists before it sums up
+
+
+def clean(text: str, newline: str = " ") -> str:
+    """`text` on one line, without what XML, DOT or a terminal would choke on."""
+    text = text.replace("\r\n", "\n")
+    return "".join([newline if c == "\n" else " " if c == "\t" else "\ufffd" if _hostile(c) else c for c in text])
+
+
+def _hostile(c: str) -> bool:
+    return unicodedata.category(c) in ("Cc", "Cs") or c in _TURNS or c in "\u2028\u2029\ufffe\uffff"
+
+
+def shorten(text: str, most: int, dots: str) -> str:
+    """At most about `most` columns: the beginning, `dots`, and the end, where names mostly differ."""
+    text = clean(text[: most + 1] + text[-most:] if len(text) > 2 * most else text)
+    if sum(map(columns, text)) <= most:
+        return text
+    head, used = "", 0
+    for c in text:
+        used += columns(c)
+        if used > (most - len(dots)) * 2 // 3:
+            break
+        head += c
+    tail, used = "", 0
+    for c in reversed(text):
+        used += columns(c)
+        if used > (most - len(dots)) // 3:
+            break
+        tail = c + tail
+    return head + dots + tail
+
+
+def columns(c: str) -> int:
+    """How wide a character is on a fixed grid: 2 for CJK and emoji, 0 for what joins the one before."""
+    if c < "\u0300":
+        return 1
+    return 0 if unicodedata.combining(c) or c in "\u200d\ufe0f" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+
+
+def summary(graph: Graph) -> str:
+    """One line: "Computation graph: 12 nodes, 14 edges"."""
+    boxes, edges = len(graph.boxes), sum(edge.count for edge in graph.edges)
+    plural = "" if boxes == 1 else "s" if not graph.note else "es"
+    text = f"Computation graph: {boxes} {'box' if graph.note else 'node'}{plural}, {edges} edge{'' if edges == 1 else 's'}"
+    return f"{text}. {graph.note}" if graph.note else text
+
+
+def spoken(graph: Graph) -> str:
+    """The drawing in words, a line a box; of a large drawing the results, which come last."""
+    lines = [_sentence(graph, i) for i in range(len(graph.boxes))[-_SPOKEN:]]
+    left_out = len(graph.boxes) - len(lines)
+    return "\n".join([summary(graph), *([f"(the first {left_out} are not listed)"] if left_out else []), *lines])
+
+
+def _sentence(graph: Graph, i: int) -> str:
+    box = graph.boxes[i]
+    parts = [shorten(f"{key} {text}".strip(), 60, "...") for key, text in box.rows]
+    return f"{title(box)}{f' x{box.times}' if box.times > 1 else ''}: {', '.join(parts)}"
+
+
+def title(box: Box) -> str:
+    """What a box is called in running text: `d = a + b`, `n4 = tanh(n3)`, `n0`."""
+    name = shorten(box.name, 40, "...") or box.id
+    made = box.expression or box.op
+    return f"{name} = {shorten(made, 40, '...')}" if made else name
