@@ -14,10 +14,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What a core file may import of its own package; a file that does not exist yet is simply not there.
 CORE = {
-    "micrograd.graph": set(),
-    "micrograd.ops": {"micrograd.graph"},
-    "micrograd.engine": {"micrograd.graph", "micrograd.ops"},
-    "micrograd.tensor": {"micrograd.graph", "micrograd.ops", "micrograd.engine"},
+    "micrograd.modes": set(),
+    "micrograd.floats": set(),
+    "micrograd.graph": {"micrograd.modes"},
+    "micrograd.ops": {"micrograd.graph", "micrograd.floats"},
+    "micrograd.engine": {"micrograd.graph", "micrograd.ops", "micrograd.modes"},
+    "micrograd.tensor": {"micrograd.graph", "micrograd.ops", "micrograd.modes", "micrograd.engine"},
 }
 USES_NUMPY = {"micrograd.tensor"}
 
