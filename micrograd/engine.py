@@ -1,0 +1,356 @@
+"""`Value`: a number that remembers how it was made, and learns what it should have been.
+
+This is the file to open first. An expression of Values is computed like one of numbers, and leaves a graph behind:
+
+    a, b = Value(2.0), Value(-3.0)      two leaves: nobody made them
+    c = a * b                           a node: its data is -6.0, its operands are a and b, its row is `ops.mul`
+    c.backward()                        the walk (graph.py): c.grad is 1, and mul's rules give a.grad = b = -3.0
+                                        and b.grad = a = 2.0
+
+- the derivative of every op is one row of the table in `ops.py`;
+- what a node is, and how gradients travel, stands in `graph.py`;
+- `Tensor` is the same for arrays.
+
+A node keeps its row and its operands and no closure: a closure that refers to its own output would make each node a
+reference cycle, and Python's garbage collector would then take nine tenths of the time. `node._backward` is a
+closure all the same, for whoever looks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from linecache import getline
+from numbers import Real
+from pathlib import Path
+from typing import Any, Self
+
+from . import graph, ops, walk
+from .graph import LEAF, HandWritten, Node, Row
+from .modes import is_anomaly_enabled, is_grad_enabled, modes
+
+_new = object.__new__
+
+
+def number(x: Any) -> float | None:
+    """x as a float if it is a real number of Python's or NumPy's, else None."""
+    return float(x) if x.__class__ is float or isinstance(x, Real) else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How an op is recorded: compute the number, then remember the row, the operands, and what the row's rules will be
+# called with. `_apply` does it for any row and any mix of Values and numbers. `_unary` and `_binary` do the same with
+# the work that most calls do not need left out; a scalar network spends half of its time in them.
+
+
+def _fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, x: Any = None, y: Any = None) -> Any:
+    """Set every slot of a fresh node."""
+    out._data, out.grad, out._row = data, 0, row
+    out._a, out._b, out._x, out._y = a, b, x, y
+    return out
+
+
+def _apply(row: Row, *operands: Any) -> Any:
+    """The row on Values and numbers; the result is of the most derived class among them."""
+    values = [_data_of(operand) for operand in operands]
+    if None in values:
+        return NotImplemented
+    nodes = [operand if isinstance(operand, Value) else None for operand in operands]
+    cls = max((type(n) for n in nodes if n is not None), key=lambda cls: len(cls.__mro__))
+    data = row.forward(*values)
+    if row.to_b is None:
+        return _settle(_new(cls), data, row, nodes[0], None, data, values[0])
+    return _settle(_new(cls), data, row, *nodes, *values)
+
+
+def _settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -> Value:
+    """Record the node if something requires it to be: an operand that requires a gradient, and no `no_grad` around."""
+    if not any(n is not None and n._row is not None for n in (a, b)) or not is_grad_enabled():
+        return _fill(out, data)
+    _fill(out, data, row, a, b, x, y)
+    if is_anomaly_enabled():
+        out._made_at = _line_of_the_user()
+    return out
+
+
+def _unary(row: Row, a: Any) -> Any:
+    x = a._data
+    out = _new(a.__class__)
+    y = row.forward(x)
+    if modes or a._row is None:
+        return _settle(out, y, row, a, None, y, x)
+    out._data = y
+    out.grad = 0
+    out._row = row
+    out._a = a
+    out._b = None
+    out._x = y
+    out._y = x
+    return out
+
+
+def _binary(row: Row) -> tuple[Callable, Callable]:
+    """The method of a binary operator, and that of its reflection."""
+    forward = row.forward
+
+    def method(self: Value, other: Any) -> Any:
+        cls = self.__class__
+        if other.__class__ is cls:
+            b = other
+            y = other._data
+        elif isinstance(other, Value):
+            return _apply(row, self, other)
+        elif (y := number(other)) is not None:
+            b = None
+        else:
+            return NotImplemented
+        x = self._data
+        out = _new(cls)
+        if modes or (self._row is None and (b is None or b._row is None)):
+            return _settle(out, forward(x, y), row, self, b, x, y)
+        out._data = forward(x, y)
+        out.grad = 0
+        out._row = row
+        out._a = self
+        out._b = b
+        out._x = x
+        out._y = y
+        return out
+
+    return method, lambda self, other: _apply(row, other, self)
+
+
+class Value(Node):
+    """A scalar that remembers how it was made.
+
+    Args:
+        data: a real number; kept as a float.
+        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
+            `out._backward = f`, a function that adds to the operands' `.grad`.
+        label: a name for drawings.
+        requires_grad: False makes a constant, which collects no gradient.
+
+    >>> x = Value(3.0, label="x")
+    >>> y = x * x + 2 * x
+    >>> y.backward()
+    >>> y.data, x.grad
+    (15.0, 8.0)
+    """
+
+    __slots__ = ()
+    _is_number = True
+
+    def __init__(
+        self,
+        data: float,
+        _children: Sequence[Value] = (),
+        _op: str = "",
+        label: str = "",
+        *,
+        requires_grad: bool = True,
+    ):
+        self._data = _checked(data)
+        self.grad = 0
+        self._row = LEAF if requires_grad else None
+        self._a = self._b = self._x = self._y = None
+        if label:
+            self.label = label
+        if _children:
+            self._a = tuple(_children)
+            wanted = requires_grad and is_grad_enabled() and any(n.requires_grad for n in self._a)
+            self._row = HandWritten(_op, graph.nothing) if wanted else None
+
+    @property
+    def data(self) -> float:
+        """The number. A new one may be assigned: a graph that used the old one still differentiates with the old."""
+        return self._data
+
+    @data.setter
+    def data(self, data: float) -> None:
+        self._data = _checked(data)
+
+    def backward(
+        self,
+        gradient: float | Value | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Value | Sequence[Value] | None = None,
+    ) -> None:
+        """Add d(self)/d(leaf), times `gradient` (default 1), to `.grad` of every leaf that self depends on.
+
+        The `.grad` of the nodes between is set to this pass's. `micrograd.backward` takes several roots, and says what
+        the other arguments do.
+        """
+        walk.backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def detach(self) -> Self:
+        """A constant with the same number and no history."""
+        return self._constant(self._data)
+
+    # ---- the ops
+
+    __add__, __radd__ = _binary(ops.add)
+    __sub__, __rsub__ = _binary(ops.sub)
+    __mul__, __rmul__ = _binary(ops.mul)
+    __truediv__, __rtruediv__ = _binary(ops.div)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __neg__(self) -> Self:
+        return _unary(ops.neg, self)
+
+    def __abs__(self) -> Self:
+        return _unary(ops.abs_, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, Value):
+            return _apply(ops.pow, self, other)
+        return NotImplemented if number(other) is None else _unary(ops.power(other), self)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _apply(ops.pow, other, self)
+
+    def exp(self) -> Self:
+        """e to the power of self."""
+        return _unary(ops.exp, self)
+
+    def log(self) -> Self:
+        """The natural logarithm: -inf at 0, nan below."""
+        return _unary(ops.log, self)
+
+    def log1p(self) -> Self:
+        """log(1 + self), exact for small numbers."""
+        return _unary(ops.log1p, self)
+
+    def sqrt(self) -> Self:
+        """The square root; nan below 0."""
+        return _unary(ops.sqrt, self)
+
+    def sin(self) -> Self:
+        """The sine, in radians."""
+        return _unary(ops.sin, self)
+
+    def cos(self) -> Self:
+        """The cosine, in radians."""
+        return _unary(ops.cos, self)
+
+    def tanh(self) -> Self:
+        """The hyperbolic tangent."""
+        return _unary(ops.tanh, self)
+
+    def sigmoid(self) -> Self:
+        """1 / (1 + exp(-self))."""
+        return _unary(ops.sigmoid, self)
+
+    def softplus(self) -> Self:
+        """log(1 + exp(self)), without overflow."""
+        return _unary(ops.softplus, self)
+
+    def relu(self) -> Self:
+        """self where it is positive, else 0; the gradient at 0 is 0."""
+        return _unary(ops.relu, self)
+
+    def leaky_relu(self, slope: float = 0.01) -> Self:
+        """self where it is positive, else slope * self; the gradient at 0 is the slope."""
+        return _unary(ops.leaky_relu(slope), self)
+
+    def gelu(self) -> Self:
+        """The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016)."""
+        return _unary(ops.gelu, self)
+
+    def maximum(self, other: float | Value) -> Self:
+        """The greater of the two, which gets the gradient; a tie shares it."""
+        return _apply(ops.maximum, self, other)
+
+    def minimum(self, other: float | Value) -> Self:
+        """The smaller of the two, which gets the gradient; a tie shares it."""
+        return _apply(ops.minimum, self, other)
+
+    # ---- a Value where a number is expected. `==` and hash are identity, so that nodes can stand in sets and dicts
+
+    def __lt__(self, other: float | Value) -> bool:
+        return NotImplemented if (y := _data_of(other)) is None else self._data < y
+
+    def __le__(self, other: float | Value) -> bool:
+        return NotImplemented if (y := _data_of(other)) is None else self._data <= y
+
+    def __gt__(self, other: float | Value) -> bool:
+        return NotImplemented if (y := _data_of(other)) is None else self._data > y
+
+    def __ge__(self, other: float | Value) -> bool:
+        return NotImplemented if (y := _data_of(other)) is None else self._data >= y
+
+    def __float__(self) -> float:
+        return self._data
+
+    def __int__(self) -> int:
+        return int(self._data)
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        return round(self._data, ndigits)
+
+    def __bool__(self) -> bool:
+        return bool(self._data)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._data, spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(data={self._data}, grad={self.grad})"
+
+    # ---- copies
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._row:
+            raise RuntimeError(f"the history of {self!r}, made by '{self._op}', cannot be copied: copy its detach()")
+        kept = {name: x for name, x in self.__dict__.items() if name != "_hooks"}
+        return _restore, (type(self), self._data, self.grad, self._row is not None), kept or None
+
+    # ---- what the walk asks of a kind of node
+
+    def _apply(self, row: Row, operands: Sequence[Any]) -> Any:
+        return _apply(row, *operands)
+
+    def _constant(self, data: float) -> Self:
+        return _fill(_new(type(self)), data)
+
+    def _seed(self, gradient: Any, create_graph: bool) -> Any:
+        if isinstance(gradient, Value):
+            return gradient if create_graph else gradient._data
+        seed = 1.0 if gradient is None else number(gradient)
+        if seed is None:
+            raise TypeError(f"the gradient of a Value is a number, found {type(gradient).__name__}")
+        return self._constant(seed) if create_graph else seed
+
+    def _ieee(self, rule: Callable, *numbers: float) -> float:
+        part = rule(*map(self._constant, numbers))
+        return part._data if isinstance(part, Value) else part
+
+
+def _checked(data: Any) -> float:
+    """`data` as a float; TypeError if it is not a real number."""
+    if isinstance(data, Real) and not isinstance(data, bool):
+        return float(data)
+    hint = "; detach() gives a constant of the same number" if isinstance(data, Value) else ""
+    raise TypeError(f"a Value holds one real number, found {type(data).__name__} {data!r:.50}{hint}")
+
+
+def _data_of(x: Any) -> float | None:
+    return x._data if isinstance(x, Value) else number(x)
+
+
+def _restore(cls: type[Value], data: float, grad: Any, requires_grad: bool) -> Value:
+    value = _fill(_new(cls), data)
+    value.grad, value._row = grad, LEAF if requires_grad else None
+    return value
+
+
+def _line_of_the_user() -> str:
+    """Where the innermost frame outside of this package stands: file, line and text."""
+    frame = sys._getframe(1)
+    here = str(Path(__file__).parent)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame = frame.f_back
+    name, line = frame.f_code.co_filename, frame.f_lineno
+    return f"{name}:{line}: {getline(name, line).strip()}"

@@ -1,0 +1,328 @@
+"""What a node is, and what it owes its operands.
+
+Nothing here knows any calculus, nor numbers from arrays. A node says what it came from (its operands), by which `Row`
+of the derivative table, and which values that row saw. From these, `contributions` tells what to send back to each
+operand when the node's own gradient is known; `walk.py` does so for a whole graph.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .modes import is_anomaly_enabled
+
+LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
+
+
+class Row:
+    """One line of the derivative table: an op's name, its forward function, and a rule for each operand.
+
+    A rule gives the gradient of an operand from `g`, the gradient coming in. A unary row has one, called as
+    `to_a(g, out, a)`; a binary row has two, called as `to_a(g, a, b)` and `to_b(g, a, b)`. A row may be called like
+    the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
+    """
+
+    __slots__ = ("name", "forward", "to_a", "to_b", "word")
+
+    def __init__(
+        self, name: str, forward: Callable, to_a: Callable | None, to_b: Callable | None = None, word: str = ""
+    ):
+        self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
+        self.word = word or name  # what a symbol such as "+" is called
+
+    def __call__(self, *operands: Any) -> Any:
+        for operand in operands:
+            if hasattr(operand, "_apply"):
+                return operand._apply(self, operands)
+        return self.forward(*operands)
+
+    def __repr__(self) -> str:
+        return f"<Row {self.word}>"
+
+
+class HandWritten(Row):
+    """The row of a node whose backward is a closure of the user's own (`out._backward = f`)."""
+
+    __slots__ = ("closure",)
+
+    def __init__(self, name: str, closure: Callable[[], object]):
+        super().__init__(name, nothing, None)
+        self.closure = closure
+
+
+class LetGo(Row):
+    """The row of a node whose history was let go after a backward pass."""
+
+    __slots__ = ()
+
+    def __init__(self, row: Row):
+        super().__init__(row.name, nothing, None, word=row.word)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The node
+
+
+class Node:
+    """A number (or array) that remembers how it was made.
+
+    `_row` says of what kind it is: None is a constant, `LEAF` a parameter, else it is the op that made it. `_a` and
+    `_b` are its operands, None where that was a plain number; a node of a row with another number of operands has a
+    tuple of them in `_a`. `_x` and `_y` are the values that the rules are called with, as they were in the forward
+    pass: (out, a) for a unary row, (a, b) for a binary one.
+    """
+
+    __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
+
+    _data: Any
+    grad: Any
+    _row: Any
+    _a: Any
+    _b: Any
+    _x: Any
+    _y: Any
+    label: str = ""
+    _hooks: dict[RemovableHandle, Callable] = {}
+    _made_at: str = "a line that ran outside of detect_anomaly"
+
+    @property
+    def requires_grad(self) -> bool:
+        """True for a parameter and for what was computed from one."""
+        return self._row is not None
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for what no recorded operation made: parameters and constants."""
+        return not self._row
+
+    @property
+    def _op(self) -> str:
+        return self._row.name if self._row else ""
+
+    @property
+    def _prev(self) -> tuple[Node, ...]:
+        """The operands, in order, repeats and constants included."""
+        row = self._row
+        if not row:
+            return ()
+        if row.to_a is None:
+            return self._a
+        if self._a is None:  # a plain number becomes a constant when somebody looks, and stays that one
+            self._a = self._constant(self._x)
+        if row.to_b is None:
+            return (self._a,)
+        if self._b is None:
+            self._b = self._constant(self._y)
+        return (self._a, self._b)
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """The op that made this node, as PyTorch shows it; None for a leaf."""
+        return GradFn.of(self) if self._row else None
+
+    @property
+    def _backward(self) -> Callable[[], object]:
+        """A closure that adds what this node owes to the `.grad` of its operands; assign your own to replace it."""
+        row = self._row
+        if isinstance(row, HandWritten):
+            return row.closure
+        return (lambda: _push(self)) if row else nothing
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], object]) -> None:
+        if self._row is None:
+            return  # a constant: no gradient comes by
+        operands = self._prev
+        self._row, self._a, self._b = HandWritten(self._op, closure), operands, None
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook(gradient)` in every pass, once this node's gradient is complete and before it is accumulated.
+
+        What the hook returns replaces the gradient, unless it is None. The handle's `remove()` ends it.
+
+        >>> from micrograd import Value
+        >>> x = Value(3.0)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> (x * 2).backward()
+        >>> x.grad
+        20.0
+        """
+        if self._row is None:
+            raise RuntimeError("a constant has no gradient to hook: make it with requires_grad=True")
+        if not callable(hook):
+            raise TypeError(f"a hook must be a function of the gradient, found {type(hook).__name__}")
+        handle = RemovableHandle(self)
+        self._hooks = {**self._hooks, handle: hook}
+        hooked.add(self)
+        return handle
+
+    # What each kind of node says for itself
+
+    _is_number = False  # its rules run on plain numbers, and its parts are added with +
+    _constant: Callable[[Any], Any]  # (data): a constant node of this kind
+    _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
+    _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
+
+
+def nothing(*_: object) -> None:
+    """The closure of a leaf, and of a node of the user's own before it is given one."""
+
+
+hooked: weakref.WeakSet[Node] = weakref.WeakSet()  # all nodes that have ever had a hook
+
+# Taken by whoever writes to `.grad` of nodes that another thread may hold.
+grads_lock = threading.RLock()
+
+
+class RemovableHandle:
+    """What `register_hook` returns: `remove()` takes the hook away."""
+
+    def __init__(self, node: Node):
+        self._node = weakref.ref(node)
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        node = self._node()
+        if node is not None:
+            node._hooks = {handle: hook for handle, hook in dict(node._hooks).items() if handle is not self}
+
+
+class GradFn:
+    """A read-only view of the op that made a node, in PyTorch's words.
+
+    >>> from micrograd import Value
+    >>> a, b = Value(2.0), Value(3.0)
+    >>> (a + b).grad_fn, (a + b).grad_fn.next_functions[1][0].variable is b
+    (<AddBackward0>, True)
+    """
+
+    _views: weakref.WeakValueDictionary[int, GradFn] = weakref.WeakValueDictionary()
+
+    def __init__(self, node: Node):
+        self._node = node
+
+    @classmethod
+    def of(cls, node: Node) -> GradFn:
+        """The one view of this node: asked for twice, it is the same object as long as somebody holds it."""
+        view = cls._views.get(id(node))
+        if view is None:
+            view = cls._views[id(node)] = (cls if node._row else AccumulateGrad)(node)
+        return view
+
+    def name(self) -> str:
+        """The op's name, such as `AddBackward0`."""
+        word = self._node._row.word
+        return f"{word[:1].upper()}{word[1:].lower()}Backward0"
+
+    @property
+    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
+        """A pair (view, 0) for each operand; (None, 0) for a constant."""
+        return tuple((None if n._row is None else GradFn.of(n), 0) for n in self._node._prev)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+class AccumulateGrad(GradFn):
+    """The end of an edge at a leaf, `variable`, where gradients accumulate."""
+
+    @property
+    def variable(self) -> Node:
+        """The leaf."""
+        return self._node
+
+    def name(self) -> str:
+        """Always `AccumulateGrad`."""
+        return "AccumulateGrad"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a node owes its operands
+
+
+def edges(node: Node) -> Sequence[Node]:
+    """The operands to which the node owes a gradient: one for each part that it sends."""
+    row = node._row
+    if isinstance(row, LetGo):
+        raise RuntimeError(
+            f"the graph behind '{row.name}' was let go by an earlier backward pass: "
+            "give that one retain_graph=True to walk it again"
+        )
+    if isinstance(row, HandWritten):
+        return [n for n in dict.fromkeys(node._a) if n._row is not None]
+    operands = (node._a, node._b) if row.to_a is not None else node._a
+    return [n for n in operands if n is not None and n._row is not None]
+
+
+def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
+    """What the node owes to each of its operands, for the gradient `g` that came in: pairs (operand, part)."""
+    if isinstance(node._row, HandWritten):
+        if create_graph:
+            raise RuntimeError(
+                f"create_graph=True needs the derivative of '{node._op}' as a row: its _backward was written by hand"
+            )
+        return _run_closure(node, g)
+    x, y = _as_nodes(node) if create_graph else (node._x, node._y)
+    pairs = []
+    for i, (operand, rule) in enumerate(((node._a, node._row.to_a), (node._b, node._row.to_b))):
+        if operand is not None and operand._row is not None:
+            try:
+                part = rule(g, x, y)
+            except ArithmeticError:
+                part = node._ieee(rule, g, x, y)
+            if is_anomaly_enabled() and part != part:
+                raise RuntimeError(
+                    f"the backward of '{node._op}' made a nan for its operand {i}; it was made by {node._made_at}"
+                )
+            pairs.append((operand, part))
+    return pairs
+
+
+def _as_nodes(node: Node) -> tuple[Any, Any]:
+    """What the rules are called with when their results are to be differentiated again: nodes, not their values."""
+    unary = node._row.to_b is None
+    a, b = node._a, node._b
+    pair = (node, a) if unary else (node._x if a is None else a, node._y if b is None else b)
+    for now, then in zip(pair, (node._x, node._y), strict=True):
+        if isinstance(now, Node) and now._data is not then:
+            raise RuntimeError(
+                f"create_graph=True: data of '{node._op}' or of its operand was {then} in the forward pass and is now "
+                f"{now._data}; run the forward pass again"
+            )
+    return pair
+
+
+def _run_closure(node: Node, g: Any) -> list[tuple[Node, Any]]:
+    """What a hand-written `_backward` adds to its operands' grads, when it sees its own complete and theirs at zero.
+
+    It reads and writes `.grad`, which other threads' passes commit to: hence the lock.
+    """
+    operands = edges(node)
+    with grads_lock:
+        before = [(n, n.grad) for n in (node, *operands)]
+        try:
+            node.grad = g
+            for n in operands:
+                n.grad = 0
+            node._row.closure()
+            return [(n, n.grad) for n in operands]
+        finally:
+            for n, grad in before:
+                n.grad = grad
+
+
+def run_hooks(node: Node, g: Any) -> Any:
+    """The node's gradient after its hooks have seen it, and perhaps replaced it."""
+    for hook in node._hooks.values():
+        replaced = hook(g)
+        g = g if replaced is None else replaced
+    return g
+
+
+def _push(node: Node) -> None:
+    """What `node._backward()` does for whoever walks the graph by hand."""
+    for operand, part in contributions(node, node.grad):
+        operand.grad = part if operand.grad is None else operand.grad + part

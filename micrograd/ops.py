@@ -1,0 +1,141 @@
+"""The calculus: one row an op. A derivative is stated here and nowhere else.
+
+A row's forward function takes numbers or arrays. Its rules are plain algebra on `g`, the gradient coming in, and on
+what the op saw, (out, a) for a unary row, (a, b) for a binary one; they use operators and other rows of the table, so
+that the same line serves numbers, arrays, nodes (which gives derivatives of derivatives) and symbols.
+
+A comparison inside a rule would be frozen there, and wrong in higher orders: the rows `step`, `sign`, `above` and
+`gate` are for that. Rules that would cancel are written in a form that does not: `tanh'` is 4 s(2a) s(-2a), where
+1 - out*out would lose every digit in the tails.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from . import floats
+from .graph import Row
+
+TABLE: dict[str, Row] = {}
+
+
+def lib(x: Any) -> Any:
+    """The module of functions for x: `floats` for a number, NumPy for an array."""
+    return floats if isinstance(x, (float, int)) else x.__array_namespace__()
+
+
+def unary(name: str, forward: Callable, to_a: Callable, word: str = "") -> Row:
+    """A row of one operand, entered in the table."""
+    row = TABLE[word or name.lower()] = Row(name, forward, to_a, word=word)
+    return row
+
+
+def binary(name: str, forward: Callable, to_a: Callable, to_b: Callable, word: str = "") -> Row:
+    """A row of two operands, entered in the table."""
+    row = TABLE[word or name] = Row(name, forward, to_a, to_b, word)
+    return row
+
+
+def _sigmoid(a: Any) -> Any:
+    e = lib(a).exp(-abs(a))  # never overflows
+    return lib(a).where(a >= 0, 1.0, e) / (1.0 + e)
+
+
+def _softplus(a: Any) -> Any:
+    return lib(a).maximum(a, 0.0) + lib(a).log1p(lib(a).exp(-abs(a)))
+
+
+def _divide(a: Any, b: Any) -> Any:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return floats.divide(a, b)
+
+
+def _power(a: Any, b: Any) -> Any:
+    number = isinstance(a, (float, int)) and isinstance(b, (float, int))
+    return floats.power(a, b) if number else a**b
+
+
+def zero(a: Any) -> Any:
+    """Nothing, in the kind and shape of a: what flows back from a function made of steps."""
+    return gate(a, -1.0)
+
+
+def _share(g: Any, m: Any) -> Any:
+    return gate(g * m, m)  # nothing where m is 0, even if g is infinite
+
+
+def _gelu_arg(a: Any) -> Any:
+    return _GELU * (a + 0.044715 * a * a * a)
+
+
+def _gelu_slope(a: Any) -> Any:
+    s, rest = sigmoid(_gelu_arg(a)), sigmoid(-_gelu_arg(a))
+    return s + a * s * rest * _GELU * (1 + 3 * 0.044715 * a * a)
+
+
+_GELU = 2 * math.sqrt(2 / math.pi)  # (1 + tanh(u)) / 2 is sigmoid(2u), which keeps its digits where tanh nears -1
+
+
+# fmt: off
+#                name      forward       to a                            to b
+add = binary("+",  operator.add, lambda g, a, b: g,              lambda g, a, b: g,                word="add")
+sub = binary("-",  operator.sub, lambda g, a, b: g,              lambda g, a, b: -g,               word="sub")
+mul = binary("*",  operator.mul, lambda g, a, b: g * b,          lambda g, a, b: g * a,            word="mul")
+div = binary("/",  _divide,      lambda g, a, b: g / b,          lambda g, a, b: -g * (a / b) / b, word="div")
+
+# 0**0 is 1 whichever moves, and 0**b stays 0 for b > 0: a 1 stands in for `a` there, so that no 0 * inf turns up.
+pow = binary("**", _power, word="pow",
+             to_a=lambda g, a, b: g * b * pow(a + (1 - step(abs(a) + abs(b))), b - 1),
+             to_b=lambda g, a, b: g * pow(a, b) * log(a + (1 - step(abs(a) + step(-b)))))
+
+#                         name        forward                      to a
+neg      = unary("neg",      operator.neg,                lambda g, out, a: -g)
+exp      = unary("exp",      lambda a: lib(a).exp(a),     lambda g, out, a: g * out)
+log      = unary("log",      lambda a: lib(a).log(a),     lambda g, out, a: g / a)
+log1p    = unary("log1p",    lambda a: lib(a).log1p(a),   lambda g, out, a: g / (1 + a))
+sqrt     = unary("sqrt",     lambda a: lib(a).sqrt(a),    lambda g, out, a: g / (2 * out))
+sin      = unary("sin",      lambda a: lib(a).sin(a),     lambda g, out, a: g * cos(a))
+cos      = unary("cos",      lambda a: lib(a).cos(a),     lambda g, out, a: -g * sin(a))
+tanh     = unary("tanh",     lambda a: lib(a).tanh(a),    lambda g, out, a: g * 4 * sigmoid(2 * a) * sigmoid(-2 * a))
+sigmoid  = unary("sigmoid",  _sigmoid,                    lambda g, out, a: g * out * sigmoid(-a))
+softplus = unary("softplus", _softplus,                   lambda g, out, a: g * sigmoid(a))
+gelu     = unary("gelu",     lambda a: a * _sigmoid(_gelu_arg(a)), lambda g, out, a: g * _gelu_slope(a))
+
+# kinks: the gradient of abs and of relu is 0 at 0; a tie of two operands is shared
+abs_     = unary("abs",      abs,                              lambda g, out, a: g * sign(a))
+relu     = unary("ReLU",     lambda a: lib(a).maximum(a, 0.0), lambda g, out, a: gate(g, a))
+maximum  = binary("maximum", lambda a, b: lib(a).maximum(a, b),
+                  lambda g, a, b: _share(g, above(a, b)),      lambda g, a, b: _share(g, above(b, a)))
+minimum  = binary("minimum", lambda a, b: lib(a).minimum(a, b),
+                  lambda g, a, b: _share(g, above(b, a)),      lambda g, a, b: _share(g, above(a, b)))
+
+# what rules use where a comparison would be frozen; their own gradients are 0
+sign     = unary("sign",     lambda a: lib(a).sign(a),           lambda g, out, a: zero(a))
+step     = unary("step",     lambda a: lib(a).heaviside(a, 0.0), lambda g, out, a: zero(a))  # 1 where a > 0, else 0
+above    = binary("above",   lambda a, b: lib(a).where(a == b, 0.5, 1.0 - (a < b)),  # 1 where a > b; 1/2 in a tie
+                  lambda g, a, b: zero(a),                       lambda g, a, b: zero(b))
+gate     = binary("gate",    lambda a, b: lib(a).where(b <= 0, 0.0, a),              # a where b > 0, else 0
+                  lambda g, a, b: gate(g, b),                    lambda g, a, b: zero(b))
+
+
+# rows with a setting, which is not differentiated: functions that make the row
+@lru_cache(maxsize=1024, typed=True)
+def power(n: float) -> Row:
+    """The row of a**n for a plain number n."""
+    if n == 0:
+        return Row(f"**{n}", lambda a: _power(a, n), lambda g, out, a: zero(a), word="pow")
+    return Row(f"**{n}", lambda a: _power(a, n), lambda g, out, a: g * n * power(n - 1)(a), word="pow")
+
+
+@lru_cache(maxsize=1024, typed=True)
+def leaky_relu(slope: float) -> Row:
+    """The row of relu with a slope below 0 (and at 0)."""
+    return Row("leaky_relu", lambda a: lib(a).where(a > 0, a, slope * a),
+               lambda g, out, a: g * (step(a) + slope * (1 - step(a))))
+# fmt: on
