@@ -7,9 +7,10 @@ How a picture is made, one step a file, each knowing only the plain data of the 
     layout.py   sizes and edges to coordinates                           (knows numbers)
     dot.py      plain data to DOT text, for Graphviz
     svg.py      plain data to SVG, where there is no Graphviz
+    text.py     labels cleaned and shortened; a drawing in words
     draw.py     draw_dot: the steps joined, as a `graphviz.Digraph`
 
-Nothing here is imported by the engine, and nothing here imports NumPy, matplotlib or, before the first drawing, graphviz.
+Nothing here is imported by the engine; nothing here imports NumPy or matplotlib, nor graphviz before the first drawing.
 """
 
 from typing import TYPE_CHECKING, Any

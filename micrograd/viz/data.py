@@ -68,21 +68,22 @@ class Walk:
 
 
 def walk(root: Any) -> Walk:
-    """All nodes that `root` (a node, or a list or tuple of them) was made from, in an order set by the program alone."""
+    """All nodes that `root` (a node, or a list or tuple of them) was made from; the program alone sets their order."""
     roots = _checked_roots(root)
     position: dict[int, int] = {}
     operands: dict[int, tuple[Any, ...]] = {}
     nodes: list[Any] = []
-    stack = [(node, False) for node in reversed(roots)]
+    stack = roots[::-1]
     while stack:
-        node, operands_done = stack.pop()
-        if operands_done:
+        node = stack[-1]
+        if id(node) not in operands:
+            operands[id(node)] = below = _operands(node)  # kept: it also keeps these ids from being reused
+            stack += [operand for operand in reversed(below) if id(operand) not in operands]
+            continue
+        stack.pop()  # its operands are done
+        if id(node) not in position:
             position[id(node)] = len(nodes)
             nodes.append(node)
-        elif id(node) not in operands:
-            operands[id(node)] = below = _operands(node)  # kept: it also keeps these ids from being reused
-            stack.append((node, True))
-            stack += [(operand, False) for operand in reversed(below) if id(operand) not in operands]
     return Walk(
         nodes,
         [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes],
@@ -96,12 +97,10 @@ def _checked_roots(root: Any) -> list[Any]:
         raise ValueError("there is nothing to draw: the list of roots is empty; give at least one Value or Tensor")
     for node in roots:
         if not (hasattr(node, "_prev") and hasattr(node, "data")):
-            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else _HINTS
-            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph, not {type(node).__name__}; {hint}")
+            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "give what the model returns"
+            kind = type(node).__name__
+            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, not {kind}; {hint}")
     return roots
-
-
-_HINTS = "call the model or the loss first and give what it returns"
 
 
 def _operands(node: Any) -> tuple[Any, ...]:
@@ -214,7 +213,10 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
         rows += _node_box("", outputs[0], [], False).rows
     elif group.kind == "repeat":
         rows += _range(outputs)
-    name = group.name or _common([_label(node) for node in outputs]) or ("" if group.op else _plural(nodes))
+    if group.kind == "stretch":
+        name = f"{len(nodes):,} nodes"
+    else:
+        name = group.name or _common([_label(node) for node in outputs]) or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, "", tip, len(nodes), group.times)
 
@@ -223,7 +225,7 @@ def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
     """How many of what: ["40 +", "30 *", "12 constants"], the commonest first."""
     counts = Counter(_op(node) or _plural([node]) for node in nodes)
     parts = [f"{count:,} {op}" for op, count in counts.most_common(most)]
-    return parts + ([f"and {len(counts) - most} more ops"] if len(counts) > most else [])
+    return parts + ([f"and {len(counts) - most} more kinds"] if len(counts) > most else [])
 
 
 def _plural(leaves: Sequence[Any]) -> str:

@@ -20,7 +20,13 @@ NODE = {
     "height": "0.3",
     "margin": "0.12,0.05",
 }
-EDGE = {"color": "#7C879D", "fontcolor": "#6B778C", "fontname": "Helvetica,Arial,sans-serif", "fontsize": "10", "arrowsize": "0.7"}
+EDGE = {
+    "color": "#7C879D",
+    "fontcolor": "#6B778C",
+    "fontname": "Helvetica,Arial,sans-serif",
+    "fontsize": "10",
+    "arrowsize": "0.7",
+}
 
 _LOOK = {
     "parameter": 'color="#00775A" penwidth="1.6"',
@@ -54,7 +60,8 @@ def body(graph: Graph, rankdir: str) -> list[str]:
 
 def not_finite(box: Box) -> bool:
     """Whether a number on the card is nan or inf, which one wants to find at a glance."""
-    return any(word in ("nan", "inf", "-inf") for _, text in box.rows for word in text.strip("[]").replace(",", " ").split())
+    words = " ".join([text for _, text in box.rows]).replace(",", " ").replace("[", " ").replace("]", " ").split()
+    return not {"nan", "inf", "-inf"}.isdisjoint(words)
 
 
 def _record(box: Box, rankdir: str) -> str:

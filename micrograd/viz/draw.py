@@ -2,9 +2,9 @@
 
 import base64
 import html
+import inspect
 import logging
 import os
-import warnings
 from functools import cache
 from typing import Any
 
@@ -74,33 +74,29 @@ class Drawing(graphviz.Digraph):
             picture = self._own_svg(format or self.format, error)
             return picture if encoding else picture.encode()
 
-    def render(
-        self,
-        filename: Any = None,
-        directory: Any = None,
-        view: bool = False,
-        cleanup: bool = False,
-        format: str | None = None,
-        *,
-        outfile: Any = None,
-        **kwargs: Any,
-    ) -> str:
+    def render(self, *args: Any, **kwargs: Any) -> str:
         """Write the picture to a file and give its path; see `graphviz.Digraph.render`."""
-        where = {"directory": directory, "format": format, "outfile": outfile}
         try:
-            return super().render(filename, view=view, cleanup=cleanup, **where, **kwargs)
+            return super().render(*args, **kwargs)
         except graphviz.ExecutableNotFound as error:
-            source = self.filepath  # which has been written by now
-            if outfile is not None:
-                path = os.fspath(outfile) if directory is not None else os.path.join(self.directory, outfile)
-                format = format or os.path.splitext(path)[1][1:].lower()
-            else:
-                path = f"{source}.{format or self.format}"
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(self._own_svg(format or self.format, error))
-        if cleanup:
+            given = inspect.signature(graphviz.Digraph.render).bind(self, *args, **kwargs).arguments
+            return self._render_own(given, error)
+
+    def _render_own(self, given: dict[str, Any], error: Exception) -> str:
+        """What `render` does, where it would have done it; the source it has already saved."""
+        source, outfile = str(self.filepath), given.get("outfile")
+        if outfile is None:
+            format = given.get("format") or self.format
+            path = f"{source}.{format}"
+        else:
+            path = os.fspath(outfile if "directory" in given else os.path.join(str(self.directory), outfile))
+            format = given.get("format") or os.path.splitext(path)[1][1:].lower()
+        picture = self._own_svg(format, error)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(picture)
+        if given.get("cleanup"):
             os.remove(source)
-        if view or kwargs.get("quiet_view"):
+        if given.get("view") or given.get("quiet_view"):
             graphviz.view(path)
         return path
 
@@ -117,9 +113,12 @@ class Drawing(graphviz.Digraph):
         _say_once()
         return svg.write(self.graph, self.graph_attr.get("rankdir", "LR"))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
-        bundle = {"text/html": self._html(), "text/plain": text.spoken(self.graph) if self.graph else repr(self)}
+        bundle: dict[str, str | bytes] = {
+            "text/html": self._html(),
+            "text/plain": text.spoken(self.graph) if self.graph else repr(self),
+        }
         return {
             kind: what
             for kind, what in bundle.items()

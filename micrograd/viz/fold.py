@@ -19,19 +19,21 @@ from typing import Any
 
 from .data import Group, Walk, _label, _op
 
-STRETCHES = 60  # what step 3 aims at: a drawing nobody can take in needs fewer boxes, not as many as are allowed
+AIM = 150  # once nodes must share boxes, no more boxes than one can take in, however many are allowed
+STRETCHES = 24  # and fewer where only cutting helps: such boxes say little, so many of them say no more
 
 
 def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
     """At most `limit` groups (None: no limit) and how they were made, "" when every node kept its own box."""
     if limit is None or len(graph.nodes) <= limit:
         return [Group([i]) for i in range(len(graph.nodes))], ""
+    limit = min(limit, AIM)
     modules, rest, how, depth = [], [], "", []
     for modules, home in _levels(graph, limit):
         how = "by module" if modules else "by structure"
         top = _sums(graph, home)
         depth = _depths(graph, top)
-        for rest in _outside(graph, home, top, depth):
+        for rest in _outside(graph, home, top, depth, limit - len(modules)):
             if len(modules) + len(rest) <= limit:
                 return modules + rest, how
     pieces = min(limit - len(modules), STRETCHES)
@@ -51,12 +53,17 @@ def _levels(graph: Walk, limit: int) -> Iterator[tuple[list[Group], list[int]]]:
         yield [], [-1] * len(graph.nodes)
 
 
-def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> Iterator[list[Group]]:
-    """Groups for what is in no module, from the finest to the coarsest."""
-    yield [Group([i]) for i, h in enumerate(home) if h < 0]
-    yield _sum_groups(home, top)
-    yield _repeats(graph, home, top, depth, labels_matter=True)
-    yield _repeats(graph, home, top, depth, labels_matter=False)
+def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], room: int) -> Iterator[list[Group]]:
+    """Groups for what is in no module, from the finest to the coarsest; the fine ones only where there is room."""
+    if home.count(-1) <= room:
+        yield [Group([i]) for i, h in enumerate(home) if h < 0]
+    sums = _chains(home, top)
+    if sum(h < 0 and t == i for i, (h, t) in enumerate(zip(home, top, strict=True))) <= room:
+        alone = [Group([i]) for i, h in enumerate(home) if h < 0 and top[i] == i and i not in sums]
+        yield [*alone, *[Group(members, "repeat", op="sum") for members in sums.values()]]
+    yield _repeats(graph, home, top, depth, sums, labels_matter=True)
+    if any(map(_label, graph.nodes)):
+        yield _repeats(graph, home, top, depth, sums, labels_matter=False)
 
 
 # ------------------------------------------------------------------------------------------------ 1. modules
@@ -143,49 +150,60 @@ def _depths(graph: Walk, top: list[int]) -> list[int]:
     return [depth[t] for t in top]
 
 
-def _sum_groups(home: list[int], top: list[int]) -> list[Group]:
-    members: dict[int, list[int]] = {}
-    for i, h in enumerate(home):
-        if h < 0:
-            members.setdefault(top[i], []).append(i)
-    found = [Group(group, "repeat", op="sum") if len(group) > 1 else Group(group) for group in members.values()]
-    return sorted(found, key=lambda group: group.members[-1])
+def _chains(home: list[int], top: list[int]) -> dict[int, list[int]]:
+    """The members of every sum of more than one `+`, by the top of its chain."""
+    chains: dict[int, list[int]] = {}
+    for i, t in enumerate(top):
+        if t != i:
+            chains.setdefault(t, []).append(i)
+    for t, members in chains.items():
+        members.append(t)
+    return chains
 
 
-def _repeats(graph: Walk, home: list[int], top: list[int], depth: list[int], labels_matter: bool) -> list[Group]:
+def _repeats(
+    graph: Walk, home: list[int], top: list[int], depth: list[int], sums: dict[int, list[int]], labels_matter: bool
+) -> list[Group]:
     """Nodes outside every module, those with one structure together."""
     leaf_key = _leaf_keys(graph, home, top, depth)
     kinds: dict[Any, int] = {}
     # What a node is as an operand: a module's (its weights: anybody's), or, from 0 on, a group made here.
     kind = [-2 - h if below else -1 for h, below in zip(home, graph.operands, strict=True)]
     groups: list[Group] = []
-    for group in _sum_groups(home, top):
-        i = group.members[-1]  # the top; all its operands have their kind by now
-        below = [kind[top[j]] for m in group.members for j in graph.operands[m] if top[j] != i]
-        label = _label(graph.nodes[i]) if labels_matter else ""
-        if len(group.members) > 1:
-            key = ("sum", label, depth[i], tuple(sorted(Counter(below).items())))
+    for i, node in enumerate(graph.nodes):
+        if home[i] >= 0 or top[i] != i:
+            continue
+        label = _label(node) if labels_matter else ""
+        if members := sums.get(i):  # all its operands have their kind by now: they come before it
+            op, below = "sum", [kind[top[j]] for m in members for j in graph.operands[m] if top[j] != i]
+            key = (op, label, depth[i], tuple(sorted(Counter(below).items())))
         else:
-            key = (_op(graph.nodes[i]), label, depth[i], tuple(below) or leaf_key[i])
+            op, members = _op(node), (i,)
+            key = (op, label, depth[i], tuple([kind[top[j]] for j in graph.operands[i]]) or leaf_key[i])
         kind[i] = kinds.setdefault(key, len(groups))
         if kind[i] == len(groups):
-            groups.append(Group([], "repeat", op=group.op or _op(graph.nodes[i]), times=0))
-        groups[kind[i]].members += group.members
+            groups.append(Group([], "repeat", op=op, times=0))
+        groups[kind[i]].members += members
         groups[kind[i]].times += 1
     return [Group(g.members) if len(g.members) == 1 else g for g in groups]
 
 
-def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> list[Any]:
+def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> dict[int, Any]:
     """Leaves are of one kind when they are used alike: by which op or module, and how far up at most."""
-    users: list[set[Any]] = [set() for _ in graph.nodes]
+    users: dict[int, Any] = {}
     highest = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
+        user = _op(graph.nodes[i]) if home[i] < 0 else home[i]
         for j in below:
-            if not graph.operands[j]:
-                users[j].add(_op(graph.nodes[i]) if home[i] < 0 else home[i])
-                highest[j] = max(highest[j], depth[top[i]])
-    wants = [getattr(node, "requires_grad", True) for node in graph.nodes]
-    return [(want, frozenset(user), high) for want, user, high in zip(wants, users, highest, strict=True)]
+            highest[j] = max(highest[j], depth[top[i]])
+            if users.setdefault(j, user) != user:
+                known = users[j] if isinstance(users[j], frozenset) else frozenset([users[j]])
+                users[j] = known | {user}
+    return {
+        i: (getattr(graph.nodes[i], "requires_grad", True), users.get(i), highest[i])
+        for i, below in enumerate(graph.operands)
+        if not below
+    }
 
 
 # ------------------------------------------------------------------------------------------------ 3. stretches

@@ -314,7 +314,8 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
         route = points[: stops[at]]
         if tail != head:
             last = net.before(e)
-            route += [(ends[net.layer[last]], net.y[last]), (starts[net.layer[head]], ports[e]), (boxes[head][0], ports[e])]
+            port = ports[e]
+            route += [(ends[net.layer[last]], net.y[last]), (starts[net.layer[head]], port), (boxes[head][0], port)]
         route = [p for k, p in enumerate(route) if not k or p != route[k - 1]]
         routes.append(route[::-1] if e in net.backward else route)
     width = max(x + w for x, _, w, _ in boxes)

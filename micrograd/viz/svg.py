@@ -46,7 +46,8 @@ STYLE = """
 .micrograd-graph .data{fill:#0072b2}
 .micrograd-graph .grad{fill:#b34700;font-weight:700}
 .micrograd-graph .constant .number{fill:#5a677d;text-anchor:middle}
-.micrograd-graph .count{font-size:11px;text-anchor:middle;fill:#5a677d;stroke:#f7f9fc;stroke-width:4px;paint-order:stroke}
+.micrograd-graph .count{font-size:11px;text-anchor:middle;fill:#5a677d}
+.micrograd-graph .count{stroke:#f7f9fc;stroke-width:4px;paint-order:stroke}
 @media (prefers-color-scheme:dark){
 .micrograd-graph text{fill:#e8edf5}
 .micrograd-graph .ground{fill:#0f141c}
@@ -73,6 +74,9 @@ _SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
 def write(graph: Graph, rankdir: str = "LR") -> str:
     """The drawing as an SVG document."""
     cards = [_Card(box, rankdir) for box in graph.boxes]
+    modules = [card for card in cards if card.box.kind == "module"]
+    for card in modules:
+        card.widen(max(other.card_width for other in modules))
     edges = [(edge.tail, edge.head) for edge in graph.edges]
     counted = any(edge.count > 1 for edge in graph.edges)
     shape = layout(
@@ -129,51 +133,58 @@ class _Card:
         self.sign = _SIGNS.get(box.op) or _pretty(shorten(box.op, 12, "\u2026"))
         self.badge = max(BADGE, _width(self.sign, 13, bold=True) + 14) if box.op else 0.0
         self.deck = DECK if box.times > 1 else 0.0
-        out = (self.badge / 2 if self.across else BADGE / 2) if box.op else 0.0  # how far the badge stands out
+        out = (self.badge if self.across else BADGE) / 2 if box.op else 0.0  # how far the badge stands out
         self.left, self.top = (out, self.deck) if self.across else (0.0, max(out, self.deck))
-        self._set(indent=PAD + (out if self.across else 0.0), down=0.0 if self.across or not box.op else BADGE / 2)
-        self.width = self.left + self.card_width + self.deck
+        name = shorten(box.name, 26, "\u2026")
+        self.title = name or _pretty(box.expression)
+        self.rows = [(key, _pretty(shorten(text, 34, "\u2026"))) for key, text in box.rows]
+        self.texts: list[_Text] = []
+        if box.kind == "constant" and not self.title and len(self.rows) == 1:
+            self._set_number(self.rows[0][1])
+        else:
+            self._set_lines(PAD + (out if self.across else 0), 0 if self.across else out, bool(name))
         self.height = self.top + self.card_height
         flat = 8.0 if self.across else max(8.0, self.badge / 2 - 8)
         self.spread = flat if box.op else min((self.card_height if self.across else self.card_width) / 2 - 12, 24)
 
-    def _set(self, indent: float, down: float) -> None:
-        """Set the lines: first how wide the widest is, then each in its place."""
-        box = self.box
-        name = shorten(box.name, 26, "\u2026")
-        title = name or _pretty(box.expression)
-        style = "name" if name else "made"
-        aside = f"\u00d7{box.times:,}" if box.times > 1 else _pretty(box.expression) if name else ""
-        if len(aside) > 20:
-            aside = ""
-        rows = [(key, _pretty(shorten(text, 34, "\u2026"))) for key, text in box.rows]
-        if box.kind == "constant" and not title and len(rows) == 1:
-            return self._set_constant(rows[0][1])
-        top = _width(title, 13.5, bold=bool(name)) + (_width(aside, 11) + 14 if aside else 0)
-        widest = max([_width(key, 12) + 14 + _width(text, 12, mono=True) for key, text in rows], default=0.0)
-        inner = 100.0 + 12 * max(0.0, -(-(max(top, widest) - 100) // 12))  # in steps, so that columns look even
-        self.card_width = indent + inner + PAD
-        has_title = bool(title or aside)
-        self.card_height = 9 + down + (TITLE if has_title else 0) + ROW * len(rows) + 5
-        right, y = indent + inner, 9.0 + down
-        self.texts = []
-        if has_title:
-            self.texts += [_Text(indent, y + 13, style, title)] if title else []
-            self.texts += [_Text(right, y + 12.5, "times" if box.times > 1 else "aside", aside)] if aside else []
-            y += TITLE
-        for key, text in rows:
-            if key:
-                self.texts.append(_Text(indent, y + 12, "key", key))
-                self.texts.append(_Text(right, y + 12, f"number {key}", text))
-            else:
-                self.texts.append(_Text(indent, y + 12, "key", text))
-            y += ROW
+    @property
+    def width(self) -> float:
+        return self.left + self.card_width + self.deck
 
-    def _set_constant(self, number: str) -> None:
+    def widen(self, card_width: float) -> None:
+        """Make room; what stands at the right end stays there."""
+        for text in self.texts:
+            if text.style != "name" and text.style != "key":
+                text.x += card_width - self.card_width
+        self.card_width = card_width
+
+    def _set_number(self, number: str) -> None:
         """A constant without a name is a number, and quiet."""
         self.card_width = _width(number, 12, mono=True) + 2 * PAD
         self.card_height = 26.0
-        self.texts = [_Text(self.card_width / 2, 17.0, "number data", number)]
+        self.texts.append(_Text(self.card_width / 2, 17.0, "number data", number))
+
+    def _set_lines(self, indent: float, down: float, named: bool) -> None:
+        """The title, with what stands across from it, then the rows: how wide the widest is, then each in its place."""
+        times = f"\u00d7{self.box.times:,}" if self.box.times > 1 else ""
+        aside = times or (_pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
+        top = _width(self.title, 13.5, bold=named) + (_width(aside, 12 if times else 11, bold=bool(times)) + 14) * bool(
+            aside
+        )
+        widest = max([_width(key, 12) + 14 + _width(text, 12, mono=bool(key)) for key, text in self.rows], default=0.0)
+        right = indent + 100 + 12 * max(0, -(-(max(top, widest) - 100) // 12))  # in steps, so that columns look even
+        y = 9.0 + down
+        if self.title:
+            self.texts.append(_Text(indent, y + 13, "name" if named else "made", self.title))
+        if aside:
+            self.texts.append(_Text(right, y + 12.5, "times" if times else "aside", aside))
+        y += TITLE * bool(self.title or aside)
+        for key, text in self.rows:
+            if key:
+                self.texts.append(_Text(right, y + 12, f"number {key}", text))
+            self.texts.append(_Text(indent, y + 12, "key", key or text))
+            y += ROW
+        self.card_width, self.card_height = right + PAD, y + 5
 
     def draw(self, x: float, y: float) -> str:
         left, top = x + self.left, y + self.top
@@ -183,9 +194,8 @@ class _Card:
             parts.append(self._rect(left + self.deck, top - self.deck))
         parts.append(self._rect(left, top))
         if self.box.kind in ("parameter", "input"):
-            parts.append(
-                f'<rect class="bar" x="{_n(left)}" y="{_n(top + 6)}" width="4" height="{_n(self.card_height - 12)}" rx="2"/>'
-            )
+            size = f'width="4" height="{_n(self.card_height - 12)}"'
+            parts.append(f'<rect class="bar" x="{_n(left)}" y="{_n(top + 6)}" {size} rx="2"/>')
         parts += [text.draw(left, top) for text in self.texts]
         if self.box.op:
             parts.append(self._badge(left, top))
@@ -197,11 +207,11 @@ class _Card:
 
     def _badge(self, left: float, top: float) -> str:
         x, y = self.middle(left - self.left, top - self.top)
-        sign = "op sign" if len(self.sign) == 1 else "op"
+        style, drop = ("op sign", 5.5) if len(self.sign) == 1 else ("op", 4.5)
+        corner, size = f'x="{_n(x - self.badge / 2)}" y="{_n(y - BADGE / 2)}"', f'width="{_n(self.badge)}"'
         return (
-            f'<rect class="badge" x="{_n(x - self.badge / 2)}" y="{_n(y - BADGE / 2)}" width="{_n(self.badge)}" '
-            f'height="{_n(BADGE)}" rx="{_n(BADGE / 2)}"/>'
-            f'<text class="{sign}" x="{_n(x)}" y="{_n(y + (5.5 if len(self.sign) == 1 else 4.5))}">{escape(self.sign)}</text>'
+            f'<rect class="badge" {corner} {size} height="{_n(BADGE)}" rx="{_n(BADGE / 2)}"/>'
+            f'<text class="{style}" x="{_n(x)}" y="{_n(y + drop)}">{escape(self.sign)}</text>'
         )
 
     def middle(self, x: float, y: float) -> Point:
@@ -284,12 +294,14 @@ def _arrow(route: list[Point], rankdir: str) -> str:
 
 def _loop(point: Point) -> str:
     x, y = point
-    return f'<path class="line" d="M{_n(x)} {_n(y - 7)}C{_n(x + 28)} {_n(y - 24)} {_n(x + 28)} {_n(y + 24)} {_n(x)} {_n(y + 7)}"/>'
+    bend = f"C{_n(x + 28)} {_n(y - 24)} {_n(x + 28)} {_n(y + 24)}"
+    return f'<path class="line" d="M{_n(x)} {_n(y - 7)}{bend} {_n(x)} {_n(y + 7)}"/>'
 
 
 def _free_spot(route: list[Point], rankdir: str, text: str, taken: list[tuple[float, float, float]]) -> Point | None:
     """A place on the edge's longest bend where no other count stands yet; where there is none, the tooltip has it."""
-    p, q = max(pairwise(route), key=lambda ends: abs(ends[0][0] - ends[1][0]) if rankdir == "LR" else abs(ends[0][1] - ends[1][1]))
+    axis = 0 if rankdir == "LR" else 1
+    p, q = max(pairwise(route), key=lambda ends: abs(ends[1][axis] - ends[0][axis]))
     half = _width(text, 11) / 2 + 2
     for t in (0.5, 0.36, 0.64, 0.25, 0.75):
         s = t * t * (3 - 2 * t)  # close to where the S is at t
@@ -312,8 +324,12 @@ def _width(text: str, size: float, *, mono: bool = False, bold: bool = False) ->
     """About how wide a text is, rather too wide than too narrow."""
     if mono:
         return sum(map(columns, text)) * size * 0.62
-    wide = sum(0.36 if c in " .,:;|!'()[]ijlIt" else 0.95 if c in "mwMW@%" else 0.66 * columns(c) for c in text)
-    return wide * size * (1.08 if bold else 1.0)
+    return sum(map(_em, text)) * size * (1.08 if bold else 1.0)
+
+
+def _em(c: str) -> float:
+    """How wide a letter is in a wide sans serif, in units of the font's size."""
+    return 0.36 if c in " .,:;|!'()[]ijlIt" else 1.02 if c in "mwMW@%" else 0.74 if c.isupper() else 0.66 * columns(c)
 
 
 def _n(x: float) -> str:

@@ -48,10 +48,10 @@ def columns(c: str) -> int:
 
 def summary(graph: Graph) -> str:
     """One line: "Computation graph: 12 nodes, 14 edges"."""
-    boxes, edges = len(graph.boxes), sum(edge.count for edge in graph.edges)
-    plural = "" if boxes == 1 else "s" if not graph.note else "es"
-    text = f"Computation graph: {boxes} {'box' if graph.note else 'node'}{plural}, {edges} edge{'' if edges == 1 else 's'}"
-    return f"{text}. {graph.note}" if graph.note else text
+    if graph.note:
+        return f"Computation graph: {graph.note}"
+    boxes, edges = len(graph.boxes), len(graph.edges)
+    return f"Computation graph: {boxes} node{'s' * (boxes != 1)}, {edges} edge{'s' * (edges != 1)}"
 
 
 def spoken(graph: Graph) -> str:
