@@ -34,7 +34,7 @@ _new = object.__new__
 
 def number(x: Any) -> float | None:
     """x as a float if it is a real number of Python's or NumPy's, else None."""
-    return float(x) if x.__class__ is float or isinstance(x, Real) else None
+    return float(x) if x.__class__ is float or isinstance(x, (int, Real)) else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -65,12 +65,12 @@ def _apply(row: Row, *operands: Any) -> Any:
 
 def _settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -> Value:
     """Record the node if something requires it to be: an operand that requires a gradient, and no `no_grad` around."""
-    if not any(n is not None and n._row is not None for n in (a, b)) or not is_grad_enabled():
+    wanted = (a is not None and a._row is not None) or (b is not None and b._row is not None)
+    if not wanted or (modes and not is_grad_enabled()):
         return _fill(out, data)
-    _fill(out, data, row, a, b, x, y)
-    if is_anomaly_enabled():
+    if modes and is_anomaly_enabled():
         out._made_at = _line_of_the_user()
-    return out
+    return _fill(out, data, row, a, b, x, y)
 
 
 def _unary(row: Row, a: Any) -> Any:
@@ -117,7 +117,13 @@ def _binary(row: Row) -> tuple[Callable, Callable]:
         out._y = y
         return out
 
-    return method, lambda self, other: _apply(row, other, self)
+    def reflected(self: Value, other: Any) -> Any:
+        if (x := number(other)) is None:
+            return NotImplemented
+        y = self._data
+        return _settle(_new(self.__class__), forward(x, y), row, None, self, x, y)
+
+    return method, reflected
 
 
 class Value(Node):
@@ -330,7 +336,7 @@ class Value(Node):
 
 def _checked(data: Any) -> float:
     """`data` as a float; TypeError if it is not a real number."""
-    if isinstance(data, Real) and not isinstance(data, bool):
+    if data.__class__ is float or (isinstance(data, (int, Real)) and not isinstance(data, bool)):
         return float(data)
     hint = "; detach() gives a constant of the same number" if isinstance(data, Value) else ""
     raise TypeError(f"a Value holds one real number, found {type(data).__name__} {data!r:.50}{hint}")

@@ -76,12 +76,12 @@ def sign(a: float) -> float:
 
 def maximum(a: float, b: float) -> float:
     """The greater; nan if either is nan."""
-    return a if a > b or isnan(a) else b
+    return a if a > b or a != a else b
 
 
 def minimum(a: float, b: float) -> float:
     """The smaller; nan if either is nan."""
-    return a if a < b or isnan(a) else b
+    return a if a < b or a != a else b
 
 
 def heaviside(a: float, at_zero: float) -> float:

@@ -1,8 +1,8 @@
 """The walk: how gradients travel through a graph, from its roots back to its leaves.
 
-    count_uses   how often each node is used      so that we know when its gradient is complete
-    propagate    the rules, from the roots back   gradients are summed in a dict that belongs to this pass
-    commit       the sums go to `.grad`           all of them or none: a pass that fails leaves no trace
+    topological   the order                    each node after all that it was made from
+    propagate     the rules, in reverse        gradients are summed in a dict that belongs to this pass
+    commit        the sums go to `.grad`       all of them or none: a pass that fails leaves no trace
 
 A pass marks nothing on the nodes, so two threads may walk graphs that share them; and nothing recurses, so a chain of
 a million nodes is as good as a chain of ten. The order, and so every rounding, depends on the program alone.
@@ -17,39 +17,50 @@ from .graph import LetGo, Node, contributions, edges, grads_lock, hooked, run_ho
 from .modes import enable_grad, is_anomaly_enabled
 
 
-def count_uses(roots: Iterable[Node]) -> dict[Node, int]:
-    """How often each inner node of the graphs below the roots is an operand in them."""
-    uses = {root: 0 for root in roots if root._row}
-    found = list(uses)
-    for node in found:  # grows while it is read
-        for operand in (node._a, node._b) if node._row.to_a is not None else edges(node):
-            if operand is not None and operand._row:
-                if operand in uses:
-                    uses[operand] += 1
-                else:
-                    uses[operand] = 1
-                    found.append(operand)
-    return uses
+def topological(roots: Iterable[Node]) -> list[Node]:
+    """The inner nodes of the graphs below the roots, each after all that it was made from.
+
+    A depth-first search that lists a node when it has left it; the None above a node on the stack says so.
+    """
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[Node | None] = [root for root in roots if root._row]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            order.append(stack.pop())  # type: ignore[arg-type]
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        stack += (node, None)
+        if node._row.to_a is None:
+            stack += [operand for operand in edges(node) if operand._row]
+            continue
+        operand = node._a
+        if operand is not None and operand._row and operand not in seen:
+            stack.append(operand)
+        operand = node._b
+        if operand is not None and operand._row and operand not in seen:
+            stack.append(operand)
+    return order
 
 
 def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
     """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there.
 
-    A node's turn comes when all who use it have sent their part. The last two blocks do for the operands of an
-    ordinary node of numbers what `_arrive` does: written out, a large pass takes two thirds of the time.
+    Its second half does for ordinary nodes of numbers what the first does for all: written out, it takes a third.
     """
-    uses = count_uses(grads)
-    ready = [node for node, count in uses.items() if count == 0]
     watched = {node for node in hooked.copy() if node._hooks}
     careful = create_graph or is_anomaly_enabled() or not all(root._is_number for root in grads)
 
-    for node in ready:  # grows while it is read
+    for node in reversed(topological(grads)):
         if watched and node in watched:
             grads[node] = run_hooks(node, grads[node])
         g, row = grads[node], node._row
         if careful or row.to_a is None:
             for operand, part in contributions(node, g, create_graph):
-                _arrive(operand, part, grads, uses, ready)
+                grads[operand] = grads[operand] + part if operand in grads else part
             continue
 
         x, y = node._x, node._y
@@ -60,11 +71,6 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
             except ArithmeticError:
                 part = node._ieee(row.to_a, g, x, y)
             grads[operand] = grads[operand] + part if operand in grads else part
-            if operand._row:
-                if uses[operand] == 1:
-                    ready.append(operand)
-                else:
-                    uses[operand] -= 1
         operand = node._b
         if operand is not None and operand._row is not None:
             try:
@@ -72,37 +78,22 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
             except ArithmeticError:
                 part = node._ieee(row.to_b, g, x, y)
             grads[operand] = grads[operand] + part if operand in grads else part
-            if operand._row:
-                if uses[operand] == 1:
-                    ready.append(operand)
-                else:
-                    uses[operand] -= 1
 
     for leaf in watched & grads.keys():
         if not leaf._row:
             grads[leaf] = run_hooks(leaf, grads[leaf])
 
 
-def _arrive(operand: Node, part: Any, grads: dict[Node, Any], uses: dict[Node, int], ready: list[Node]) -> None:
-    """Add a part to an operand's gradient; after the last one it is the operand's turn."""
-    grads[operand] = grads[operand] + part if operand in grads else part
-    if operand._row:
-        uses[operand] -= 1
-        if uses[operand] == 0:
-            ready.append(operand)
-
-
 def commit(grads: dict[Node, Any]) -> None:
     """Add to the leaves' grads, and set the inner nodes': all or, if anything is raised (Ctrl-C too), none."""
     with grads_lock:
         before = [node.grad for node in grads]
-        after = [g if n._row or n.grad is None else n.grad + g for n, g in grads.items()]
         try:
-            for node, g in zip(grads, after, strict=True):
-                node.grad = g
+            for node, g in grads.items():
+                node.grad = g if node._row or node.grad is None else node.grad + g
         except BaseException:
-            for node, g in zip(grads, before, strict=True):
-                node.grad = g
+            for node, grad in zip(grads, before, strict=True):
+                node.grad = grad
             raise
 
 
@@ -169,7 +160,7 @@ def grad(
 
 def let_go(roots: Iterable[Node]) -> None:
     """Forget how the inner nodes of these graphs were made; a later pass through them raises."""
-    for node in count_uses(roots):
+    for node in topological(roots):
         node._row, node._a, node._b, node._x, node._y = LetGo(node._row), (), None, None, None
 
 
