@@ -108,18 +108,18 @@ def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Gr
         home[i] = g
     for group, counts in zip(groups, seen, strict=True):
         group.times = min(map(len, counts.values()))  # the part that was called least tells how often the whole was
-    return _numbered(groups), home
+    _number(graph, groups)
+    return groups, home
 
 
-def _numbered(groups: list[Group]) -> list[Group]:
-    """Modules that print alike get their number in walk order: "Neuron(2) #3"."""
+def _number(graph: Walk, groups: list[Group]) -> None:
+    """Modules that print alike get a number, in the order in which they first computed something: "Neuron(2) #3"."""
     alike = Counter(group.name for group in groups)
     count: Counter[str] = Counter()
-    for group in groups:
+    for group in sorted(groups, key=lambda group: next((i for i in group.members if graph.operands[i]), -1)):
         if alike[name := group.name] > 1:
             count[name] += 1
             group.name = f"{name} #{count[name]}"
-    return groups
 
 
 # ------------------------------------------------------------------------------------------------ 2. structure

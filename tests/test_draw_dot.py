@@ -1,0 +1,513 @@
+"""trace and draw_dot: what the text says, for whatever graph and whatever label, with Graphviz and without it."""
+
+import base64
+import dataclasses
+import html
+import json
+import logging
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import graphviz
+import pytest
+
+from micrograd.engine import Value
+from micrograd.viz import draw_dot, trace
+from micrograd.viz.draw import _say_once
+
+HOSTILE = {
+    "quotes": "a\"b'c",
+    "backslashes": "\\back\\\\slash\\",
+    "braces": "{a|<b> c}",
+    "script": "<script>alert(1)</script>",
+    "handler": "<img src=x onerror=alert(1)>",
+    "entities": "a &amp; b &lt; &#955;",
+    "cdata": "]]> --> <!-- <![CDATA[",
+    "escapes": "\\N \\G \\l \\n",
+    "unicode": "λ → ∑ é",
+    "emoji": "😀👩‍👧",
+    "right-to-left": "שלום עולם",
+    "override": "abc\u202edef",
+    "control": "nul\x00 esc\x1b[31m",
+    "lines": "two\nlines\r\n\tand a tab",
+    "surrogate": "half \ud83d",
+    "long": "long " * 2000,
+    "html label": "<b>bold</b>",
+    "format": "%s %d {} {0}",
+}
+needs_dot = pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz's `dot` is not on the PATH")
+
+
+@pytest.fixture
+def no_dot(monkeypatch, tmp_path):
+    """A machine on which Graphviz was never installed."""
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+
+
+def neuron():
+    x1, x2 = Value(2.0, label="x1"), Value(0.5, label="x2")
+    w1, w2, b = Value(-3.0, label="w1"), Value(1.0, label="w2"), Value(6.8813735870195432, label="b")
+    n = x1 * w1 + x2 * w2 + b
+    n.label = "n"
+    out = n.tanh()
+    out.label = "o"
+    return out
+
+
+def svg_of(drawing):
+    """The drawing's own SVG as a tree; asks for the fixture `no_dot`."""
+    return ET.fromstring(drawing.pipe("svg"))
+
+
+def texts(tree):
+    return [element.text or "" for element in tree.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def tips(tree):
+    return [element.text or "" for element in tree.iter("{http://www.w3.org/2000/svg}title")]
+
+
+# ------------------------------------------------------------------------------------------------ trace
+def test_trace_gives_the_nodes_and_the_edges_of_the_classic_notebook():
+    a, b = Value(2.0), Value(3.0)
+    c = a * b
+    d = c + a
+    nodes, edges = trace(d)
+    assert nodes == {a, b, c, d}
+    assert edges == {(a, c), (b, c), (c, d), (a, d)}
+
+
+def test_trace_lists_operands_before_results_and_says_what_is_in_it():
+    out = neuron()
+    nodes, edges = trace(out)
+    assert [node.label for node in nodes if node.label] == ["x1", "w1", "x2", "w2", "b", "n", "o"]
+    assert list(nodes)[-1] is out
+    assert out in nodes
+    assert Value(1.0) not in nodes
+    assert (len(nodes), len(edges)) == (10, 9)
+
+
+def test_the_classic_notebooks_own_drawing_code_runs_on_what_trace_gives():
+    nodes, edges = trace(neuron())
+    dot = graphviz.Digraph()
+    for n in nodes:
+        dot.node(name=str(id(n)), label=f"{{ {n.label} | data {n.data:.4f} }}", shape="record")
+        if n._op:
+            dot.node(name=str(id(n)) + n._op, label=n._op)
+            dot.edge(str(id(n)) + n._op, str(id(n)))
+    for n1, n2 in edges:
+        dot.edge(str(id(n1)), str(id(n2)) + n2._op)
+    assert len(dot.body) == 10 + 5 + 5 + 9
+
+
+# ------------------------------------------------------------------------------------------------ the text
+def test_a_node_is_a_record_of_its_name_data_and_grad():
+    a = Value(2.0, label="a")
+    (a * 3.0).backward()
+    source = draw_dot(a).source
+    assert 'n0 [label="a | data 2.0000 | grad 3.0000"' in source
+    assert "shape=record" in source
+
+
+def test_a_node_without_a_name_has_no_field_for_it():
+    assert 'label="data 2.0000 | grad 0.0000"' in draw_dot(Value(2.0)).source
+
+
+def test_fields_stack_in_both_directions():
+    assert 'label="data 2.0000 | grad 0.0000"' in draw_dot(Value(2.0), "svg", "LR").source
+    assert 'label="{ data 2.0000 | grad 0.0000 }"' in draw_dot(Value(2.0), "svg", "TB").source
+
+
+def test_an_op_is_an_oval_between_its_operands_and_its_result():
+    source = draw_dot(Value(2.0) + Value(3.0)).source
+    assert re.search(r'n2op \[label="\+".*shape="oval"', source)
+    assert re.findall(r"\tn\S+ -> n\S+", source) == ["\tn2op -> n2", "\tn0 -> n2op", "\tn1 -> n2op"]
+
+
+def test_parallel_edges_are_kept():
+    a = Value(3.0)
+    assert draw_dot(a * a).source.count("n0 -> n1op") == 2
+
+
+def test_constants_are_drawn_without_a_grad():
+    assert 'label="data 2.0000"' in draw_dot(Value(1.0) * 2.0).source
+
+
+def test_values_are_those_of_the_moment_of_drawing():
+    a = Value(1.0, label="a")
+    drawing = draw_dot(a)
+    before = drawing.source
+    a.data, a.label = 5.0, "changed"
+    assert drawing.source == before
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        (-float("inf"), "-inf"),
+        (1e-9, "1.0000e-09"),
+        (1e300, "1.0000e+300"),
+    ],
+)
+def test_numbers_that_four_decimals_cannot_show_are_shown(data, text):
+    assert f"| data {text} |" in draw_dot(Value(data, label="x")).source
+
+
+def test_several_roots_share_one_drawing():
+    a = Value(1.0, label="a")
+    source = draw_dot([a + 1.0, a * 2.0, a]).source
+    assert source.count('label="a |') == 1
+    assert '[label="*"' in source
+    assert '[label="+"' in source
+
+
+def test_a_grad_that_is_a_node_shows_its_number():
+    a = Value(3.0, label="a")
+    (a * a * a).backward(create_graph=True)
+    assert 'label="a | data 3.0000 | grad 27.0000"' in draw_dot(a).source
+
+
+class Foreign(Value):
+    """A user's subclass from before operands had an order."""
+
+    @property
+    def _prev(self):
+        return {Value(1.0, label="one"), Value(2.0, label="two"), Value(3.0, label="three")}
+
+
+def test_operands_in_a_set_are_drawn_in_an_order_of_their_own():
+    assert draw_dot(Foreign(0.0, _op="mix")).source == draw_dot(Foreign(0.0, _op="mix")).source
+
+
+def test_any_op_a_user_made_up_is_drawn():
+    assert '[label="a|b{\\"<\\\\>"' in draw_dot(Value(1.0, (Value(2.0),), 'a|b{"<\\>')).source
+
+
+class Array:
+    """What a Tensor's data looks like from here."""
+
+    def __init__(self, values, shape):
+        self.values, self.shape, self.dtype, self.size = values, shape, "float64", len(values)
+
+    def tolist(self):
+        return self.values
+
+    def min(self):
+        return min(self.values)
+
+    def max(self):
+        return max(self.values)
+
+    def mean(self):
+        return sum(self.values) / self.size
+
+
+class Tensor:
+    _prev, _op, label, requires_grad, grad = (), "", "t", True, None
+
+    def __init__(self, values, shape):
+        self.data = Array(values, shape)
+
+
+def test_a_small_tensor_shows_its_shape_and_its_values():
+    source = draw_dot(Tensor([1.0, -2.0], (2,))).source
+    assert 'label="t | shape (2,) float64 | data [1.0000, -2.0000] | grad None"' in source
+
+
+def test_a_large_tensor_shows_its_range_and_mean():
+    assert "| data 0 .. 9, mean 4.5 |" in draw_dot(Tensor([float(i) for i in range(10)], (10,))).source
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "hint"),
+    [
+        (3.0, TypeError, r"float.*Value\(3\.0\)"),
+        (None, TypeError, "NoneType"),
+        ("loss", TypeError, "str"),
+        ([Value(1.0), 2], TypeError, r"int.*Value\(2\)"),
+        ([], ValueError, "empty"),
+    ],
+)
+def test_what_is_no_node_is_refused_with_a_hint(wrong, kind, hint):
+    for draw in (draw_dot, trace):
+        with pytest.raises(kind, match=hint):
+            draw(wrong)
+
+
+@pytest.mark.parametrize("options", [{"rankdir": "left"}, {"max_nodes": 0}])
+def test_options_that_mean_nothing_are_refused(options):
+    (name,) = options
+    with pytest.raises(ValueError, match=name):
+        draw_dot(Value(1.0), **options)
+
+
+# ------------------------------------------------------------------------------------------------ size
+def test_a_chain_of_any_length_is_walked():
+    x = Value(1.0)
+    for _ in range(5000):
+        x = x + 1.0
+    assert len(trace(x)[0]) == 10_001
+    assert draw_dot(x, max_nodes=None).source.count('shape="oval"') == 5000
+
+
+def test_a_graph_of_65000_nodes_is_folded_and_says_so():
+    xs = [Value(float(i)) for i in range(148)]
+    root = sum(((x * w).tanh() for w in xs for x in xs), Value(0.0))
+    drawing = draw_dot(root)
+    assert "65,861 nodes in" in drawing.graph_attr["label"]
+    assert "max_nodes=None" in drawing.graph_attr["label"]
+    assert len(drawing.graph.boxes) <= 150
+    assert 'label="x21904"' in drawing.source
+
+
+def test_a_graph_of_the_size_allowed_is_not_folded():
+    xs = [Value(float(i)) for i in range(10)]
+    drawing = draw_dot(sum(xs, Value(0.0)), max_nodes=21)
+    assert len(drawing.graph.boxes) == 21
+    assert "label" not in drawing.graph_attr
+
+
+# ------------------------------------------------------------------------------------------------ labels
+def labelled(label):
+    """The label as a name, as an op, and in an expression."""
+    a = Value(1.0, label=label)
+    return Value(2.0, (a, a), label) + a
+
+
+@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+def test_any_label_gives_well_formed_svg_without_graphviz(no_dot, label, rankdir):
+    tree = svg_of(draw_dot(labelled(label), rankdir=rankdir))
+    tags = {element.tag.split("}")[1] for element in tree.iter()}
+    assert tags <= {"svg", "title", "desc", "style", "rect", "g", "path", "text"}
+    assert {name for element in tree.iter() for name in element.attrib if name.startswith("on")} == set()
+
+
+@needs_dot
+@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+def test_any_label_gives_dot_that_graphviz_draws_without_complaint(label, rankdir):
+    source = draw_dot(labelled(label), rankdir=rankdir).source.encode()
+    done = subprocess.run(["dot", "-Tsvg"], input=source, capture_output=True, check=True)
+    assert done.stderr == b""
+    assert b"<script" not in done.stdout
+    assert len(re.findall(rb'class="node"', done.stdout)) == 5
+    ET.fromstring(done.stdout)
+
+
+@needs_dot
+@pytest.mark.parametrize("name", ["quotes", "backslashes", "braces", "script", "entities", "escapes", "html label"])
+def test_graphviz_shows_the_label_as_it_was_written(name):
+    tree = ET.fromstring(draw_dot(Value(1.0, label=HOSTILE[name])).pipe("svg"))
+    assert HOSTILE[name] in [text.replace("\xa0", " ") for text in texts(tree)]
+
+
+@pytest.mark.parametrize("name", ["quotes", "backslashes", "braces", "script", "entities", "unicode", "emoji"])
+def test_our_own_svg_shows_the_label_as_it_was_written(no_dot, name):
+    assert HOSTILE[name] in texts(svg_of(draw_dot(Value(1.0, label=HOSTILE[name]))))
+
+
+def test_a_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip(no_dot):
+    label = "".join(f"{i} " for i in range(3000))
+    drawing = draw_dot(Value(1.0, label=label))
+    tree = svg_of(drawing)
+    assert max(map(len, texts(tree))) < 40
+    assert any(label in tip for tip in tips(tree))
+    assert drawing.source.count(label) == 1
+    assert 'label="0 1 2' in drawing.source
+
+
+def test_our_own_words_are_ascii_in_dot_text():
+    assert draw_dot(-Value(-2.0) * 3.0 - 1.0).source.isascii()
+
+
+def test_a_label_that_is_no_string_is_drawn_as_one():
+    a, b = Value(1.0), Value(2.0)
+    a.label, b.label = 7, None
+    source = draw_dot([a, b]).source
+    assert 'label="7 | data 1.0000' in source
+    assert 'label="data 2.0000' in source
+
+
+# ------------------------------------------------------------------------------------------------ the same every time
+def test_text_and_picture_are_bit_equal_over_processes():
+    program = """
+from micrograd.engine import Value
+from micrograd.viz import draw_dot
+from micrograd.viz.svg import write
+a, b = Value(-4.0, label="a"), Value(2.0, label="b")
+c = a + b
+d = a * b + b**3 + c * c
+roots = [d.tanh(), sum((x * y).tanh() for x in (a, b, c, d) for y in (a, b, c, d))]
+for most in (None, 20, 3):
+    drawing = draw_dot(roots, max_nodes=most)
+    print(drawing.source, write(drawing.graph))
+"""
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, check=True, env={"PYTHONHASHSEED": seed, "PATH": ""}
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_ids_follow_the_walk():
+    nodes, _ = trace(neuron())
+    ids = re.findall(r"^\t(n\d+) \[", draw_dot(neuron()).source, re.MULTILINE)
+    assert ids == [f"n{i}" for i in range(len(nodes))]
+
+
+def test_importing_viz_loads_neither_numpy_nor_matplotlib_nor_graphviz():
+    program = "import sys, micrograd.viz as v; v.trace; print({'numpy', 'matplotlib', 'graphviz'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_plain_data_is_json():
+    graph = draw_dot(neuron()).graph
+    assert json.loads(json.dumps(dataclasses.asdict(graph)))["boxes"][0]["name"] == "x1"
+
+
+# ------------------------------------------------------------------------------------------------ with and without dot
+def test_the_drawing_is_a_digraph_one_can_add_to_and_copy():
+    drawing = draw_dot(Value(1.0))
+    drawing.node("extra")
+    twin = drawing.copy()
+    assert isinstance(drawing, graphviz.Digraph)
+    assert "extra" in twin.source
+    assert twin.graph is drawing.graph
+
+
+@needs_dot
+def test_with_graphviz_the_picture_is_graphviz_s():
+    assert b"Generated by graphviz" in draw_dot(neuron()).pipe()
+    assert draw_dot(neuron()).pipe("png").startswith(b"\x89PNG")
+
+
+def test_without_graphviz_the_picture_is_drawn_here(no_dot):
+    shown = texts(svg_of(draw_dot(neuron())))
+    assert {"x1", "w1", "x2", "w2", "b", "n", "o", "tanh", "\u00d7", "+"} <= set(shown)
+    assert "\u22123.0000" in shown  # a real minus sign
+    assert draw_dot(neuron()).pipe(encoding="utf-8").startswith("<?xml")
+
+
+def test_without_graphviz_one_line_says_so_and_says_it_once(no_dot, caplog):
+    _say_once.cache_clear()
+    with caplog.at_level(logging.WARNING):
+        draw_dot(Value(1.0)).pipe()
+        draw_dot(Value(1.0)).pipe()
+    (record,) = caplog.records
+    assert "built-in layout" in record.getMessage()
+    assert "\n" not in record.getMessage()
+
+
+@pytest.mark.parametrize("format", ["png", "pdf"])
+def test_a_format_only_graphviz_can_write_is_refused_in_one_sentence(no_dot, tmp_path, format):
+    drawing = draw_dot(Value(1.0), format=format, rankdir="LR")
+    for attempt in (drawing.pipe, lambda: drawing.render(tmp_path / "g")):
+        with pytest.raises(graphviz.ExecutableNotFound) as caught:
+            attempt()
+        message = str(caught.value)
+        assert isinstance(caught.value, RuntimeError)
+        assert format in message
+        assert all(tool in message for tool in ("apt", "brew", "choco", "winget", "conda"))
+        assert "\n" not in message
+
+
+both = pytest.mark.parametrize("installed", [pytest.param(True, marks=needs_dot), False], ids=["dot", "no dot"])
+
+
+@both
+def test_render_writes_the_same_files_with_graphviz_and_without(installed, request, tmp_path):
+    if not installed:
+        request.getfixturevalue("no_dot")
+    drawing = draw_dot(Value(1.0))
+    assert drawing.render(tmp_path / "a") == str(tmp_path / "a.svg")
+    assert drawing.render("b", directory=tmp_path, cleanup=True) == str(tmp_path / "b.svg")
+    assert drawing.render(outfile=tmp_path / "c.svg") == str(tmp_path / "c.svg")
+    assert drawing.render("d", directory=tmp_path / "deep" / "er", format="svg", cleanup=True).endswith("d.svg")
+    names = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert names == ["a", "a.svg", "b.svg", "c.gv", "c.svg", "deep/er/d.svg"]
+    for name in names:
+        if name.endswith(".svg"):
+            ET.parse(tmp_path / name)
+
+
+@both
+def test_the_default_file_name_is_graphviz_s(installed, request, tmp_path, monkeypatch):
+    if not installed:
+        request.getfixturevalue("no_dot")
+    monkeypatch.chdir(tmp_path)
+    assert draw_dot(Value(1.0)).render() == "Digraph.gv.svg"
+    assert (tmp_path / "Digraph.gv.svg").exists()
+
+
+def test_view_opens_what_was_drawn(no_dot, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(graphviz, "view", opened.append)
+    draw_dot(Value(1.0)).view(tmp_path / "a")
+    assert opened == [str(tmp_path / "a.svg")]
+
+
+# ------------------------------------------------------------------------------------------------ our own picture
+def test_our_svg_is_light_and_dark_and_has_a_name_and_no_ids(no_dot):
+    tree = svg_of(draw_dot(neuron()))
+    source = ET.tostring(tree, encoding="unicode")
+    assert "prefers-color-scheme:dark" in source
+    assert all(colour in source for colour in ("#0072b2", "#b34700", "#00775a", "#6bbcf0", "#ffab70", "#4fd3a5"))
+    assert tree.attrib["role"] == "img"
+    assert tree.attrib["aria-label"] == "Computation graph: 10 nodes, 9 edges"
+    assert not [element for element in tree.iter() if "id" in element.attrib]
+
+
+def test_our_svg_tells_the_whole_graph_in_words(no_dot):
+    (desc,) = svg_of(draw_dot(neuron())).iter("{http://www.w3.org/2000/svg}desc")
+    assert "n = x1 * w1 + x2 * w2 + b: data 1.3814, grad 0.0000" in (desc.text or "")
+
+
+def test_an_unnamed_node_is_called_by_its_expression(no_dot):
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    assert "(a \u2212 b) \u00d7 (b + 1)" in texts(svg_of(draw_dot((a - b) * (b + 1))))
+
+
+@pytest.mark.parametrize("data", [float("nan"), float("inf")])
+def test_a_card_with_nan_or_inf_stands_out(no_dot, data):
+    kinds = [element.attrib.get("class", "") for element in svg_of(draw_dot(Value(data) * Value(1.0))).iter()]
+    assert [kind for kind in kinds if kind.endswith(" odd")] == ["parameter odd", "result odd"]
+
+
+def test_counts_of_folded_edges_are_written_beside_them(no_dot):
+    w = Value(2.0, label="w")
+    tree = svg_of(draw_dot(sum((Value(float(i)) * w).tanh() for i in range(300))))
+    assert "\u00d7300" in texts(tree)
+
+
+# ------------------------------------------------------------------------------------------------ notebooks
+@both
+def test_a_notebook_gets_an_image_with_words_and_no_bare_svg(installed, request):
+    if not installed:
+        request.getfixturevalue("no_dot")
+    bundle = draw_dot(labelled(HOSTILE["handler"]))._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain"}
+    alt, picture = re.fullmatch(
+        r'<div style="[^"<>]*"><img alt="([^"<>]*)" style="[^"<>]*" src="data:image/svg\+xml;base64,([^"<>]*)"></div>',
+        bundle["text/html"],
+    ).groups()
+    assert html.unescape(alt) == bundle["text/plain"]
+    assert ET.fromstring(base64.b64decode(picture)).tag.endswith("svg")
+
+
+def test_a_notebook_may_ask_for_one_kind_alone(no_dot):
+    drawing = draw_dot(Value(1.0))
+    assert set(drawing._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}
+    assert set(drawing._repr_mimebundle_(exclude=["text/html"])) == {"text/plain"}
+
+
+def test_jupyter_s_own_svg_method_still_gives_svg(no_dot):
+    assert draw_dot(Value(1.0))._repr_image_svg_xml().startswith("<?xml")

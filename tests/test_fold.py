@@ -1,0 +1,239 @@
+"""Folding: never more boxes than allowed, every node in exactly one, and the boxes one would have drawn by hand."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from micrograd.engine import Value
+from micrograd.viz.data import Group, Walk, describe, walk
+from micrograd.viz.fold import fold
+
+
+@dataclass(eq=False)
+class Neuron:
+    """A module as the drawing knows it: something with a repr that marks what it makes."""
+
+    weights: list[Value]
+
+    def __call__(self, inputs, *above):
+        out = sum((w * x for w, x in zip(self.weights, inputs, strict=True)), Value(0.0)).tanh()
+        out._made_by = ((*above, self), tuple(inputs))
+        return out
+
+    def __repr__(self):
+        return f"Neuron({len(self.weights)})"
+
+
+class Layer:
+    def __init__(self, neurons):
+        self.neurons = neurons
+
+    def __call__(self, inputs, *above):
+        return [neuron(inputs, *above, self) for neuron in self.neurons]
+
+    def __repr__(self):
+        return f"Layer({len(self.neurons)})"
+
+
+class Net:
+    """Two inputs, two layers of three neurons each."""
+
+    def __init__(self):
+        self.layers = [
+            Layer([Neuron([Value(random.random()) for _ in range(width)]) for _ in range(3)]) for width in (2, 3)
+        ]
+
+    def __call__(self, inputs):
+        for layer in self.layers:
+            inputs = layer(inputs, self)
+        return inputs
+
+    def __repr__(self):
+        return "Net"
+
+
+def loss_of(net, samples):
+    outs = [out for _ in range(samples) for out in net([Value(random.random()), Value(random.random())])]
+    return sum((out - 1.0) ** 2 for out in outs) / samples
+
+
+def folded(root, limit):
+    nodes = walk(root)
+    groups, how = fold(nodes, limit)
+    assert sorted(i for group in groups for i in group.members) == list(range(len(nodes.nodes)))
+    assert len(groups) <= limit
+    return nodes, groups, how
+
+
+def is_acyclic(nodes: Walk, groups: list[Group]) -> bool:
+    home = {i: g for g, group in enumerate(groups) for i in group.members}
+    below = {g: set() for g in range(len(groups))}
+    for i, operands in enumerate(nodes.operands):
+        below[home[i]] |= {home[j] for j in operands} - {home[i]}
+    while ready := [g for g in below if below[g].isdisjoint(below)]:
+        for g in ready:
+            del below[g]
+    return not below
+
+
+def a_graph(choices: list[tuple[int, int, int]]) -> Value:
+    """Any graph at all: each choice makes one node from two earlier ones."""
+    nodes = [Value(1.0), Value(2.0, label="b")]
+    for op, i, j in choices:
+        a, b = nodes[-1 - i % len(nodes)], nodes[-1 - j % len(nodes)]
+        nodes.append([a + b, a * b, a.tanh(), a + 1.0][op])
+    return nodes[-1]
+
+
+some_graphs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 50)), max_size=60).map(a_graph)
+
+
+@given(some_graphs, st.integers(1, 40))
+def test_the_limit_holds_and_no_node_is_lost_whatever_the_graph(root, limit):
+    nodes, groups, _ = folded(root, limit)
+    assert is_acyclic(nodes, groups)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 8, 13, 21, 34, 55])
+def test_the_limit_holds_with_modules_too(limit):
+    folded(loss_of(Net(), samples=7), limit)
+
+
+def test_a_graph_within_the_limit_is_left_alone():
+    root = loss_of(Net(), samples=2)
+    count = len(walk(root).nodes)
+    groups, how = fold(walk(root), count)
+    assert (len(groups), how) == (count, "")
+    assert fold(walk(root), None)[0] == groups
+
+
+def test_the_deepest_modules_that_fit_are_drawn():
+    root = loss_of(Net(), samples=50)
+
+    def modules(limit):
+        return sorted(group.name for group in folded(root, limit)[1] if group.kind == "module")
+
+    assert modules(40) == [f"Neuron({width}) #{k}" for width in (2, 3) for k in (1, 2, 3)]
+    assert modules(12) == ["Layer(3) #1", "Layer(3) #2"]
+    assert modules(9) == ["Net"]
+
+
+def test_a_module_called_on_fifty_samples_is_one_box_marked_times_fifty():
+    _, groups, how = folded(loss_of(Net(), samples=50), 12)
+    assert {group.times for group in groups if group.kind == "module"} == {50}
+    assert how == "by module"
+
+
+def test_weights_belong_to_their_module_and_inputs_do_not():
+    net, x = Net(), [Value(1.0, label="x1"), Value(2.0, label="x2")]
+    nodes, groups, _ = folded(net(x)[0], 4)
+    assert [group.kind for group in groups].count("module") == 2
+    alone = {nodes.nodes[group.members[0]].label for group in groups if group.kind == "node"}
+    assert alone == {"x1", "x2"}
+
+
+def test_weights_that_a_penalty_uses_stay_in_their_module():
+    net = Net()
+    weights = [w for layer in net.layers for neuron in layer.neurons for w in neuron.weights]
+    root = loss_of(net, samples=9) + sum(w * w for w in weights)
+    nodes, groups, _ = folded(root, 30)
+    inside = {id(nodes.nodes[i]) for group in groups if group.kind == "module" for i in group.members}
+    assert inside >= set(map(id, weights))
+    squares = [group for group in groups if group.op == "*" and group.kind == "repeat"]
+    assert [group.times for group in squares] == [len(weights)]
+
+
+def test_a_chain_of_plus_is_one_sum():
+    terms = [Value(float(i)) ** 2 for i in range(10)]
+    nodes, groups, how = folded(sum(terms), 25)
+    (total,) = [group for group in groups if group.op == "sum"]
+    assert {nodes.nodes[i]._op for i in total.members} == {"+"}
+    assert len(total.members) == 10
+    assert how == "by structure"
+
+
+def test_a_partial_sum_with_a_name_or_another_use_is_not_swallowed():
+    a, b, c, d = (Value(float(i)) for i in range(4))
+    named = a + b
+    named.label = "named"
+    used = named + c
+    root = (used + d) * used
+    nodes, groups, _ = folded([root, *[Value(0.0) for _ in range(20)]], 25)
+    assert all(len(group.members) == 1 for group in groups if nodes.nodes[group.members[0]]._op)
+
+
+def test_samples_that_went_the_same_way_are_one_way():
+    w = Value(2.0, label="w")
+    root = sum((Value(float(i)) * w).tanh() for i in range(100))
+    _, groups, _ = folded(root, 10)
+    assert sorted((group.op, group.times) for group in groups if group.kind == "repeat") == [
+        ("", 100),
+        ("*", 100),
+        ("sum", 1),
+        ("tanh", 100),
+    ]
+
+
+def test_samples_that_went_another_way_are_another_box():
+    root = sum(Value(i / 100).tanh() if i % 2 else Value(i / 100).exp() for i in range(100))
+    _, groups, _ = folded(root, 10)
+    assert {"tanh", "exp"} <= {group.op for group in groups}
+
+
+def test_names_tell_nodes_apart_while_there_is_room():
+    leaves = [Value(float(i), label=f"x{i % 2}") for i in range(40)]
+    root = sum(a * b for a, b in zip(leaves[::2], leaves[1::2], strict=True))
+    nodes, groups, _ = folded(root, 10)
+    drawn = describe(nodes, groups)
+    assert {(box.name, box.times) for box in drawn.boxes if box.name} == {("x0", 20), ("x1", 20)}
+    _, groups, _ = folded(root, 4)
+    assert all(group.kind != "stretch" for group in groups)
+
+
+def test_what_nothing_else_folds_is_cut_into_stretches_of_depth():
+    x = Value(1.0)
+    for i in range(300):
+        x = x * 1.5 if i % 3 else x.tanh()
+    nodes, groups, how = folded(x, 20)
+    assert is_acyclic(nodes, groups)
+    assert how == "by structure and by depth"
+    assert {group.kind for group in groups} == {"stretch"}
+    box = describe(nodes, groups).boxes[3]
+    assert box.name == f"{box.nodes} nodes"
+    assert [text.split()[1] for _, text in box.rows] == ["*", "constants", "tanh"]
+
+
+def test_edges_between_folded_boxes_are_counted():
+    nodes, groups, _ = folded(loss_of(Net(), samples=50), 12)
+    drawn = describe(nodes, groups)
+    names = [box.name for box in drawn.boxes]
+    counts = {(names[edge.tail], names[edge.head]): edge.count for edge in drawn.edges}
+    assert counts["Layer(3) #1", "Layer(3) #2"] == 50 * 3 * 3
+
+
+def test_a_recurrent_module_is_one_box_and_its_own_results_are_no_cycle():
+    cell, state, x = Neuron([Value(0.5), Value(0.5)]), Value(0.0), Value(1.0)
+    for _ in range(30):
+        state = cell([state, x])
+    nodes, groups, _ = folded(state, 10)
+    (box,) = [group for group in groups if group.kind == "module"]
+    assert box.times == 30
+    assert all(edge.tail != edge.head for edge in describe(nodes, groups).edges)
+
+
+def test_two_modules_that_feed_each_other_fold_all_the_same():
+    one, two, state = Neuron([Value(0.5)]), Neuron([Value(0.6)]), Value(0.0)
+    for _ in range(30):
+        state = two([one([state])])
+    folded(state, 4)
+
+
+def test_the_same_graph_folds_the_same_way():
+    net = Net()
+    random.seed(0)
+    first = folded(loss_of(net, samples=9), 20)[1]
+    random.seed(0)
+    assert folded(loss_of(net, samples=9), 20)[1] == first
