@@ -26,8 +26,9 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: 
     `.source`, `.render(filename)`, `.pipe()`, `.save()`, `.view()`, and a picture in a notebook. Where the `dot`
     program is not installed, SVG is laid out here instead, and the logger "micrograd.viz.draw" says so once.
 
-    A graph of more than `max_nodes` nodes is folded to at most that many boxes (by module, then by structure) and says
-    so under the drawing; `max_nodes=None` draws every node. `rankdir` is "LR" (left to right) or "TB" (top to bottom).
+    `rankdir` is "LR" (left to right) or "TB" (top to bottom). A graph of more than `max_nodes` nodes is folded, by
+    module, then by structure, to at most `max_nodes` boxes (and to no more than 150); a line under the drawing says
+    what was folded. `max_nodes=None` draws every node.
 
     >>> from micrograd.engine import Value
     >>> a = Value(2.0, label="a")
@@ -54,7 +55,8 @@ def _picture(root: Any, max_nodes: int | None) -> Graph:
     groups, how = fold(nodes, max_nodes)
     note = ""
     if how:
-        note = f"{len(nodes.nodes):,} nodes in {len(groups):,} boxes, folded {how}; max_nodes=None draws every node"
+        boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
+        note = f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node"
     return describe(nodes, groups, note)
 
 
@@ -111,7 +113,7 @@ class Drawing(graphviz.Digraph):
             error.args = (_install(format),)
             raise error from None
         _say_once()
-        return svg.write(self.graph, self.graph_attr.get("rankdir", "LR"))
+        return svg.write(self.graph, "TB" if self.graph_attr.get("rankdir") in ("TB", "BT") else "LR")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""

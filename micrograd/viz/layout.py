@@ -242,11 +242,12 @@ def _crossings(net: _Net) -> int:
 def _place(net: _Net) -> None:
     """Fill `net.y`, the middle of every item, with the topmost box at 0."""
     for row in net.rows:
-        _settle(net, row, [0.0] * len(row))
+        _settle(net, row, [0.0] * len(row), leaf=1.0)
     for sweep in range(SWEEPS):
         leftward = sweep % 2 == 0
         for row in reversed(net.rows) if leftward else net.rows:
-            _settle(net, row, [_wish(net, i, net.right[i] if leftward else net.left[i]) for i in row])
+            wishes = [_wish(net, i, net.right[i] if leftward else net.left[i]) for i in row]
+            _settle(net, row, wishes, leaf=1.0 if leftward else 1e-3)  # nothing holds a leaf from the left
     for row in reversed(net.rows):  # last, leaves go where they are used, as far as the rest leaves them room
         _settle(net, row, [net.y[i] if net.left[i] else _wish(net, i, net.right[i]) for i in row], leaf=1e-6)
     top = min(y - h / 2 for y, h in zip(net.y, net.height, strict=True))
@@ -270,7 +271,7 @@ def _wish(net: _Net, i: int, neighbours: list[int]) -> float:
     return pulls[-1][0]
 
 
-def _settle(net: _Net, row: list[int], wishes: list[float], leaf: float = 1.0) -> None:
+def _settle(net: _Net, row: list[int], wishes: list[float], leaf: float) -> None:
     """Put a layer's items as near their wishes as order and spacing allow, in least squares."""
     shift, total = [0.0], 0.0
     for a, b in pairwise(row):
