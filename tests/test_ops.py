@@ -1,0 +1,288 @@
+"""Every op of the list: forward and derivatives of all orders against mpmath and PyTorch, and IEEE at the edges."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from math import inf, isnan, nan
+
+import pytest
+from mpmath import mp, mpf
+from ops_list import OPS, Op
+
+from micrograd import Value, grad, ops
+
+BINARY = [op for op in OPS if len(op.domain) == 2]
+EDGES = [(op, *edge) for op in OPS for edge in op.edges]
+NASTY = [0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, -5e-324, 1e-200, 710.0, -746.0, 1e200, -1e200, 1.7e308, inf, -inf, nan]
+over_ops = pytest.mark.parametrize("op", OPS, ids=str)
+
+
+def derivative(op: Op, point: tuple[float, ...], along: tuple[int, ...]) -> float:
+    """The op differentiated once for each operand in `along`, by as many passes."""
+    values = [Value(x) for x in point]
+    y = op.call(*values)
+    for i in along:
+        if y is None or not y.requires_grad:
+            return 0.0
+        (y,) = grad(y, values[i], create_graph=True, allow_unused=True)
+    return 0.0 if y is None else y.data
+
+
+def true_derivative(op: Op, point: tuple[float, ...], along: tuple[int, ...]) -> float:
+    """The same by mpmath, at 50 digits."""
+    with mp.workdps(50):
+        times = tuple(along.count(i) for i in range(len(point)))
+        return float(mp.diff(op.reference, tuple(map(mpf, point)), times))
+
+
+def first_derivatives(op: Op, point: tuple[float, ...], g: float = 1.0) -> list[float]:
+    """The `.grad`s after an ordinary pass."""
+    values = [Value(x) for x in point]
+    y = op.call(*values)
+    if y.requires_grad:
+        y.backward(g)
+    return [value.grad for value in values]
+
+
+def close(wanted: object) -> object:
+    """To be compared with: equal but for the last bits, and nan is nan."""
+    return pytest.approx(wanted, rel=1e-15, abs=0, nan_ok=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The list itself
+
+
+def test_every_row_of_the_table_stands_in_the_list():
+    assert set(ops.TABLE) <= {op.name.split(":")[0] for op in OPS}
+
+
+def test_every_method_that_makes_a_value_stands_in_the_list():
+    no_ops = {"backward", "detach", "register_hook"}
+    methods = {name for name, f in vars(Value).items() if callable(f) and not name.startswith("_")}
+    assert methods - no_ops <= {op.name.split(":")[0] for op in OPS}
+
+
+def test_no_op_stands_in_the_list_twice():
+    assert len({op.name for op in OPS}) == len(OPS)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Against mpmath
+
+
+@over_ops
+def test_forward_agrees_with_mpmath(op: Op):
+    for point in op.points(20):
+        with mp.workdps(50):
+            wanted = float(op.reference(*map(mpf, point)))
+        assert op.call(*map(Value, point)).data == pytest.approx(wanted, rel=1e-14, abs=0)
+
+
+@over_ops
+def test_first_derivatives_agree_with_mpmath(op: Op):
+    for point in op.points(20):
+        wanted = [true_derivative(op, point, (i,)) for i in range(len(point))]
+        assert first_derivatives(op, point) == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@over_ops
+def test_higher_derivatives_and_mixed_partials_agree_with_mpmath(op: Op, order: int):
+    for point in op.points(4):
+        for along in itertools.product(range(len(point)), repeat=order):
+            wanted = true_derivative(op, point, along)
+            assert derivative(op, point, along) == pytest.approx(wanted, rel=1e-10, abs=1e-12), (point, along)
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid"])
+def test_derivatives_keep_twelve_digits_in_the_tails(name: str):
+    op = next(op for op in OPS if op.name == name)
+    for i in range(-120, 121):
+        point = (i / 4,)
+        with mp.workdps(80):
+            y = op.reference(mpf(point[0]))
+            wanted = float(1 - y * y if name == "tanh" else y * (1 - y))
+        assert first_derivatives(op, point)[0] == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("x", [-20.0, -30.0, 20.0, 30.0])
+def test_the_second_derivative_of_tanh_keeps_its_digits_in_the_tails(x: float):
+    op = next(op for op in OPS if op.name == "tanh")
+    with mp.workdps(80):
+        y = mp.tanh(mpf(x))
+        wanted = float(-2 * y * (1 - y * y))
+    assert derivative(op, (x,), (0, 0)) == pytest.approx(wanted, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("x", [1e-18, 1e-300, -1e-18])
+def test_log1p_is_exact_for_small_numbers(x: float):
+    assert Value(x).log1p().data == x
+
+
+@over_ops
+def test_an_ordinary_pass_and_one_that_records_give_the_same_bits(op: Op):
+    for point in op.points(5):
+        assert first_derivatives(op, point) == [derivative(op, point, (i,)) for i in range(len(point))]
+
+
+@pytest.mark.parametrize("op", [op for op in BINARY if op.name not in ("maximum", "minimum")], ids=str)
+def test_a_number_may_stand_on_either_side(op: Op):
+    for a, b in op.points(3):
+        x, y = Value(a), Value(b)
+        left, right = op.call(a, y), op.call(x, b)
+        left.backward()
+        right.backward()
+        assert left.data == right.data == op.call(Value(a), Value(b)).data
+        assert [x.grad, y.grad] == first_derivatives(op, (a, b))
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_the_other_operand_of_maximum_and_minimum_may_be_a_number(name: str):
+    x = Value(2.0)
+    assert getattr(x, name)(3).data == getattr(x, name)(Value(3.0)).data
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Against PyTorch
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch, the oracle of this test, is not installed")
+
+
+def in_torch(torch, op: Op, point: tuple[float, ...]):
+    tensors = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in point]
+    return tensors, op.in_torch(torch, *tensors)
+
+
+with_torch = pytest.mark.parametrize("op", [op for op in OPS if op.torch], ids=str)
+
+
+@with_torch
+def test_forward_and_first_derivatives_agree_with_pytorch(torch, op: Op):
+    for point in op.points(5):
+        tensors, y = in_torch(torch, op, point)
+        slopes = torch.autograd.grad(y, tensors)
+        assert op.call(*map(Value, point)).data == pytest.approx(y.item(), rel=1e-13, abs=1e-15)
+        assert first_derivatives(op, point) == pytest.approx([s.item() for s in slopes], rel=1e-12, abs=1e-14)
+
+
+@with_torch
+def test_second_derivatives_agree_with_pytorch(torch, op: Op):
+    for point in op.points(3):
+        for i, j in itertools.product(range(len(point)), repeat=2):
+            tensors, y = in_torch(torch, op, point)
+            (slope,) = torch.autograd.grad(y, tensors[i], create_graph=True)
+            wanted = 0.0
+            if slope.requires_grad:
+                (second,) = torch.autograd.grad(slope, tensors[j], allow_unused=True)
+                wanted = 0.0 if second is None else second.item()
+            assert derivative(op, point, (i, j)) == pytest.approx(wanted, rel=1e-11, abs=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The edges: IEEE 754, and nothing is ever raised
+
+
+@pytest.mark.parametrize(("op", "point", "out", "slopes"), EDGES, ids=str)
+def test_the_edges_are_as_ieee_has_them(op: Op, point: tuple[float, ...], out: float, slopes: tuple[float, ...]):
+    assert op.call(*map(Value, point)).data == close(out)
+    assert first_derivatives(op, point) == close(list(slopes))
+
+
+@pytest.mark.parametrize("g", [1.0, 0.0, inf, nan])
+@over_ops
+def test_no_input_and_no_gradient_makes_an_op_raise(op: Op, g: float):
+    for point in itertools.product(NASTY, repeat=len(op.domain)):
+        assert {type(x) for x in first_derivatives(op, point, g)} <= {float, int}, point
+
+
+@over_ops
+def test_no_input_makes_a_higher_derivative_raise(op: Op):
+    nasty = NASTY if len(op.domain) == 1 else NASTY[::2]
+    for point in itertools.product(nasty, repeat=len(op.domain)):
+        for along in itertools.product(range(len(point)), repeat=2):
+            assert isinstance(derivative(op, point, along), float)
+
+
+# a**0 is 1 for every a; a shut gate lets nothing through; nothing is above nan, nor is it above anything
+@pytest.mark.parametrize("op", [op for op in OPS if op.name not in ("pow:0", "gate", "above")], ids=str)
+def test_nan_comes_out_where_nan_goes_in(op: Op):
+    for i in range(len(op.domain)):
+        point = tuple(nan if i == j else 0.5 for j in range(len(op.domain)))
+        assert isnan(op.call(*map(Value, point)).data)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
+def test_all_derivatives_of_a_power_are_right_at_zero(n: int):
+    for order in range(1, 5):
+        op = Op("pow", lambda a: a**n, lambda a: a**n)
+        assert derivative(op, (0.0,), (0,) * order) == (math.factorial(n) if order == n else 0.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_all_derivatives_of_a_value_to_a_value_are_right_at_zero(n: int):
+    op = next(op for op in OPS if op.name == "pow")
+    for order in range(1, 4):
+        assert derivative(op, (0.0, float(n)), (0,) * order) == (math.factorial(n) if order == n else 0.0)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.name in ("relu", "leaky_relu", "abs")], ids=str)
+def test_the_second_derivative_at_a_kink_is_zero(op: Op):
+    assert derivative(op, (0.0,), (0, 0)) == 0.0
+
+
+def test_an_overflow_in_the_middle_of_a_pass_still_reaches_the_leaves():
+    x, y = Value(800.0), Value(2.0)
+    (x.exp() * y + y * y).backward()
+    assert (x.grad, y.grad) == (inf, inf)
+
+
+def test_a_division_by_zero_in_the_middle_of_a_pass_still_reaches_the_leaves():
+    x, y = Value(0.0), Value(2.0)
+    (y / x + 3 * y).backward()
+    assert (x.grad, y.grad) == (-inf, inf)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The table
+
+
+def test_a_row_may_be_called_on_numbers():
+    assert (ops.exp(0.0), ops.div(1.0, 0.0), ops.mul(2, 3)) == (1.0, inf, 6)
+
+
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_each_op_is_one_node(op: Op):
+    point = op.points(1)[0]
+    values = [Value(x) for x in point]
+    y = op.call(*values)
+    assert [node for node in y._prev if node.requires_grad] == values
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda a: a + 1, "+"),
+        (lambda a: 1 + a, "+"),
+        (lambda a: a - 1, "-"),
+        (lambda a: a * 2, "*"),
+        (lambda a: a / 2, "/"),
+        (lambda a: a**2, "**2"),
+        (lambda a: a**-1, "**-1"),
+        (lambda a: a**0.5, "**0.5"),
+        (lambda a: a**a, "**"),
+        (lambda a: -a, "neg"),
+        (lambda a: a.relu(), "ReLU"),
+        (lambda a: a.tanh(), "tanh"),
+        (lambda a: a.exp(), "exp"),
+        (lambda a: a.log(), "log"),
+        (lambda a: a.sigmoid(), "sigmoid"),
+        (lambda a: a.maximum(0), "maximum"),
+    ],
+)
+def test_op_names_are_those_that_the_classic_draws(make, name: str):
+    assert make(Value(2.0))._op == name
