@@ -18,11 +18,11 @@ closure all the same, for whoever looks.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from linecache import getline
 from numbers import Real
-from pathlib import Path
 from typing import Any, Self
 
 from . import graph, ops, walk
@@ -54,7 +54,9 @@ def _apply(row: Row, *operands: Any) -> Any:
     """The row on Values and numbers; the result is of the most derived class among them."""
     values = [_data_of(operand) for operand in operands]
     if None in values:
-        return NotImplemented
+        raise TypeError(
+            f"'{row.name}' takes Values and numbers, found {' and '.join(type(x).__name__ for x in operands)}"
+        )
     nodes = [operand if isinstance(operand, Value) else None for operand in operands]
     cls = max((type(n) for n in nodes if n is not None), key=lambda cls: len(cls.__mro__))
     data = row.forward(*values)
@@ -98,6 +100,9 @@ def _binary(row: Row) -> tuple[Callable, Callable]:
         if other.__class__ is cls:
             b = other
             y = other._data
+        elif other.__class__ is float or other.__class__ is int:
+            b = None
+            y = float(other)
         elif isinstance(other, Value):
             return _apply(row, self, other)
         elif (y := number(other)) is not None:
@@ -121,7 +126,10 @@ def _binary(row: Row) -> tuple[Callable, Callable]:
         if (x := number(other)) is None:
             return NotImplemented
         y = self._data
-        return _settle(_new(self.__class__), forward(x, y), row, None, self, x, y)
+        out = _new(self.__class__)
+        if modes or self._row is None:
+            return _settle(out, forward(x, y), row, None, self, x, y)
+        return _fill(out, forward(x, y), row, None, self, x, y)
 
     return method, reflected
 
@@ -161,9 +169,9 @@ class Value(Node):
         self._a = self._b = self._x = self._y = None
         if label:
             self.label = label
-        if _children:
-            self._a = tuple(_children)
-            wanted = requires_grad and is_grad_enabled() and any(n.requires_grad for n in self._a)
+        if _children or not isinstance(_children, tuple):
+            self._x = _operands(_children)
+            wanted = requires_grad and is_grad_enabled() and any(n.requires_grad for n in self._x)
             self._row = HandWritten(_op, graph.nothing) if wanted else None
 
     @property
@@ -210,12 +218,14 @@ class Value(Node):
         return _unary(ops.abs_, self)
 
     def __pow__(self, other: Any) -> Any:
+        if other.__class__ is float or other.__class__ is int:
+            return _unary(ops.power(other), self)
         if isinstance(other, Value):
             return _apply(ops.pow, self, other)
-        return NotImplemented if number(other) is None else _unary(ops.power(other), self)
+        return NotImplemented if (n := number(other)) is None else _unary(ops.power(n), self)
 
     def __rpow__(self, other: Any) -> Any:
-        return _apply(ops.pow, other, self)
+        return NotImplemented if number(other) is None else _apply(ops.pow, other, self)
 
     def exp(self) -> Self:
         """e to the power of self."""
@@ -259,7 +269,9 @@ class Value(Node):
 
     def leaky_relu(self, slope: float = 0.01) -> Self:
         """self where it is positive, else slope * self; the gradient at 0 is the slope."""
-        return _unary(ops.leaky_relu(slope), self)
+        if (checked := number(slope)) is None:
+            raise TypeError(f"the slope of leaky_relu is a plain number, found {type(slope).__name__}")
+        return _unary(ops.leaky_relu(checked), self)
 
     def gelu(self) -> Self:
         """The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016)."""
@@ -342,6 +354,13 @@ def _checked(data: Any) -> float:
     raise TypeError(f"a Value holds one real number, found {type(data).__name__} {data!r:.50}{hint}")
 
 
+def _operands(children: Any) -> tuple[Node, ...]:
+    """The operands that a caller names for an op of its own, as a tuple."""
+    if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(n, Node) for n in children):
+        return tuple(children)
+    raise TypeError(f"the operands of a Value are a tuple of Values, found {children!r:.80}")
+
+
 def _data_of(x: Any) -> float | None:
     return x._data if isinstance(x, Value) else number(x)
 
@@ -355,8 +374,8 @@ def _restore(cls: type[Value], data: float, grad: Any, requires_grad: bool) -> V
 def _line_of_the_user() -> str:
     """Where the innermost frame outside of this package stands: file, line and text."""
     frame = sys._getframe(1)
-    here = str(Path(__file__).parent)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+    here = os.path.dirname(__file__)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == here:
         frame = frame.f_back
     name, line = frame.f_code.co_filename, frame.f_lineno
     return f"{name}:{line}: {getline(name, line).strip()}"

@@ -12,8 +12,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .modes import is_anomaly_enabled
-
 LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
 
 
@@ -35,7 +33,7 @@ class Row:
 
     def __call__(self, *operands: Any) -> Any:
         for operand in operands:
-            if hasattr(operand, "_apply"):
+            if operand.__class__ is not float and hasattr(operand, "_apply"):
                 return operand._apply(self, operands)
         return self.forward(*operands)
 
@@ -70,9 +68,9 @@ class Node:
     """A number (or array) that remembers how it was made.
 
     `_row` says of what kind it is: None is a constant, `LEAF` a parameter, else it is the op that made it. `_a` and
-    `_b` are its operands, None where that was a plain number; a node of a row with another number of operands has a
-    tuple of them in `_a`. `_x` and `_y` are the values that the rules are called with, as they were in the forward
-    pass: (out, a) for a unary row, (a, b) for a binary one.
+    `_b` are its operands, None where that was a plain number. `_x` and `_y` are the values that the rules are called
+    with, as they were in the forward pass: (out, a) for a unary row, (a, b) for a binary one. A node of a row with
+    another number of operands has a tuple of them in `_x`, and no other of these.
     """
 
     __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
@@ -90,8 +88,14 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
-        """True for a parameter and for what was computed from one."""
+        """True for a parameter and for what was computed from one. Assign to a leaf to freeze or to unfreeze it."""
         return self._row is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if self._row:
+            raise RuntimeError(f"'{self._op}' made this node: only a leaf can be frozen; detach() gives a constant")
+        self._row = LEAF if wanted else None
 
     @property
     def is_leaf(self) -> bool:
@@ -109,7 +113,7 @@ class Node:
         if not row:
             return ()
         if row.to_a is None:
-            return self._a
+            return self._x
         if self._a is None:  # a plain number becomes a constant when somebody looks, and stays that one
             self._a = self._constant(self._x)
         if row.to_b is None:
@@ -125,7 +129,10 @@ class Node:
 
     @property
     def _backward(self) -> Callable[[], object]:
-        """A closure that adds what this node owes to the `.grad` of its operands; assign your own to replace it."""
+        """A closure that adds what this node owes to the `.grad` of its operands; assign your own to replace it.
+
+        A leaf owes nothing: what is assigned to one is not called.
+        """
         row = self._row
         if isinstance(row, HandWritten):
             return row.closure
@@ -133,10 +140,9 @@ class Node:
 
     @_backward.setter
     def _backward(self, closure: Callable[[], object]) -> None:
-        if self._row is None:
-            return  # a constant: no gradient comes by
-        operands = self._prev
-        self._row, self._a, self._b = HandWritten(self._op, closure), operands, None
+        if self._row:
+            operands = self._prev
+            self._row, self._a, self._b, self._x = HandWritten(self._op, closure), None, None, operands
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once this node's gradient is complete and before it is accumulated.
@@ -156,7 +162,7 @@ class Node:
             raise TypeError(f"a hook must be a function of the gradient, found {type(hook).__name__}")
         handle = RemovableHandle(self)
         self._hooks = {**self._hooks, handle: hook}
-        hooked.add(self)
+        hooked.add(weakref.ref(self, hooked.discard))
         return handle
 
     # What each kind of node says for itself
@@ -171,7 +177,7 @@ def nothing(*_: object) -> None:
     """The closure of a leaf, and of a node of the user's own before it is given one."""
 
 
-hooked: weakref.WeakSet[Node] = weakref.WeakSet()  # all nodes that have ever had a hook
+hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
 
 # Taken by whoever writes to `.grad` of nodes that another thread may hold.
 grads_lock = threading.RLock()
@@ -187,7 +193,9 @@ class RemovableHandle:
         """Take the hook away; a second call does nothing."""
         node = self._node()
         if node is not None:
-            node._hooks = {handle: hook for handle, hook in dict(node._hooks).items() if handle is not self}
+            node._hooks = {handle: hook for handle, hook in node._hooks.items() if handle is not self}
+            if not node._hooks:
+                hooked.discard(weakref.ref(node))
 
 
 class GradFn:
@@ -214,8 +222,7 @@ class GradFn:
 
     def name(self) -> str:
         """The op's name, such as `AddBackward0`."""
-        word = self._node._row.word
-        return f"{word[:1].upper()}{word[1:].lower()}Backward0"
+        return "".join(part.capitalize() for part in self._node._row.word.split("_")) + "Backward0"
 
     @property
     def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
@@ -252,31 +259,24 @@ def edges(node: Node) -> Sequence[Node]:
             "give that one retain_graph=True to walk it again"
         )
     if isinstance(row, HandWritten):
-        return [n for n in dict.fromkeys(node._a) if n._row is not None]
-    operands = (node._a, node._b) if row.to_a is not None else node._a
+        return [n for n in dict.fromkeys(node._x) if n._row is not None]
+    operands = (node._a, node._b) if row.to_a is not None else node._x
     return [n for n in operands if n is not None and n._row is not None]
 
 
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
     """What the node owes to each of its operands, for the gradient `g` that came in: pairs (operand, part)."""
-    if isinstance(node._row, HandWritten):
-        if create_graph:
-            raise RuntimeError(
-                f"create_graph=True needs the derivative of '{node._op}' as a row: its _backward was written by hand"
-            )
-        return _run_closure(node, g)
+    row = node._row
+    if row.to_a is None:
+        return _run_closure(node, g, create_graph)
     x, y = _as_nodes(node) if create_graph else (node._x, node._y)
     pairs = []
-    for i, (operand, rule) in enumerate(((node._a, node._row.to_a), (node._b, node._row.to_b))):
+    for operand, rule in ((node._a, row.to_a), (node._b, row.to_b)):
         if operand is not None and operand._row is not None:
             try:
                 part = rule(g, x, y)
             except ArithmeticError:
                 part = node._ieee(rule, g, x, y)
-            if is_anomaly_enabled() and part != part:
-                raise RuntimeError(
-                    f"the backward of '{node._op}' made a nan for its operand {i}; it was made by {node._made_at}"
-                )
             pairs.append((operand, part))
     return pairs
 
@@ -287,7 +287,7 @@ def _as_nodes(node: Node) -> tuple[Any, Any]:
     a, b = node._a, node._b
     pair = (node, a) if unary else (node._x if a is None else a, node._y if b is None else b)
     for now, then in zip(pair, (node._x, node._y), strict=True):
-        if isinstance(now, Node) and now._data is not then:
+        if isinstance(now, Node) and now._data is not then and now._data != then:
             raise RuntimeError(
                 f"create_graph=True: data of '{node._op}' or of its operand was {then} in the forward pass and is now "
                 f"{now._data}; run the forward pass again"
@@ -295,17 +295,21 @@ def _as_nodes(node: Node) -> tuple[Any, Any]:
     return pair
 
 
-def _run_closure(node: Node, g: Any) -> list[tuple[Node, Any]]:
+def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
     """What a hand-written `_backward` adds to its operands' grads, when it sees its own complete and theirs at zero.
 
     It reads and writes `.grad`, which other threads' passes commit to: hence the lock.
     """
     operands = edges(node)
+    if create_graph:
+        raise RuntimeError(
+            f"create_graph=True needs the derivative of '{node._op}' as a row: its _backward was written by hand"
+        )
     with grads_lock:
-        before = [(n, n.grad) for n in (node, *operands)]
+        before = [(n, n.grad) for n in (node, *node._x)]
         try:
             node.grad = g
-            for n in operands:
+            for n in node._x:
                 n.grad = 0
             node._row.closure()
             return [(n, n.grad) for n in operands]
@@ -318,7 +322,8 @@ def run_hooks(node: Node, g: Any) -> Any:
     """The node's gradient after its hooks have seen it, and perhaps replaced it."""
     for hook in node._hooks.values():
         replaced = hook(g)
-        g = g if replaced is None else replaced
+        if replaced is not None:
+            g = node._seed(replaced, isinstance(g, Node))
     return g
 
 

@@ -5,22 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import wraps
-from inspect import iscoroutinefunction, isgeneratorfunction
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from typing import Any
 
-# The modes that are on, in whatever thread. The hot paths ask only whether the list is empty, which costs a fifth of
-# asking a context variable.
+# One entry for each mode that is on, in whatever context. The hot paths ask only whether the list is empty, which costs
+# a fifth of asking a context variable.
 modes: list[object] = []
 
-# Each holds (value, the pair outside of it), so that a mode object needs no state and may be nested and shared.
-_recording: ContextVar[tuple[bool, Any]] = ContextVar("recording", default=(True, None))
-_checking: ContextVar[tuple[bool, Any]] = ContextVar("checking", default=(False, None))
+
+class _State:
+    """What a context variable holds while a mode is on: its value, and the state outside of it.
+
+    It counts itself in `modes` for as long as it lives: a task that was started inside a mode keeps a copy of the
+    context, and with it the mode, when the mode has ended for others.
+    """
+
+    __slots__ = ("outer", "value")
+
+    def __init__(self, value: bool, outer: _State | None):
+        self.value, self.outer = value, outer
+        modes.append(None)
+
+    def __del__(self, pop: Callable = modes.pop) -> None:
+        pop()
+
+
+_recording: ContextVar[_State | None] = ContextVar("recording", default=None)
+_checking: ContextVar[_State | None] = ContextVar("checking", default=None)
 
 
 class _Mode:
     """A context manager, and a decorator of functions, generators and coroutines, that sets a context variable."""
 
-    _variable: ContextVar[tuple[bool, Any]]
+    _variable: ContextVar[_State | None]
     _value: bool
 
     def __new__(cls, fn: Callable | None = None) -> Any:
@@ -29,16 +46,19 @@ class _Mode:
         return mode if fn is None else mode(fn)
 
     def __enter__(self) -> None:
-        self._variable.set((self._value, self._variable.get()))
-        modes.append(self)
+        self._variable.set(_State(self._value, self._variable.get()))
 
     def __exit__(self, *_: object) -> None:
-        modes.pop()
-        self._variable.set(self._variable.get()[1])
+        state = self._variable.get()
+        if state is None:
+            raise RuntimeError(f"{type(self).__name__} was left without having been entered")
+        self._variable.set(state.outer)
 
     def __call__(self, fn: Callable) -> Callable:
         if not callable(fn):
             raise TypeError(f"{type(self).__name__} decorates a function, found {type(fn).__name__}")
+        if isasyncgenfunction(fn):
+            raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside of it")
         if isgeneratorfunction(fn):
             return _around_generator(self, fn)
         if iscoroutinefunction(fn):
@@ -69,6 +89,7 @@ def _around_generator(mode: _Mode, fn: Callable) -> Callable:
             while True:
                 with mode:
                     item = resume(message)
+                message = None
                 try:
                     resume, message = generator.send, (yield item)
                 except GeneratorExit:
@@ -114,7 +135,7 @@ class detect_anomaly(_Mode):
     >>> with detect_anomaly():
     ...     (x * x.log()).backward()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    RuntimeError: the backward of 'log' made a nan for its operand 0...
+    RuntimeError: the backward of 'log' made a nan for its operand Value(data=0.0, grad=0)...
     """
 
     _variable, _value = _checking, True
@@ -122,9 +143,11 @@ class detect_anomaly(_Mode):
 
 def is_grad_enabled() -> bool:
     """True where operations record a graph: everywhere but inside `no_grad`."""
-    return _recording.get()[0]
+    state = _recording.get()
+    return state is None or state.value
 
 
 def is_anomaly_enabled() -> bool:
     """True inside `detect_anomaly`."""
-    return _checking.get()[0]
+    state = _checking.get()
+    return state is not None and state.value

@@ -57,8 +57,7 @@ def _divide(a: Any, b: Any) -> Any:
 
 
 def _power(a: Any, b: Any) -> Any:
-    number = isinstance(a, (float, int)) and isinstance(b, (float, int))
-    return floats.power(a, b) if number else a**b
+    return floats.power(a, b) if isinstance(a, (float, int)) and isinstance(b, (float, int)) else a**b
 
 
 def zero(a: Any) -> Any:
@@ -128,9 +127,12 @@ gate     = binary("gate",    lambda a, b: lib(a).where(b <= 0, 0.0, a),         
 @lru_cache(maxsize=1024, typed=True)
 def power(n: float) -> Row:
     """The row of a**n for a plain number n."""
+    forward = lambda a: floats.power(a, n) if a.__class__ is float else a**n  # noqa: E731
     if n == 0:
-        return Row(f"**{n}", lambda a: _power(a, n), lambda g, out, a: zero(a), word="pow")
-    return Row(f"**{n}", lambda a: _power(a, n), lambda g, out, a: g * n * power(n - 1)(a), word="pow")
+        return Row(f"**{n}", forward, lambda g, out, a: zero(a), word="pow")
+    if n % 1 == 0:  # a float to a whole power is never complex: the operator will do, and is faster
+        return Row(f"**{n}", forward, lambda g, out, a: g * n * a ** (n - 1), word="pow")
+    return Row(f"**{n}", forward, lambda g, out, a: g * n * power(n - 1)(a), word="pow")
 
 
 @lru_cache(maxsize=1024, typed=True)

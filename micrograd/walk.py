@@ -10,60 +10,82 @@ a million nodes is as good as a chain of ten. The order, and so every rounding, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from .graph import LetGo, Node, contributions, edges, grads_lock, hooked, run_hooks
-from .modes import enable_grad, is_anomaly_enabled
+from .modes import enable_grad, is_anomaly_enabled, modes
 
 
-def topological(roots: Iterable[Node]) -> list[Node]:
-    """The inner nodes of the graphs below the roots, each after all that it was made from.
+def topological(roots: Iterable[Node]) -> tuple[list[Node], bool]:
+    """The inner nodes of the graphs below the roots, each after all that it was made from; are all their rows ordinary?
 
-    A depth-first search that lists a node when it has left it; the None above a node on the stack says so.
+    A depth-first search: go down while there is an operand that was not seen, else list the node and go back up.
     """
     order: list[Node] = []
+    path: list[Node] = []
     seen: set[Node] = set()
-    stack: list[Node | None] = [root for root in roots if root._row]
-    while stack:
-        node = stack.pop()
-        if node is None:
-            order.append(stack.pop())  # type: ignore[arg-type]
-            continue
-        if node in seen:
+    others: dict[Node, Iterator[Node]] = {}  # where we are among the operands of nodes that have any number of them
+    for node in roots:
+        if not node._row or node in seen:
             continue
         seen.add(node)
-        stack += (node, None)
-        if node._row.to_a is None:
-            stack += [operand for operand in edges(node) if operand._row]
-            continue
-        operand = node._a
-        if operand is not None and operand._row and operand not in seen:
-            stack.append(operand)
-        operand = node._b
-        if operand is not None and operand._row and operand not in seen:
-            stack.append(operand)
-    return order
+        while True:
+            below = node._a
+            if below is None or not below._row or below in seen:
+                below = node._b
+                if below is None or not below._row or below in seen:
+                    below = _next_operand(node, seen, others) if node._row.to_a is None else None
+                    if below is None:
+                        order.append(node)
+                        if not path:
+                            break
+                        node = path.pop()
+                        continue
+            path.append(node)
+            seen.add(below)
+            node = below
+    return order, not others
+
+
+def _next_operand(node: Node, seen: set[Node], others: dict[Node, Iterator[Node]]) -> Node | None:
+    """The next operand, not yet seen, of a node whose row is not of one or two operands."""
+    if node not in others:
+        others[node] = iter(edges(node))
+    return next((operand for operand in others[node] if operand._row and operand not in seen), None)
 
 
 def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
-    """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there.
-
-    Its second half does for ordinary nodes of numbers what the first does for all: written out, it takes a third.
-    """
-    watched = {node for node in hooked.copy() if node._hooks}
-    careful = create_graph or is_anomaly_enabled() or not all(root._is_number for root in grads)
-
-    for node in reversed(topological(grads)):
-        if watched and node in watched:
+    """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there."""
+    order, ordinary = topological(grads)
+    if ordinary and not (hooked or create_graph or modes) and next(iter(grads))._is_number:
+        _propagate_numbers(order, grads)
+        return
+    watched = {node for ref in tuple(hooked) if (node := ref()) is not None}
+    checking = is_anomaly_enabled()
+    for node in reversed(order):
+        if node in watched:
             grads[node] = run_hooks(node, grads[node])
-        g, row = grads[node], node._row
-        if careful or row.to_a is None:
-            for operand, part in contributions(node, g, create_graph):
-                grads[operand] = grads[operand] + part if operand in grads else part
-            continue
+        for operand, part in contributions(node, grads[node], create_graph):
+            if checking and _is_nan(part):
+                raise RuntimeError(
+                    f"the backward of '{node._op}' made a nan for its operand {operand!r}; it stands in {node._made_at}"
+                )
+            grads[operand] = grads[operand] + part if operand in grads else part
+    for leaf in [node for node in grads if node in watched and not node._row]:
+        grads[leaf] = run_hooks(leaf, grads[leaf])
 
-        x, y = node._x, node._y
+
+def _is_nan(part: Any) -> bool:
+    data = part._data if isinstance(part, Node) else part
+    return data != data
+
+
+def _propagate_numbers(order: Sequence[Node], grads: dict[Node, Any]) -> None:
+    """The same for ordinary nodes of plain numbers, written out for two operands: a third of the time."""
+    for node in reversed(order):
+        g, row, x, y = grads[node], node._row, node._x, node._y
         operand = node._a
         if operand is not None and operand._row is not None:
             try:
@@ -79,10 +101,6 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
                 part = node._ieee(row.to_b, g, x, y)
             grads[operand] = grads[operand] + part if operand in grads else part
 
-    for leaf in watched & grads.keys():
-        if not leaf._row:
-            grads[leaf] = run_hooks(leaf, grads[leaf])
-
 
 def commit(grads: dict[Node, Any]) -> None:
     """Add to the leaves' grads, and set the inner nodes': all or, if anything is raised (Ctrl-C too), none."""
@@ -90,11 +108,16 @@ def commit(grads: dict[Node, Any]) -> None:
         before = [node.grad for node in grads]
         try:
             for node, g in grads.items():
-                node.grad = g if node._row or node.grad is None else node.grad + g
+                node.grad = g if node._row else _added(node.grad, g)
         except BaseException:
             for node, grad in zip(grads, before, strict=True):
                 node.grad = grad
             raise
+
+
+def _added(grad: Any, g: Any) -> Any:
+    """grad + g, where a fresh grad (None, or a Value's integer 0) adds nothing, not even a node."""
+    return g if grad is None or (grad.__class__ is int and grad == 0) else grad + g
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -120,11 +143,11 @@ def backward(
     62.0
     """
     roots = _nodes(roots, "a root")
-    grads = _gradients(roots, gradients, create_graph)
-    if inputs is not None:
-        grads = {node: grads[node] for node in _nodes(inputs, "an input") if node in grads}
-    commit(grads)
-    if retain_graph is False and not create_graph:
+    targets = None if inputs is None else _nodes(inputs, "an input")
+    with enable_grad() if create_graph else nullcontext():
+        grads = _gradients(roots, gradients, create_graph)
+        commit(grads if targets is None else {node: grads[node] for node in targets if node in grads})
+    if retain_graph is False:
         let_go(roots)
 
 
@@ -147,40 +170,36 @@ def grad(
     (Value(data=12.0, grad=0), (12.0,))
     """
     outputs, inputs = _nodes(outputs, "an output"), _nodes(inputs, "an input")
-    grads = _gradients(outputs, grad_outputs, create_graph)
+    with enable_grad() if create_graph else nullcontext():
+        grads = _gradients(outputs, grad_outputs, create_graph)
     for i, node in enumerate(inputs):
         if node not in grads and not allow_unused:
             raise RuntimeError(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
-    if retain_graph is False and not create_graph:
+    if retain_graph is False:
         let_go(outputs)
     return tuple(grads.get(node) for node in inputs)
 
 
 def let_go(roots: Iterable[Node]) -> None:
     """Forget how the inner nodes of these graphs were made; a later pass through them raises."""
-    for node in topological(roots):
-        node._row, node._a, node._b, node._x, node._y = LetGo(node._row), (), None, None, None
+    for node in topological(roots)[0]:
+        node._row, node._a, node._b, node._x, node._y = LetGo(node._row), None, None, (), None
 
 
 def _gradients(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
     """The gradients of the roots' sum at every node below them."""
-    if len(roots) == 1 and not isinstance(gradients, (list, tuple)):
-        gradients = [gradients]
-    elif gradients is None:
-        gradients = [None] * len(roots)
-    if len(gradients) != len(roots):
-        raise ValueError(f"found {len(gradients)} gradients for {len(roots)} roots: each root needs its own, or None")
+    if gradients is None or (len(roots) == 1 and not isinstance(gradients, (list, tuple))):
+        gradients = [gradients] * len(roots)
+    if not isinstance(gradients, (list, tuple)) or len(gradients) != len(roots):
+        found = f"{len(gradients)} of them" if isinstance(gradients, (list, tuple)) else type(gradients).__name__
+        raise ValueError(f"{len(roots)} roots need a list of {len(roots)} gradients, one each or None; found {found}")
     grads: dict[Node, Any] = {}
     for root, gradient in zip(roots, gradients, strict=True):
         seed = root._seed(gradient, create_graph)
         grads[root] = grads[root] + seed if root in grads else seed
-    if create_graph:
-        with enable_grad():
-            propagate(grads, create_graph)
-    else:
-        propagate(grads)
+    propagate(grads, create_graph)
     return grads
 
 
