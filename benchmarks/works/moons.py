@@ -5,9 +5,9 @@ The engines run the same lines, word for word; only the folder that `micrograd` 
 
 import math
 import random
-from time import perf_counter
 from typing import Any
 
+from benchmarks.clock import now
 from benchmarks.table import Goal, Row, times_faster
 from benchmarks.work import Figures, Measured, Work
 
@@ -37,9 +37,9 @@ def measure(engine: str, data: dict[str, list]) -> Figures:
 
     random.seed(1337)
     model = MLP(2, [16, 16, 1])
-    begin = perf_counter()
+    begin = now()
     losses = [step(model, points, labels, k) for k in range(STEPS)]
-    return {"seconds": (perf_counter() - begin) / STEPS, "losses": losses}
+    return {"seconds": (now() - begin) / STEPS, "losses": losses}
 
 
 def step(model: Any, points: list, labels: list, k: int) -> float:
