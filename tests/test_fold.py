@@ -155,14 +155,16 @@ def test_a_chain_of_plus_is_one_sum():
     assert how == "by structure"
 
 
-def test_a_partial_sum_with_a_name_or_another_use_is_not_swallowed():
+def test_a_partial_sum_that_has_a_name_or_another_use_or_is_a_root_is_not_swallowed():
     a, b, c, d = (Value(float(i)) for i in range(4))
     named = a + b
     named.label = "named"
     used = named + c
-    root = (used + d) * used
-    nodes, groups, _ = folded([root, *[Value(0.0) for _ in range(20)]], 25)
-    assert all(len(group.members) == 1 for group in groups if nodes.nodes[group.members[0]]._op)
+    wanted = c + d
+    roots = [(used + d) * used, wanted + a, wanted, *[Value(0.0).tanh() for _ in range(20)]]
+    nodes, groups, _ = folded(roots, 30)
+    assert [group.members for group in groups if group.op == "sum"] == []
+    assert sum(nodes.nodes[group.members[0]]._op == "+" for group in groups) == 5
 
 
 def test_samples_that_went_the_same_way_are_one_way():
@@ -224,11 +226,32 @@ def test_a_recurrent_module_is_one_box_and_its_own_results_are_no_cycle():
     assert all(edge.tail != edge.head for edge in describe(nodes, groups).edges)
 
 
+def test_a_model_that_calls_one_part_often_was_called_as_often_as_its_rarest_part():
+    model, cell, head, state = Net(), Neuron([Value(0.5)]), Neuron([Value(0.6)]), Value(0.0)
+    for _ in range(30):
+        state = cell([state], model)
+    _, groups, _ = folded(head([state], model), 2)
+    assert [(group.name, group.times) for group in groups if group.kind == "module"] == [("Net", 1)]
+
+
 def test_two_modules_that_feed_each_other_fold_all_the_same():
     one, two, state = Neuron([Value(0.5)]), Neuron([Value(0.6)]), Value(0.0)
     for _ in range(30):
         state = two([one([state])])
     folded(state, 4)
+
+
+def test_what_lies_at_another_depth_is_another_box():
+    cell, state = Neuron([Value(0.5)]), Value(0.0)
+    for _ in range(8):
+        out = cell([state])
+        state = out.exp() * (out + out + out)
+    state = sum((state * float(i)).tanh() for i in range(20))  # to be folded, so that the loop is looked at too
+    _, groups, _ = folded(state, 40)
+    assert [len(group.members) for group in groups if group.op == "sum"] == [2] * 8 + [20]
+    nodes = walk(state)
+    exps = [i for i, node in enumerate(nodes.nodes) if node._op == "exp"]
+    assert {group.members[0] for group in groups if group.kind == "node"} >= set(exps)
 
 
 def test_the_same_graph_folds_the_same_way():
