@@ -183,6 +183,47 @@ def test_second_derivatives_agree_with_pytorch(torch, op: Op):
             assert derivative(op, point, (i, j)) == pytest.approx(wanted, rel=1e-11, abs=1e-12)
 
 
+# Where PyTorch does otherwise: sgn(nan) is 0 there and nan in NumPy; a nan takes leaky_relu's lower slope there and both
+# here; and a**0.5 is the square root there, which of -inf is nan and of -0.0 is -0.0, where IEEE's pow gives inf and 0.
+DELIBERATE = {
+    ("abs", nan),
+    ("sign", nan),
+    ("leaky_relu", nan),
+    ("leaky_relu:0.3", nan),
+    ("pow:0.5", -inf),
+    ("pow:0.5", -0.0),
+}
+
+
+@with_torch
+def test_the_edges_agree_with_pytorch(torch, op: Op):
+    for point in itertools.product(NASTY, repeat=len(op.domain)):
+        if any(op.name == name and repr(point[0]) == repr(x) for name, x in DELIBERATE):
+            continue
+        if op.name == "pow" and (0.0 in point[1:] or nan in point[1:] or repr(point[0]) == "-0.0"):
+            continue  # see the next two tests
+        tensors, y = in_torch(torch, op, point)
+        slopes = [s.item() for s in torch.autograd.grad(y, tensors)]
+        assert op.call(*map(Value, point)).data == pytest.approx(y.item(), rel=1e-13, nan_ok=True), point
+        assert first_derivatives(op, point) == pytest.approx(slopes, rel=1e-12, abs=1e-300, nan_ok=True), point
+
+
+@pytest.mark.xfail(reason="the sign of the zero is lost")
+@pytest.mark.parametrize("b", [-2.0, -4.0])
+def test_a_negative_even_power_of_minus_zero_rises_to_infinity(b: float):
+    x = Value(-0.0)
+    (x ** Value(b)).backward()
+    assert x.grad == inf
+
+
+@pytest.mark.xfail(reason="0 * inf where the base is denormal (or nan) and the exponent a Value of 0")
+@pytest.mark.parametrize("a", [5e-324, -5e-324, 1e-310, nan])
+def test_what_is_raised_to_a_value_of_zero_has_slope_zero(a: float):
+    x, zero = Value(a), Value(0.0)
+    (x**zero).backward()
+    assert x.grad == 0
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The edges: IEEE 754, and nothing is ever raised
 

@@ -1,0 +1,526 @@
+"""Value as a number: what it takes, what it gives, and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from micrograd import Value, backward, detect_anomaly, enable_grad, grad, no_grad
+
+ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge]
+over_arithmetic = pytest.mark.parametrize("op", ARITHMETIC)
+over_comparisons = pytest.mark.parametrize("op", COMPARISONS)
+
+
+class Labelled(Value):
+    """A subclass as users write them."""
+
+    __slots__ = ()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Making one
+
+
+@pytest.mark.parametrize(
+    "data", [3, 3.0, -0.0, inf, Fraction(3, 4), np.float64(3), np.float32(0.5), np.int64(3), np.uint8(3)], ids=repr
+)
+def test_data_is_a_plain_float(data):
+    assert type(Value(data).data) is float
+    assert Value(data).data == float(data)
+
+
+def test_a_fresh_value_is_a_leaf_that_requires_a_gradient_and_has_none_yet():
+    x = Value(1.0)
+    assert (x.grad, x.requires_grad, x.is_leaf, x._prev, x._op, x.label, x.grad_fn) == (0, True, True, (), "", "", None)
+
+
+def test_a_constant_is_a_leaf_that_requires_no_gradient():
+    x = Value(1.0, requires_grad=False)
+    assert (x.requires_grad, x.is_leaf, x._prev, x.grad_fn) == (False, True, (), None)
+
+
+def test_arguments_may_be_given_by_position_as_in_the_classic():
+    a = Value(2.0)
+    out = Value(4.0, (a, a), "+", "twice")
+    assert (out.data, out._prev, out._op, out.label) == (4.0, (a, a), "+", "twice")
+
+
+def test_children_may_come_as_a_list_or_a_set():
+    a = Value(2.0)
+    assert Value(2.0, [a], "id")._prev == Value(2.0, {a}, "id")._prev == (a,)
+
+
+def test_any_attribute_may_be_set():
+    x = Value(1.0)
+    x.label, x.note = "x", [1, 2]
+    assert (x.label, x.note) == ("x", [1, 2])
+
+
+def test_data_may_be_assigned():
+    x = Value(1.0)
+    x.data -= 0.25
+    assert x.data == 0.75
+
+
+def test_what_is_assigned_to_data_becomes_a_float():
+    x = Value(1.0)
+    x.data = np.float32(0.5)
+    assert type(x.data) is float
+
+
+def test_a_refused_assignment_leaves_the_data_alone():
+    x = Value(1.0)
+    with pytest.raises(TypeError):
+        x.data = "2"
+    assert x.data == 1.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arithmetic
+
+
+@over_arithmetic
+@pytest.mark.parametrize("other", [3, 3.0, True, Fraction(3, 2), np.float64(3), np.float32(3), np.int64(3)], ids=repr)
+def test_a_number_may_stand_on_either_side(op, other):
+    x = Value(2.0)
+    assert op(x, other).data == op(2.0, float(other))
+    assert op(other, x).data == op(float(other), 2.0)
+
+
+@over_arithmetic
+@pytest.mark.parametrize("other", [3, np.float64(3), np.float32(3), np.int64(3)], ids=repr)
+def test_what_comes_of_arithmetic_is_a_value_with_a_plain_float(op, other):
+    for out in (op(Value(2.0), other), op(other, Value(2.0))):
+        assert (type(out), type(out.data)) == (Value, float)
+
+
+@over_arithmetic
+def test_an_op_on_two_values_is_one_node_of_both(op):
+    a, b = Value(2.0), Value(3.0)
+    assert op(a, b)._prev == (a, b)
+
+
+@over_arithmetic
+def test_operands_are_kept_in_order_and_repeats_too(op):
+    a = Value(2.0)
+    assert op(a, a)._prev == (a, a)
+
+
+def test_a_number_among_the_operands_is_a_constant_and_the_same_one_each_time():
+    y = 3 - Value(2.0)
+    three = y._prev[0]
+    assert (three.data, three.requires_grad, three is y._prev[0]) == (3.0, False, True)
+
+
+def test_plus_gives_the_value_itself():
+    x = Value(2.0)
+    assert +x is x
+
+
+@pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
+def test_an_in_place_op_rebinds_as_numbers_do(op):
+    x = Value(2.0)
+    y = op(x, 3)
+    assert (x.data, x.is_leaf, y._prev[0]) == (2.0, True, x)
+
+
+@over_arithmetic
+@pytest.mark.parametrize("other", ["3", None, [3], 1j, Decimal(3), object()], ids=repr)
+def test_arithmetic_with_what_is_no_real_number_raises_type_error(op, other):
+    with pytest.raises(TypeError):
+        op(Value(2.0), other)
+    with pytest.raises(TypeError):
+        op(other, Value(2.0))
+
+
+@pytest.mark.parametrize("op", [operator.floordiv, operator.mod, divmod, operator.matmul])
+def test_ops_without_a_derivative_here_raise_type_error(op):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        op(Value(2.0), 3)
+
+
+def test_sum_of_values_is_a_value():
+    values = [Value(float(i)) for i in range(4)]
+    total = sum(values)
+    total.backward()
+    assert (total.data, [v.grad for v in values]) == (6.0, [1.0] * 4)
+
+
+@pytest.mark.parametrize(("pick", "index"), [(max, 2), (min, 1)])
+def test_max_and_min_give_one_of_the_values_itself(pick, index: int):
+    values = [Value(2.0), Value(-1.0), Value(5.0)]
+    assert pick(values) is values[index]
+
+
+def test_values_can_be_sorted():
+    values = [Value(2.0), Value(-1.0), Value(5.0)]
+    assert [v.data for v in sorted(values)] == [-1.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent", "out"),
+    [
+        (-8.0, Fraction(1, 3), nan),
+        (0.0, Fraction(-1, 2), inf),
+        (2.0, np.float32(0.5), math.sqrt(2.0)),
+        (0.0, np.int64(-1), inf),
+    ],
+)
+def test_an_exponent_of_any_real_type_acts_as_its_float(base: float, exponent, out: float):
+    y = Value(base) ** exponent
+    assert type(y.data) is float
+    assert y.data == pytest.approx(out, rel=1e-15, nan_ok=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A Value where a number is expected
+
+
+@over_comparisons
+@pytest.mark.parametrize("a", [1.0, 2.0, nan])
+def test_comparisons_are_those_of_the_numbers(op, a: float):
+    wanted = op(a, 2.0)
+    assert op(Value(a), Value(2.0)) is op(Value(a), 2) is op(a, Value(2.0)) is wanted
+
+
+@over_comparisons
+@pytest.mark.parametrize("other", ["1", None, 1j], ids=repr)
+def test_a_value_has_no_order_with_what_is_no_number(op, other):
+    with pytest.raises(TypeError, match="not supported between"):
+        op(Value(1.0), other)
+
+
+def test_equality_is_identity():
+    a, b = Value(1.0), Value(1.0)
+    assert a == a
+    assert a != b
+    assert a != 1.0
+
+
+def test_hash_is_identity_so_that_nodes_can_stand_in_sets_and_dicts():
+    a, b = Value(1.0), Value(1.0)
+    assert len({a, b, a}) == 2
+    seen = {a: "a"}
+    a.data = 7.0
+    assert seen[a] == "a"
+
+
+def test_a_subclass_hashes_and_compares_the_same_way():
+    a, b = Labelled(1.0), Labelled(1.0)
+    assert len({a, b}) == 2
+
+
+@pytest.mark.parametrize(
+    ("convert", "wanted"),
+    [
+        (float, -2.75),
+        (int, -2),
+        (round, -3),
+        (lambda v: round(v, 1), -2.8),
+        (bool, True),
+        (abs, 2.75),
+        (math.floor, -3),
+        (math.ceil, -2),
+        (math.fabs, 2.75),
+        (complex, -2.75 + 0j),
+    ],
+)
+def test_a_value_converts_as_its_number_does(convert, wanted):
+    found = convert(Value(-2.75))
+    assert (found.data if isinstance(found, Value) else found) == wanted
+
+
+@pytest.mark.parametrize(("convert", "kind"), [(float, float), (int, int), (round, int), (bool, bool)])
+def test_conversions_give_plain_numbers(convert, kind: type):
+    assert type(convert(Value(2.5))) is kind
+
+
+@pytest.mark.parametrize("data", [0.0, -0.0])
+def test_zero_is_false(data: float):
+    assert not Value(data)
+
+
+@pytest.mark.parametrize("spec", [".3f", "+.2e", "10.4g", "%", ">8"])
+def test_formats_are_those_of_the_number(spec: str):
+    assert format(Value(0.12345), spec) == format(0.12345, spec)
+
+
+def test_repr_has_the_classic_form():
+    x = Value(3)
+    (x * 2).backward()
+    assert repr(x) == str(x) == f"{x}" == "Value(data=3.0, grad=2.0)"
+
+
+def test_repr_of_a_fresh_value_shows_a_grad_of_zero():
+    assert repr(Value(-1)) == "Value(data=-1.0, grad=0)"
+
+
+def test_repr_names_the_subclass():
+    assert repr(Labelled(1)) == "Labelled(data=1.0, grad=0)"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# NumPy
+
+
+def test_an_array_times_a_value_is_an_array_of_values():
+    x = Value(2.0)
+    for product in (np.array([1.0, 3.0]) * x, x * np.array([1.0, 3.0])):
+        assert [v.data for v in product] == [2.0, 6.0]
+    sum(product).backward()
+    assert x.grad == 4.0
+
+
+@over_arithmetic
+def test_arrays_of_values_do_arithmetic(op):
+    numbers = np.array([1.5, 2.0])
+    values = np.array([Value(1.5), Value(2.0)])
+    assert [v.data for v in op(values, values)] == list(op(numbers, numbers))
+
+
+@pytest.mark.parametrize("fn", [np.exp, np.log, np.log1p, np.sqrt, np.sin, np.cos, np.tanh, np.abs, np.negative])
+def test_numpy_functions_of_arrays_of_values_call_the_ops(fn):
+    x = Value(0.5)
+    y = fn(np.array([x]))[0]
+    y.backward()
+    assert y.data == pytest.approx(float(fn(0.5)))
+    assert x.grad != 0
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.mean, np.prod])
+def test_numpy_reductions_of_arrays_of_values_are_values(reduce):
+    x = np.array([Value(2.0), Value(6.0)])
+    assert reduce(x).data == reduce([2.0, 6.0])
+
+
+def test_a_matrix_product_of_arrays_of_values_has_gradients():
+    w = np.array([[Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)]])
+    (w @ np.array([10.0, 20.0])).sum().backward()
+    assert [[v.grad for v in row] for row in w] == [[10.0, 20.0], [10.0, 20.0]]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Subclasses
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda v: v + 1,
+        lambda v: 1 - v,
+        lambda v: v * v,
+        lambda v: 2**v,
+        lambda v: v**2,
+        lambda v: -v,
+        lambda v: v.exp(),
+        lambda v: v.relu(),
+        lambda v: v.maximum(0),
+        lambda v: v.detach(),
+    ],
+)
+def test_ops_on_a_subclass_stay_in_the_subclass(op):
+    assert type(op(Labelled(2.0))) is Labelled
+
+
+@over_arithmetic
+def test_a_subclass_wins_over_value_on_either_side(op):
+    a, b = Labelled(2.0), Value(3.0)
+    assert type(op(a, b)) is type(op(b, a)) is Labelled
+
+
+def test_constants_of_a_subclass_are_of_the_subclass():
+    assert type((Labelled(2.0) * 3)._prev[1]) is Labelled
+
+
+def test_an_op_does_not_call_the_constructor_of_a_subclass():
+    class Named(Value):
+        def __init__(self, name: str, data: float):
+            super().__init__(data)
+            self.name = name
+
+    x = Named("x", 2.0)
+    (x * 3 + 1).backward()
+    assert x.grad == 3.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Constants and detach
+
+
+def test_detach_gives_a_constant_with_the_number_and_no_history():
+    y = Value(2.0) * 3
+    d = y.detach()
+    assert (d.data, d.requires_grad, d._prev) == (6.0, False, ())
+
+
+def test_what_comes_of_constants_is_a_constant():
+    a, b = Value(2.0, requires_grad=False), Value(3.0, requires_grad=False)
+    y = (a * b + 1).tanh()
+    assert (y.requires_grad, y._prev) == (False, ())
+
+
+def test_a_constant_stands_among_the_operands():
+    x, c = Value(2.0), Value(3.0, requires_grad=False)
+    assert (x * c)._prev == (x, c)
+
+
+def test_a_leaf_can_be_frozen_and_unfrozen():
+    x, y = Value(2.0), Value(3.0)
+    x.requires_grad = False
+    (x * y).backward()
+    x.requires_grad = True
+    (x * y).backward()
+    assert (x.grad, y.grad) == (3.0, 4.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Copies
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_a_leaf_can_be_copied_with_all_that_it_carries(duplicate, requires_grad: bool):
+    x = Value(2.0, label="x", requires_grad=requires_grad)
+    x.grad, x.note = 5.0, "mine"
+    y = duplicate(x)
+    assert y is not x
+    assert (y.data, y.grad, y.label, y.note, y.requires_grad) == (2.0, 5.0, "x", "mine", requires_grad)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_leaf_pickles_under_every_protocol(protocol: int):
+    assert pickle.loads(pickle.dumps(Labelled(2.0), protocol)).data == 2.0
+
+
+def test_a_copy_is_a_leaf_of_its_own():
+    x = Value(2.0)
+    y = copy.deepcopy(x)
+    (y * 3).backward()
+    assert (x.grad, y.grad) == (0, 3.0)
+
+
+def test_a_leaf_shared_in_a_structure_stays_shared_in_its_copy():
+    x = Value(2.0)
+    a, b = copy.deepcopy([x, x])
+    assert a is b
+
+
+def test_hooks_are_not_copied():
+    x = Value(2.0)
+    x.register_hook(lambda g: g * 10)
+    y = copy.deepcopy(x)
+    (y * 3).backward()
+    assert y.grad == 3.0
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_an_inner_node_refuses_to_be_copied_and_says_detach(duplicate):
+    with pytest.raises(RuntimeError, match=r"detach\(\)"):
+        duplicate(Value(2.0) * 3)
+
+
+def test_a_detached_inner_node_can_be_copied():
+    assert copy.deepcopy((Value(2.0) * 3).detach()).data == 6.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Wrong inputs
+
+
+def let_go() -> Value:
+    y = Value(2.0) * 3
+    y.backward(retain_graph=False)
+    return y
+
+
+def hooked(result: object) -> None:
+    y = Value(2.0) * 3
+    y.register_hook(lambda g: result)
+    y.backward()
+
+
+x, c = Value(3.0), Value(2.0, requires_grad=False)
+
+WRONG = [
+    # data
+    (lambda: Value("3"), TypeError, ["str", "real number"]),
+    (lambda: Value(None), TypeError, ["NoneType", "real number"]),
+    (lambda: Value(True), TypeError, ["bool", "real number"]),
+    (lambda: Value(np.True_), TypeError, ["bool", "real number"]),
+    (lambda: Value(1j), TypeError, ["complex", "real number"]),
+    (lambda: Value([1.0]), TypeError, ["list", "real number"]),
+    (lambda: Value(np.ones(3)), TypeError, ["ndarray", "real number"]),
+    (lambda: Value(np.array(1.0)), TypeError, ["ndarray", "real number"]),
+    (lambda: Value(x), TypeError, ["Value", "detach()"]),
+    (lambda: setattr(x, "data", "3"), TypeError, ["str", "real number"]),
+    (lambda: setattr(x, "data", x * 2), TypeError, ["Value", "detach()"]),
+    (lambda: setattr(x, "data", None), TypeError, ["NoneType"]),
+    (lambda: Value(1.0, requires_grad=True, grad=3), TypeError, ["grad"]),
+    # operands
+    (lambda: Value(1.0, (2.0,), "+"), TypeError, ["operands", "tuple of Values", "(2.0,)"]),
+    (lambda: Value(1.0, x), TypeError, ["Value", "tuple"]),
+    (lambda: Value(1.0, Value(0.0)), TypeError, ["Value", "tuple"]),
+    (lambda: Value(1.0, "x"), TypeError, ["operands", "tuple of Values", "'x'"]),
+    (lambda: setattr(x * 2, "requires_grad", False), RuntimeError, ["leaf", "detach()"]),
+    (lambda: x + "1", TypeError, ["+", "Value", "str"]),
+    (lambda: [1] + x, TypeError, ["list", "Value"]),
+    (lambda: x ** "2", TypeError, ["**", "Value", "str"]),
+    (lambda: pow(x, 2, 5), TypeError, []),
+    (lambda: x < "1", TypeError, ["<", "Value", "str"]),
+    (lambda: x.maximum("1"), TypeError, ["maximum", "str"]),
+    (lambda: x.minimum(None), TypeError, ["minimum", "NoneType"]),
+    (lambda: x.leaky_relu(Value(0.1)), TypeError, ["slope", "Value"]),
+    (lambda: x.leaky_relu("0.1"), TypeError, ["slope", "str"]),
+    (lambda: int(Value(inf)), OverflowError, ["infinity"]),
+    (lambda: int(Value(nan)), ValueError, ["NaN"]),
+    # backward
+    (lambda: c.backward(), RuntimeError, ["constant", "no_grad"]),
+    (lambda: (c * 2).backward(), RuntimeError, ["constant", "no_grad"]),
+    (lambda: (x * 2).backward("1"), TypeError, ["gradient", "str"]),
+    (lambda: (x * 2).backward([1.0, 2.0]), ValueError, ["1 root", "1 gradient", "found 2"]),
+    (lambda: (x * 2).backward(1j), TypeError, ["gradient", "complex"]),
+    (lambda: (x * 2).backward(inputs=[]), ValueError, ["empty", "input"]),
+    (lambda: (x * 2).backward(inputs=["x"]), TypeError, ["input", "str"]),
+    (lambda: (x * 2).backward(inputs=[c]), RuntimeError, ["input", "constant"]),
+    (lambda: backward([]), ValueError, ["empty", "root"]),
+    (lambda: backward(3.0), TypeError, ["root", "float"]),
+    (lambda: backward([x * 2, 3.0]), TypeError, ["root", "float"]),
+    (lambda: backward([x * 2, x * 3], [1.0]), ValueError, ["2 roots", "2 gradients", "found 1"]),
+    (lambda: backward([x * 2, x * 3], 1.0), ValueError, ["2 roots", "found float"]),
+    (lambda: let_go().backward(), RuntimeError, ["let go", "retain_graph=True"]),
+    (lambda: (let_go() + 1).backward(), RuntimeError, ["let go", "retain_graph=True"]),
+    (lambda: let_go()._backward(), RuntimeError, ["let go"]),
+    # grad
+    (lambda: grad(x * 2, Value(1.0)), RuntimeError, ["input 0", "allow_unused=True"]),
+    (lambda: grad(x * 2, [x, Value(1.0)]), RuntimeError, ["input 1", "allow_unused=True"]),
+    (lambda: grad(x * 2, c), RuntimeError, ["input", "constant"]),
+    (lambda: grad(x * 2, 3.0), TypeError, ["input", "float"]),
+    (lambda: grad("x", x), TypeError, ["output", "str"]),
+    (lambda: grad([], x), ValueError, ["empty", "output"]),
+    (lambda: grad(x * 2, []), ValueError, ["empty", "input"]),
+    # hooks and modes
+    (lambda: c.register_hook(print), RuntimeError, ["constant", "requires_grad=True"]),
+    (lambda: x.register_hook("print"), TypeError, ["hook", "str"]),
+    (lambda: hooked("2"), TypeError, ["gradient", "str"]),
+    (lambda: no_grad(3), TypeError, ["no_grad", "function", "int"]),
+    (lambda: enable_grad()("f"), TypeError, ["enable_grad", "function", "str"]),
+    (lambda: detect_anomaly(True), TypeError, ["detect_anomaly", "function", "bool"]),
+]
+
+
+@pytest.mark.parametrize(("code", "error", "words"), WRONG)
+def test_a_wrong_input_raises_the_right_class_and_says_what_to_do(code, error: type[Exception], words: list[str]):
+    with pytest.raises(error) as caught:
+        code()
+    assert type(caught.value) is error
+    assert [word for word in words if word not in str(caught.value)] == []
