@@ -491,6 +491,17 @@ def test_a_card_with_nan_or_inf_stands_out(no_dot, data):
     assert [kind for kind in kinds if kind.endswith(" odd")] == ["parameter odd", "result odd"]
 
 
+def test_a_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not(no_dot):
+    xs = [Value(float(i)) for i in range(14)]
+    tangle = draw_dot([Value(0.0, tuple(xs), "mix") for _ in range(14)])
+    chain = Value(0.0)
+    for _ in range(200):
+        chain = chain + 1.0
+    for drawing, faint in ((tangle, True), (draw_dot(chain), False)):
+        assert ("stroke-opacity" in {name for element in svg_of(drawing).iter() for name in element.attrib}) == faint
+        assert ('arrowhead="none"' in drawing.source) == faint
+
+
 def test_counts_of_folded_edges_are_written_beside_them(no_dot):
     w = Value(2.0, label="w")
     tree = svg_of(draw_dot(sum((Value(float(i)) * w).tanh() for i in range(300))))

@@ -37,12 +37,13 @@ _LOOK = {
 }
 _OVAL = 'shape="oval" style="filled" fillcolor="#EAF2FA" color="#0072B2" width="0.3" margin="0.04,0.02"'
 _NOT_FINITE = 'color="#B34700" penwidth="2"'
+_FAINT = '\tgraph [ranksep="1.8"]\n\tedge [color="#7C879D70" arrowhead="none"]\n'
 CROWDED = 60  # more counted edges than this, and their counts move from the drawing into tooltips
 
 
 def body(graph: Graph, rankdir: str) -> list[str]:
     """The lines between the braces of a digraph."""
-    lines = []
+    lines = [_FAINT] if dense(graph) else []
     for box in graph.boxes:
         look = _NOT_FINITE if not_finite(box) else _LOOK.get(box.kind, "")
         lines.append(f"\t{box.id} [{_join(f'label={_quoted(_record(box, rankdir))}', _tip(box.tip), look)}]\n")
@@ -56,6 +57,11 @@ def body(graph: Graph, rankdir: str) -> list[str]:
         count = f' [{"edgetooltip" if crowded else "label"}="x{edge.count}"]' if edge.count > 1 else ""
         lines.append(f"\t{tail.id} -> {head.id}{'op' if head.op else ''}{count}\n")
     return lines
+
+
+def dense(graph: Graph) -> bool:
+    """Whether edges are so many that they are better drawn faint, without arrows, and with room to bend."""
+    return len(graph.edges) > max(150, 3 * len(graph.boxes))
 
 
 def not_finite(box: Box) -> bool:

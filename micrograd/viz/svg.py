@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 
 from .data import Box, Edge, Graph
-from .dot import CROWDED, not_finite
+from .dot import CROWDED, dense, not_finite
 from .layout import Layout, Point, layout
 from .text import clean, columns, shorten, spoken, summary
 
@@ -19,7 +19,6 @@ TITLE, ROW = 20.0, 17.0  # heights of lines
 BADGE = 26.0
 DECK = 4.0  # how far the card behind shows, where a card stands for several
 ARROW = 7.0
-DENSE = 150  # more edges than this are drawn faint, without arrows
 
 STYLE = """
 .micrograd-graph text{font-family:system-ui,sans-serif;font-size:12px;fill:#1b2436}
@@ -232,9 +231,9 @@ class _Card:
 # ------------------------------------------------------------------------------------------------ edges
 def _edges(graph: Graph, cards: list[_Card], shape: Layout, rankdir: str) -> list[str]:
     """Lines, their arrows, then the counts on top; in a dense drawing faint lines alone, and counts in tooltips."""
-    dense = len(graph.edges) > DENSE
+    faint = dense(graph)
     crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
-    lines, labels = ['<g stroke-opacity="0.5">' if dense else "<g>"], []
+    lines, labels = ['<g stroke-opacity="0.5">' if faint else "<g>"], []
     taken: list[tuple[float, float, float]] = []
     for e, edge in enumerate(graph.edges):
         route = shape.routes[e]
@@ -246,9 +245,9 @@ def _edges(graph: Graph, cards: list[_Card], shape: Layout, rankdir: str) -> lis
             off = route[-1][1] - (y + h / 2) if rankdir == "LR" else route[-1][0] - (x + w / 2)
             route = [*route[:-1], _moved(route[-1], cards[edge.head].inset(off), rankdir)]
         thick = f' style="stroke-width:{_n(min(1.5 + 0.35 * edge.count.bit_length(), 5))}"' if edge.count > 1 else ""
-        path = _curve(route, rankdir, 0.0 if dense else ARROW - 1)
+        path = _curve(route, rankdir, 0.0 if faint else ARROW - 1)
         lines.append(f'<path class="line" d="{path}"{thick}><title>{escape(_tip(graph, edge))}</title></path>')
-        lines += [] if dense else [_arrow(route, rankdir)]
+        lines += [] if faint else [_arrow(route, rankdir)]
         text = f"\u00d7{edge.count:,}"
         if edge.count > 1 and not crowded and (spot := _free_spot(route, rankdir, text, taken)):
             labels.append(f'<text class="count" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}">{text}</text>')
