@@ -88,9 +88,9 @@ sub = binary("-",  operator.sub, lambda g, a, b: g,              lambda g, a, b:
 mul = binary("*",  operator.mul, lambda g, a, b: g * b,          lambda g, a, b: g * a,            word="mul")
 div = binary("/",  _divide,      lambda g, a, b: g / b,          lambda g, a, b: -g * (a / b) / b, word="div")
 
-# 0**0 is 1 whichever moves, and 0**b stays 0 for b > 0: a 1 stands in for `a` there, so that no 0 * inf turns up.
+# 0**0 is 1 whichever moves, and 0**b stays 0 for b > 0: the steps see to it that no 0 * inf turns up there.
 pow = binary("**", _power, word="pow",
-             to_a=lambda g, a, b: g * b * pow(a + (1 - step(abs(a) + abs(b))), b - 1),
+             to_a=lambda g, a, b: g * b * pow(a, (b - 1) * step(abs(a) + abs(b))),
              to_b=lambda g, a, b: g * pow(a, b) * log(a + (1 - step(abs(a) + step(-b)))))
 
 #                         name        forward                      to a

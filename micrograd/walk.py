@@ -62,7 +62,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
     if ordinary and not (hooked or create_graph or modes) and next(iter(grads))._is_number:
         _propagate_numbers(order, grads)
         return
-    watched = {node for ref in tuple(hooked) if (node := ref()) is not None}
+    watched = {node for ref in hooked.copy() if (node := ref()) is not None}
     checking = is_anomaly_enabled()
     for node in reversed(order):
         if node in watched:
