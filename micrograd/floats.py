@@ -84,11 +84,6 @@ def minimum(a: float, b: float) -> float:
     return a if a < b or a != a else b
 
 
-def heaviside(a: float, at_zero: float) -> float:
-    """0 below zero, 1 above; nan stays nan."""
-    return at_zero if a == 0 else 1.0 if a > 0 else a * 0.0 if isnan(a) else 0.0
-
-
 def where(condition: bool, a: float, b: float) -> float:
     """a where the condition holds, else b."""
     return a if condition else b

@@ -116,7 +116,7 @@ minimum  = binary("minimum", lambda a, b: lib(a).minimum(a, b),
 
 # what rules use where a comparison would be frozen; their own gradients are 0
 sign     = unary("sign",     lambda a: lib(a).sign(a),           lambda g, out, a: zero(a))
-step     = unary("step",     lambda a: lib(a).heaviside(a, 0.0), lambda g, out, a: zero(a))  # 1 where a > 0, else 0
+step     = unary("step",     lambda a: 1.0 - (a <= 0),           lambda g, out, a: zero(a))  # 0 up to 0, then 1, nan too
 above    = binary("above",   lambda a, b: lib(a).where(a == b, 0.5, 1.0 - (a < b)),  # 1 where a > b; 1/2 in a tie
                   lambda g, a, b: zero(a),                       lambda g, a, b: zero(b))
 gate     = binary("gate",    lambda a, b: lib(a).where(b <= 0, 0.0, a),              # a where b > 0, else 0
