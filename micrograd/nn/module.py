@@ -1,0 +1,206 @@
+"""`Module`: something with parameters that can be called. It finds them, saves them, and signs what its calls make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import wraps
+from itertools import repeat
+from operator import is_
+from typing import Any
+
+from ..graph import Node
+
+# The modules whose calls are running, outermost first.
+_calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
+
+
+class Module:
+    """The base of all networks and their parts.
+
+    A subclass defines `__call__`, and keeps its parameters in attributes: nodes, modules, and lists, tuples and dicts
+    of them are found there, in the order in which they were set. Or it defines `parameters()` itself.
+
+    >>> from micrograd import Value, nn
+    >>> class Line(nn.Module):
+    ...     def __init__(self):
+    ...         self.slope, self.offset = Value(2.0), Value(1.0)
+    ...     def __call__(self, x):
+    ...         return self.slope * x + self.offset
+    >>> line = Line()
+    >>> line(3.0).data, [name for name, _ in line.named_parameters()]
+    (7.0, ['slope', 'offset'])
+    """
+
+    def __init_subclass__(cls, signs: bool = False, **kwargs: Any) -> None:
+        """Have the results of `__call__` signed, unless it signs them itself."""
+        super().__init_subclass__(**kwargs)
+        if "__call__" in vars(cls) and not signs:
+            cls.__call__ = _signing(vars(cls)["__call__"])
+
+    def parameters(self) -> list[Any]:
+        """Every leaf below this module that requires a gradient, once, in a fixed order."""
+        leaves = dict.fromkeys(leaf for _, held in _state(self) for leaf in _leaves(held))
+        return [leaf for leaf in leaves if leaf.requires_grad]
+
+    def named_parameters(self) -> list[tuple[str, Any]]:
+        """Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`."""
+        names: dict[Node, str] = {}
+        for name, held in _state(self):
+            for i, leaf in enumerate(_leaves(held)):
+                names.setdefault(leaf, f"{name}.{i}" if isinstance(held, (list, tuple)) else name)
+        return [(names[p], p) for p in dict.fromkeys(self.parameters())]
+
+    def zero_grad(self) -> None:
+        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value."""
+        for p in self.parameters():
+            p.grad = 0 if p._is_number else None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Name -> NumPy array, a copy, for all that the network has learnt; a list of Values is one array.
+
+        >>> from micrograd.nn import Layer
+        >>> {name: array.shape for name, array in Layer(3, 1).state_dict().items()}
+        {'neurons.0.w': (3,), 'neurons.0.b': ()}
+        """
+        return {name: _array(held) for name, held in _state(self)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave. All of it is checked first: a ValueError lists every problem."""
+        if not isinstance(state, Mapping):
+            raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
+        wanted = dict(_state(self))
+        missing = [f"{name} is missing" for name in wanted if name not in state]
+        unexpected = [f"{name} is unexpected" for name in state if name not in wanted]
+        found = {name: _loaded(state[name], held) for name, held in wanted.items() if name in state}
+        unfit = [f"{name} {problem}" for name, problem in found.items() if isinstance(problem, str)]
+        if problems := missing + unexpected + unfit:
+            raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
+        for name, array in found.items():
+            _assign(wanted[name], array)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Finding what a module holds
+
+
+def _state(module: Module, path: str = "", outer: tuple[object, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Pairs (name, leaf or list of leaves of numbers) in a module; a list of numbers is one thing with one name."""
+    held = list(_inside(vars(module), path, (*outer, module)))
+    yield from held
+    if type(module).parameters is not Module.parameters:  # it may know of some that stand in no attribute
+        known = {leaf for _, below in held for leaf in _leaves(below)}
+        if others := [p for p in dict.fromkeys(module.parameters()) if p not in known]:
+            yield f"{path}parameters", others
+
+
+def _inside(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Any]]:
+    """The same in any attribute; `outer` is what we are inside of, so that a module may refer to its parent."""
+    if any(map(is_, outer, repeat(x))):
+        return
+    if isinstance(x, Module):
+        yield from _state(x, path, outer)
+    elif isinstance(x, Node):
+        if x.is_leaf:
+            yield path.removesuffix("."), x
+    elif isinstance(x, (list, tuple)) and x and all(_is_number_leaf(item) for item in x):
+        yield path.removesuffix("."), x
+    elif isinstance(x, (list, tuple, dict)):
+        for key, item in x.items() if isinstance(x, dict) else enumerate(x):
+            yield from _inside(item, f"{path}{key}.", (*outer, x))
+
+
+def _is_number_leaf(x: Any) -> bool:
+    return isinstance(x, Node) and x.is_leaf and x._is_number
+
+
+def _leaves(held: Any) -> Iterable[Any]:
+    return held if isinstance(held, (list, tuple)) else (held,)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# To arrays and back
+
+
+def _array(held: Any) -> Any:
+    import numpy as np
+
+    return np.array([leaf.data for leaf in held] if isinstance(held, (list, tuple)) else held.data)
+
+
+def _loaded(given: Any, held: Any) -> Any:
+    """The array to load where `held` stands, or a sentence that says why it cannot be."""
+    import numpy as np
+
+    now = _array(held)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        return "is no array of numbers"
+    if array.dtype.kind not in "fiu":
+        return f"has dtype {array.dtype}, not real numbers"
+    if array.shape != now.shape:
+        return f"has shape {array.shape}, not {now.shape}"
+    return array.astype(now.dtype)
+
+
+def _assign(held: Any, array: Any) -> None:
+    if isinstance(held, (list, tuple)):
+        for leaf, number in zip(held, array.tolist(), strict=True):
+            leaf.data = number
+    else:
+        held.data = array.item() if held._is_number else array
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Signing: a drawing folds a graph by the modules that made it
+
+
+def _signing(call: Callable) -> Callable:
+    """`call`, with its results signed: while it runs, the module stands among those that are being called."""
+
+    @wraps(call)
+    def __call__(self: Module, *args: Any, **kwargs: Any) -> Any:
+        outer = _calling.get()
+        modules = outer if outer and outer[-1] is self else (*outer, self)  # itself: this is super().__call__()
+        token = _calling.set(modules)
+        try:
+            out = call(self, *args, **kwargs)
+        finally:
+            _calling.reset(token)
+        for node in _flat(out):
+            if node._row and "_made_by" not in node.__dict__:
+                inputs = _flat((args, kwargs))
+                if not any(map(is_, inputs, repeat(node))):  # else it was handed through, and would refer to itself
+                    node._made_by = (modules, inputs)
+        return out
+
+    return __call__
+
+
+def sign(node: Node, module: Module, inputs: tuple[Any, ...]) -> None:
+    """Have `node._made_by` tell `(modules, inputs)`: who was being called, outermost first, and what the last one got.
+
+    The first mark stays, which is the innermost module's. A leaf bears none.
+    """
+    if node._row and "_made_by" not in node.__dict__:
+        outer = _calling.get()
+        node._made_by = (outer if outer and outer[-1] is module else (*outer, module), inputs)
+
+
+def _flat(x: Any) -> tuple[Any, ...]:
+    """The nodes in nested lists, tuples and dicts."""
+    if isinstance(x, Node):
+        return (x,)
+    if not isinstance(x, (list, tuple, dict)):
+        return ()
+    found: list[Node] = []
+    for item in x.values() if isinstance(x, dict) else x:
+        if isinstance(item, Node):
+            found.append(item)  # here already, for it is what most items are, and a call costs
+        else:
+            found += _flat(item)
+    return tuple(found)

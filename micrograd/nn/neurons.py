@@ -1,0 +1,174 @@
+"""Networks of Values, small enough to draw: `Neuron`, `Layer` (neurons side by side), `MLP` (layers in a row).
+
+Weights are drawn uniformly from (-1, 1), neuron after neuron, each in the order of its inputs; biases begin at 0. The
+numbers come from `random`, so that `random.seed(1337)` makes a network anew, or from the `random.Random` that is given
+as `rng`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from operator import index, mul
+from typing import Any
+
+from ..engine import Value
+from ..graph import Node
+from .module import Module, sign
+
+# The activations, by the name of their method on a Value, and what a neuron with one is called.
+ACTIVATIONS = {
+    "relu": "ReLU",
+    "leaky_relu": "LeakyReLU",
+    "tanh": "Tanh",
+    "sigmoid": "Sigmoid",
+    "softplus": "Softplus",
+    "gelu": "GELU",
+    "sin": "Sin",
+}
+
+
+class Neuron(Module, signs=True):
+    """activation(w0*x0 + w1*x1 + ... + b), of one number from `nin` numbers.
+
+    Args:
+        nin: how many inputs there are.
+        nonlin: False leaves the activation out.
+        activation: a name from `ACTIVATIONS`, or a function of one Value.
+        rng: where the weights come from; the global generator of `random` if None.
+
+    >>> import random
+    >>> from micrograd.nn import Neuron
+    >>> neuron = Neuron(2, activation="tanh", rng=random.Random(0))
+    >>> neuron, round(neuron([1.0, -2.0]).data, 4)
+    (TanhNeuron(2), 0.1706)
+    """
+
+    activation: str | Callable[[Any], Any] = "relu"
+
+    def __init__(
+        self,
+        nin: int,
+        nonlin: bool = True,
+        activation: str | Callable[[Any], Any] = "relu",
+        rng: random.Random | None = None,
+    ):
+        draw = _generator(rng).uniform
+        self.w = [Value(draw(-1, 1)) for _ in range(_size(nin, "nin"))]
+        self.b = Value(0)
+        self.nonlin = nonlin
+        self.activation = _checked(activation)
+
+    def __call__(self, x: Iterable[Any]) -> Any:
+        x = _inputs(x, len(self.w))
+        act = sum(map(mul, self.w, x), self.b)
+        if self.nonlin:
+            f = self.activation
+            act = getattr(act, f)() if f.__class__ is str else f(act)
+        sign(act, self, x)
+        return act
+
+    def __repr__(self) -> str:
+        return f"{_word(self.activation) if self.nonlin else 'Linear'}Neuron({len(self.w)})"
+
+
+class Layer(Module):
+    """`nout` neurons that see the same inputs; one of them gives its number, several a list of numbers."""
+
+    def __init__(self, nin: int, nout: int, **kwargs: Any):
+        self.neurons = [Neuron(nin, **kwargs) for _ in range(_size(nout, "nout"))]
+
+    def __call__(self, x: Iterable[Any]) -> Any:
+        x = _inputs(x)
+        out = [n(x) for n in self.neurons]
+        return out[0] if len(out) == 1 else out
+
+    def __repr__(self) -> str:
+        return f"Layer of [{', '.join(map(str, self.neurons))}]"
+
+
+class MLP(Module):
+    """A multi-layer perceptron: layers of the sizes `nouts`, the last one without an activation.
+
+    >>> from micrograd.nn import MLP
+    >>> model = MLP(3, [4, 4, 1], activation="tanh")
+    >>> len(model.parameters())
+    41
+    """
+
+    def __init__(
+        self,
+        nin: int,
+        nouts: Sequence[int],
+        activation: str | Callable[[Any], Any] = "relu",
+        rng: random.Random | None = None,
+    ):
+        sizes = [nin, *_sizes(nouts)]
+        last = len(sizes) - 2
+        self.layers = [
+            Layer(sizes[i], sizes[i + 1], nonlin=i != last, activation=activation, rng=rng) for i in range(last + 1)
+        ]
+
+    def __call__(self, x: Iterable[Any]) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def __repr__(self) -> str:
+        return f"MLP of [{', '.join(map(str, self.layers))}]"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments, checked
+
+
+def _inputs(x: Any, wanted: int | None = None) -> tuple[Any, ...]:
+    """The inputs as a tuple, which is free if they are one; a number alone stands for itself."""
+    try:
+        x = tuple(x)
+    except TypeError:
+        if not isinstance(x, (Node, float, int)):
+            raise TypeError(f"the inputs are a list of Values or numbers, found {type(x).__name__}") from None
+        x = (x,)
+    if wanted is not None and len(x) != wanted:
+        raise ValueError(f"found {len(x)} inputs for a neuron with {wanted} weights: it needs one input for each")
+    return x
+
+
+def _size(n: Any, name: str) -> int:
+    try:
+        size = index(n)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, found {type(n).__name__} {n!r:.50}") from None
+    if size < 1:
+        raise ValueError(f"{name} must be at least 1, found {size}")
+    return size
+
+
+def _sizes(nouts: Any) -> list[int]:
+    if not isinstance(nouts, Iterable) or isinstance(nouts, str):
+        raise TypeError(f"nouts must be a list with the size of each layer, such as [16, 1]; found {nouts!r:.50}")
+    sizes = [_size(n, f"nouts[{i}]") for i, n in enumerate(nouts)]
+    if not sizes:
+        raise ValueError("nouts is empty: a network needs at least one layer, such as [1]")
+    return sizes
+
+
+def _generator(rng: Any) -> Any:
+    if rng is None:
+        return random
+    if not hasattr(rng, "uniform"):
+        raise TypeError(f"rng must be a generator such as random.Random(1337), found {type(rng).__name__} {rng!r:.50}")
+    return rng
+
+
+def _checked(activation: Any) -> Any:
+    if not callable(activation) and activation not in ACTIVATIONS:
+        raise ValueError(f"found the activation {activation!r:.50}: it must be {', '.join(ACTIVATIONS)}, or a function")
+    return activation
+
+
+def _word(activation: Any) -> str:
+    if isinstance(activation, str):
+        return ACTIVATIONS[activation]
+    return getattr(activation, "__name__", type(activation).__name__).strip("<>")
