@@ -473,7 +473,7 @@ WRONG = [
     (lambda: Value(1.0, "x"), TypeError, ["operands", "tuple of Values", "'x'"]),
     (lambda: setattr(x * 2, "requires_grad", False), RuntimeError, ["leaf", "detach()"]),
     (lambda: x + "1", TypeError, ["+", "Value", "str"]),
-    (lambda: [1] + x, TypeError, ["list", "Value"]),
+    (lambda: x - [1], TypeError, ["list", "Value"]),
     (lambda: x ** "2", TypeError, ["**", "Value", "str"]),
     (lambda: pow(x, 2, 5), TypeError, []),
     (lambda: x < "1", TypeError, ["<", "Value", "str"]),

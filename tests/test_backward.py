@@ -1,0 +1,424 @@
+"""Backward passes over Values: what they add, and where."""
+
+from __future__ import annotations
+
+import pytest
+from engine_helpers import Boom, raising
+
+from micrograd import Value, backward, grad, no_grad
+from micrograd.graph import AccumulateGrad
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The shapes of graphs
+
+
+def test_the_readme_example_has_the_classic_numbers():
+    a, b = Value(-4.0), Value(2.0)
+    c, d = a + b, a * b + b**3
+    c = c + (c + 1)
+    c = c + (1 + c + (-a))
+    d = d + (d * 2 + (b + a).relu())
+    d = d + (3 * d + (b - a).relu())
+    e = c - d
+    f = e**2
+    g = f / 2.0
+    g = g + 10.0 / f
+    g.backward()
+    assert [f"{x:.4f}" for x in (g.data, a.grad, b.grad)] == ["24.7041", "138.8338", "645.5773"]
+
+
+def test_both_operands_may_be_the_same_node():
+    a = Value(3.0)
+    (a + a).backward()
+    assert a.grad == 2.0
+
+
+@pytest.mark.parametrize(("op", "slope"), [(lambda a: a * a, 6.0), (lambda a: a - a, 0.0), (lambda a: a / a, 0.0)])
+def test_a_node_that_is_both_operands_gets_both_parts(op, slope: float):
+    a = Value(3.0)
+    op(a).backward()
+    assert a.grad == pytest.approx(slope)
+
+
+def test_a_ladder_of_sums_doubles_at_every_rung():
+    a = Value(3.0)
+    b = a + a
+    c = b + b
+    c.backward()
+    assert (a.grad, b.grad, c.grad) == (4.0, 2.0, 1.0)
+
+
+def test_sixty_rungs_take_sixty_steps_and_not_two_to_the_sixtieth():
+    a = y = Value(1.0)
+    for _ in range(60):
+        y = y + y
+    y.backward()
+    assert a.grad == 2.0**60
+
+
+def test_a_leaf_may_be_a_root():
+    x = Value(3.0)
+    x.backward()
+    assert x.grad == 1.0
+
+
+def test_a_leaf_as_a_root_accumulates():
+    x = Value(3.0)
+    x.backward()
+    x.backward(5.0)
+    assert x.grad == 6.0
+
+
+def test_two_roots_that_share_nodes_add_up():
+    x = Value(3.0)
+    shared = x * 2
+    backward([shared * 5, shared + 1])
+    assert (shared.grad, x.grad) == (6.0, 12.0)
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_root_may_be_an_ancestor_of_another_root(turn: int):
+    x = Value(3.0)
+    y = x * 2
+    z = y * 5
+    backward([y, z][::turn], [100.0, 1.0][::turn])
+    assert (x.grad, y.grad, z.grad) == (210.0, 105.0, 1.0)
+
+
+def test_a_root_given_twice_counts_twice():
+    x = Value(3.0)
+    y = x * 2
+    backward([y, y], [1.0, 10.0])
+    assert (y.grad, x.grad) == (11.0, 22.0)
+
+
+def test_a_leaf_and_what_depends_on_it_may_be_roots_together():
+    x = Value(3.0)
+    backward([x, x * 2])
+    assert x.grad == 3.0
+
+
+def test_roots_may_come_from_a_generator():
+    x = Value(3.0)
+    backward(x * i for i in range(1, 4))
+    assert x.grad == 6.0
+
+
+def test_a_short_and_a_long_path_to_the_same_node_are_both_awaited():
+    x = Value(1.0)
+    base = x * 2
+    long = base
+    for _ in range(10):
+        long = long + 1
+    (base + long).backward()
+    assert (base.grad, x.grad) == (2.0, 4.0)
+
+
+def test_constants_collect_nothing():
+    x, c = Value(3.0), Value(2.0, requires_grad=False)
+    y = x * c + 5
+    y.backward()
+    five = y._prev[1]
+    assert (c.grad, five.grad, x.grad) == (0, 0, 2.0)
+
+
+def test_what_is_detached_stops_the_gradient():
+    x = Value(3.0)
+    y = x * x
+    (y.detach() * x).backward()
+    assert (y.grad, x.grad) == (0, 9.0)
+
+
+def test_a_graph_that_was_extended_since_is_walked_anew():
+    x = Value(3.0)
+    y = x * 2
+    y.backward()
+    (y * 10).backward()
+    assert (x.grad, y.grad) == (22.0, 10.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Again and again
+
+
+def test_a_second_backward_adds_the_right_amount_to_the_leaves():
+    x = Value(3.0)
+    z = (x * x) * 2
+    z.backward()
+    z.backward()
+    assert x.grad == 24.0
+
+
+def test_inner_grads_are_those_of_the_last_pass_alone():
+    x = Value(3.0)
+    y = x * x
+    z = y * 2
+    z.backward()
+    z.backward(10.0)
+    assert (z.grad, y.grad) == (10.0, 20.0)
+
+
+@pytest.mark.parametrize("fresh", [0, 0.0, None])
+def test_a_grad_may_be_reset_to_zero_or_none(fresh):
+    x = Value(3.0)
+    y = x * x
+    y.backward()
+    x.grad = fresh
+    y.backward()
+    assert x.grad == 6.0
+
+
+def test_a_gradient_given_to_backward_scales_all():
+    x = Value(3.0)
+    y = x * x
+    y.backward(0.5)
+    assert (y.grad, x.grad) == (0.5, 3.0)
+
+
+def test_a_gradient_may_be_given_as_a_value():
+    x = Value(3.0)
+    (x * x).backward(Value(0.5))
+    assert (x.grad, type(x.grad)) == (3.0, float)
+
+
+def test_some_roots_may_have_the_default_gradient():
+    x = Value(3.0)
+    backward([x * 2, x * 3], [None, 10.0])
+    assert x.grad == 32.0
+
+
+def test_retain_graph_false_lets_the_graph_go():
+    x = Value(3.0)
+    y = x * 2
+    z = y + 1
+    z.backward(retain_graph=False)
+    assert (x.grad, y._prev, z._prev) == (2.0, (), ())
+
+
+@pytest.mark.parametrize("again", [lambda y, z: z.backward(), lambda y, z: (y + 1).backward(), lambda y, z: grad(z, y)])
+def test_a_graph_that_was_let_go_says_so(again):
+    x = Value(3.0)
+    y = x * 2
+    z = y + 1
+    z.backward(retain_graph=False)
+    with pytest.raises(RuntimeError, match="let go by an earlier backward pass: give that one retain_graph=True"):
+        again(y, z)
+    assert x.grad == 2.0
+
+
+def test_grad_too_lets_the_graph_go_when_told_to():
+    x = Value(3.0)
+    y = x * 2
+    grad(y, x, retain_graph=False)
+    with pytest.raises(RuntimeError, match="let go"):
+        y.backward()
+
+
+def test_a_failed_pass_does_not_let_the_graph_go():
+    x = Value(3.0)
+    y = x * 2
+    handle = y.register_hook(raising(Boom()))
+    with pytest.raises(Boom):
+        y.backward(retain_graph=False)
+    handle.remove()
+    y.backward(retain_graph=False)
+    assert x.grad == 2.0
+
+
+def test_inputs_alone_get_a_gradient():
+    x, w = Value(3.0), Value(4.0)
+    y = x * w
+    (y * 2).backward(inputs=[w])
+    assert (x.grad, y.grad, w.grad) == (0, 0, 6.0)
+
+
+def test_one_input_needs_no_list_and_may_be_an_inner_node():
+    x = Value(3.0)
+    y = x * 2
+    (y * 5).backward(inputs=y)
+    assert (x.grad, y.grad) == (0, 5.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# grad()
+
+
+def test_grad_gives_a_tuple_and_leaves_all_grads_alone():
+    x, w = Value(3.0), Value(4.0)
+    y = x * w
+    assert grad(y * 2, [x, w, y]) == (8.0, 6.0, 2.0)
+    assert (x.grad, w.grad, y.grad) == (0, 0, 0)
+
+
+def test_grad_of_one_input_needs_no_list():
+    x = Value(3.0)
+    assert grad(x * x, x) == (6.0,)
+
+
+def test_grad_of_a_node_by_itself_is_one():
+    x = Value(3.0)
+    y = x * 2
+    assert grad(y, y) + grad(x, x) == (1.0, 1.0)
+
+
+def test_grad_takes_several_outputs_with_a_gradient_each():
+    x = Value(3.0)
+    assert grad([x * 2, x * 3], x, [1.0, 10.0]) == (32.0,)
+
+
+def test_grad_gives_the_same_input_twice_when_asked_for_twice():
+    x = Value(3.0)
+    assert grad(x * x, [x, x]) == (6.0, 6.0)
+
+
+def test_an_unused_input_gives_none_where_that_is_allowed():
+    x, other = Value(3.0), Value(4.0)
+    assert grad(x * 2, [other, x], allow_unused=True) == (None, 2.0)
+
+
+def test_gradients_are_plain_numbers_unless_a_graph_is_asked_for():
+    x = Value(3.0)
+    (x * x).backward()
+    assert type(x.grad) is type(grad(x * x, x)[0]) is float
+
+
+@pytest.mark.parametrize(("order", "wanted"), [(1, 405.0), (2, 540.0), (3, 540.0), (4, 360.0), (5, 120.0), (6, 0.0)])
+def test_create_graph_gives_derivatives_of_any_order(order: int, wanted: float):
+    x = Value(3.0)
+    y = x**5
+    for _ in range(order):
+        (y,) = grad(y, x, create_graph=True)
+    assert y.data == wanted
+
+
+def test_a_gradient_of_create_graph_can_be_used_in_a_loss():
+    x, w = Value(3.0), Value(2.0)
+    y = (w * x) ** 2
+    (slope,) = grad(y, x, create_graph=True)  # 2 w^2 x
+    (slope * slope).backward()
+    assert (x.grad, w.grad) == (2 * 24.0 * 8.0, 2 * 24.0 * 4 * 2.0 * 3.0)
+
+
+def test_backward_with_create_graph_leaves_nodes_in_grad():
+    x = Value(3.0)
+    (x**3).backward(create_graph=True)
+    assert x.grad.data == 27.0
+    assert grad(x.grad, x) == (18.0,)
+
+
+def test_create_graph_works_inside_no_grad():
+    x = Value(3.0)
+    y = x**3
+    with no_grad():
+        y.backward(create_graph=True)
+    assert grad(x.grad, x) == (18.0,)
+
+
+def test_a_given_gradient_is_differentiated_too_under_create_graph():
+    x, g = Value(3.0), Value(2.0)
+    (slope,) = grad(x * x, x, grad_outputs=g, create_graph=True)
+    assert grad(slope, [x, g]) == (4.0, 6.0)
+
+
+def test_a_gradient_that_depends_on_nothing_is_a_constant():
+    x = Value(3.0)
+    (slope,) = grad(x * 2, x, create_graph=True)
+    assert (slope.data, slope.requires_grad) == (2.0, False)
+
+
+def test_gradients_of_a_subclass_are_of_the_subclass_under_create_graph():
+    class Mine(Value):
+        pass
+
+    x = Mine(3.0)
+    (slope,) = grad(x**3, x, create_graph=True)
+    assert type(slope) is Mine
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Data that changes after the forward pass
+
+
+@pytest.mark.parametrize(
+    "op", [lambda x: x * x, lambda x: x.exp(), lambda x: x**3, lambda x: x.tanh(), lambda x: x / (x + 1)]
+)
+def test_changing_data_after_forward_never_alters_first_order_gradients(op):
+    x = Value(0.5)
+    y = op(x)
+    (wanted,) = grad(y, x)
+    x.data, y.data = 100.0, -100.0
+    assert grad(y, x) == (wanted,)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_changing_data_after_forward_raises_under_create_graph(which: int):
+    x = Value(0.5)
+    y = x.exp()
+    (x, y)[which].data = 7.0
+    with pytest.raises(RuntimeError, match="run the forward pass again"):
+        grad(y, x, create_graph=True)
+
+
+def test_changing_a_constant_after_forward_raises_under_create_graph():
+    x, c = Value(0.5), Value(2.0, requires_grad=False)
+    y = x * c
+    c.data = 7.0
+    with pytest.raises(RuntimeError, match=r"2\.0 in the forward pass and is now 7\.0"):
+        grad(y, x, create_graph=True)
+
+
+def test_data_that_was_put_back_is_no_change():
+    x = Value(0.5)
+    y = x.exp()
+    x.data += 1.0
+    x.data -= 1.0
+    assert grad(y, x, create_graph=True)[0].data == y.data
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# grad_fn
+
+
+@pytest.mark.parametrize(
+    ("op", "name"),
+    [
+        (lambda a: a + 1, "AddBackward0"),
+        (lambda a: a - 1, "SubBackward0"),
+        (lambda a: a * 2, "MulBackward0"),
+        (lambda a: a / 2, "DivBackward0"),
+        (lambda a: a**2, "PowBackward0"),
+        (lambda a: a**a, "PowBackward0"),
+        (lambda a: -a, "NegBackward0"),
+        (lambda a: a.tanh(), "TanhBackward0"),
+        (lambda a: a.relu(), "ReluBackward0"),
+        (lambda a: a.leaky_relu(), "LeakyReluBackward0"),
+    ],
+)
+def test_grad_fn_has_the_name_that_pytorch_gives(op, name: str):
+    fn = op(Value(2.0)).grad_fn
+    assert (fn.name(), repr(fn)) == (name, f"<{name}>")
+
+
+def test_next_functions_lead_down_to_the_leaves():
+    a, b = Value(2.0), Value(3.0)
+    ((left, i), (right, j)) = (a * b + b).grad_fn.next_functions
+    assert (left.name(), type(right), right.variable is b, i, j) == ("MulBackward0", AccumulateGrad, True, 0, 0)
+    assert [fn.variable for fn, _ in left.next_functions] == [a, b]
+    assert (right.next_functions, right.name()) == ((), "AccumulateGrad")
+
+
+def test_a_constant_is_none_among_the_next_functions():
+    assert (3 * Value(2.0)).grad_fn.next_functions[0] == (None, 0)
+
+
+def test_grad_fn_is_the_same_object_as_long_as_somebody_holds_it():
+    a = Value(2.0)
+    y = a * a
+    fn = y.grad_fn
+    assert fn is y.grad_fn
+    assert fn.next_functions[0][0] is fn.next_functions[1][0]
+
+
+def test_grad_fn_is_read_only():
+    with pytest.raises(AttributeError):
+        Value(2.0).grad_fn = None

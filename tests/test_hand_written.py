@@ -1,0 +1,174 @@
+"""Ops from outside, whose backward is a closure of the user's own, as in the classic."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from engine_helpers import square
+
+from micrograd import Value, grad, no_grad
+
+
+class Extended(Value):
+    """A Value with one op more."""
+
+    def square(self) -> Value:
+        return square(self, Extended)
+
+
+@pytest.mark.parametrize(("cls", "op"), [(Value, square), (Extended, Extended.square)])
+def test_an_op_from_outside_works_among_the_others(cls: type[Value], op):
+    x = cls(3.0)
+    y = op(x * 2) + x
+    y.backward()
+    y.backward()
+    assert (type(y), y.data, x.grad) == (cls, 39.0, 50.0)
+
+
+def test_a_monkeypatched_method_is_used(monkeypatch):
+    monkeypatch.setattr(Value, "tanh", square)
+    x = Value(3.0)
+    (x.tanh() * 2).backward()
+    assert x.grad == 12.0
+
+
+def test_a_monkeypatched_operator_leaves_the_rules_of_others_alone(monkeypatch):
+    def mul(self: Value, other: float) -> Value:
+        out = Value(self.data * float(other), (self,), "mine")
+
+        def _backward():
+            self.grad += 1000 * out.grad
+
+        out._backward = _backward
+        return out
+
+    monkeypatch.setattr(Value, "__mul__", mul)
+    x, y = Value(3.0), Value(0.5)
+    (x * 2).backward()
+    y.tanh().backward()
+    assert (x.grad, y.grad) == (1000.0, pytest.approx(1 - math.tanh(0.5) ** 2))
+
+
+def test_a_closure_may_replace_that_of_a_built_in_op():
+    x = Value(3.0)
+    y = x * 2
+
+    def _backward():
+        x.grad += 100 * y.grad
+
+    y._backward = _backward
+    (y + 0).backward()
+    assert (x.grad, y._op, y._prev[0]) == (100.0, "*", x)
+
+
+def test_a_closure_sees_its_own_grad_set_and_its_operands_at_zero():
+    seen = []
+    x = Value(3.0)
+    x.grad = 55.0
+    out = Value(6.0, (x,), "mine")
+    out._backward = lambda: seen.append((out.grad, x.grad))
+    (out * 7).backward()
+    assert seen == [(7.0, 0)]
+    assert x.grad == 55.0
+
+
+def test_a_closure_may_assign_where_others_add():
+    x = Value(3.0)
+    x.grad = 5.0
+    out = Value(6.0, (x,), "mine")
+    out._backward = lambda: setattr(x, "grad", 2 * out.grad)
+    (out + x).backward()
+    assert x.grad == 8.0
+
+
+def test_a_closure_on_the_same_operand_twice_adds_once_for_each():
+    x = Value(3.0)
+    out = Value(9.0, (x, x), "mine")
+
+    def _backward():
+        x.grad += 3 * out.grad
+        x.grad += 3 * out.grad
+
+    out._backward = _backward
+    out.backward()
+    assert x.grad == 6.0
+
+
+def test_a_constant_collects_nothing_from_a_closure():
+    x, c = Value(3.0), Value(2.0, requires_grad=False)
+    out = Value(6.0, (x, c), "mine")
+
+    def _backward():
+        x.grad += c.data * out.grad
+        c.grad += x.data * out.grad
+
+    out._backward = _backward
+    out.backward()
+    assert (x.grad, c.grad) == (2.0, 0)
+
+
+def test_the_default_closure_of_the_classic_does_a_leaf_no_harm():
+    x = Value(3.0)
+    x._backward = lambda: None
+    (x * 2).backward()
+    (x * 2).backward()
+    assert (x.is_leaf, x.grad) == (True, 4.0)
+
+
+def test_an_op_from_outside_that_is_given_no_closure_sends_nothing():
+    x = Value(3.0)
+    (Value(1.0, (x,), "step") + x).backward()
+    assert x.grad == 1.0
+
+
+@pytest.mark.parametrize("ask", [grad, lambda y, x, create_graph: y.backward(create_graph=create_graph)])
+def test_create_graph_refuses_hand_written_closures_by_name(ask):
+    x = Value(3.0)
+    with pytest.raises(RuntimeError, match="'square'"):
+        ask(square(x) * 2, x, create_graph=True)
+    assert x.grad == 0
+
+
+def test_an_op_from_outside_inside_no_grad_is_a_constant():
+    x = Value(3.0)
+    with no_grad():
+        assert not square(x).requires_grad
+
+
+def test_the_graph_may_be_walked_by_hand_in_ones_own_order():
+    a, b = Value(2.0), Value(-3.0)
+    c = a * b
+    d = c + a
+    loss = (d * c).tanh() * 3 - d**2
+    topo, visited = [], set()
+
+    def build(v: Value) -> None:
+        if v not in visited:
+            visited.add(v)
+            for child in v._prev:
+                build(child)
+            topo.append(v)
+
+    build(loss)
+    wanted = grad(loss, [a, b, c, d])
+    loss.grad = 1.0
+    for node in reversed(topo):
+        node._backward()
+    assert (a.grad, b.grad, c.grad, d.grad) == pytest.approx(wanted)
+
+
+def test_calling_backward_of_one_node_by_hand_adds_to_its_operands():
+    a, b = Value(2.0), Value(-3.0)
+    c = a * b
+    c.grad = 10.0
+    c._backward()
+    c._backward()
+    assert (a.grad, b.grad) == (-60.0, 40.0)
+
+
+@pytest.mark.parametrize("x", [Value(2.0), Value(2.0, requires_grad=False)])
+def test_backward_of_a_leaf_by_hand_does_nothing(x: Value):
+    x.grad = 3.0
+    x._backward()
+    assert x.grad == 3.0

@@ -1,0 +1,134 @@
+"""Hooks: what they see, what they may change, in which order they run."""
+
+from __future__ import annotations
+
+import pytest
+from engine_helpers import raising
+
+from micrograd import Value, grad
+
+
+@pytest.mark.parametrize("place", ["leaf", "inner", "root"])
+def test_a_hook_sees_the_complete_gradient_of_this_pass(place: str):
+    seen = []
+    x = Value(3.0)
+    y = x * 2
+    z = y * y + y
+    {"leaf": x, "inner": y, "root": z}[place].register_hook(seen.append)
+    z.backward()
+    z.backward()
+    assert seen == [{"leaf": 26.0, "inner": 13.0, "root": 1.0}[place]] * 2
+
+
+@pytest.mark.parametrize("place", ["leaf", "inner", "root"])
+def test_what_a_hook_returns_replaces_the_gradient(place: str):
+    x = Value(3.0)
+    y = x * 2
+    z = y * 5
+    {"leaf": x, "inner": y, "root": z}[place].register_hook(lambda g: g * 10)
+    z.backward()
+    assert x.grad == 100.0
+
+
+def test_a_hook_that_returns_zero_replaces_too():
+    x = Value(3.0)
+    x.register_hook(lambda g: 0)
+    (x * 2).backward()
+    assert x.grad == 0
+
+
+def test_a_leaf_that_is_a_root_runs_its_hooks():
+    x = Value(3.0)
+    x.register_hook(lambda g: g * 10)
+    x.backward()
+    assert x.grad == 10.0
+
+
+def test_a_hook_on_a_leaf_comes_before_accumulation():
+    x = Value(3.0)
+    x.grad = 100.0
+    x.register_hook(lambda g: g * 10)
+    (x * 2).backward()
+    assert x.grad == 120.0
+
+
+def test_hooks_run_in_the_order_of_registration_each_on_what_the_last_returned():
+    x = Value(3.0)
+    x.register_hook(lambda g: g + 1)
+    x.register_hook(lambda g: g * 10)
+    (x * 2).backward()
+    assert x.grad == 30.0
+
+
+def test_a_removed_hook_is_not_called_and_the_others_are():
+    x = Value(3.0)
+    handle = x.register_hook(raising(AssertionError()))
+    x.register_hook(lambda g: g * 10)
+    handle.remove()
+    handle.remove()
+    (x * 2).backward()
+    assert x.grad == 20.0
+
+
+def test_the_same_hook_registered_twice_is_removed_once():
+    x = Value(3.0)
+
+    def twice(g: float) -> float:
+        return g * 2
+
+    x.register_hook(twice)
+    x.register_hook(twice).remove()
+    (x * 1).backward()
+    assert x.grad == 2.0
+
+
+def test_a_hook_may_remove_itself():
+    x = Value(3.0)
+    handle = x.register_hook(lambda g: (handle.remove(), g * 10)[1])
+    y = x * 2
+    y.backward()
+    y.backward()
+    assert x.grad == 22.0
+
+
+def test_a_handle_may_outlive_its_node():
+    handle = Value(3.0).register_hook(print)
+    handle.remove()
+
+
+def test_a_hook_on_a_node_beside_the_graph_is_not_called():
+    x, other = Value(3.0), Value(4.0)
+    other.register_hook(raising(AssertionError()))
+    (x * 2).backward()
+    assert x.grad == 2.0
+
+
+def test_grad_runs_hooks_too():
+    x = Value(3.0)
+    x.register_hook(lambda g: g * 10)
+    assert grad(x * 2, x) == (20.0,)
+
+
+def test_a_hook_sees_nodes_under_create_graph():
+    x = Value(3.0)
+    handle = x.register_hook(lambda g: g * x)
+    (slope,) = grad(x * x, x, create_graph=True)
+    handle.remove()
+    assert grad(slope, x) == (12.0,)
+
+
+def test_a_hook_may_return_a_value_in_an_ordinary_pass():
+    x = Value(3.0)
+    x.register_hook(lambda g: Value(g) * 10)
+    (x * 2).backward()
+    assert (x.grad, type(x.grad)) == (20.0, float)
+
+
+def test_hooks_of_leaves_run_in_an_order_that_depends_on_the_program_alone():
+    leaves = [Value(float(i)) for i in range(50)]
+    order: list[int] = []
+    for i, leaf in enumerate(leaves):
+        leaf.register_hook(lambda g, i=i: order.append(i))
+    total = sum(leaves)
+    total.backward()
+    assert order in (list(range(50)), list(range(50))[::-1])

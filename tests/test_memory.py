@@ -1,0 +1,127 @@
+"""Graphs may be large, and go when nobody holds them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+from contextlib import suppress
+
+import pytest
+from engine_helpers import Boom, square
+
+from micrograd import Value, detect_anomaly, grad
+
+MILLION = 1_000_000
+
+
+def long_chain() -> float:
+    """The gradient at the far end of a chain of a million nodes, all of which are gone afterwards."""
+    x = y = Value(1.0)
+    for _ in range(MILLION):
+        y = y + 1
+    y.backward()
+    return x.grad
+
+
+def test_a_chain_of_a_million_nodes_works_at_the_default_recursion_limit():
+    assert sys.getrecursionlimit() < MILLION
+    assert long_chain() == 1.0
+
+
+def test_a_chain_of_a_million_nodes_works_in_a_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(long_chain()))
+    thread.start()
+    thread.join()
+    assert found == [1.0]
+
+
+def test_a_long_chain_of_hand_written_closures_works_too():
+    x = y = Value(0.0)  # whose square is 0, and the square's slope too: so we add a path on which 1 comes back
+    for _ in range(20_000):
+        y = square(y) + x
+    y.backward()
+    assert x.grad == 1.0
+
+
+@pytest.fixture
+def without_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def forward_only(x: Value) -> Value:
+    return (x * 2 + 1).tanh().relu() ** 2 / x
+
+
+def and_backward(x: Value) -> Value:
+    y = forward_only(x)
+    y.backward()
+    return y
+
+
+def and_hooked(x: Value) -> Value:
+    y = forward_only(x)
+    y.register_hook(lambda g: g)
+    y.backward()
+    return y
+
+
+def and_looked_at(x: Value) -> Value:
+    y = and_backward(x)
+    y._prev, y._backward, y.grad_fn.next_functions, repr(y)
+    return y
+
+
+def and_failed(x: Value) -> Value:
+    def hook(g: float) -> None:
+        raise Boom
+
+    y = forward_only(x)
+    y.register_hook(hook)
+    with suppress(Boom):
+        y.backward()
+    return y
+
+
+def to_second_order(x: Value) -> Value:
+    y = forward_only(x)
+    (slope,) = grad(y, x, create_graph=True)
+    slope.backward()
+    return y + slope
+
+
+def checked(x: Value) -> Value:
+    with detect_anomaly():
+        return and_backward(x)
+
+
+@pytest.mark.parametrize(
+    "use", [forward_only, and_backward, and_hooked, and_looked_at, and_failed, to_second_order, checked]
+)
+def test_nodes_die_by_reference_count(use, without_collector):
+    x = Value(0.5)
+    y = use(x)
+    inner = y._prev[0]
+    watched = [weakref.ref(y), weakref.ref(inner)]
+    del y, inner
+    assert [ref() for ref in watched] == [None, None]
+
+
+def test_a_parameter_does_not_keep_the_graphs_that_it_was_used_in(without_collector):
+    x = Value(0.5)
+    refs = [weakref.ref(and_backward(x)) for _ in range(3)]
+    assert [ref() for ref in refs] == [None] * 3
+
+
+def test_letting_a_graph_go_frees_its_inner_nodes_while_the_root_lives(without_collector):
+    y = Value(0.5) * 2
+    inner = weakref.ref(y)
+    root = y + 1
+    del y
+    root.backward(retain_graph=False)
+    assert inner() is None
