@@ -26,7 +26,7 @@ from numbers import Real
 from typing import Any, Self
 
 from . import graph, ops, walk
-from .graph import LEAF, HandWritten, Node, Row
+from .graph import LEAF, HandWritten, Many, Node, Row
 from .modes import is_anomaly_enabled, is_grad_enabled, modes
 
 _new = object.__new__
@@ -340,6 +340,26 @@ class Value(Node):
         if seed is None:
             raise TypeError(f"the gradient of a Value is a number, found {type(gradient).__name__}")
         return self._constant(seed) if create_graph else seed
+
+    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
+        if not create_graph:
+            return self._y if isinstance(self._row, Many) else (self._x, self._y)
+        if isinstance(self._row, Many):
+            pair, seen = self._x, self._y
+        else:
+            seen = self._x, self._y
+            operands = (self, self._a) if self._row.to_b is None else (self._a, self._b)
+            pair = tuple(x if n is None else n for n, x in zip(operands, seen, strict=True))
+        for now, then in zip(pair, seen, strict=True):
+            if isinstance(now, Value) and now._data != then and then == then:
+                raise RuntimeError(
+                    f"create_graph=True: what '{self._op}' used was {then} in the forward pass and is now {now._data}; "
+                    "run the forward pass again"
+                )
+        return pair
+
+    def _fit(self, part: Any) -> Any:
+        return part
 
     def _ieee(self, rule: Callable, *numbers: float) -> float:
         part = rule(*map(self._constant, numbers))

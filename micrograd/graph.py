@@ -23,13 +23,20 @@ class Row:
     the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
     """
 
-    __slots__ = ("name", "forward", "to_a", "to_b", "word")
+    __slots__ = ("name", "forward", "to_a", "to_b", "word", "view")
 
     def __init__(
-        self, name: str, forward: Callable, to_a: Callable | None, to_b: Callable | None = None, word: str = ""
+        self,
+        name: str,
+        forward: Callable,
+        to_a: Callable | None,
+        to_b: Callable | None = None,
+        word: str = "",
+        view: bool = False,
     ):
         self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
         self.word = word or name  # what a symbol such as "+" is called
+        self.view = view  # the result shares the operand's memory
 
     def __call__(self, *operands: Any) -> Any:
         for operand in operands:
@@ -39,6 +46,16 @@ class Row:
 
     def __repr__(self) -> str:
         return f"<Row {self.word}>"
+
+
+class Many(Row):
+    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each."""
+
+    __slots__ = ("rule",)
+
+    def __init__(self, name: str, forward: Callable, rule: Callable):
+        super().__init__(name, forward, None)
+        self.rule = rule
 
 
 class HandWritten(Row):
@@ -167,10 +184,16 @@ class Node:
 
     # What each kind of node says for itself
 
-    _is_number = False  # its rules run on plain numbers, and its parts are added with +
+    _is_number = False  # its rules run on plain numbers, and its graph and its inner gradients are kept
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
+    _arguments: Callable[[bool], tuple]  # (create_graph): what the row's rules are called with, beside g
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
+    _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
+
+    def _let_go(self) -> None:
+        """Forget how the node was made."""
+        self._row, self._a, self._b, self._x, self._y = LetGo(self._row), None, None, (), None
 
 
 def nothing(*_: object) -> None:
@@ -237,9 +260,9 @@ class AccumulateGrad(GradFn):
     """The end of an edge at a leaf, `variable`, where gradients accumulate."""
 
     @property
-    def variable(self) -> Node:
+    def variable(self) -> Any:
         """The leaf."""
-        return self._node
+        return getattr(self._node, "tensor", self._node)
 
     def name(self) -> str:
         """Always `AccumulateGrad`."""
@@ -267,9 +290,12 @@ def edges(node: Node) -> Sequence[Node]:
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
     """What the node owes to each of its operands, for the gradient `g` that came in: pairs (operand, part)."""
     row = node._row
+    if isinstance(row, Many):
+        parts = row.rule(g, *node._arguments(create_graph))
+        return [(n, n._fit(part)) for n, part in zip(node._x, parts, strict=True) if n._row is not None]
     if row.to_a is None:
         return _run_closure(node, g, create_graph)
-    x, y = _as_nodes(node) if create_graph else (node._x, node._y)
+    x, y = node._arguments(create_graph)
     pairs = []
     for operand, rule in ((node._a, row.to_a), (node._b, row.to_b)):
         if operand is not None and operand._row is not None:
@@ -277,22 +303,8 @@ def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[
                 part = rule(g, x, y)
             except ArithmeticError:
                 part = node._ieee(rule, g, x, y)
-            pairs.append((operand, part))
+            pairs.append((operand, operand._fit(part)))
     return pairs
-
-
-def _as_nodes(node: Node) -> tuple[Any, Any]:
-    """What the rules are called with when their results are to be differentiated again: nodes, not their values."""
-    unary = node._row.to_b is None
-    a, b = node._a, node._b
-    pair = (node, a) if unary else (node._x if a is None else a, node._y if b is None else b)
-    for now, then in zip(pair, (node._x, node._y), strict=True):
-        if isinstance(now, Node) and now._data is not then and now._data != then:
-            raise RuntimeError(
-                f"create_graph=True: data of '{node._op}' or of its operand was {then} in the forward pass and is now "
-                f"{now._data}; run the forward pass again"
-            )
-    return pair
 
 
 def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
@@ -323,7 +335,7 @@ def run_hooks(node: Node, g: Any) -> Any:
     for hook in node._hooks.values():
         replaced = hook(g)
         if replaced is not None:
-            g = node._seed(replaced, isinstance(g, Node))
+            g = node._seed(replaced, hasattr(g, "_apply"))
     return g
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from .graph import LetGo, Node, contributions, edges, grads_lock, hooked, run_hooks
+from .graph import Node, contributions, edges, grads_lock, hooked, run_hooks
 from .modes import enable_grad, is_anomaly_enabled, modes
 
 
@@ -79,7 +79,8 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
 
 def _is_nan(part: Any) -> bool:
     data = part._data if isinstance(part, Node) else part
-    return data != data
+    unequal = data != data
+    return unequal if isinstance(unequal, bool) else unequal.any()
 
 
 def _propagate_numbers(order: Sequence[Node], grads: dict[Node, Any]) -> None:
@@ -147,8 +148,7 @@ def backward(
     with enable_grad() if create_graph else nullcontext():
         grads = _gradients(roots, gradients, create_graph)
         commit(grads if targets is None else {node: grads[node] for node in targets if node in grads})
-    if retain_graph is False:
-        let_go(roots)
+    let_go(roots, retain_graph, create_graph)
 
 
 def grad(
@@ -177,15 +177,17 @@ def grad(
             raise RuntimeError(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
-    if retain_graph is False:
-        let_go(outputs)
+    let_go(outputs, retain_graph, create_graph)
     return tuple(grads.get(node) for node in inputs)
 
 
-def let_go(roots: Iterable[Node]) -> None:
-    """Forget how the inner nodes of these graphs were made; a later pass through them raises."""
-    for node in topological(roots)[0]:
-        node._row, node._a, node._b, node._x, node._y = LetGo(node._row), None, None, (), None
+def let_go(roots: Iterable[Node], retain_graph: bool | None, create_graph: bool) -> None:
+    """Forget how the inner nodes of these graphs were made, if asked to, or if that is the habit of their kind."""
+    if retain_graph is None:
+        retain_graph = create_graph or all(root._is_number for root in roots)
+    if not retain_graph:
+        for node in topological(roots)[0]:
+            node._let_go()
 
 
 def _gradients(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
@@ -203,14 +205,16 @@ def _gradients(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dic
     return grads
 
 
-def _nodes(given: Node | Iterable[Node], what: str) -> tuple[Node, ...]:
+def _nodes(given: Any, what: str) -> tuple[Node, ...]:
     """One node or several, as a tuple."""
-    nodes = (given,) if isinstance(given, Node) else tuple(given) if isinstance(given, Iterable) else (given,)
+    single = isinstance(given, Node) or hasattr(given, "_node")  # a Tensor has a node
+    given = (given,) if single or not isinstance(given, Iterable) else given
+    nodes = tuple(getattr(x, "_node", x) for x in given)
     if not nodes:
         raise ValueError(f"found an empty list where {what} is needed")
     for node in nodes:
         if not isinstance(node, Node):
-            raise TypeError(f"{what} must be a Value, found {type(node).__name__}")
+            raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")
         if node._row is None:
             raise RuntimeError(f"{what} requires no gradient: {node!r} is a constant or was made inside no_grad()")
     return nodes
