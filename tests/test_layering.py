@@ -21,12 +21,14 @@ CORE = {
     "micrograd.walk": {"micrograd.graph", "micrograd.modes"},
     "micrograd.ops": {"micrograd.graph", "micrograd.floats"},
     "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes"},
-    "micrograd.tensor": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes", "micrograd.engine"},
+    "micrograd.arrays": {"micrograd.graph", "micrograd.ops"},
 }
+CORE["micrograd.tensor"] = set(CORE)  # it stands on all of them
 USES_NUMPY = {"micrograd.tensor"}
+ARRAYS = {"micrograd.arrays", "micrograd.tensor"}
 
 # The budgets, in lines of code: blank lines, comments and docstrings are free.
-SCALAR_CORE = 750  # all of the core but tensor.py
+SCALAR_CORE = 750  # all of the core but ARRAYS
 WHOLE_CORE = 1000
 LONGEST_FILE = 400  # here every line counts: it is what a reader has to scroll
 
@@ -118,7 +120,7 @@ def test_no_two_modules_import_each_other():
 
 @pytest.mark.parametrize(
     ("names", "budget"),
-    [(CORE.keys() - USES_NUMPY, SCALAR_CORE), (CORE.keys(), WHOLE_CORE)],
+    [(CORE.keys() - ARRAYS, SCALAR_CORE), (CORE.keys(), WHOLE_CORE)],
     ids=["scalars", "scalars and arrays"],
 )
 def test_the_core_keeps_its_budget_of_lines_of_code(names, budget):
