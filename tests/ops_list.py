@@ -155,7 +155,7 @@ OPS = [
     )),
     Op("leaky_relu", lambda a: a.leaky_relu(), lambda a: a * (step(a) + mpf(0.01) * step(-a)), kink=abs,
        torch=lambda torch, a: torch.nn.functional.leaky_relu(a), edges=(
-        ((0.0,), 0, (0.01,)), ((nan,), nan, (nan,)), ((-inf,), -inf, (0.01,)),
+        ((0.0,), 0, (0.01,)), ((nan,), nan, (1,)), ((-inf,), -inf, (0.01,)),
     )),
     Op("leaky_relu:0.3", lambda a: a.leaky_relu(0.3), lambda a: a * (step(a) + mpf(0.3) * step(-a)), kink=abs,
        torch=lambda torch, a: torch.nn.functional.leaky_relu(a, 0.3)),
@@ -171,9 +171,14 @@ OPS = [
     Op("sign", ops.sign, lambda a: mpf(mp.sign(a)), kink=abs, torch=lambda torch, a: a.sign(), edges=(
         ((0.0,), 0, (0,)), ((nan,), nan, (0,)), ((-inf,), -1, (0,)),
     )),
-    Op("step", ops.step, step, kink=abs, torch=None, edges=(((0.0,), 0, (0,)), ((inf,), 1, (0,)))),
+    Op("step", ops.step, step, kink=abs, torch=None, edges=(
+        ((0.0,), 0, (0,)), ((inf,), 1, (0,)), ((nan,), 1, (0,)),
+    )),
     Op("above", ops.above, lambda a, b: mpf(a > b), (ANY, ANY), kink=lambda a, b: abs(a - b), torch=None, edges=(
         ((2.0, 2.0), 0.5, (0, 0)), ((inf, inf), 0.5, (0, 0)),
+    )),
+    Op("equal", ops.equal, lambda a, b: mpf(a == b), (ANY, ANY), kink=lambda a, b: abs(a - b), torch=None, edges=(
+        ((2.0, 2.0), 1, (0, 0)), ((inf, inf), 1, (0, 0)), ((0.0, -0.0), 1, (0, 0)), ((nan, nan), 0, (0, 0)),
     )),
     Op("gate", ops.gate, lambda a, b: a * step(b), (ANY, ANY), kink=lambda a, b: abs(b), torch=None, edges=(
         ((inf, -1.0), 0, (0, 0)), ((3.0, 0.0), 0, (0, 0)), ((nan, 0.0), 0, (0, 0)),
