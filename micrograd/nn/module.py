@@ -99,22 +99,20 @@ def _state(module: Module, path: str = "", outer: tuple[object, ...] = ()) -> It
 
 def _inside(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Any]]:
     """The same in any attribute; `outer` is what we are inside of, so that a module may refer to its parent."""
-    if any(map(is_, outer, repeat(x))):
-        return
-    if isinstance(x, Module):
-        yield from _state(x, path, outer)
-    elif isinstance(x, Node):
+    if isinstance(x, Node):
         if x.is_leaf:
             yield path.removesuffix("."), x
-    elif isinstance(x, (list, tuple)) and x and all(_is_number_leaf(item) for item in x):
-        yield path.removesuffix("."), x
-    elif isinstance(x, (list, tuple, dict)):
-        for key, item in x.items() if isinstance(x, dict) else enumerate(x):
-            yield from _inside(item, f"{path}{key}.", (*outer, x))
-
-
-def _is_number_leaf(x: Any) -> bool:
-    return isinstance(x, Node) and x.is_leaf and x._is_number
+    elif isinstance(x, (Module, list, tuple, dict)) and not any(x is container for container in outer):
+        if isinstance(x, Module):
+            yield from _state(x, path, outer)
+        elif isinstance(x, dict):
+            for key, item in x.items():
+                yield from _inside(item, f"{path}{key}.", (*outer, x))
+        elif x and all(isinstance(item, Node) and item.is_leaf and item._is_number for item in x):
+            yield path.removesuffix("."), x
+        else:
+            for i, item in enumerate(x):
+                yield from _inside(item, f"{path}{i}.", (*outer, x))
 
 
 def _leaves(held: Any) -> Iterable[Any]:
@@ -172,7 +170,7 @@ def _signing(call: Callable) -> Callable:
         finally:
             _calling.reset(token)
         for node in _flat(out):
-            if node._row and "_made_by" not in node.__dict__:
+            if node._row and not hasattr(node, "_made_by"):
                 inputs = _flat((args, kwargs))
                 if not any(map(is_, inputs, repeat(node))):  # else it was handed through, and would refer to itself
                     node._made_by = (modules, inputs)
@@ -181,14 +179,15 @@ def _signing(call: Callable) -> Callable:
     return __call__
 
 
-def sign(node: Node, module: Module, inputs: tuple[Any, ...]) -> None:
-    """Have `node._made_by` tell `(modules, inputs)`: who was being called, outermost first, and what the last one got.
+def sign(out: Any, module: Module, inputs: tuple[Any, ...]) -> None:
+    """Have `out._made_by` tell `(modules, inputs)`: who was being called, outermost first, and what the last one got.
 
-    The first mark stays, which is the innermost module's. A leaf bears none.
+    Only what an op made bears a mark. The first one stays, which is the innermost module's.
     """
-    if node._row and "_made_by" not in node.__dict__:
+    if isinstance(out, Node) and out._row and not hasattr(out, "_made_by"):
         outer = _calling.get()
-        node._made_by = (outer if outer and outer[-1] is module else (*outer, module), inputs)
+        modules = outer if outer and outer[-1] is module else (*outer, module)
+        out._made_by = (modules, inputs)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _flat(x: Any) -> tuple[Any, ...]:

@@ -41,7 +41,7 @@ class Neuron(Module, signs=True):
     >>> from micrograd.nn import Neuron
     >>> neuron = Neuron(2, activation="tanh", rng=random.Random(0))
     >>> neuron, round(neuron([1.0, -2.0]).data, 4)
-    (TanhNeuron(2), 0.1706)
+    (TanhNeuron(2), -0.3301)
     """
 
     activation: str | Callable[[Any], Any] = "relu"
@@ -64,7 +64,7 @@ class Neuron(Module, signs=True):
         act = sum(map(mul, self.w, x), self.b)
         if self.nonlin:
             f = self.activation
-            act = getattr(act, f)() if f.__class__ is str else f(act)
+            act = getattr(act, f)() if isinstance(f, str) else f(act)
         sign(act, self, x)
         return act
 

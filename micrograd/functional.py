@@ -1,0 +1,187 @@
+"""Losses, and the functions they are made of, for lists of Values.
+
+A list stands for one sample's scores, a list of lists for a batch; a plain number in a list is a constant. Each loss is
+one Value: the mean over what it was given.
+
+>>> from micrograd import Value
+>>> from micrograd.functional import cross_entropy
+>>> logits = [Value(2.0), Value(1.0), Value(0.0)]
+>>> loss = cross_entropy(logits, 0)
+>>> loss.backward()
+>>> round(loss.data, 4), [round(x.grad, 4) for x in logits]
+(0.4076, [-0.3348, 0.2447, 0.09])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from numbers import Real
+from operator import index
+from typing import Any
+
+from .engine import Value
+
+Number = Value | float
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Losses of scores against targets, item by item
+
+
+def hinge(scores: Sequence[Number], targets: Sequence[Number]) -> Value:
+    """Mean of max(0, 1 - target * score): no loss beyond the margin. The targets are -1 and 1.
+
+    >>> hinge([Value(0.5), Value(3.0)], [1, 1]).data
+    0.25
+    """
+    scores, targets = _pairs(scores, targets)
+    for i, target in enumerate(targets):
+        if float(target) not in (-1.0, 1.0):
+            raise ValueError(
+                f"target {i} of a hinge loss is {float(target)}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
+            )
+    return _mean([(1 - t * s).relu() for s, t in zip(scores, targets, strict=True)])
+
+
+def mse(outputs: Sequence[Number], targets: Sequence[Number]) -> Value:
+    """Mean of the squared differences.
+
+    >>> mse([Value(3.0), Value(1.0)], [1.0, 1.0]).data
+    2.0
+    """
+    outputs, targets = _pairs(outputs, targets)
+    return _mean([(o - t) ** 2 for o, t in zip(outputs, targets, strict=True)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Losses of a class: `target` is the index of the right one
+
+
+def cross_entropy(logits: Sequence[Any], target: Any) -> Value:
+    """-log of the probability that `softmax(logits)` gives to the target; for a batch, the mean of it.
+
+    The gradient at the logits is softmax - onehot.
+
+    >>> round(cross_entropy([[Value(0.0), Value(0.0)], [Value(1e4), Value(0.0)]], [0, 1]).data, 4)
+    5000.3466
+    """
+    return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target)
+
+
+def nll(log_probs: Sequence[Any], target: Any) -> Value:
+    """Minus the log-probability of the target, as `log_softmax` gives it; for a batch, the mean of it."""
+    return _of_classes(lambda row, i: -row[i], log_probs, target)
+
+
+def softmax(logits: Sequence[Number]) -> list[Value]:
+    """Probabilities, which sum to 1, in the ratio of exp(logit).
+
+    >>> [p.data for p in softmax([Value(1e4), Value(1e4)])]
+    [0.5, 0.5]
+    """
+    _, shifted = _shifted(logits)
+    parts = [x.exp() for x in shifted]
+    whole = _sum(parts)
+    return [part / whole for part in parts]
+
+
+def log_softmax(logits: Sequence[Number]) -> list[Value]:
+    """The logarithms of `softmax`, right also where the probability is too small for a float."""
+    _, shifted = _shifted(logits)
+    whole = _sum([x.exp() for x in shifted]).log()
+    return [x - whole for x in shifted]
+
+
+def logsumexp(xs: Sequence[Number]) -> Value:
+    """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`.
+
+    >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
+    1000.6931
+    """
+    greatest, shifted = _shifted(xs)
+    return _sum([x.exp() for x in shifted]).log() + greatest
+
+
+def _shifted(xs: Sequence[Number]) -> tuple[float, list[Value]]:
+    """The greatest, and all less the greatest, so that exp cannot overflow.
+
+    The greatest is a mere number here: what is taken from all cancels out, and so does its derivative.
+    """
+    values = _values(xs, "logits")
+    greatest = max(x.data for x in values)
+    if not isfinite(greatest):
+        greatest = 0.0  # inf - inf would be nan
+    return greatest, [x - greatest for x in values]
+
+
+def _of_classes(loss: Callable[[list[Value], int], Value], scores: Sequence[Any], target: Any) -> Value:
+    """The loss of one sample (a list of scores, an index), or its mean over a batch (a list of each)."""
+    scores = _listed(scores, "scores")
+    if not _is_list(scores[0]):
+        return loss(_values(scores, "scores"), _class(target, len(scores), "target"))
+    targets = _listed(target, "targets")
+    _check_lengths(scores, targets)
+    rows = [_values(row, f"scores[{i}]") for i, row in enumerate(scores)]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError(f"found rows of {[len(row) for row in rows]} scores: each sample needs one for each class")
+    classes = [_class(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
+    return _mean([loss(row, i) for row, i in zip(rows, classes, strict=True)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums, and arguments checked
+
+
+def _sum(xs: list[Value]) -> Value:
+    return sum(xs[1:], xs[0])
+
+
+def _mean(xs: list[Value]) -> Value:
+    return _sum(xs) / len(xs)
+
+
+def _pairs(scores: Any, targets: Any) -> tuple[list[Value], list[Value]]:
+    scores, targets = _values(scores, "scores"), _values(targets, "targets")
+    _check_lengths(scores, targets)
+    return scores, targets
+
+
+def _check_lengths(scores: list[Any], targets: list[Any]) -> None:
+    if len(scores) != len(targets):
+        raise ValueError(f"found {len(scores)} scores and {len(targets)} targets: each score needs its target")
+
+
+def _values(xs: Any, name: str) -> list[Value]:
+    """A list of Values, not empty; numbers become constants."""
+    return [_value(x, f"{name}[{i}]") for i, x in enumerate(_listed(xs, name))]
+
+
+def _value(x: Any, name: str) -> Value:
+    if isinstance(x, Value):
+        return x
+    if isinstance(x, bool) or not isinstance(x, Real):
+        raise TypeError(f"{name} must be a Value or a number, found {type(x).__name__}")
+    return Value(float(x), requires_grad=False)
+
+
+def _listed(xs: Any, name: str) -> list[Any]:
+    if not _is_list(xs):
+        raise TypeError(f"{name} must be a list of Values or numbers, found {type(xs).__name__}")
+    if not len(xs):
+        raise ValueError(f"{name} is empty: a loss needs something to look at")
+    return list(xs)
+
+
+def _is_list(x: Any) -> bool:
+    """A list, a tuple, an array; not what has no order, nor what can be read only once."""
+    return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (str, bytes, Mapping))
+
+
+def _class(target: Any, classes: int, name: str) -> int:
+    try:
+        i = index(target)
+    except TypeError:
+        raise TypeError(f"{name} must be the index of a class, found {type(target).__name__}") from None
+    if not 0 <= i < classes:
+        raise IndexError(f"{name} is {i}: with {classes} classes it must be from 0 to {classes - 1}")
+    return i

@@ -1,0 +1,315 @@
+"""Optimizers: `SGD`, `Adam`, `AdamW`; learning-rate schedules; `clip_grad_norm`. All of them as PyTorch has them.
+
+    optimizer = SGD(model.parameters(), lr=1.0)
+    schedule = CosineAnnealingLR(optimizer, T_max=100)
+    for _ in range(100):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+        schedule.step()
+
+An update is plain arithmetic on `p.data` and `p.grad`, which are numbers or arrays; no node is made. What an optimizer
+remembers of a parameter `p` stands in `optimizer.state[p]`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from copy import deepcopy
+from numbers import Real
+from typing import Any
+
+from .graph import Node
+
+
+class Optimizer:
+    """What all optimizers share. One of your own defines `_update`."""
+
+    def __init__(self, params: Iterable[Any], lr: float, weight_decay: float = 0.0):
+        self.params = _parameters(params, type(self).__name__)
+        self.state: dict[Any, dict[str, Any]] = {p: {} for p in self.params}
+        self.lr = _not_negative(lr, "lr")
+        self.weight_decay = _not_negative(weight_decay, "weight_decay")
+
+    def zero_grad(self) -> None:
+        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value."""
+        for p in self.params:
+            p.grad = 0 if p._is_number else None
+
+    def step(self) -> None:
+        """Move every parameter once, by its `.grad`. A nan in a gradient goes on into the parameter."""
+        for p in self.params:
+            if p.grad is not None:  # else: a Tensor that no backward pass has reached
+                self._update(p, _plain(p.grad), self.state[p])
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
+        """Change `p.data`, given the gradient and what was remembered of p."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method _update(p, g, state)")
+
+    def state_dict(self) -> dict[str, Any]:
+        """A copy of the settings and of what is remembered, in the order of the parameters."""
+        return deepcopy({"settings": self._settings(), "state": [self.state[p] for p in self.params]})
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what the `state_dict` of such an optimizer gave; checked before anything changes."""
+        if not isinstance(state, Mapping) or set(state) != {"settings", "state"}:
+            raise ValueError("this is no state of an optimizer: it needs 'settings' and 'state', as state_dict() gives")
+        if set(state["settings"]) != set(self._settings()):
+            raise ValueError(f"found settings {sorted(state['settings'])}, this one has {sorted(self._settings())}")
+        if len(state["state"]) != len(self.params):
+            raise ValueError(f"found a state of {len(state['state'])} parameters, this one has {len(self.params)}")
+        vars(self).update(state["settings"])
+        self.state = dict(zip(self.params, deepcopy(state["state"]), strict=True))
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name not in ("params", "state")}
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={x}" for name, x in self._settings().items())
+        return f"{type(self).__name__}({len(self.params)} parameters, {settings})"
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent: p -= lr * g, or with momentum p -= lr * velocity.
+
+    >>> from micrograd import Value
+    >>> x = Value(1.0)
+    >>> optimizer = SGD([x], lr=0.25)
+    >>> (x * x).backward()
+    >>> optimizer.step()
+    >>> x.data
+    0.5
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+    ):
+        super().__init__(params, lr, weight_decay)
+        self.momentum = _not_negative(momentum, "momentum")
+        self.nesterov = nesterov
+        if nesterov and not momentum:
+            raise ValueError("nesterov=True looks ahead along the momentum: it needs momentum > 0")
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
+        if self.weight_decay:
+            g = g + self.weight_decay * p.data
+        if self.momentum:
+            velocity = state["velocity"] = self.momentum * state.get("velocity", 0.0) + g
+            g = g + self.momentum * velocity if self.nesterov else velocity
+        p.data -= self.lr * g
+
+
+class Adam(Optimizer):
+    """Steps of about lr, whatever the gradient's size (Kingma and Ba, 2014): p -= lr * mean / sqrt(mean of squares).
+
+    Both means forget at the rates `betas`. `weight_decay` adds to the gradient.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 0.001,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ):
+        super().__init__(params, lr, weight_decay)
+        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"betas must be two numbers from 0 to below 1, found {betas}")
+        if not eps > 0:
+            raise ValueError(f"eps must be above 0, found {eps}: it stands where a gradient of 0 would be divided by")
+        self.betas, self.eps = tuple(betas), eps
+
+    def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
+        g = self._decay(p, g)
+        beta1, beta2 = self.betas
+        t = state["steps"] = state.get("steps", 0) + 1
+        mean = state["mean"] = beta1 * state.get("mean", 0.0) + (1 - beta1) * g
+        squares = state["squares"] = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
+        mean, squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # they began at 0: make up for it
+        p.data -= self.lr * mean / (squares**0.5 + self.eps)
+
+    def _decay(self, p: Any, g: Any) -> Any:
+        return g + self.weight_decay * p.data if self.weight_decay else g
+
+
+class AdamW(Adam):
+    """Adam with the weight decay beside the gradient instead of in it (Loshchilov and Hutter, 2017)."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 0.001,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ):
+        super().__init__(params, lr, betas, eps, weight_decay)
+
+    def _decay(self, p: Any, g: Any) -> Any:
+        p.data *= 1 - self.lr * self.weight_decay
+        return g
+
+
+def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
+    """Shrink the gradients together, so that their Euclidean norm is at most `max_norm`; the norm before is returned.
+
+    As in PyTorch, a norm that is nan or infinite makes nan of gradients, which the next step will show.
+    """
+    _not_negative(max_norm, "max_norm")
+    reached = [p for p in _parameters(params, "clip_grad_norm") if p.grad is not None]
+    norm = math.hypot(*[_norm(_plain(p.grad)) for p in reached])
+    factor = max_norm / (norm + 1e-6)
+    if not factor >= 1:
+        for p in reached:
+            p.grad = _plain(p.grad) * factor
+    return norm
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Schedules: the learning rate as a function of the number of steps
+
+
+class LRScheduler:
+    """Sets `optimizer.lr` to `lr_at(t)`, with t = 0 at first and one more after each `step()`.
+
+    One of your own defines `lr_at`; `base_lr` is the rate that the optimizer came with.
+    """
+
+    def __init__(self, optimizer: Optimizer):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"a schedule sets the lr of an optimizer, found {type(optimizer).__name__}")
+        self.optimizer, self.base_lr = optimizer, optimizer.lr
+        self.t = 0
+        optimizer.lr = self.lr_at(0)
+
+    def lr_at(self, t: int) -> float:
+        """The learning rate after t steps."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method lr_at(t)")
+
+    def step(self) -> None:
+        """One step further."""
+        self.t += 1
+        self.optimizer.lr = self.lr_at(self.t)
+
+
+class LambdaLR(LRScheduler):
+    """base_lr * lr_lambda(t), for any function; the others are such functions with a name.
+
+    >>> from micrograd import Value
+    >>> optimizer = SGD([Value(0.0)], lr=2.0)
+    >>> schedule = LambdaLR(optimizer, lambda t: min(t + 1, 10) / 10)
+    >>> schedule.step()
+    >>> optimizer.lr
+    0.4
+    """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float]):
+        self.lr_lambda = lr_lambda
+        super().__init__(optimizer)
+
+    def lr_at(self, t: int) -> float:
+        """The learning rate after t steps."""
+        return self.base_lr * self.lr_lambda(t)
+
+
+class StepLR(LRScheduler):
+    """The rate times `gamma` after every `step_size` steps."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1):
+        self.step_size, self.gamma = _steps(step_size, "step_size"), gamma
+        super().__init__(optimizer)
+
+    def lr_at(self, t: int) -> float:
+        """The learning rate after t steps."""
+        return self.base_lr * self.gamma ** (t // self.step_size)
+
+
+class LinearLR(LRScheduler):
+    """A warm-up: from `start_factor` times the rate to `end_factor` times it, evenly in `total_iters` steps."""
+
+    def __init__(
+        self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5
+    ):
+        self.start, self.end = start_factor, end_factor
+        self.total_iters = _steps(total_iters, "total_iters")
+        super().__init__(optimizer)
+
+    def lr_at(self, t: int) -> float:
+        """The learning rate after t steps."""
+        done = min(t / self.total_iters, 1.0)
+        return self.base_lr * (self.start + (self.end - self.start) * done)
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Down to `eta_min` in `T_max` steps, along half a wave of a cosine (Loshchilov and Hutter, 2016)."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0):
+        self.T_max, self.eta_min = _steps(T_max, "T_max"), eta_min
+        super().__init__(optimizer)
+
+    def lr_at(self, t: int) -> float:
+        """The learning rate after t steps."""
+        return self.eta_min + (self.base_lr - self.eta_min) * (1 + math.cos(math.pi * t / self.T_max)) / 2
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments, checked; gradients, as numbers or arrays
+
+
+def _plain(grad: Any) -> Any:
+    return grad._data if isinstance(grad, Node) else grad  # under create_graph=True it is a node
+
+
+def _norm(grad: Any) -> float:
+    return abs(grad) if isinstance(grad, (float, int)) else float((grad * grad).sum()) ** 0.5
+
+
+def _parameters(params: Any, who: str) -> list[Any]:
+    """The parameters as a list, which is sure to have some, each of them trainable, and none twice."""
+    found = f"{who} needs a list of parameters, found"
+    if hasattr(params, "parameters"):
+        raise TypeError(f"{found} {type(params).__name__}: give it .parameters() of that")
+    if isinstance(params, (Node, Mapping, Set, str)) or not isinstance(params, Iterable):
+        raise TypeError(f"{found} {type(params).__name__}: put what is to be trained in a list")
+    if isinstance(params, Iterator):
+        raise TypeError(f"{found} {type(params).__name__}, which can be read only once: make a list(...) of it")
+    listed = list(params)
+    if not listed:
+        raise ValueError(f"{found} an empty one: there is nothing to train")
+    for i, p in enumerate(listed):
+        _check_parameter(p, f"parameter {i} of {who}")
+    if len(set(listed)) < len(listed):
+        seen: set[Any] = set()
+        twice = next(i for i, p in enumerate(listed) if p in seen or seen.add(p))
+        raise ValueError(f"parameter {twice} of {who} is in the list twice: it would be moved twice a step")
+    return listed
+
+
+def _check_parameter(p: Any, name: str) -> None:
+    if not isinstance(p, Node):
+        raise TypeError(f"{name} is a {type(p).__name__}, not a Value: a plain number cannot be trained")
+    if not p.requires_grad:
+        raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")
+    if not p.is_leaf:
+        raise ValueError(f"{name} was made by '{p._op}' of others: train those, or a leaf made of its detach()")
+
+
+def _not_negative(x: Any, name: str) -> float:
+    if isinstance(x, bool) or not isinstance(x, Real):
+        raise TypeError(f"{name} must be a number, found {type(x).__name__}")
+    if not x >= 0:
+        raise ValueError(f"{name} must not be below 0, found {x}")
+    return x
+
+
+def _steps(n: Any, name: str) -> int:
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"{name} must be a whole number of steps, at least 1; found {n!r}")
+    return n
