@@ -14,7 +14,7 @@ from benchmarks.table import Goal, Row
 from benchmarks.work import Figures, Measured, Work
 
 STEPS = 10_000
-WARM_UP = 3_000  # the interpreter keeps up to 2,000 freed tuples of each size to use again: wait until its stores are full
+WARM_UP = 3_000  # the interpreter keeps up to 2,000 freed tuples of each size for reuse: first let it fill that store
 POINTS = [([0.0, 0.0], -1), ([0.0, 1.0], 1), ([1.0, 0.0], 1), ([1.0, 1.0], -1)]
 GOAL = Goal(aim=0.01, limit=0.1, unit=" blocks a step", more_is_better=False)
 
