@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import math
 import threading
+import weakref
+from contextlib import suppress
 from math import nan
 
 import pytest
 from engine_helpers import Boom, recorded
 
 from micrograd import Value, detect_anomaly, enable_grad, is_grad_enabled, no_grad
+from micrograd.modes import modes
 
 # ---------------------------------------------------------------------------------------------------------------------
 # no_grad and enable_grad
@@ -63,6 +67,14 @@ def test_the_same_mode_object_may_be_entered_again_inside_itself():
             assert not recorded()
         assert not recorded()
     assert recorded()
+
+
+def test_a_mode_that_has_ended_costs_nothing_more():
+    before = len(modes)
+    for mode in (no_grad(), enable_grad(), detect_anomaly()):
+        with mode, mode:
+            assert len(modes) == before + 2
+    assert len(modes) == before
 
 
 def test_is_grad_enabled_agrees_with_what_is_recorded():
@@ -175,6 +187,25 @@ def test_a_decorated_generator_can_be_closed_and_cleans_up_inside_the_mode():
     g.close()
     assert log == [("closed", False)]
     assert recorded()
+
+
+def test_a_decorated_generator_does_not_hold_on_to_what_was_thrown_into_it():
+    @no_grad()
+    def patient():
+        while True:
+            with suppress(Boom):
+                yield
+
+    g, error = patient(), Boom()
+    next(g)
+    thrown = weakref.ref(error)
+    gc.disable()
+    try:
+        g.throw(error)
+        del error
+        assert thrown() is None
+    finally:
+        gc.enable()
 
 
 def test_a_generator_that_is_decorated_may_enable_what_is_off_outside():

@@ -285,6 +285,13 @@ def test_the_second_derivative_at_a_kink_is_zero(op: Op):
     assert derivative(op, (0.0,), (0, 0)) == 0.0
 
 
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_the_operand_that_was_not_picked_gets_nothing_of_an_infinite_gradient(name: str):
+    x, y = Value(1.0), Value(2.0)
+    getattr(x, name)(y).backward(inf)
+    assert sorted([x.grad, y.grad]) == [0.0, inf]
+
+
 def test_an_overflow_in_the_middle_of_a_pass_still_reaches_the_leaves():
     x, y = Value(800.0), Value(2.0)
     (x.exp() * y + y * y).backward()
