@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import functional, nn, optim, viz
     from .engine import Value
     from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad
+    from .tensor import Tensor
     from .viz import draw_dot, trace
     from .walk import backward, grad
 
@@ -28,13 +29,15 @@ __version__ = "0.1.0"
 _HOME = {
     "engine": ["Value"],
     "modes": ["no_grad", "enable_grad", "is_grad_enabled", "detect_anomaly"],
+    "tensor": ["Tensor"],
     "viz": ["draw_dot", "trace"],
     "walk": ["backward", "grad"],
 }
-_MODULES = ["engine", "functional", "graph", "modes", "nn", "ops", "optim", "viz", "walk"]
+_MODULES = ["engine", "functional", "graph", "modes", "nn", "ops", "optim", "tensor", "viz", "walk"]
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Tensor",
     "Value",
     "backward",
     "detect_anomaly",

@@ -18,16 +18,13 @@ closure all the same, for whoever looks.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
-from linecache import getline
 from numbers import Real
 from typing import Any, Self
 
 from . import graph, ops, walk
 from .graph import LEAF, HandWritten, Many, Node, Row
-from .modes import is_anomaly_enabled, is_grad_enabled, modes
+from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
 
 _new = object.__new__
 
@@ -71,7 +68,7 @@ def _settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -
     if not wanted or (modes and not is_grad_enabled()):
         return _fill(out, data)
     if modes and is_anomaly_enabled():
-        out._made_at = _line_of_the_user()
+        out._made_at = line_of_the_user()
     return _fill(out, data, row, a, b, x, y)
 
 
@@ -389,13 +386,3 @@ def _restore(cls: type[Value], data: float, grad: Any, requires_grad: bool) -> V
     value = _fill(_new(cls), data)
     value.grad, value._row = grad, LEAF if requires_grad else None
     return value
-
-
-def _line_of_the_user() -> str:
-    """Where the innermost frame outside of this package stands: file, line and text."""
-    frame = sys._getframe(1)
-    here = os.path.dirname(__file__)
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == here:
-        frame = frame.f_back
-    name, line = frame.f_code.co_filename, frame.f_lineno
-    return f"{name}:{line}: {getline(name, line).strip()}"

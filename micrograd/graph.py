@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
@@ -189,7 +190,12 @@ class Node:
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
     _arguments: Callable[[bool], tuple]  # (create_graph): what the row's rules are called with, beside g
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
+    _quiet: Callable[[], Any] = nullcontext  # around a backward pass
     _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
+
+    def _kept(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
+        """Of a pass's gradients those that go to `.grad`: all, or those of the inputs that were asked for."""
+        return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
 
     def _let_go(self) -> None:
         """Forget how the node was made."""

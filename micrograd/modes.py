@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+from linecache import getline
 from typing import Any
 
 # One entry for each mode that is on, in whatever context. The hot paths ask only whether the list is empty, which costs
@@ -151,3 +154,13 @@ def is_anomaly_enabled() -> bool:
     """True inside `detect_anomaly`."""
     state = _checking.get()
     return state is not None and state.value
+
+
+def line_of_the_user() -> str:
+    """Where the innermost frame outside of this package stands: file, line and text."""
+    frame = sys._getframe(1)
+    here = os.path.dirname(__file__)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == here:
+        frame = frame.f_back
+    name, line = frame.f_code.co_filename, frame.f_lineno
+    return f"{name}:{line}: {getline(name, line).strip()}"

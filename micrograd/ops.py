@@ -26,9 +26,12 @@ from .graph import Row
 TABLE: dict[str, Row] = {}
 
 
-def lib(x: Any) -> Any:
-    """The module of functions for x: `floats` for a number, NumPy for an array."""
-    return floats if isinstance(x, (float, int)) else x.__array_namespace__()
+def lib(*operands: Any) -> Any:
+    """The module of functions for these operands: `floats` if all are numbers, NumPy if one is an array."""
+    for x in operands:
+        if not isinstance(x, (float, int)):
+            return x.__array_namespace__()
+    return floats
 
 
 def unary(name: str, forward: Callable, to_a: Callable, word: str = "") -> Row:
@@ -112,19 +115,19 @@ gelu     = unary("gelu",     lambda a: a * _sigmoid(_gelu_arg(a)), lambda g, _ou
 # kinks: the gradient of abs and of relu is 0 at 0; a tie of two operands is shared
 abs_     = unary("abs",      abs,                              lambda g, _out, a: g * sign(a))
 relu     = unary("ReLU",     lambda a: lib(a).maximum(a, 0.0), lambda g, _out, a: gate(g, a))
-maximum  = binary("maximum", lambda a, b: lib(a).maximum(a, b),
+maximum  = binary("maximum", lambda a, b: lib(a, b).maximum(a, b),
                   lambda g, a, b: _share(g, above(a, b)),      lambda g, a, b: _share(g, above(b, a)))
-minimum  = binary("minimum", lambda a, b: lib(a).minimum(a, b),
+minimum  = binary("minimum", lambda a, b: lib(a, b).minimum(a, b),
                   lambda g, a, b: _share(g, above(b, a)),      lambda g, a, b: _share(g, above(a, b)))
 
 # what rules use where a comparison would be frozen; their own gradients are 0
 sign     = unary("sign",     lambda a: lib(a).sign(a),           lambda g, _out, a: zero(a))
 step     = unary("step",     lambda a: 1.0 - (a <= 0),           lambda g, _out, a: zero(a))  # 0 up to 0, then 1
-above    = binary("above",   lambda a, b: lib(a).where(a == b, 0.5, 1.0 - (a < b)),  # 1 where a > b; 1/2 in a tie
+above    = binary("above",   lambda a, b: lib(a, b).where(a == b, 0.5, 1.0 - (a < b)),  # 1 where a > b; 1/2 in a tie
                   lambda g, a, b: zero(a),                       lambda g, a, b: zero(b))
 equal    = binary("equal",   lambda a, b: 1.0 * (a == b),        # 1 where they are equal, else 0
                   lambda g, a, b: zero(a),                       lambda g, a, b: zero(b))
-gate     = binary("gate",    lambda a, b: lib(a).where(b <= 0, 0.0, a),              # a where b > 0, else 0
+gate     = binary("gate",    lambda a, b: lib(a, b).where(b <= 0, 0.0, a),              # a where b > 0, else 0
                   lambda g, _a, b: gate(g, b),                   lambda g, a, b: zero(b))
 
 

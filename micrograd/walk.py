@@ -64,15 +64,17 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
         return
     watched = {node for ref in hooked.copy() if (node := ref()) is not None}
     checking = is_anomaly_enabled()
-    for node in reversed(order):
-        if node in watched:
-            grads[node] = run_hooks(node, grads[node])
-        for operand, part in contributions(node, grads[node], create_graph):
-            if checking and _is_nan(part):
-                raise RuntimeError(
-                    f"the backward of '{node._op}' made a nan for its operand {operand!r}; it stands in {node._made_at}"
-                )
-            grads[operand] = grads[operand] + part if operand in grads else part
+    with next(iter(grads))._quiet():
+        for node in reversed(order):
+            if node in watched:
+                grads[node] = run_hooks(node, grads[node])
+            for operand, part in contributions(node, grads[node], create_graph):
+                if checking and _is_nan(part):
+                    raise RuntimeError(
+                        f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
+                        f"it stands in {node._made_at}"
+                    )
+                grads[operand] = grads[operand] + part if operand in grads else part
     for leaf in [node for node in grads if node in watched and not node._row]:
         grads[leaf] = run_hooks(leaf, grads[leaf])
 
@@ -126,11 +128,11 @@ def _added(grad: Any, g: Any) -> Any:
 
 
 def backward(
-    roots: Node | Sequence[Node],
+    roots: Any,
     gradients: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Node | Sequence[Node] | None = None,
+    inputs: Any = None,
 ) -> None:
     """Add the gradients of the roots to `.grad` of every leaf (or of the `inputs` alone) that they depend on.
 
@@ -147,13 +149,13 @@ def backward(
     targets = None if inputs is None else _nodes(inputs, "an input")
     with enable_grad() if create_graph else nullcontext():
         grads = _gradients(roots, gradients, create_graph)
-        commit(grads if targets is None else {node: grads[node] for node in targets if node in grads})
+        commit(roots[0]._kept(grads, targets))
     let_go(roots, retain_graph, create_graph)
 
 
 def grad(
-    outputs: Node | Sequence[Node],
-    inputs: Node | Sequence[Node],
+    outputs: Any,
+    inputs: Any,
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,

@@ -23,13 +23,14 @@ CORE = {
     "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes"},
     "micrograd.arrays": {"micrograd.graph", "micrograd.ops"},
 }
-CORE["micrograd.tensor"] = set(CORE)  # it stands on all of them
-USES_NUMPY = {"micrograd.tensor"}
-ARRAYS = {"micrograd.arrays", "micrograd.tensor"}
+TENSOR = {"micrograd.array_node", "micrograd.tensor_ops", "micrograd.tensor"}
+CORE.update(dict.fromkeys(TENSOR, {*CORE, *TENSOR}))  # they stand on all of these, and name each other as types
+USES_NUMPY = TENSOR
+ARRAYS = {"micrograd.arrays", *TENSOR}
 
 # The budgets, in lines of code: blank lines, comments and docstrings are free.
-SCALAR_CORE = 750  # all of the core but ARRAYS
-WHOLE_CORE = 1000
+SCALAR_CORE = 830  # all of the core but ARRAYS
+WHOLE_CORE = 1500
 LONGEST_FILE = 400  # here every line counts: it is what a reader has to scroll
 
 
@@ -40,11 +41,15 @@ def module_name(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Every module that a file names in an import statement, inside functions and `if TYPE_CHECKING` too."""
+    """Every module that a file imports, inside functions too; what only type checkers read is no import."""
     package = module_name(path).split(".")
     if path.name != "__init__.py":
         package.pop()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for block in ast.walk(tree):
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            block.body = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

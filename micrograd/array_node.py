@@ -1,0 +1,283 @@
+"""The node of an array: what it keeps for the backward pass, and how an op on Tensors, or in place, is recorded.
+
+A node keeps of its operands' values what its row's rules use, and no more. Each array has a `Storage` that counts the
+writes to it: a value that was kept and since written to raises in the backward pass.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import arrays
+from .graph import LEAF, Many, Node, Row
+from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Array = np.ndarray
+_new = object.__new__
+
+
+class Storage:
+    """What Tensors that share memory have in common: how often it was written to, and how many nodes have kept it."""
+
+    __slots__ = ("kept", "version", "views")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.kept = 0
+        self.views: list[weakref.ref[ArrayNode]] = []
+
+
+class ArrayNode(Node):
+    """A node whose data is an array. `tensor` is the Tensor that stands for it."""
+
+    __slots__ = ("_handle", "_keeps_grad", "_saved", "_store")
+
+    kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
+    _store: Storage | None
+    _saved: tuple[tuple[Storage, int] | None, ...]  # for each of `_x` and `_y`: the storage, and its version then
+
+    @property
+    def tensor(self) -> Tensor:
+        """The Tensor that has this node, or where it is gone a new one."""
+        return self._handle() or handle(self)
+
+    @property
+    def data(self) -> Array:
+        """The array."""
+        return self.tensor.data
+
+    @property
+    def storage(self) -> Storage:
+        """The storage, made when somebody first asks."""
+        if self._store is None:
+            self._store = Storage()
+        return self._store
+
+    def _constant(self, data: Any) -> ArrayNode:
+        return new_node(np.asarray(data))
+
+    def _seed(self, gradient: Any, create_graph: bool) -> Any:
+        like = self._data
+        if gradient is None:
+            if like.size != 1:
+                raise RuntimeError(f"backward() of a Tensor of shape {like.shape} needs a gradient of that shape")
+            gradient = np.ones_like(like)
+        if isinstance(gradient, self.kind):
+            array, seed = gradient._node._data, gradient
+        else:
+            array = seed = np.asarray(gradient)
+        if array.shape != like.shape:
+            raise ValueError(f"found a gradient of shape {array.shape} for a Tensor of shape {like.shape}")
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"a gradient holds real numbers, found dtype {array.dtype}")
+        if create_graph:
+            return seed if isinstance(seed, self.kind) else self.kind(array, dtype=like.dtype)
+        return array.astype(like.dtype)
+
+    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
+        if isinstance(self._row, Many):
+            nodes: tuple = self._x
+            kept = self._y
+        else:
+            unary = self._row.to_b is None
+            nodes = (self, self._a) if unary else (self._a, self._b)
+            kept = (self._x, self._y)
+        for saved in self._saved:
+            if saved is not None and saved[0].version != saved[1]:
+                raise RuntimeError(
+                    f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
+                    f"{saved[0].version}, version {saved[1]} is needed; change a copy, or change it after backward()"
+                )
+        if create_graph:
+            return tuple(x if n is None else n.tensor for n, x in zip(nodes, kept, strict=True))
+        return tuple(x if x is not None or n is None else n._data for n, x in zip(nodes, kept, strict=True))
+
+    def _ieee(self, rule: Callable, *arguments: Any) -> Any:
+        return rule(*map(np.asarray, arguments))
+
+    def _quiet(self) -> Any:
+        return np.errstate(all="ignore")
+
+    def _kept(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
+        """Those of leaves, of nodes that retain theirs, or of the inputs; each an array that nobody else has."""
+        chosen = (
+            [n for n in grads if not n._row or n._keeps_grad] if inputs is None else [n for n in inputs if n in grads]
+        )
+        taken: set[int] = set()
+        kept = {}
+        for node in chosen:
+            g = grads[node]
+            if g.__class__ is Array and (id(g) in taken or g.base is not None or not g.flags.writeable):
+                g = g.copy()
+            taken.add(id(g))
+            kept[node] = g
+        return kept
+
+    def _fit(self, part: Any) -> Any:
+        """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
+        like = self._data
+        if isinstance(part, self.kind):
+            part = part if part.shape == like.shape else record(arrays.sum_to(like.shape), part)
+            return part if part.dtype == like.dtype else part.astype(like.dtype)
+        if part.__class__ is not Array:
+            part = np.asarray(part)
+        if part.shape != like.shape:
+            part = np.asarray(arrays.sum_to(like.shape).forward(part))
+        return part if part.dtype == like.dtype else part.astype(like.dtype)
+
+    def _let_go(self) -> None:
+        for saved in self._saved:
+            if saved is not None:
+                saved[0].kept -= 1
+        self._saved = ()
+        super()._let_go()
+
+
+def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
+    """A node with an array and nothing else."""
+    node = _new(ArrayNode)
+    node._data, node.grad, node._row, node._store = data, None, row, storage
+    node._a = node._b = node._x = node._y = None
+    node._saved, node._keeps_grad, node._handle = (), False, _no_tensor
+    return node
+
+
+def _no_tensor() -> None:
+    return None
+
+
+def handle(node: ArrayNode) -> Tensor:
+    """A new Tensor that has the node."""
+    tensor = _new(ArrayNode.kind)
+    tensor._node = node
+    node._handle = weakref.ref(tensor)
+    return tensor
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How an op is recorded
+
+
+def _uses(rule: Any) -> tuple[bool, bool]:
+    """Does a rule use the values of its two arguments after g? Their names say so (see `ops`)."""
+    return _named(rule.__code__)
+
+
+@cache
+def _named(code: Any) -> tuple[bool, bool]:
+    first, second = (not name.startswith("_") and name != "like" for name in code.co_varnames[1:3])
+    return first, second
+
+
+def operand(x: Any) -> tuple[ArrayNode | None, Any]:
+    """The node of an operand, if it has one, and its value."""
+    if isinstance(x, ArrayNode.kind):
+        return x._node, x._node._data
+    if isinstance(x, (int, float, np.number, np.bool_)) or (x.__class__ is Array and x.dtype.kind in "fiub"):
+        return None, x
+    raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
+
+
+def record(row: Row, *operands: Any) -> Tensor:
+    """The row on one or two Tensors, arrays and numbers."""
+    (a, x), (b, y) = operand(operands[0]), operand(operands[-1])
+    try:
+        data = np.asarray(row.forward(x) if row.to_b is None else row.forward(x, y))
+    except (ValueError, TypeError, IndexError) as error:
+        shapes = " and ".join(str(np.shape(value)) for value in ([x] if row.to_b is None else [x, y]))
+        error.add_note(f"in '{row.name}' of {'shape' if row.to_b is None else 'shapes'} {shapes}")
+        raise
+    storage = None
+    if row.view and a is not None and np.may_share_memory(data, x):
+        storage = a.storage
+    node = new_node(data, storage=storage)
+    if storage is not None:
+        storage.views.append(weakref.ref(node, storage.views.remove))
+    if row.to_b is None:
+        b = None
+        x, y = data, x
+    return handle(remember(node, row, a, b, x, y))
+
+
+def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None, x: Any, y: Any) -> ArrayNode:
+    """Give the node its history, if an operand requires a gradient and no `no_grad` is on."""
+    wants_a, wants_b = a is not None and a._row is not None, b is not None and b._row is not None
+    if not (wants_a or wants_b) or (modes and not is_grad_enabled()):
+        return node
+    needs_x, needs_y = _uses(row.to_a) if wants_a else (False, False)
+    if wants_b:
+        also_x, also_y = _uses(row.to_b)
+        needs_x, needs_y = needs_x or also_x, needs_y or also_y
+    first, second = (node, a) if row.to_b is None else (a, b)
+    node._row, node._a, node._b = row, a, b
+    node._x, saved_x = _kept_value(first, x, needs_x)
+    node._y, saved_y = _kept_value(second, y, needs_y)
+    node._saved = (saved_x, saved_y)
+    if modes and is_anomaly_enabled():
+        node._made_at = line_of_the_user()
+    return node
+
+
+def _kept_value(node: ArrayNode | None, value: Any, needed: bool) -> tuple[Any, tuple[Storage, int] | None]:
+    """What a node keeps of an operand: the array and its version, or nothing; of a plain array a copy."""
+    if node is None:
+        return (value.copy() if needed and value.__class__ is Array else value), None
+    if not needed:
+        return None, None
+    storage = node.storage
+    storage.kept += 1
+    return value, (storage, storage.version)
+
+
+def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
+    """A row of any number of operands on Tensors (arrays and numbers become constants)."""
+    nodes = tuple(t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1])) for t in tensors)
+    node = new_node(np.asarray(row.forward(*(n._data for n in nodes))))
+    if any(n._row is not None for n in nodes) and is_grad_enabled():
+        node._row, node._x = row, nodes
+        pairs = [_kept_value(n, n._data, True) for n in nodes]
+        node._y, node._saved = tuple(value for value, _ in pairs), tuple(saved for _, saved in pairs)
+    return handle(node)
+
+
+def write(tensor: Tensor, row: Row, other: Any) -> Any:
+    """An op in place: the same Tensor with new values and, if gradients are wanted, a new history on top of the old."""
+    node = tensor._node
+    b, y = operand(other)
+    history = is_grad_enabled() and (node._row is not None or (b is not None and b._row is not None))
+    if history and node._row == LEAF:
+        raise RuntimeError(
+            f"'{row.name}' in place on a leaf that requires a gradient: write y = x + ..., or do it inside no_grad()"
+        )
+    storage = node._store
+    if history and storage is not None and storage.views:
+        raise RuntimeError(
+            f"'{row.name}' in place on a Tensor that shares memory with a view cannot be recorded: "
+            "write y = y + ..., or work on a copy (y * 1)"
+        )
+    result = np.asarray(row.forward(node._data, y))
+    if result.shape != node._data.shape:
+        raise ValueError(f"'{row.name}' in place would change the shape {node._data.shape} to {result.shape}")
+    after = new_node(node._data, storage=node.storage)
+    if history:
+        remember(after, row, node, b, node._data, y)
+    np.copyto(node._data, result, casting="same_kind")
+    node.storage.version += 1
+    if history:
+        after.label, node._handle = node.label, _no_tensor
+        tensor._node = after
+        after._handle = weakref.ref(tensor)
+    return tensor
+
+
+def fits(x: Any) -> bool:
+    """May x be an operand of a Tensor?"""
+    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number))

@@ -1,0 +1,268 @@
+"""The calculus of arrays: rows that change shapes, select, reduce and multiply matrices. Elementwise rows are in `ops`.
+
+As in `ops`, a rule uses only what numbers-in-arrays and Tensors share: operators, methods of the same name, other rows.
+A parameter of a rule that is called `like` is asked for its shape alone, so that its values need not be kept.
+Most rows have settings (an axis, a shape, an index): functions make them, and remember those that they made.
+
+A rule need not undo broadcasting: whoever adds its result to a gradient sums it down to the operand's shape.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+from . import ops
+from .graph import Many, Row
+from .ops import lib
+
+Axis = int | tuple[int, ...] | None
+
+
+def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
+    """The shape that a reduction over the axis leaves with keepdims."""
+    axes = range(like.ndim) if axis is None else {a % like.ndim for a in (axis if isinstance(axis, tuple) else (axis,))}
+    return tuple(1 if i in axes else n for i, n in enumerate(like.shape))
+
+
+def _spread(g: Any, like: Any, axis: Axis) -> Any:
+    """A reduction's gradient, stretched over the shape that was reduced."""
+    return broadcast_to(like.shape)(reshape(_kept(like, axis))(g))
+
+
+# ---- shapes
+
+
+@lru_cache(maxsize=4096)
+def reshape(shape: tuple[int, ...]) -> Row:
+    """a.reshape(shape)."""
+    return Row("reshape", lambda a: a.reshape(shape), lambda g, _out, like: reshape(like.shape)(g), view=True)
+
+
+@lru_cache(maxsize=1024)
+def transpose(axes: tuple[int, ...]) -> Row:
+    """a.transpose(axes): all axes, in their new order."""
+    back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+    return Row("transpose", lambda a: a.transpose(axes), lambda g, _out, like: transpose(back)(g), view=True)
+
+
+@lru_cache(maxsize=4096)
+def broadcast_to(shape: tuple[int, ...]) -> Row:
+    """a, repeated to the shape without a copy."""
+    return Row(
+        "broadcast_to", lambda a: lib(a).broadcast_to(a, shape), lambda g, _out, like: sum_to(like.shape)(g), view=True
+    )
+
+
+@lru_cache(maxsize=4096)
+def sum_to(shape: tuple[int, ...]) -> Row:
+    """The adjoint of broadcasting: a, summed over the axes that broadcasting from `shape` made or stretched."""
+
+    def forward(a: Any) -> Any:
+        extra = a.ndim - len(shape)
+        axes = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and a.shape[i + extra] != 1))
+        return a.sum(axis=axes, keepdims=True).reshape(shape) if axes else a
+
+    return Row("sum_to", forward, lambda g, _out, like: broadcast_to(like.shape)(g))
+
+
+@lru_cache(maxsize=64)
+def astype(dtype: Any) -> Row:
+    """a.astype(dtype)."""
+    return Row("astype", lambda a: a.astype(dtype), lambda g, _out, like: g.astype(like.dtype))
+
+
+# ---- selection
+
+
+def getitem(index: Any) -> Row:
+    """a[index], for every kind of index that NumPy has; what is selected twice gets both gradients."""
+    return Row(
+        "getitem", lambda a: a[index], lambda g, _out, like: scatter(index, like.shape)(g), view=_is_basic(index)
+    )
+
+
+def _is_basic(index: Any) -> bool:
+    """True if NumPy answers the index with a view: slices, numbers, None and ... ."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        i is None or i is ... or isinstance(i, slice) or (isinstance(i, int) and not isinstance(i, bool)) for i in parts
+    )
+
+
+def scatter(index: Any, shape: tuple[int, ...]) -> Row:
+    """The adjoint of `getitem`: zeros of the shape, with a added at the index."""
+
+    def forward(a: Any) -> Any:
+        out = lib(a).zeros(shape, dtype=a.dtype)
+        if _is_basic(index):
+            out[index] = a
+        else:
+            lib(a).add.at(out, index, a)
+        return out
+
+    return Row("scatter", forward, lambda g, _out, like: getitem(index)(g))
+
+
+def setitem(index: Any) -> Row:
+    """a with b in the place of a[index]."""
+
+    def forward(a: Any, b: Any) -> Any:
+        out = a.copy()
+        out[index] = b
+        return out
+
+    cleared = lambda g: setitem(index)(g, 0.0)  # noqa: E731
+    return Row("setitem", forward, lambda g, _a, _b: cleared(g), lambda g, _a, _b: getitem(index)(g))
+
+
+def take_along_axis(indices: Any, axis: int) -> Row:
+    """NumPy's take_along_axis, with integer indices of as many dimensions as a."""
+    return Row(
+        "take_along_axis",
+        lambda a: lib(a).take_along_axis(a, indices, axis),
+        lambda g, _out, like: _put_along_axis(indices, axis, like.shape)(g),
+    )
+
+
+def _put_along_axis(indices: Any, axis: int, shape: tuple[int, ...]) -> Row:
+    def forward(a: Any) -> Any:
+        out = lib(a).zeros(shape, dtype=a.dtype)
+        places = list(lib(a).indices(indices.shape, sparse=True))
+        places[axis] = indices
+        lib(a).add.at(out, tuple(places), a)
+        return out
+
+    return Row("put_along_axis", forward, lambda g, _out, like: take_along_axis(indices, axis)(g))
+
+
+def where(condition: Any) -> Row:
+    """a where the condition (a plain boolean array) holds, else b."""
+    return Row(
+        "where",
+        lambda a, b: lib(condition).where(condition, a, b),
+        lambda g, like, _: where(condition)(g, 0.0),
+        lambda g, _, like: where(condition)(0.0, g),
+    )
+
+
+@lru_cache(maxsize=1024)
+def clip(low: float | None, high: float | None) -> Row:
+    """a, kept between the bounds, at which the gradient passes."""
+
+    def rule(g: Any, _out: Any, a: Any) -> Any:
+        for bound, sign in ((low, 1), (high, -1)):
+            if bound is not None:
+                g = g * (1 - ops.step(sign * (bound - a)))
+        return g
+
+    return Row("clip", lambda a: lib(a).clip(a, low, high), rule)
+
+
+# ---- reductions
+
+
+@lru_cache(maxsize=4096)
+def sum(axis: Axis, keepdims: bool) -> Row:
+    """The sum over the axis, over several, or (None) over all."""
+    return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
+
+
+@lru_cache(maxsize=4096)
+def mean(axis: Axis, keepdims: bool) -> Row:
+    """The mean over the axis."""
+
+    def rule(g: Any, _out: Any, like: Any) -> Any:
+        return _spread(g, like, axis) * (math.prod(_kept(like, axis)) / max(math.prod(like.shape), 1))
+
+    return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
+
+
+@lru_cache(maxsize=4096)
+def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
+    """The `max` or the `min` over the axis; those who tie share the gradient equally."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        top = reshape(_kept(a, axis))(out)
+        chosen = ops.equal(a, top)
+        return reshape(_kept(a, axis))(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
+
+    return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
+
+
+@lru_cache(maxsize=4096)
+def cumsum(axis: int) -> Row:
+    """The running sum along the axis."""
+    return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, like: _cumsum_back(axis)(g))
+
+
+@lru_cache(maxsize=1024)
+def _cumsum_back(axis: int) -> Row:
+    def forward(a: Any) -> Any:
+        return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
+
+    return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
+
+
+@lru_cache(maxsize=4096)
+def logsumexp(axis: Axis) -> Row:
+    """log(sum(exp(a))) over the axis, which stays with length 1. The greatest comes out first: nothing overflows."""
+
+    def forward(a: Any) -> Any:
+        top = a.max(axis=axis, keepdims=True)
+        top = lib(a).where(abs(top) == math.inf, 0.0, top)
+        return lib(a).log(lib(a).exp(a - top).sum(axis=axis, keepdims=True)) + top
+
+    return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
+
+
+@lru_cache(maxsize=4096)
+def softmax(axis: Axis) -> Row:
+    """exp(a) / sum(exp(a)) over the axis."""
+
+    def forward(a: Any) -> Any:
+        e = lib(a).exp(a - a.max(axis=axis, keepdims=True))
+        return e / e.sum(axis=axis, keepdims=True)
+
+    return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
+
+
+@lru_cache(maxsize=4096)
+def log_softmax(axis: Axis) -> Row:
+    """log(softmax(a)), without its underflow."""
+
+    def forward(a: Any) -> Any:
+        a = a - a.max(axis=axis, keepdims=True)
+        return a - lib(a).log(lib(a).exp(a).sum(axis=axis, keepdims=True))
+
+    return Row("log_softmax", forward, lambda g, out, _a: g - ops.exp(out) * g.sum(axis=axis, keepdims=True))
+
+
+# ---- products
+
+matmul = ops.binary(
+    "@",
+    lambda a, b: a @ b,  # of two dimensions at least; more are batches
+    lambda g, a, b: g @ b.swapaxes(-1, -2),
+    lambda g, a, b: a.swapaxes(-1, -2) @ g,
+    word="matmul",
+)
+
+
+# ---- several operands
+
+
+@lru_cache(maxsize=1024)
+def concatenate(axis: int) -> Many:
+    """The operands, joined along an axis that they have."""
+
+    def rule(g: Any, *likes: Any) -> list[Any]:
+        parts, start = [], 0
+        for like in likes:
+            stop = start + like.shape[axis]
+            parts.append(getitem((slice(None),) * (axis % like.ndim) + (slice(start, stop),))(g))
+            start = stop
+        return parts
+
+    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule)

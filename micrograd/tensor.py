@@ -1,0 +1,278 @@
+"""`Tensor`: arrays that remember how they were made. The nodes, the rows and the walk are those of `Value`.
+
+A Value is a node. A Tensor has one: an in-place operation gives the same Tensor a new history, so what it is now and
+what its users saw then must be two objects. Edges lead from node to node (`array_node.py`), so nothing that happens to
+a Tensor later redirects them.
+
+Reading `t.data` hands out an array that may be written to behind our back: if a graph has kept it, the graph keeps its
+own and t gets a copy.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from . import arrays, ops, walk
+from .array_node import Array, ArrayNode, fits, handle, new_node, operand, record, record_many, write
+from .graph import LEAF, Many, RemovableHandle, Row
+from .tensor_ops import TensorOps, plain_index
+
+
+def _compare(compare: Callable) -> Callable[[Tensor, Any], Any]:
+    """The method of a comparison: elementwise, a plain array."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
+
+    return method
+
+
+class Tensor(TensorOps):
+    """An array that remembers how it was made.
+
+    Args:
+        data: a number, a (nested) list of numbers, or an array, which is copied; Python floats become float64.
+        requires_grad: True collects a gradient in `.grad`; for float dtypes only.
+        dtype: a NumPy dtype; by default the data's own.
+        label: a name for drawings.
+
+    >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> y = (x * x).sum()
+    >>> y.backward()
+    >>> y, x.grad
+    (Tensor(30., grad_fn=<SumBackward0>), array([[2., 4.],
+           [6., 8.]]))
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_node")
+    __array_ufunc__ = None  # so that `array * tensor` asks the Tensor
+    __hash__ = object.__hash__
+
+    _node: ArrayNode
+
+    def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
+        if isinstance(data, Tensor):
+            data = data._node._data
+        array = np.array(data, dtype=dtype)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"a Tensor holds real numbers, found dtype {array.dtype} from {data!r:.60}")
+        self._node = new_node(array)
+        self._node._handle = weakref.ref(self)
+        if label:
+            self.label = label
+        if requires_grad:
+            self.requires_grad_()
+
+    # ---- what it is
+
+    @property
+    def data(self) -> Array:
+        """The array. What is written to it is written to the Tensor, and to no graph that has kept the old values."""
+        node = self._node
+        storage = node._store
+        if storage is not None and storage.kept:
+            if storage.views:
+                shown = node._data.view()
+                shown.flags.writeable = False  # other Tensors share the memory: neither they nor the graph may lose
+                return shown
+            node._data, node._store = node._data.copy(), None
+        return node._data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        node = self._node
+        if data is node._data:  # `t.data += 1`: it was written to already
+            node.storage.version += 1
+            return
+        array = np.array(data._node._data if isinstance(data, Tensor) else data, dtype=node._data.dtype)
+        if array.shape != node._data.shape:
+            raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
+        node._data, node._store = array, None
+
+    @property
+    def grad(self) -> Any:
+        """The gradient: None, an array, or (under `create_graph=True`) a Tensor."""
+        return self._node.grad
+
+    @grad.setter
+    def grad(self, grad: Any) -> None:
+        if grad is not None and np.shape(grad._node._data if isinstance(grad, Tensor) else grad) != self.shape:
+            raise ValueError(f"found a gradient of shape {np.shape(grad)} for a Tensor of shape {self.shape}")
+        self._node.grad = grad
+
+    @property
+    def label(self) -> str:
+        """The name that drawings show."""
+        return self._node.label
+
+    @label.setter
+    def label(self, label: str) -> None:
+        self._node.label = label
+
+    @property
+    def requires_grad(self) -> bool:
+        """True for a parameter and for what was computed from one. Assign to a leaf to freeze or to unfreeze it."""
+        return self._node._row is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, wanted: bool = True) -> Self:
+        """Let this leaf collect a gradient, or freeze it; returns self."""
+        if wanted and self.dtype.kind != "f":
+            raise RuntimeError(f"only floating-point Tensors can require a gradient, found dtype {self.dtype}")
+        if wanted != self.requires_grad:
+            self._node.requires_grad = wanted
+        return self
+
+    is_leaf = property(lambda self: self._node.is_leaf, doc="True for what no recorded operation made.")
+    grad_fn = property(lambda self: self._node.grad_fn, doc="The op that made this, as PyTorch shows it, or None.")
+    _op = property(lambda self: self._node._op)
+
+    @property
+    def _prev(self) -> tuple[Tensor, ...]:
+        return tuple(node.tensor for node in self._node._prev)  # type: ignore[attr-defined]
+
+    # ---- gradients
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add d(self)/d(leaf) to `.grad` of every leaf that self depends on, and let the graph go.
+
+        `gradient`, of self's shape, may be left out where self has one element. With `retain_graph=True` the graph
+        stays for another pass; `create_graph=True` implies it, and gives gradients that can be differentiated again.
+        """
+        walk.backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def detach(self) -> Tensor:
+        """A constant Tensor that shares the memory, without the history."""
+        return handle(new_node(self._node._data, storage=self._node.storage))
+
+    def retain_grad(self) -> None:
+        """Keep this inner Tensor's gradient in `.grad` after a pass, as a leaf does."""
+        if not self.requires_grad:
+            raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
+        self._node._keeps_grad = True
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook(gradient)` in every pass; what it returns, unless None, replaces the gradient."""
+        return self._node.register_hook(hook)
+
+    def _apply(self, row: Row, operands: Sequence[Any]) -> Tensor:
+        return record_many(row, operands) if isinstance(row, Many) else record(row, *operands)
+
+    # ---- in place
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        write(self, arrays.setitem(plain_index(index)), value)
+
+    def __iadd__(self, other: Any) -> Self:
+        return write(self, ops.add, other)
+
+    def __isub__(self, other: Any) -> Self:
+        return write(self, ops.sub, other)
+
+    def __imul__(self, other: Any) -> Self:
+        return write(self, ops.mul, other)
+
+    def __itruediv__(self, other: Any) -> Self:
+        return write(self, ops.div, other)
+
+    def __ipow__(self, other: Any) -> Self:
+        return write(self, ops.pow, other)
+
+    def copy_(self, other: Any) -> Self:
+        """Write other's values over self's; returns self."""
+        return write(self, arrays.setitem(...), other)
+
+    def fill_(self, number: float) -> Self:
+        """Write the number over all values; returns self."""
+        return self.copy_(number)
+
+    def zero_(self) -> Self:
+        """Write zeros over all values; returns self."""
+        return self.copy_(0)
+
+    # ---- plain answers: comparisons are elementwise and give arrays; hash is identity
+
+    __eq__, __ne__ = _compare(operator.eq), _compare(operator.ne)  # type: ignore[assignment]
+    __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
+    __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
+
+    def argmax(self, axis: int | None = None) -> Any:
+        """Where the greatest value stands, as a plain integer array."""
+        return self._node._data.argmax(axis)
+
+    def argmin(self, axis: int | None = None) -> Any:
+        """Where the smallest value stands, as a plain integer array."""
+        return self._node._data.argmin(axis)
+
+    def __len__(self) -> int:
+        return len(self._node._data)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self._node._data)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def item(self) -> Any:
+        """The one element, as a Python number."""
+        return self._node._data.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._node._data.tolist()
+
+    def numpy(self) -> Array:
+        """The array; of a Tensor that requires a gradient, ask for `detach().numpy()`."""
+        if self.requires_grad:
+            raise RuntimeError("this Tensor requires a gradient, which an array cannot carry: use detach().numpy()")
+        return self.data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        node = self._node
+        text = np.array2string(node._data, separator=", ", prefix="Tensor(")
+        dtype = "" if node._data.dtype in (np.float64, np.int64, np.bool_) else f", dtype={node._data.dtype}"
+        grad = f", grad_fn={self.grad_fn}" if node._row else ", requires_grad=True" if self.requires_grad else ""
+        return f"{type(self).__name__}({text}{dtype}{grad})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError(f"a Tensor made by '{self._op}' has a history that cannot be copied: copy its detach()")
+        state = (type(self), self._node._data.copy(), self.grad, self.requires_grad, self.label)
+        return _restore, state, self.__dict__ or None
+
+
+ArrayNode.kind = Tensor
+
+
+def _restore(cls: type[Tensor], data: Array, grad: Any, requires_grad: bool, label: str) -> Tensor:
+    tensor = object.__new__(cls)
+    tensor._node = new_node(data, LEAF if requires_grad else None)
+    tensor._node._handle = weakref.ref(tensor)
+    tensor._node.grad, tensor._node.label = grad, label
+    return tensor

@@ -1,0 +1,231 @@
+"""The ops of a Tensor, as methods: each records one row of the derivative table, or composes several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from . import arrays, ops
+from .array_node import ArrayNode, fits, record, record_many
+from .graph import Row
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Shape = int | Sequence[int]
+Axis = int | Sequence[int] | None
+
+
+def _unary(row: Row) -> Callable[[Tensor], Tensor]:
+    """The method of a row of one operand."""
+
+    def method(self: Tensor) -> Tensor:
+        return record(row, self)
+
+    method.__name__ = row.name
+    method.__doc__ = f"`{row.word.lower()}`, elementwise: see the method of that name of Value."
+    return method
+
+
+def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor, Any], Tensor]]:
+    """The method of a binary operator, and that of its reflection."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        return record(row, self, other) if fits(other) else NotImplemented
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return record(row, other, self) if fits(other) else NotImplemented
+
+    return method, reflected
+
+
+def plain_index(index: Any) -> Any:
+    """An index as NumPy takes it: Tensors as arrays, arrays and lists as copies that nobody else can change."""
+    if isinstance(index, tuple):
+        return tuple(map(plain_index, index))
+    if isinstance(index, ArrayNode.kind):
+        return index._node._data.copy()
+    if isinstance(index, (slice, bool, int, EllipsisType)) or index is None:
+        return index
+    return int(index) if isinstance(index, np.integer) else np.array(index)
+
+
+def _axis(axis: Axis) -> Any:
+    """An axis as a row's setting: an int, a tuple or None."""
+    return tuple(map(int, axis)) if isinstance(axis, Sequence) else axis if axis is None else int(axis)
+
+
+class TensorOps:
+    """What a Tensor can do, apart from what it is."""
+
+    __slots__ = ()
+    _node: ArrayNode
+
+    shape = property(lambda self: self._node._data.shape, doc="The lengths of its axes.")
+    ndim = property(lambda self: self._node._data.ndim, doc="The number of its axes.")
+    size = property(lambda self: self._node._data.size, doc="The number of its elements.")
+    dtype = property(lambda self: self._node._data.dtype, doc="The NumPy dtype of its elements.")
+
+    # ---- elementwise: the rows that Value uses
+
+    __add__, __radd__ = _binary(ops.add)
+    __sub__, __rsub__ = _binary(ops.sub)
+    __mul__, __rmul__ = _binary(ops.mul)
+    __truediv__, __rtruediv__ = _binary(ops.div)
+    __neg__, __abs__ = _unary(ops.neg), _unary(ops.abs_)
+    exp, log, log1p, sqrt = _unary(ops.exp), _unary(ops.log), _unary(ops.log1p), _unary(ops.sqrt)
+    sin, cos, tanh = _unary(ops.sin), _unary(ops.cos), _unary(ops.tanh)
+    sigmoid, softplus, relu, gelu = _unary(ops.sigmoid), _unary(ops.softplus), _unary(ops.relu), _unary(ops.gelu)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, (int, float, np.number)):
+            return record(ops.power(float(other) if isinstance(other, np.number) else other), self)
+        return record(ops.pow, self, other) if fits(other) else NotImplemented
+
+    def __rpow__(self, other: Any) -> Any:
+        return record(ops.pow, other, self) if fits(other) else NotImplemented
+
+    def leaky_relu(self, slope: float = 0.01) -> Tensor:
+        """self where it is positive, else slope * self."""
+        return record(ops.leaky_relu(float(slope)), self)
+
+    def maximum(self, other: Any) -> Tensor:
+        """The greater of the two, elementwise; a tie shares the gradient."""
+        return record(ops.maximum, self, other)
+
+    def minimum(self, other: Any) -> Tensor:
+        """The smaller of the two, elementwise; a tie shares the gradient."""
+        return record(ops.minimum, self, other)
+
+    def clip(self, low: float | None = None, high: float | None = None) -> Tensor:
+        """self, kept between the bounds; the gradient passes at the bounds themselves."""
+        return record(arrays.clip(low, high), self)
+
+    def astype(self, dtype: Any) -> Tensor:
+        """self in another dtype."""
+        return record(arrays.astype(np.dtype(dtype)), self)
+
+    # ---- shapes
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The elements in another shape; one length may be -1."""
+        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+        if -1 in wanted:
+            wanted = tuple(self.size // max(-int(np.prod(wanted)), 1) if n == -1 else n for n in wanted)
+        return record(arrays.reshape(wanted), self)
+
+    def flatten(self) -> Tensor:
+        """All elements along one axis."""
+        return self.reshape(-1)
+
+    def transpose(self, *axes: Any) -> Tensor:
+        """The axes in another order, as in NumPy: none given reverses them."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes or range(self.ndim)[::-1]
+        return record(arrays.transpose(tuple(axis % self.ndim for axis in order)), self)
+
+    def swapaxes(self, a: int, b: int) -> Tensor:
+        """Two axes, swapped."""
+        order = list(range(self.ndim))
+        order[a], order[b] = order[b], order[a]
+        return self.transpose(order)
+
+    T = property(transpose, doc="The transpose.")
+
+    def expand_dims(self, axis: int) -> Tensor:
+        """A new axis of length 1, at `axis`."""
+        shape = list(self.shape)
+        shape.insert(axis if axis >= 0 else axis + self.ndim + 1, 1)
+        return self.reshape(shape)
+
+    def squeeze(self, axis: Axis = None) -> Tensor:
+        """Without the axes of length 1, or without those named."""
+        return self.reshape(np.squeeze(self._node._data, axis=_axis(axis)).shape)
+
+    def broadcast_to(self, shape: Shape) -> Tensor:
+        """Stretched to the shape, by NumPy's rules."""
+        return record(arrays.broadcast_to((shape,) if isinstance(shape, int) else tuple(shape)), self)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return record(arrays.getitem(plain_index(index)), self)
+
+    # ---- reductions: `axis` is None (all), an int or several; `keepdims` leaves them with length 1
+
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The sum."""
+        return record(arrays.sum(_axis(axis), keepdims), self)
+
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The mean."""
+        return record(arrays.mean(_axis(axis), keepdims), self)
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The greatest values, without their places (see `argmax`); those who tie share the gradient."""
+        return record(arrays.extreme("max", _axis(axis), keepdims), self)
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The smallest values; those who tie share the gradient."""
+        return record(arrays.extreme("min", _axis(axis), keepdims), self)
+
+    def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
+        """The variance: the sum of squares from the mean, over n - ddof."""
+        n = self.size if axis is None else int(np.prod([self.shape[a] for a in np.atleast_1d(axis)]))
+        return ((self - self.mean(axis, True)) ** 2).sum(axis, keepdims) / (n - ddof)
+
+    def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
+        """The standard deviation: the root of `var`."""
+        return self.var(axis, keepdims, ddof).sqrt()
+
+    def prod(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
+        factors = self.flatten() if axis is None else self.swapaxes(0, axis)
+        while len(factors) > 1:
+            half = len(factors) // 2
+            rest = [factors[2 * half :]] if len(factors) % 2 else []
+            factors = record_many(arrays.concatenate(0), [factors[:half] * factors[half : 2 * half], *rest])
+        if axis is None:
+            return factors.reshape((1,) * self.ndim if keepdims else ())
+        out = factors.swapaxes(0, axis)
+        return out if keepdims else out.squeeze(axis)
+
+    def cumsum(self, axis: int) -> Tensor:
+        """The running sum along the axis."""
+        return record(arrays.cumsum(axis), self)
+
+    def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """log(sum(exp(self))), without overflow."""
+        out = record(arrays.logsumexp(_axis(axis)), self)
+        return out if keepdims else out.squeeze(range(self.ndim) if axis is None else axis)
+
+    def softmax(self, axis: int = -1) -> Tensor:
+        """exp(self) / sum(exp(self)) along the axis."""
+        return record(arrays.softmax(axis), self)
+
+    def log_softmax(self, axis: int = -1) -> Tensor:
+        """log(softmax(self)), without underflow."""
+        return record(arrays.log_softmax(axis), self)
+
+    # ---- products
+
+    def __matmul__(self, other: Any) -> Any:
+        return _matmul(self, other) if fits(other) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _matmul(other, self) if fits(other) else NotImplemented
+
+
+def _matmul(a: Any, b: Any) -> Tensor:
+    """a @ b, with a vector taken as a row on the left and as a column on the right."""
+    a, b = (x if isinstance(x, ArrayNode.kind) else ArrayNode.kind(x) for x in (a, b))
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(
+            f"@ needs a dimension on either side, found shapes {a.shape} and {b.shape}: use * for a number"
+        )
+    out = record(arrays.matmul, a if a.ndim > 1 else a.expand_dims(0), b if b.ndim > 1 else b.expand_dims(1))
+    gone = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]
+    return out.squeeze(gone) if gone else out
