@@ -304,9 +304,10 @@ def _check_parameter(p: Any, name: str) -> None:
 def _not_negative(x: Any, name: str) -> float:
     if isinstance(x, bool) or not isinstance(x, Real):
         raise TypeError(f"{name} must be a number, found {type(x).__name__}")
-    if not x >= 0:
+    number = float(x)
+    if not number >= 0:
         raise ValueError(f"{name} must not be below 0, found {x}")
-    return x
+    return number
 
 
 def _steps(n: Any, name: str) -> int:

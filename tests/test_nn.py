@@ -1,0 +1,496 @@
+"""Networks of Values: neurons, layers, MLPs, and what Module does for all that derive from it."""
+
+import copy
+import gc
+import pickle
+import random
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from micrograd.engine import Value
+from micrograd.nn import MLP, Layer, Module, Neuron
+from micrograd.nn.neurons import ACTIVATIONS
+from micrograd.walk import backward
+
+
+def values(*numbers):
+    return [Value(x) for x in numbers]
+
+
+class Line(Module):
+    """As a lecture would write one: no parameters(), no __init__ of the base called."""
+
+    def __init__(self):
+        self.slope, self.offset = Value(2.0), Value(1.0)
+
+    def __call__(self, x):
+        return self.slope * x + self.offset
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Neurons, layers, MLPs
+
+
+def test_a_neuron_sums_from_the_bias_on_and_from_left_to_right():
+    neuron, x = Neuron(3, nonlin=False), values(0.1, 0.2, 0.3)
+    neuron.b.data = 0.7
+    out = neuron(x)
+    w0, w1, w2 = neuron.w
+    assert out.data == ((neuron.b.data + w0.data * 0.1) + w1.data * 0.2) + w2.data * 0.3
+    assert out._prev[0]._prev[0]._prev[0] is neuron.b
+    assert out._prev[1]._prev == (w2, x[2])
+
+
+def test_weights_are_drawn_in_order_from_the_global_generator():
+    random.seed(5)
+    drawn = [random.uniform(-1, 1) for _ in range(2 * 3 + 3 * 1)]
+    random.seed(5)
+    model = MLP(2, [3, 1])
+    assert [w.data for layer in model.layers for n in layer.neurons for w in n.w] == drawn
+    assert {n.b.data for layer in model.layers for n in layer.neurons} == {0.0}
+
+
+def test_a_generator_of_ones_own_gives_the_same_weights_and_leaves_the_global_one_alone():
+    random.seed(5)
+    as_seeded = [p.data for p in MLP(2, [3, 1]).parameters()]
+    before = random.getstate()
+    assert [p.data for p in MLP(2, [3, 1], rng=random.Random(5)).parameters()] == as_seeded
+    assert random.getstate() == before
+
+
+def test_numpys_generator_will_do():
+    a, b = (Neuron(2, rng=np.random.default_rng(3)) for _ in range(2))
+    assert [w.data for w in a.w] == [w.data for w in b.w]
+
+
+def test_reprs_are_those_of_the_classic_package():
+    assert repr(MLP(2, (2, 1))) == "MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2)], Layer of [LinearNeuron(2)]]"
+    assert repr(Neuron(4, nonlin=False)) == "LinearNeuron(4)"
+    assert repr(Neuron(4, activation="gelu")) == "GELUNeuron(4)"
+    assert repr(Neuron(4, activation=Value.tanh)) == "tanhNeuron(4)"
+    assert repr(Neuron(4, activation=lambda x: x)) == "lambdaNeuron(4)"
+
+
+def test_only_the_last_layer_of_an_mlp_is_linear():
+    model = MLP(2, [3, 3, 2], activation="tanh")
+    assert [[n.nonlin for n in layer.neurons] for layer in model.layers] == [[True] * 3, [True] * 3, [False] * 2]
+
+
+def test_a_layer_of_one_neuron_gives_a_value_and_one_of_several_a_list():
+    x = values(1.0, 2.0)
+    assert isinstance(Layer(2, 1)(x), Value)
+    assert [type(y) for y in Layer(2, 3)(x)] == [Value] * 3
+
+
+def test_a_single_neuron_may_stand_in_the_middle_of_an_mlp():
+    model = MLP(1, [1, 2, 1], activation="tanh")
+    assert model([0.5]).data == model(0.5).data == model(Value(0.5)).data
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_an_activation_by_name_is_the_method_of_that_name(name):
+    neuron = Neuron(2, activation=name)
+    neuron.b.data = 0.25
+    linear = copy.deepcopy(neuron)
+    linear.nonlin = False
+    x = values(0.5, -0.5)
+    assert neuron(x).data == getattr(linear(x), name)().data
+    assert repr(neuron) == f"{ACTIVATIONS[name]}Neuron(2)"
+
+
+def test_an_activation_may_be_any_function_of_a_value():
+    model = MLP(2, [2, 1], activation=lambda x: x * x)
+    hidden = model.layers[0].neurons[0](values(1.0, 2.0))
+    assert hidden._op == "*"
+    assert hidden._prev[0] is hidden._prev[1]
+
+
+def test_an_activation_that_is_a_module_is_trained_too():
+    class Swish(Module):
+        def __init__(self):
+            self.beta = Value(1.0)
+
+        def __call__(self, x):
+            return x * (self.beta * x).sigmoid()
+
+    swish = Swish()
+    neuron = Neuron(2, activation=swish)
+    assert neuron.parameters() == [*neuron.w, neuron.b, swish.beta]
+    assert neuron([1.0, 2.0])._made_by[0] == (swish,)
+
+
+def test_an_unknown_activation_is_told_which_there_are():
+    with pytest.raises(ValueError, match="'rleu'.* relu, leaky_relu, tanh,.* or a function"):
+        MLP(2, [2, 1], activation="rleu")
+
+
+@pytest.mark.parametrize("x", [[1.0], [1.0, 2.0, 3.0], [], np.ones(5)])
+def test_a_wrong_number_of_inputs_names_both_lengths(x):
+    for model in (Neuron(2), Layer(2, 3), MLP(2, [3, 1])):
+        with pytest.raises(ValueError, match=f"found {len(x)} inputs for a neuron with 2 weights"):
+            model(x)
+
+
+@pytest.mark.parametrize("inputs", [tuple, list, iter, np.array], ids=lambda kind: kind.__name__)
+def test_inputs_may_be_a_tuple_a_list_an_iterator_or_an_array(inputs):
+    model = MLP(2, (3, 1))
+    assert model(inputs([0.5, -1.0])).data == model(values(0.5, -1.0)).data
+
+
+def test_something_that_is_no_input_is_named():
+    with pytest.raises(TypeError, match="the inputs are a list of Values or numbers, found NoneType"):
+        Neuron(2)(None)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Neuron(0), ValueError, "nin must be at least 1, found 0"),
+        (lambda: Layer(2, -1), ValueError, "nout must be at least 1, found -1"),
+        (lambda: Neuron(2.0), TypeError, "nin must be a whole number, found float 2.0"),
+        (lambda: MLP(2, [3, 0]), ValueError, r"nouts\[1\] must be at least 1, found 0"),
+        (lambda: MLP(2, [3, "1"]), TypeError, r"nouts\[1\] must be a whole number, found str '1'"),
+        (lambda: MLP(2, []), ValueError, "nouts is empty"),
+        (lambda: MLP(2, 3), TypeError, "nouts must be a list with the size of each layer.* found 3"),
+        (lambda: MLP(2, [1], rng=1337), TypeError, "rng must be a generator.* found int 1337"),
+    ],
+)
+def test_wrong_sizes_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_numpys_integers_are_sizes():
+    assert len(MLP(np.int64(2), np.array([3, 1])).parameters()) == 13
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Finding parameters
+
+
+def test_parameters_are_those_of_the_classic_package_in_its_order():
+    model = MLP(2, [3, 1])
+    by_hand = [p for layer in model.layers for n in layer.neurons for p in [*n.w, n.b]]
+    assert model.parameters() == by_hand
+
+
+def test_parameters_are_found_in_attributes_lists_tuples_dicts_and_modules_once_and_in_order():
+    class Nest(Module):
+        def __init__(self):
+            self.name = "a nest"
+            self.line = Line()
+            self.pair = (Value(1), [Value(2), {"deep": Value(3)}])
+            self.again = self.line
+            self.table = {"x": Value(4), 5: Neuron(1)}
+
+    nest = Nest()
+    names = [name for name, _ in nest.named_parameters()]
+    assert names == [
+        "line.slope", "line.offset", "pair.0", "pair.1.0", "pair.1.1.deep", "table.x", "table.5.w.0", "table.5.b",
+    ]  # fmt: skip
+    assert nest.parameters() == [p for _, p in nest.named_parameters()]
+
+
+def test_constants_and_results_are_no_parameters():
+    class Scaled(Line):
+        def __init__(self):
+            super().__init__()
+            self.scale = Value(10.0, requires_grad=False)
+            self.seen = self.slope * 2
+
+    assert [name for name, _ in Scaled().named_parameters()] == ["slope", "offset"]
+
+
+def test_a_module_may_refer_to_its_parent_and_to_itself():
+    class Child(Module):
+        def __init__(self, parent):
+            self.parent, self.w, self.me = parent, Value(1.0), [self]
+
+    class Parent(Module):
+        def __init__(self):
+            self.child = Child(self)
+
+    assert [name for name, _ in Parent().named_parameters()] == ["child.w"]
+
+
+def test_a_subclass_that_defines_parameters_is_believed():
+    class Half(Module):
+        def __init__(self):
+            self.a, self.frozen = Value(1.0), Value(2.0)
+            hidden.append(Value(3.0))
+
+        def parameters(self):
+            return [self.a, *hidden]
+
+    hidden = []
+    half = Half()
+    assert half.named_parameters() == [("a", half.a), ("parameters.0", hidden[0])]
+    assert {name: array.tolist() for name, array in half.state_dict().items()} == {
+        "a": 1.0, "frozen": 2.0, "parameters": [3.0],
+    }  # fmt: skip
+
+
+def test_zero_grad_makes_grads_the_number_zero():
+    model = MLP(2, [2, 1])
+    model(values(1.0, 2.0)).backward()
+    model.zero_grad()
+    assert [p.grad for p in model.parameters()] == [0] * 9
+
+
+def test_a_module_without_anything_has_no_parameters():
+    assert Module().parameters() == []
+    assert Module().state_dict() == {}
+    Module().zero_grad()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Saving and copying
+
+
+def test_a_state_has_one_array_for_a_neurons_weights_and_one_for_its_bias():
+    model = MLP(2, [3, 1])
+    state = model.state_dict()
+    assert list(state)[:3] == ["layers.0.neurons.0.w", "layers.0.neurons.0.b", "layers.0.neurons.1.w"]
+    assert state["layers.1.neurons.0.w"].shape == (3,)
+    assert state["layers.1.neurons.0.b"].shape == ()
+    assert state["layers.0.neurons.1.w"].tolist() == [w.data for w in model.layers[0].neurons[1].w]
+
+
+def test_a_state_is_a_copy():
+    neuron = Neuron(2)
+    state = neuron.state_dict()
+    neuron.w[0].data = 99.0
+    assert 99.0 not in state["w"]
+
+
+def test_loading_a_state_makes_a_network_the_same():
+    a, b = MLP(2, [3, 1]), MLP(2, [3, 1])
+    kept = b.parameters()
+    b.load_state_dict(a.state_dict())
+    x = values(0.3, -0.4)
+    assert a(x).data == b(x).data
+    assert all(now is then for now, then in zip(b.parameters(), kept, strict=True))
+    assert {type(p.data) for p in b.parameters()} == {float}
+
+
+def test_constants_are_saved_for_they_may_be_frozen_weights():
+    class Frozen(Line):
+        def __init__(self, scale):
+            super().__init__()
+            self.scale = Value(scale, requires_grad=False)
+
+    into = Frozen(1.0)
+    into.load_state_dict(Frozen(7.0).state_dict())
+    assert into.scale.data == 7.0
+
+
+def test_a_state_may_hold_nan_and_infinities():
+    line = Line()
+    line.load_state_dict({"slope": np.inf, "offset": np.nan})
+    assert line.slope.data == np.inf
+    assert np.isnan(line.offset.data)
+
+
+def test_a_state_that_does_not_fit_lists_every_problem_and_changes_nothing():
+    neuron = Neuron(2)
+    before = [p.data for p in neuron.parameters()]
+    with pytest.raises(ValueError, match="nothing was loaded") as caught:
+        neuron.load_state_dict({"w": [1.0, 2.0, 3.0], "bias": 0.0, "nonlin": True})
+    for problem in ("b is missing", "bias is unexpected", "nonlin is unexpected", r"w has shape (3,), not (2,)"):
+        assert problem in str(caught.value)
+    assert [p.data for p in neuron.parameters()] == before
+
+
+@pytest.mark.parametrize("w", [["a", "b"], [1j, 2j], [True, False], [[1.0], [2.0, 3.0]], None])
+def test_a_state_that_is_not_of_real_numbers_is_refused(w):
+    neuron = Neuron(2)
+    before = [p.data for p in neuron.parameters()]
+    with pytest.raises(ValueError, match="w (has dtype|is no array of numbers)"):
+        neuron.load_state_dict({"w": w, "b": 5.0})
+    assert [p.data for p in neuron.parameters()] == before
+
+
+def test_a_state_that_is_no_dict_is_refused():
+    with pytest.raises(TypeError, match="a state is a dict of arrays by name, found list"):
+        Neuron(2).load_state_dict([1, 2])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+def test_copies_of_a_network_that_was_called_compute_the_same_and_share_nothing(copied):
+    model = MLP(2, [3, 1], activation="tanh")
+    x = values(0.3, -0.4)
+    model(x).backward()
+    twin = copied(model)
+    assert twin(x).data == model(x).data
+    assert [p.grad for p in twin.parameters()] == [p.grad for p in model.parameters()]
+    assert not set(twin.parameters()) & set(model.parameters())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The mark that a call leaves on its results
+
+
+def test_a_result_tells_which_modules_made_it_and_of_what():
+    model, x = MLP(2, [2, 1]), values(1.0, 2.0)
+    out = model(x)
+    last = model.layers[1]
+    assert out._made_by[0] == (model, last, last.neurons[0])
+    hidden = out._made_by[1]
+    assert [h._made_by for h in hidden] == [
+        ((model, model.layers[0], neuron), tuple(x)) for neuron in model.layers[0].neurons
+    ]
+
+
+def test_a_classic_subclass_leaves_marks_and_stands_around_what_it_calls():
+    class Two(Module):
+        def __init__(self):
+            self.line, self.neuron = Line(), Neuron(2)
+
+        def __call__(self, x):
+            return {"both": [self.line(x[0]), self.neuron(x)], "sum": x[0] + x[1]}
+
+        def parameters(self):
+            return self.neuron.parameters()
+
+    two, x = Two(), values(1.0, 2.0)
+    out = two(x)
+    assert out["both"][0]._made_by == ((two, two.line), (x[0],))
+    assert out["both"][1]._made_by == ((two, two.neuron), tuple(x))
+    assert out["sum"]._made_by == ((two,), tuple(x))
+
+
+def test_the_inputs_of_a_mark_are_found_in_keywords_and_nests():
+    class Cell(Module):
+        def __call__(self, xs, state=None):
+            return xs[0] + state["h"]
+
+    x, h = values(1.0, 2.0)
+    assert Cell()([x, 3.0], state={"h": h})._made_by[1] == (x, h)
+
+
+def test_super_call_counts_a_module_once():
+    class Doubled(Neuron):
+        def __call__(self, x):
+            return super().__call__(x) * 2
+
+    class Named(Line):
+        def __call__(self, x):
+            return super().__call__(x)
+
+    for module, x in ((Doubled(1), values(1.0)), (Named(), Value(1.0))):
+        assert module(x)._made_by[0] == (module,)
+    neuron = Doubled(1)
+    assert neuron(values(1.0))._prev[0]._made_by[0] == (neuron,)
+
+
+def test_a_leaf_and_what_is_handed_through_bear_no_mark():
+    class Same(Module):
+        def __call__(self, x):
+            return x
+
+    x = Value(1.0)
+    y = x * 2
+    assert Same()([x, y]) == [x, y]
+    Same()(y)
+    assert not hasattr(x, "_made_by")
+    assert not hasattr(y, "_made_by")
+
+
+def test_after_an_exception_no_module_is_left_in_the_stack():
+    class Failing(Module):
+        def __call__(self, x):
+            raise KeyError("on purpose")
+
+    with pytest.raises(KeyError, match="on purpose"):
+        Failing()(1)
+    line = Line()
+    assert line(1.0)._made_by[0] == (line,)
+
+
+def test_a_module_that_calls_itself_is_counted_once_and_one_that_calls_back_each_time():
+    class Tree(Module):
+        def __init__(self, other=None):
+            self.w, self.other = Value(1.0), other
+
+        def __call__(self, depth):
+            return self.w * 2 if depth == 0 else (self.other or self)(depth - 1)
+
+    alone = Tree()
+    assert alone(3)._made_by[0] == (alone,)
+    a, b = Tree(), Tree()
+    a.other, b.other = b, a
+    assert a(2)._made_by[0] == (a, b, a)
+
+
+def test_threads_do_not_see_each_others_modules():
+    class Waiting(Module):
+        def __init__(self):
+            self.line = Line()
+
+        def __call__(self, x):
+            barrier.wait(timeout=30)
+            out = self.line(x)
+            barrier.wait(timeout=30)
+            return out
+
+    barrier = threading.Barrier(2)
+    modules, marks = [Waiting(), Waiting()], {}
+    threads = [threading.Thread(target=lambda m=m: marks.update({m: m(1.0)._made_by[0]})) for m in modules]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert marks == {m: (m, m.line) for m in modules}
+
+
+def test_a_graph_that_modules_made_dies_by_reference_count():
+    model, x = MLP(2, [2, 1]), values(1.0, 2.0)
+    gc.collect()
+    gc.disable()
+    try:
+        out = model(x) + Line()(x[0])
+        hidden = weakref.ref(model.layers[0].neurons[0](x)), weakref.ref(out._prev[0]), weakref.ref(out)
+        out.backward()
+        del out
+        assert [ref() for ref in hidden] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_signing_keeps_the_name_and_the_docstring_of_a_call():
+    class Documented(Module):
+        def __call__(self, x):
+            """What it does."""
+            return x
+
+    assert Documented.__call__.__doc__ == "What it does."
+
+
+def test_a_network_learns_xor():
+    model = MLP(2, [4, 1], activation="tanh", rng=random.Random(1))
+    rows, targets = [(0, 0), (0, 1), (1, 0), (1, 1)], [-1, 1, 1, -1]
+    for _ in range(200):
+        errors = [(model(row) - t) ** 2 for row, t in zip(rows, targets, strict=True)]
+        model.zero_grad()
+        backward(errors)
+        for p in model.parameters():
+            p.data -= 0.1 * p.grad
+    assert [model(row) > 0 for row in rows] == [False, True, True, False]
+
+
+def test_networks_losses_and_optimizers_load_no_numpy():
+    code = (
+        "import sys, micrograd.nn, micrograd.optim, micrograd.functional as F\n"
+        "model = micrograd.nn.MLP(2, [3, 1])\n"
+        "optimizer = micrograd.optim.Adam(model.parameters())\n"
+        "F.hinge([model([1.0, 2.0])], [1]).backward()\n"
+        "optimizer.step()\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)

@@ -1,0 +1,373 @@
+"""Optimizers and schedules: what they do, step by step, and that it is what PyTorch does."""
+
+import copy
+import math
+import pickle
+import random
+
+import pytest
+
+from micrograd.engine import Value
+from micrograd.nn import MLP
+from micrograd.optim import (
+    SGD,
+    Adam,
+    AdamW,
+    CosineAnnealingLR,
+    LambdaLR,
+    LinearLR,
+    LRScheduler,
+    Optimizer,
+    StepLR,
+    clip_grad_norm,
+)
+
+START = [1.5, -0.7, 0.0, 3.0]
+
+
+def loss_of(w, sin):
+    """Something of four numbers, in whichever package's, with curvature and a flat direction."""
+    return (w[0] * w[1] - 2.0) ** 2 + sin(w[2] + w[0]) * w[3] + 0.01 * w[3] * w[3] * w[3]
+
+
+def descend(optimizer, params, steps=10, schedule=None):
+    """The parameters after each of some steps."""
+    path = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss_of(params, type(params[0]).sin).backward()
+        optimizer.step()
+        if schedule:
+            schedule.step()
+        path.append([float(p.data) for p in params])
+    return path
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# As PyTorch does
+
+SETTINGS = [
+    (SGD, {"lr": 0.05}),
+    (SGD, {"lr": 0.05, "weight_decay": 0.1}),
+    (SGD, {"lr": 0.02, "momentum": 0.9}),
+    (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1}),
+    (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
+    (Adam, {}),
+    (Adam, {"lr": 0.1, "betas": (0.5, 0.9), "eps": 1e-3}),
+    (Adam, {"lr": 0.1, "weight_decay": 0.1}),
+    (AdamW, {"lr": 0.1}),
+    (AdamW, {"lr": 0.1, "weight_decay": 0.5}),
+    (AdamW, {"lr": 0.1, "weight_decay": 0.0, "betas": (0.0, 0.0)}),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_ten_steps_equal_pytorchs(kind, settings):
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
+    ours = [Value(x) for x in START]
+    expected = descend(getattr(torch.optim, kind.__name__)(theirs, **settings), theirs)
+    found = descend(kind(ours, **settings), ours)
+    for now, then in zip(found, expected, strict=True):
+        assert now == pytest.approx(then, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (StepLR, {"step_size": 3, "gamma": 0.5}),
+        (LinearLR, {}),
+        (LinearLR, {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 8}),
+        (CosineAnnealingLR, {"T_max": 10}),
+        (CosineAnnealingLR, {"T_max": 4, "eta_min": 0.01}),
+        (LambdaLR, {"lr_lambda": lambda t: 1 / (1 + t)}),
+    ],
+)
+def test_ten_steps_of_a_schedule_equal_pytorchs(kind, settings):
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
+    ours = [Value(x) for x in START]
+    rates = []
+    for module, params in ((torch.optim, theirs), (None, ours)):
+        optimizer = (module.SGD if module else SGD)(params, lr=0.2)
+        schedule = (getattr(module.lr_scheduler, kind.__name__) if module else kind)(optimizer, **settings)
+        rates.append([])
+        for _ in range(11):
+            rates[-1].append(optimizer.param_groups[0]["lr"] if module else optimizer.lr)
+            optimizer.step()
+            schedule.step()
+    assert rates[1] == pytest.approx(rates[0], rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("max_norm", [0.5, 5.0, 100.0])
+def test_clipping_equals_pytorchs(max_norm):
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
+    ours = [Value(x) for x in START]
+    for params in (theirs, ours):
+        loss_of(params, type(params[0]).sin).backward()
+    norm = torch.nn.utils.clip_grad_norm_(theirs, max_norm)
+    assert clip_grad_norm(ours, max_norm) == pytest.approx(norm.item(), rel=1e-12)
+    assert [p.grad for p in ours] == pytest.approx([p.grad.item() for p in theirs], rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# By hand
+
+
+def test_plain_sgd_is_bit_equal_to_the_classic_line():
+    ours, by_hand = [Value(x) for x in START], [Value(x) for x in START]
+    optimizer = SGD(ours, lr=0.3)
+    for params in (ours, by_hand):
+        loss_of(params, Value.sin).backward()
+    optimizer.step()
+    for p in by_hand:
+        p.data -= 0.3 * p.grad
+    assert [p.data for p in ours] == [p.data for p in by_hand]
+
+
+def test_momentum_adds_up():
+    x = Value(0.0)
+    optimizer = SGD([x], lr=1.0, momentum=0.5)
+    for expected in (-1.0, -2.5, -4.25):
+        x.grad = 1.0
+        optimizer.step()
+        assert x.data == expected
+
+
+def test_a_first_step_of_adam_is_as_long_as_the_rate():
+    x, y = Value(0.0), Value(0.0)
+    optimizer = Adam([x, y], lr=0.5, eps=1e-12)
+    x.grad, y.grad = 1e-3, -1e6
+    optimizer.step()
+    assert (x.data, y.data) == pytest.approx((-0.5, 0.5), rel=1e-8)
+
+
+def test_adam_survives_gradients_of_zero_and_gradients_whose_square_overflows():
+    x, y = Value(1.0), Value(1.0)
+    optimizer = Adam([x, y])
+    x.grad, y.grad = 0.0, 1e200
+    optimizer.step()
+    assert (x.data, y.data) == (1.0, 1.0)
+
+
+def test_zero_grad_makes_grads_the_number_zero():
+    x = Value(1.0)
+    optimizer = SGD([x], lr=0.1)
+    (x * x).backward()
+    optimizer.zero_grad()
+    assert x.grad == 0
+    assert type(x.grad) is int
+
+
+def test_a_step_makes_no_nodes():
+    x = Value(1.0)
+    optimizer = Adam([x])
+    (x * x).backward()
+    optimizer.step()
+    assert x.is_leaf
+    assert type(x.data) is float
+
+
+def test_a_gradient_that_is_a_node_is_used_as_a_number():
+    x = Value(1.0)
+    (x * x).backward(create_graph=True)
+    assert clip_grad_norm([x], 100.0) == 2.0
+    SGD([x], lr=0.25).step()
+    assert x.data == 0.5
+
+
+@pytest.mark.parametrize("make", [lambda p: SGD(p, 0.1, momentum=0.9), Adam, AdamW])
+def test_a_nan_in_a_gradient_is_not_hidden(make):
+    x, y = Value(1.0), Value(1.0)
+    optimizer = make([x, y])
+    x.grad, y.grad = math.nan, 1.0
+    optimizer.step()
+    assert math.isnan(x.data)
+    assert y.data < 1.0
+
+
+def test_clipping_keeps_the_direction_and_returns_the_norm_before():
+    x, y = Value(0.0), Value(0.0)
+    x.grad, y.grad = 3.0, -4.0
+    assert clip_grad_norm([x, y], 1.0) == 5.0
+    assert (x.grad, y.grad) == pytest.approx((0.6, -0.8), rel=1e-6)
+
+
+def test_clipping_leaves_small_gradients_as_they_are():
+    x = Value(0.0)
+    x.grad = 0.25
+    assert clip_grad_norm([x], 1.0) == 0.25
+    assert x.grad == 0.25
+
+
+def test_the_norm_does_not_overflow_where_its_square_would():
+    x, y = Value(0.0), Value(0.0)
+    x.grad, y.grad = 3e200, 4e200
+    assert clip_grad_norm([x, y], 1.0) == pytest.approx(5e200)
+    assert (x.grad, y.grad) == pytest.approx((0.6, 0.8))
+
+
+def test_clipping_does_not_hide_a_nan():
+    x, y = Value(0.0), Value(0.0)
+    x.grad, y.grad = math.nan, 1.0
+    assert math.isnan(clip_grad_norm([x, y], 1.0))
+    assert math.isnan(x.grad)
+
+
+def test_the_rate_may_be_set_by_hand():
+    x = Value(0.0)
+    optimizer = SGD([x], lr=1.0)
+    optimizer.lr = 0.25
+    x.grad = 1.0
+    optimizer.step()
+    assert x.data == -0.25
+
+
+def test_a_warm_up_and_a_decay_are_one_function():
+    optimizer = SGD([Value(0.0)], lr=2.0)
+    schedule = LambdaLR(optimizer, lambda t: min((t + 1) / 2, 1.0) * 0.5**t)
+    rates = []
+    for _ in range(4):
+        rates.append(optimizer.lr)
+        schedule.step()
+    assert rates == [1.0, 1.0, 0.5, 0.25]
+
+
+def test_an_optimizer_and_a_schedule_of_ones_own_need_one_method_each():
+    class Sign(Optimizer):
+        def _update(self, p, g, state):
+            p.data -= self.lr * (1 if g > 0 else -1)
+
+    class Halving(LRScheduler):
+        def lr_at(self, t):
+            return self.base_lr / 2**t
+
+    x = Value(10.0)
+    optimizer = Sign([x], lr=4.0)
+    schedule = Halving(optimizer)
+    for _ in range(3):
+        x.grad = 123.0
+        optimizer.step()
+        schedule.step()
+    assert x.data == 10.0 - 4.0 - 2.0 - 1.0
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_a_restored_optimizer_goes_on_as_if_nothing_had_happened(kind, settings):
+    whole, first = [Value(x) for x in START], [Value(x) for x in START]
+    expected = descend(kind(whole, **settings), whole, 6)[-1]
+    optimizer = kind(first, **settings)
+    descend(optimizer, first, 3)
+    state = pickle.loads(pickle.dumps(optimizer.state_dict()))
+
+    second = [Value(p.data) for p in first]
+    optimizer = kind(second, lr=99.0, momentum=0.1) if kind is SGD else kind(second, lr=99.0)
+    optimizer.load_state_dict(state)
+    assert descend(optimizer, second, 3)[-1] == expected
+
+
+def test_a_state_is_a_copy():
+    x = Value(0.0)
+    optimizer = SGD([x], lr=1.0, momentum=0.5)
+    state = optimizer.state_dict()
+    x.grad = 1.0
+    optimizer.step()
+    assert state["state"] == [{}]
+
+
+def test_a_copied_optimizer_moves_copies_of_the_parameters():
+    x = Value(0.0)
+    optimizer = SGD([x], lr=1.0)
+    x.grad = 1.0
+    twin = copy.deepcopy(optimizer)
+    twin.step()
+    assert (x.data, twin.params[0].data) == (0.0, -1.0)
+
+
+def test_a_network_learns_by_adam():
+    model = MLP(2, [4, 1], activation="tanh", rng=random.Random(0))
+    optimizer = Adam(model.parameters(), lr=0.1)
+    rows, targets = [(0, 0), (0, 1), (1, 0), (1, 1)], [-1, 1, 1, -1]
+    for _ in range(60):
+        optimizer.zero_grad()
+        sum((model(row) - t) ** 2 for row, t in zip(rows, targets, strict=True)).backward()
+        optimizer.step()
+    assert [model(row) > 0 for row in rows] == [False, True, True, False]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Wrong inputs
+
+
+def exhausted():
+    generator = (p for p in [Value(1.0)])
+    list(generator)
+    return generator
+
+
+X = Value(1.0)
+NOT_PARAMETERS = [
+    (lambda: (p for p in [X]), TypeError, "found generator, which can be read only once: make a list"),
+    (exhausted, TypeError, "found generator, which can be read only once"),
+    (lambda: map(Value, [1.0]), TypeError, "found map, which can be read only once"),
+    (lambda: [], ValueError, "found an empty one: there is nothing to train"),
+    (lambda: X, TypeError, "found Value: put what is to be trained in a list"),
+    (lambda: {"x": X}, TypeError, "found dict"),
+    (lambda: {X}, TypeError, "found set"),
+    (lambda: None, TypeError, "found NoneType"),
+    (lambda: MLP(1, [1]), TypeError, r"found MLP: give it .parameters\(\) of that"),
+    (lambda: [X, 1.0], TypeError, "parameter 1 of .* is a float, not a Value"),
+    (lambda: [X * 2], ValueError, r"parameter 0 of .* was made by '\*'"),
+    (lambda: [Value(1.0, requires_grad=False)], ValueError, "parameter 0 of .* is a constant"),
+    (lambda: [X, Value(2.0), X], ValueError, "parameter 2 of .* is in the list twice"),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "message"), NOT_PARAMETERS)
+@pytest.mark.parametrize("user", [lambda p: SGD(p, lr=0.1), Adam, lambda p: clip_grad_norm(p, 1.0)])
+def test_what_are_no_parameters_is_refused(make, error, message, user):
+    with pytest.raises(error, match=message):
+        user(make())
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: SGD([X], lr=-0.1), ValueError, "lr must not be below 0, found -0.1"),
+        (lambda: SGD([X], lr=math.nan), ValueError, "lr must not be below 0, found nan"),
+        (lambda: SGD([X], lr="fast"), TypeError, "lr must be a number, found str"),
+        (lambda: SGD([X], lr=X), TypeError, "lr must be a number, found Value"),
+        (lambda: SGD([X], 0.1, momentum=-1), ValueError, "momentum must not be below 0"),
+        (lambda: SGD([X], 0.1, weight_decay=-1), ValueError, "weight_decay must not be below 0"),
+        (lambda: SGD([X], 0.1, nesterov=True), ValueError, "needs momentum > 0"),
+        (lambda: Adam([X], betas=(0.9, 1.0)), ValueError, "betas must be two numbers from 0 to below 1"),
+        (lambda: Adam([X], betas=(0.9,)), ValueError, "betas must be two numbers"),
+        (lambda: Adam([X], eps=0.0), ValueError, "eps must be above 0"),
+        (lambda: clip_grad_norm([X], -1.0), ValueError, "max_norm must not be below 0"),
+        (lambda: StepLR(SGD([X], 0.1), 0), ValueError, "step_size must be a whole number of steps, at least 1"),
+        (lambda: CosineAnnealingLR(SGD([X], 0.1), T_max=1.5), ValueError, "T_max must be a whole number"),
+        (lambda: StepLR(0.1, 3), TypeError, "a schedule sets the lr of an optimizer, found float"),
+        (lambda: Optimizer([X], 0.1).step(), NotImplementedError, "_update"),
+        (lambda: LRScheduler(SGD([X], 0.1)), NotImplementedError, "lr_at"),
+    ],
+)
+def test_wrong_settings_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ([], "needs 'settings' and 'state'"),
+        ({"lr": 0.1}, "needs 'settings' and 'state'"),
+        (Adam([Value(1.0)]).state_dict(), "found settings .*betas.* this one has .*momentum"),
+        (SGD([Value(1.0), Value(2.0)], lr=5.0).state_dict(), "found a state of 2 parameters, this one has 1"),
+    ],
+)
+def test_a_state_of_something_else_is_refused_and_changes_nothing(state, message):
+    optimizer = SGD([Value(1.0)], lr=0.1)
+    with pytest.raises(ValueError, match=message):
+        optimizer.load_state_dict(state)
+    assert optimizer.lr == 0.1
