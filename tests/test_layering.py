@@ -24,7 +24,7 @@ CORE = {
     "micrograd.arrays": {"micrograd.graph", "micrograd.ops"},
 }
 TENSOR = {"micrograd.array_node", "micrograd.tensor_ops", "micrograd.tensor"}
-CORE.update(dict.fromkeys(TENSOR, {*CORE, *TENSOR}))  # they stand on all of these, and name each other as types
+CORE |= {name: {*CORE, *TENSOR} for name in TENSOR}  # they stand on all of these, and name each other as types
 USES_NUMPY = TENSOR
 ARRAYS = {"micrograd.arrays", *TENSOR}
 
