@@ -49,6 +49,11 @@ class Row:
         return f"<Row {self.word}>"
 
 
+def passed(g: Any, _a: Any, _b: Any) -> Any:
+    """The rule of an operand whose gradient is the one that came in."""
+    return g
+
+
 class Many(Row):
     """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each."""
 
@@ -345,7 +350,12 @@ def run_hooks(node: Node, g: Any) -> Any:
     return g
 
 
+def added(grad: Any, g: Any) -> Any:
+    """grad + g, where a fresh grad (None, or a Value's integer 0) adds nothing, not even a node."""
+    return g if grad is None or (grad.__class__ is int and grad == 0) else grad + g
+
+
 def _push(node: Node) -> None:
     """What `node._backward()` does for whoever walks the graph by hand."""
     for operand, part in contributions(node, node.grad):
-        operand.grad = part if operand.grad is None else operand.grad + part
+        operand.grad = added(operand.grad, part)

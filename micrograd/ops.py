@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from . import floats
-from .graph import Row
+from .graph import Row, passed
 
 TABLE: dict[str, Row] = {}
 
@@ -89,8 +89,8 @@ _GELU = 2 * math.sqrt(2 / math.pi)  # (1 + tanh(u)) / 2 is sigmoid(2u), which ke
 
 # fmt: off
 #                name  forward       to a                             to b
-add = binary("+",  operator.add, lambda g, _a, _b: g,             lambda g, _a, _b: g,                      word="add")
-sub = binary("-",  operator.sub, lambda g, _a, _b: g,             lambda g, _a, _b: -g,                     word="sub")
+add = binary("+",  operator.add, passed,                          passed,                                   word="add")
+sub = binary("-",  operator.sub, passed,                          lambda g, _a, _b: -g,                     word="sub")
 mul = binary("*",  operator.mul, lambda g, _a, b: g * b,          lambda g, a, _b: g * a,                   word="mul")
 div = binary("/",  _divide,      lambda g, _a, b: g / b,          lambda g, a, b: -g * (a / b) / b,         word="div")
 

@@ -6,66 +6,49 @@
 
 A pass marks nothing on the nodes, so two threads may walk graphs that share them; and nothing recurses, so a chain of
 a million nodes is as good as a chain of ten. The order, and so every rounding, depends on the program alone.
+
+Graphs of plain Values, which need none of the care, take the short way of `scalar_walk.py`: the same pass, faster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from .graph import Node, contributions, edges, grads_lock, hooked, run_hooks
+from . import scalar_walk
+from .graph import Node, added, contributions, edges, grads_lock, hooked, run_hooks
 from .modes import enable_grad, is_anomaly_enabled, modes
 
 
-def topological(roots: Iterable[Node]) -> tuple[list[Node], bool]:
-    """The inner nodes of the graphs below the roots, each after all that it was made from; are all their rows ordinary?
+def topological(roots: Iterable[Node]) -> list[Node]:
+    """The inner nodes of the graphs below the roots, each after all that it was made from.
 
     A depth-first search: go down while there is an operand that was not seen, else list the node and go back up.
     """
     order: list[Node] = []
-    path: list[Node] = []
     seen: set[Node] = set()
-    others: dict[Node, Iterator[Node]] = {}  # where we are among the operands of nodes that have any number of them
-    for node in roots:
-        if not node._row or node in seen:
-            continue
-        seen.add(node)
-        while True:
-            below = node._a
-            if below is None or not below._row or below in seen:
-                below = node._b
-                if below is None or not below._row or below in seen:
-                    below = _next_operand(node, seen, others) if node._row.to_a is None else None
-                    if below is None:
-                        order.append(node)
-                        if not path:
-                            break
-                        node = path.pop()
-                        continue
-            path.append(node)
-            seen.add(below)
-            node = below
-    return order, not others
-
-
-def _next_operand(node: Node, seen: set[Node], others: dict[Node, Iterator[Node]]) -> Node | None:
-    """The next operand, not yet seen, of a node whose row is not of one or two operands."""
-    if node not in others:
-        others[node] = iter(edges(node))
-    return next((operand for operand in others[node] if operand._row and operand not in seen), None)
+    for root in roots:
+        path = [(root, iter(edges(root)))] if root._row and root not in seen else []
+        seen.add(root)
+        while path:
+            node, operands = path[-1]
+            below = next((operand for operand in operands if operand._row and operand not in seen), None)
+            if below is None:
+                order.append(node)
+                path.pop()
+            else:
+                seen.add(below)
+                path.append((below, iter(edges(below))))
+    return order
 
 
 def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
     """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there."""
-    order, ordinary = topological(grads)
-    if ordinary and not (hooked or create_graph or modes) and next(iter(grads))._is_number:
-        _propagate_numbers(order, grads)
-        return
     watched = {node for ref in hooked.copy() if (node := ref()) is not None}
     checking = is_anomaly_enabled()
     with next(iter(grads))._quiet():
-        for node in reversed(order):
+        for node in reversed(topological(grads)):
             if node in watched:
                 grads[node] = run_hooks(node, grads[node])
             for operand, part in contributions(node, grads[node], create_graph):
@@ -85,42 +68,17 @@ def _is_nan(part: Any) -> bool:
     return unequal if isinstance(unequal, bool) else unequal.any()
 
 
-def _propagate_numbers(order: Sequence[Node], grads: dict[Node, Any]) -> None:
-    """The same for ordinary nodes of plain numbers, written out for two operands: a third of the time."""
-    for node in reversed(order):
-        g, row, x, y = grads[node], node._row, node._x, node._y
-        operand = node._a
-        if operand is not None and operand._row is not None:
-            try:
-                part = row.to_a(g, x, y)
-            except ArithmeticError:
-                part = node._ieee(row.to_a, g, x, y)
-            grads[operand] = grads[operand] + part if operand in grads else part
-        operand = node._b
-        if operand is not None and operand._row is not None:
-            try:
-                part = row.to_b(g, x, y)
-            except ArithmeticError:
-                part = node._ieee(row.to_b, g, x, y)
-            grads[operand] = grads[operand] + part if operand in grads else part
-
-
 def commit(grads: dict[Node, Any]) -> None:
     """Add to the leaves' grads, and set the inner nodes': all or, if anything is raised (Ctrl-C too), none."""
     with grads_lock:
         before = [node.grad for node in grads]
         try:
             for node, g in grads.items():
-                node.grad = g if node._row else _added(node.grad, g)
+                node.grad = g if node._row else added(node.grad, g)
         except BaseException:
             for node, grad in zip(grads, before, strict=True):
                 node.grad = grad
             raise
-
-
-def _added(grad: Any, g: Any) -> Any:
-    """grad + g, where a fresh grad (None, or a Value's integer 0) adds nothing, not even a node."""
-    return g if grad is None or (grad.__class__ is int and grad == 0) else grad + g
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -147,10 +105,13 @@ def backward(
     """
     roots = _nodes(roots, "a root")
     targets = None if inputs is None else _nodes(inputs, "an input")
+    grads = _seeds(roots, gradients, create_graph)
+    if targets is None and _is_plain(roots, create_graph) and scalar_walk.backward(grads):
+        return let_go(roots, retain_graph, create_graph)
     with enable_grad() if create_graph else nullcontext():
-        grads = _gradients(roots, gradients, create_graph)
+        propagate(grads, create_graph)
         commit(roots[0]._kept(grads, targets))
-    let_go(roots, retain_graph, create_graph)
+    return let_go(roots, retain_graph, create_graph)
 
 
 def grad(
@@ -172,8 +133,10 @@ def grad(
     (Value(data=12.0, grad=0), (12.0,))
     """
     outputs, inputs = _nodes(outputs, "an output"), _nodes(inputs, "an input")
-    with enable_grad() if create_graph else nullcontext():
-        grads = _gradients(outputs, grad_outputs, create_graph)
+    grads = _seeds(outputs, grad_outputs, create_graph)
+    if not (_is_plain(outputs, create_graph) and scalar_walk.gradients(grads, inputs)):
+        with enable_grad() if create_graph else nullcontext():
+            propagate(grads, create_graph)
     for i, node in enumerate(inputs):
         if node not in grads and not allow_unused:
             raise RuntimeError(
@@ -188,12 +151,17 @@ def let_go(roots: Iterable[Node], retain_graph: bool | None, create_graph: bool)
     if retain_graph is None:
         retain_graph = create_graph or all(root._is_number for root in roots)
     if not retain_graph:
-        for node in topological(roots)[0]:
+        for node in topological(roots):
             node._let_go()
 
 
-def _gradients(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
-    """The gradients of the roots' sum at every node below them."""
+def _is_plain(roots: Sequence[Node], create_graph: bool) -> bool:
+    """May the pass take the short way of `scalar_walk`?"""
+    return not (create_graph or hooked or modes) and all(root._is_number for root in roots)
+
+
+def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
+    """The gradients at the roots, from which a pass starts."""
     if gradients is None or (len(roots) == 1 and not isinstance(gradients, (list, tuple))):
         gradients = [gradients] * len(roots)
     if not isinstance(gradients, (list, tuple)) or len(gradients) != len(roots):
@@ -203,7 +171,6 @@ def _gradients(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dic
     for root, gradient in zip(roots, gradients, strict=True):
         seed = root._seed(gradient, create_graph)
         grads[root] = grads[root] + seed if root in grads else seed
-    propagate(grads, create_graph)
     return grads
 
 

@@ -18,7 +18,8 @@ CORE = {
     "micrograd.modes": set(),
     "micrograd.floats": set(),
     "micrograd.graph": {"micrograd.modes"},
-    "micrograd.walk": {"micrograd.graph", "micrograd.modes"},
+    "micrograd.scalar_walk": {"micrograd.graph"},
+    "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.scalar_walk"},
     "micrograd.ops": {"micrograd.graph", "micrograd.floats"},
     "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes"},
     "micrograd.arrays": {"micrograd.graph", "micrograd.ops"},
@@ -29,8 +30,8 @@ USES_NUMPY = TENSOR
 ARRAYS = {"micrograd.arrays", *TENSOR}
 
 # The budgets, in lines of code: blank lines, comments and docstrings are free.
-SCALAR_CORE = 830  # all of the core but ARRAYS
-WHOLE_CORE = 1500
+SCALAR_CORE = 920  # all of the core but ARRAYS
+WHOLE_CORE = 1600
 LONGEST_FILE = 400  # here every line counts: it is what a reader has to scroll
 
 
