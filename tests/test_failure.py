@@ -43,14 +43,14 @@ def bad_closure(error: BaseException) -> Callable[[Value], Value]:
     return op
 
 
-@pytest.mark.parametrize("error", [Boom(), KeyboardInterrupt(), MemoryError()], ids=repr)
+@pytest.mark.parametrize("error", [Boom, KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("bad", [bad_row, bad_hook, bad_closure])
-def test_a_pass_that_fails_leaves_every_grad_as_it_was(bad, error: BaseException):
+def test_a_pass_that_fails_leaves_every_grad_as_it_was(bad, error: type[BaseException]):
     x, w = Value(3.0), Value(2.0)
     y = x * w
     x.grad, w.grad, y.grad = 1.0, 2.0, 3.0
-    z = bad(error)(y) * w + x
-    with pytest.raises(type(error)):
+    z = bad(error())(y) * w + x
+    with pytest.raises(error):
         z.backward()
     assert (x.grad, w.grad, y.grad, z.grad) == (1.0, 2.0, 3.0, 0)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from math import inf, isnan, nan
 
 import pytest
+from engine_helpers import PATHS, walking
 from mpmath import mp, mpf
 from ops_list import OPS, Op
 
@@ -50,6 +52,16 @@ def close(wanted: object) -> object:
     return pytest.approx(wanted, rel=1e-15, abs=0, nan_ok=True)
 
 
+@pytest.fixture(params=PATHS)
+def path(request) -> Iterator[None]:
+    """Both ways through the engine."""
+    with walking(request.param):
+        yield
+
+
+over_paths = pytest.mark.usefixtures("path")
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The list itself
 
@@ -80,6 +92,7 @@ def test_forward_agrees_with_mpmath(op: Op):
         assert op.call(*map(Value, point)).data == pytest.approx(wanted, rel=1e-14, abs=0)
 
 
+@over_paths
 @over_ops
 def test_first_derivatives_agree_with_mpmath(op: Op):
     for point in op.points(20):
@@ -128,6 +141,7 @@ def test_log1p_is_exact_for_small_numbers(x: float):
     assert Value(x).log1p().data == x
 
 
+@over_paths
 @over_ops
 def test_an_ordinary_pass_and_one_that_records_give_the_same_bits(op: Op):
     for point in op.points(5):
@@ -234,12 +248,14 @@ def test_what_is_raised_to_a_value_of_zero_has_slope_zero(a: float):
 # The edges: IEEE 754, and nothing is ever raised
 
 
+@over_paths
 @pytest.mark.parametrize(("op", "point", "out", "slopes"), EDGES, ids=str)
 def test_the_edges_are_as_ieee_has_them(op: Op, point: tuple[float, ...], out: float, slopes: tuple[float, ...]):
     assert op.call(*map(Value, point)).data == close(out)
     assert first_derivatives(op, point) == close(list(slopes))
 
 
+@over_paths
 @pytest.mark.parametrize("g", [1.0, 0.0, inf, nan])
 @over_ops
 def test_no_input_and_no_gradient_makes_an_op_raise(op: Op, g: float):
@@ -292,12 +308,14 @@ def test_the_operand_that_was_not_picked_gets_nothing_of_an_infinite_gradient(na
     assert sorted([x.grad, y.grad]) == [0.0, inf]
 
 
+@over_paths
 def test_an_overflow_in_the_middle_of_a_pass_still_reaches_the_leaves():
     x, y = Value(800.0), Value(2.0)
     (x.exp() * y + y * y).backward()
     assert (x.grad, y.grad) == (inf, inf)
 
 
+@over_paths
 def test_a_division_by_zero_in_the_middle_of_a_pass_still_reaches_the_leaves():
     x, y = Value(0.0), Value(2.0)
     (y / x + 3 * y).backward()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from engine_helpers import PATHS, walking
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,6 +139,16 @@ def random_graph(seed: int) -> tuple[list[Value], list[Value], list[Dual]]:
     return leaves, values, duals
 
 
+@pytest.fixture(params=PATHS)
+def path(request) -> Iterator[None]:
+    """Both ways through the engine."""
+    with walking(request.param):
+        yield
+
+
+over_paths = pytest.mark.usefixtures("path")
+
+
 def disagreement(seed: int) -> float:
     """The greatest error of the engine's gradients in a random graph, relative to their size where that is over 1."""
     leaves, values, duals = random_graph(seed)
@@ -148,6 +160,7 @@ def disagreement(seed: int) -> float:
     return max(abs(leaf.grad - d) / max(1.0, abs(d)) for leaf, d in zip(leaves, wanted, strict=True))
 
 
+@over_paths
 @pytest.mark.parametrize("block", range(10))
 def test_random_graphs_agree_with_dual_numbers(block: int):
     size = GRAPHS // 10
@@ -184,6 +197,7 @@ PLANTED = {
 }
 
 
+@over_paths
 @pytest.mark.parametrize(("row", "rule", "wrong"), PLANTED.values(), ids=PLANTED)
 def test_a_rule_that_is_planted_wrong_is_caught(monkeypatch, row, rule: str, wrong):
     monkeypatch.setattr(row, rule, wrong)
