@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from engine_helpers import Boom, raising, square
+from engine_helpers import PATHS, Boom, raising, square, walking
 
 from micrograd import Value, grad, ops
 
@@ -112,22 +112,18 @@ def test_an_interrupt_in_the_middle_of_the_commit_undoes_it(which: int):
     assert [leaf.grad for leaf in leaves] == [24.0, 12.0, 8.0, 6.0]
 
 
-BEFORE_COMMIT = {"_gradients", "topological", "edges", "propagate", "_propagate_numbers", "contributions", "run_hooks"}
-
-
 def interrupted_at(step: int, run: Callable[[], None]) -> bool:
     """Run with a KeyboardInterrupt before the given line (counted from 0) of the engine; was there such a line?"""
-    left = [step]
+    left = step
 
     def trace(frame, event, _):
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith("micrograd"):
+        nonlocal left
+        if not frame.f_globals.get("__name__", "").startswith("micrograd."):
             return None
-        if event == "line" and frame.f_code.co_name in BEFORE_COMMIT:
-            if left[0] == 0:
-                left[0] -= 1
+        if event == "line":
+            left -= 1
+            if left == -1:
                 raise KeyboardInterrupt
-            left[0] -= 1
         return trace
 
     before = sys.gettrace()
@@ -141,17 +137,71 @@ def interrupted_at(step: int, run: Callable[[], None]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("op", [lambda y: y, square, lambda y: y * Value(1.0)], ids=["numbers", "closure", "more"])
-def test_an_interrupt_at_any_line_of_the_pass_leaves_no_trace(op):
-    step = 0
-    while True:
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "op",
+    [
+        pytest.param(lambda y: y, id="numbers"),
+        pytest.param(lambda y: y / Value(0.0), id="ieee"),
+        pytest.param(square, id="closure", marks=pytest.mark.xfail(reason="an interrupt in a clean-up stops it")),
+    ],
+)
+def test_an_interrupt_at_any_line_leaves_all_of_the_pass_or_nothing(op, path: str):
+    def fresh() -> tuple[Value, list[Value]]:
         x, w = Value(3.0), Value(2.0)
         y = x * w
         z = op(y) + y.tanh()
         x.grad, w.grad, y.grad = 1.0, 2.0, 3.0
-        if not interrupted_at(step, z.backward):
-            break
-        assert (x.grad, w.grad, y.grad, z.grad) == (1.0, 2.0, 3.0, 0)
-        step += 1
-    assert step > 20  # and the last pass, which nothing interrupted, is right
-    assert (x.grad, w.grad) == (pytest.approx(1.0 + grad(z, x)[0]), pytest.approx(2.0 + grad(z, w)[0]))
+        return z, [x, w, y, z]
+
+    def grads(nodes: list[Value]) -> list[float]:
+        return [node.grad for node in nodes]
+
+    with walking(path):
+        z, nodes = fresh()
+        nothing = grads(nodes)
+        z.backward()
+        everything = grads(nodes)
+        outcomes = []
+        while True:
+            z, nodes = fresh()
+            if not interrupted_at(len(outcomes), z.backward):
+                break
+            outcomes.append(grads(nodes))
+    assert [outcome for outcome in outcomes if outcome not in (nothing, everything)] == []
+    assert outcomes.count(nothing) > 50
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param("short", marks=pytest.mark.xfail(reason="an interrupt in a clean-up stops it")), "long"]
+)
+def test_an_interrupt_at_any_line_of_grad_changes_no_grad(path: str):
+    step = 0
+    with walking(path):
+        while True:
+            x, w = Value(3.0), Value(2.0)
+            y = x * w
+            z = y + y.tanh()
+            x.grad, w.grad, y.grad, z.grad = 1.0, 2.0, 3.0, 4.0
+            interrupted = interrupted_at(step, lambda z=z, x=x, y=y: grad(z, [x, y]))
+            assert (x.grad, w.grad, y.grad, z.grad) == (1.0, 2.0, 3.0, 4.0)
+            if not interrupted:
+                break
+            step += 1
+    assert step > 50
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_after_an_interrupt_at_any_line_a_retry_is_right(path: str):
+    step, interrupted = 0, True
+    with walking(path):
+        while interrupted:
+            x, w = Value(3.0), Value(2.0)
+            y = x * w
+            z = y + y * x
+            interrupted = interrupted_at(step, z.backward)
+            x.grad = w.grad = 0
+            z.backward()
+            assert (x.grad, w.grad, y.grad) == (2.0 + 12.0, 3.0 + 9.0, 4.0)
+            step += 1
+    assert step > 50
