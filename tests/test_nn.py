@@ -126,7 +126,7 @@ def test_an_activation_that_is_a_module_is_trained_too():
 
 
 def test_an_unknown_activation_is_told_which_there_are():
-    with pytest.raises(ValueError, match="'rleu'.* relu, leaky_relu, tanh,.* or a function"):
+    with pytest.raises(ValueError, match=r"'rleu'.* relu, leaky_relu, tanh,.* or a function"):
         MLP(2, [2, 1], activation="rleu")
 
 
@@ -311,7 +311,7 @@ def test_a_state_that_does_not_fit_lists_every_problem_and_changes_nothing():
 def test_a_state_that_is_not_of_real_numbers_is_refused(w):
     neuron = Neuron(2)
     before = [p.data for p in neuron.parameters()]
-    with pytest.raises(ValueError, match="w (has dtype|is no array of numbers)"):
+    with pytest.raises(ValueError, match=r"w (has dtype|is no array of numbers)"):
         neuron.load_state_dict({"w": w, "b": 5.0})
     assert [p.data for p in neuron.parameters()] == before
 

@@ -311,7 +311,7 @@ NOT_PARAMETERS = [
     (lambda: (p for p in [X]), TypeError, "found generator, which can be read only once: make a list"),
     (exhausted, TypeError, "found generator, which can be read only once"),
     (lambda: map(Value, [1.0]), TypeError, "found map, which can be read only once"),
-    (lambda: [], ValueError, "found an empty one: there is nothing to train"),
+    (list, ValueError, "found an empty one: there is nothing to train"),
     (lambda: X, TypeError, "found Value: put what is to be trained in a list"),
     (lambda: {"x": X}, TypeError, "found dict"),
     (lambda: {X}, TypeError, "found set"),

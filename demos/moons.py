@@ -1,0 +1,223 @@
+"""Teach a small network of scalars to tell two moons apart, and look at what it has learnt.
+
+    python demos/moons.py                    trains in some seconds, and leaves four pictures in out/
+    python demos/moons.py --data spiral      something harder
+    python demos/moons.py --help             all that can be set
+
+Read it from `main` at the bottom upwards.
+"""
+
+import argparse
+import random
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+try:
+    import numpy as np
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
+    from sklearn.datasets import make_circles, make_moons
+    from tqdm import tqdm
+
+    from micrograd import Value, draw_dot, no_grad
+    from micrograd.functional import hinge
+    from micrograd.nn import MLP
+    from micrograd.optim import SGD, LambdaLR
+except ModuleNotFoundError as error:
+    package = str(error.name).partition(".")[0]
+    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+
+# ------------------------------------------------------------------------------------------------ the data
+SAMPLES = 100
+
+
+def moons():
+    """Two half circles, each with one end inside the other."""
+    return make_moons(n_samples=SAMPLES, noise=0.1)
+
+
+def circles():
+    """A ring around a disc."""
+    return make_circles(n_samples=SAMPLES, noise=0.1, factor=0.4)
+
+
+def xor():
+    """Four quarters of a square, the opposite ones alike."""
+    points = np.random.uniform(-1, 1, (SAMPLES, 2))
+    points += 0.1 * np.sign(points)  # a gap along the axes
+    return points, (points[:, 0] * points[:, 1] > 0).astype(int)
+
+
+def spiral():
+    """Two arms that wind around each other one and a quarter times."""
+    along = np.sqrt(np.linspace(0.05, 1, SAMPLES // 2))
+    arms = []
+    for start in (0, np.pi):
+        angle = start + 1.25 * 2 * np.pi * along
+        arms.append(1.5 * along * np.array([np.cos(angle), np.sin(angle)]))
+    points = np.concatenate(arms, axis=1).T + np.random.normal(0, 0.05, (SAMPLES, 2))
+    return points, np.repeat([0, 1], SAMPLES // 2)
+
+
+DATA = {make.__name__: make for make in (moons, circles, xor, spiral)}
+
+
+def make_data(name, seed):
+    """Points, and for each of them -1 or 1. The same seed makes the same points, and afterwards the same network."""
+    np.random.seed(seed)
+    random.seed(seed)
+    points, classes = DATA[name]()
+    return points.tolist(), (2 * classes - 1).tolist()
+
+
+# ------------------------------------------------------------------------------------------------ the learning
+def total_loss(model, points, labels):
+    """How wrong the model is, as one Value; and its score for each point, of which the sign is the answer."""
+    inputs = [list(map(Value, point)) for point in points]
+    scores = list(map(model, inputs))
+    small_weights = 1e-4 * sum(p * p for p in model.parameters())
+    return hinge(scores, labels) + small_weights, scores
+
+
+def accuracy(scores, labels):
+    """Which part of the points has a score of the right sign."""
+    return sum((score > 0) == (label > 0) for score, label in zip(scores, labels, strict=True)) / len(labels)
+
+
+def train(model, points, labels, steps):
+    """Walk down the slope of the loss, in steps that get shorter. The history is (loss, accuracy) at each step."""
+    optimizer = SGD(model.parameters(), lr=1.0)
+    schedule = LambdaLR(optimizer, lambda step: 1.0 - 0.9 * step / steps)
+    history = []
+    often = 0.1 if sys.stderr.isatty() else 5  # seconds: a log wants few lines
+    with tqdm(range(steps), desc="learning", unit="step", mininterval=often) as bar:
+        for _ in bar:
+            loss, scores = total_loss(model, points, labels)  # forward: a graph of some 65,000 nodes
+            optimizer.zero_grad()
+            loss.backward()  # backward: how the loss changes with each of the parameters
+            optimizer.step()  # and a step against it
+            schedule.step()
+            history.append((loss.data, accuracy(scores, labels)))
+            bar.set_postfix(loss=f"{loss.data:.4f}", accuracy=f"{history[-1][1]:.0%}", refresh=False)
+    return history
+
+
+# ------------------------------------------------------------------------------------------------ the pictures
+# Okabe and Ito's colours, which colour-blind people tell apart; the classes differ in their markers too.
+CLASSES = {-1: ("#0072B2", "o"), 1: ("#D55E00", "^")}
+PALE = LinearSegmentedColormap.from_list("pale", ["#7FB8D8", "#F7F7F7", "#EAAE80"])
+
+
+def draw_boundary(model, points, labels, path, resolution=60):
+    """The score at every place of the plane: its sign is the answer, and within the margins it is unsure."""
+    xs, ys = np.array(points).T
+    across = np.linspace(xs.min() - 0.4, xs.max() + 0.4, resolution)
+    up = np.linspace(ys.min() - 0.4, ys.max() + 0.4, resolution)
+    with no_grad():
+        scores = np.array([[model([x, y]).data for x in across.tolist()] for y in up.tolist()])
+
+    axes = Figure(figsize=(7, 6), layout="constrained").subplots()
+    axes.contourf(across, up, scores.clip(-3, 3), levels=np.linspace(-3, 3, 25), cmap=PALE)
+    for level, style in ((-1, "--"), (0, "-"), (1, "--")):
+        if scores.min() < level < scores.max():
+            axes.contour(across, up, scores, levels=[level], colors="#333333", linestyles=style, linewidths=1.6)
+    for label, (colour, marker) in CLASSES.items():
+        mine = np.array(labels) == label
+        axes.scatter(xs[mine], ys[mine], c=colour, marker=marker, s=46, edgecolors="white", label=f"class {label:+d}")
+    axes.plot([], [], color="#333333", label="boundary: score 0")
+    axes.plot([], [], color="#333333", linestyle="--", label="margins: score -1 and 1")
+    axes.set(title="What the network thinks", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False)
+    axes.figure.savefig(path, dpi=150, bbox_inches="tight")
+
+
+def draw_history(history, path):
+    """The loss and the accuracy, step by step."""
+    losses, accuracies = zip(*history, strict=True)
+    upper, lower = Figure(figsize=(7, 4.5), layout="constrained").subplots(2, sharex=True, height_ratios=[2, 1])
+    upper.plot(losses, color="#0072B2")
+    upper.set(title="How it learnt", ylabel="loss", yscale="log")
+    lower.plot(np.array(accuracies) * 100, color="#D55E00")
+    lower.set(xlabel="step", ylabel="right answers, %")
+    for axes in (upper, lower):
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    upper.figure.savefig(path, dpi=150)
+
+
+def draw_neuron(model, point, path):
+    """The graph of the neuron that the point excites most, with the gradients of its output."""
+    neuron = max(model.layers[0].neurons, key=lambda neuron: neuron(point))
+    neuron.w[0].label, neuron.w[1].label, neuron.b.label = "w1", "w2", "b"
+    draw_graph(neuron, point, path, lambda out: out)
+
+
+def draw_sample(model, point, label, path):
+    """The graph of one point's loss, through all of the network: a box is a neuron."""
+    draw_graph(model, point, path, lambda score: hinge([score], [label]))
+
+
+def draw_graph(module, point, path, of):
+    """The graph of something that is computed from a module's output, as SVG."""
+    module.zero_grad()
+    x1, x2 = point
+    result = of(module([Value(x1, label="x1"), Value(x2, label="x2")]))
+    result.label = "result"
+    result.backward()
+    path.write_text(draw_dot(result).pipe(encoding="utf-8"), encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------ the whole
+def main(arguments=None):
+    """Data, network, learning, pictures."""
+    options = parse(arguments)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"The pictures cannot be left in {options.out}: {error.strerror}. Choose a folder with --out.")
+
+    points, labels = make_data(options.data, options.seed)
+    model = MLP(2, [16, 16, 1])
+    untrained = deepcopy(model)
+    print(f"{len(points)} points of {options.data}, and a network of {len(model.parameters())} parameters.")
+    history = train(model, points, labels, options.steps)
+    loss, scores = total_loss(model, points, labels)
+    print(
+        f"Right answers: {accuracy(scores, labels):.0%} of the points; "
+        f"the loss went from {history[0][0]:.3f} to {loss.data:.3f}."
+    )
+    draw_all(model, untrained, points, labels, history, options.out)
+
+
+def draw_all(model, untrained, points, labels, history, out):
+    """The four pictures, and what they show."""
+    wrongest = min(range(len(points)), key=lambda i: labels[i] * untrained(points[i]))
+    draw_boundary(model, points, labels, out / "boundary.png")
+    draw_history(history, out / "loss.png")
+    draw_neuron(model, points[wrongest], out / "neuron.svg")
+    draw_sample(untrained, points[wrongest], labels[wrongest], out / "sample.svg")
+    print(f"Have a look, in {out.resolve()}:")
+    print("  boundary.png   what it answers, for every place of the plane")
+    print("  loss.png       how it got there")
+    print("  neuron.svg     one of its neurons as a graph: numbers, and the gradients of the neuron's output")
+    print("  sample.svg     where it began: one point, the untrained network, and each neuron's part in the loss")
+
+
+def parse(arguments):
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description="Teach a small network of scalars to tell two moons apart.")
+    parser.add_argument("--data", choices=DATA, default="moons", help="what to learn (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=100, help="how many steps to take (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1337, help="of points and weights (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="where to leave pictures (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    if options.steps < 1:
+        parser.error(f"--steps must be at least 1, found {options.steps}")
+    if not 0 <= options.seed < 2**32:
+        parser.error(f"--seed must be from 0 to {2**32 - 1}, found {options.seed}")
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The demo: that it learns what it says, from the classic numbers on, and leaves its pictures."""
+
+import importlib.util
+import os
+import random
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from micrograd.engine import Value
+from micrograd.nn import MLP
+
+ROOT = Path(__file__).parent.parent
+DEMO = ROOT / "demos" / "moons.py"
+PICTURES = ["boundary.png", "loss.png", "neuron.svg", "sample.svg"]
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("moons_demo", DEMO)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+demo = load()
+
+
+def run(*arguments, code=None, cwd=None):
+    """The demo in a process of its own, piped."""
+    command = [sys.executable, "-c", code] if code else [sys.executable, str(DEMO)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, env=environment, cwd=cwd, timeout=300)
+
+
+def classic_data():
+    """The lines of the classic notebook."""
+    np.random.seed(1337)
+    random.seed(1337)
+    X, y = make_moons(n_samples=100, noise=0.1)
+    y = y * 2 - 1
+    return X, y, MLP(2, [16, 16, 1])
+
+
+def classic_loss(X, y, model):
+    inputs = [list(map(Value, xrow)) for xrow in X]
+    scores = list(map(model, inputs))
+    losses = [(1 + -yi * scorei).relu() for yi, scorei in zip(y, scores, strict=True)]
+    data_loss = sum(losses) * (1.0 / len(losses))
+    alpha = 1e-4
+    reg_loss = alpha * sum(p * p for p in model.parameters())
+    return data_loss + reg_loss
+
+
+def test_the_first_loss_is_that_of_the_classic_demo():
+    points, labels = demo.make_data("moons", seed=1337)
+    loss, scores = demo.total_loss(demo.MLP(2, [16, 16, 1]), points, labels)
+    assert loss.data == pytest.approx(0.8958441028683222, rel=1e-14)
+    assert demo.accuracy(scores, labels) == 0.5
+    assert loss.data == pytest.approx(classic_loss(*classic_data()).data, rel=1e-15)
+
+
+def test_learning_goes_the_way_of_the_classic_loop():
+    points, labels = demo.make_data("moons", seed=1337)
+    history = demo.train(MLP(2, [16, 16, 1]), points[:20], labels[:20], steps=5)
+
+    X, y, model = classic_data()
+    losses = []
+    for k in range(5):
+        total_loss = classic_loss(X[:20], y[:20], model)
+        model.zero_grad()
+        total_loss.backward()
+        learning_rate = 1.0 - 0.9 * k / 5
+        for p in model.parameters():
+            p.data -= learning_rate * p.grad
+        losses.append(total_loss.data)
+    assert [loss for loss, _ in history] == pytest.approx(losses, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["moons", "circles", "xor", "spiral"])
+def test_the_data_are_a_hundred_points_in_two_equal_classes_and_follow_the_seed(name):
+    points, labels = demo.make_data(name, seed=3)
+    assert np.shape(points) == (100, 2)
+    assert set(labels) == {-1, 1}
+    assert 35 <= labels.count(1) <= 65
+    assert demo.make_data(name, seed=3) == (points, labels)
+    assert demo.make_data(name, seed=4)[0] != points
+
+
+def test_with_nothing_said_it_learns_the_moons_wholly_and_leaves_its_pictures_in_out(tmp_path):
+    done = run(cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Right answers: 100% of the points" in done.stdout
+    assert re.search(r"learning: 100%.* accuracy=100%, loss=0\.0\d+", done.stderr)
+    for name in PICTURES:
+        assert name in done.stdout
+        assert (tmp_path / "out" / name).stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["moons", "circles", "xor", "spiral"])
+def test_the_pictures_are_pictures_even_of_a_network_that_has_learnt_nothing(name, tmp_path, capsys):
+    out = tmp_path / "new" / "folder"
+    demo.main(["--data", name, "--steps", "1", "--seed", "0", "--out", str(out)])
+    assert sorted(path.name for path in out.iterdir()) == PICTURES
+    for path in out.glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+    for path in out.glob("*.svg"):
+        assert ET.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert str(out.resolve()) in capsys.readouterr().out
+
+
+def test_the_neuron_is_drawn_with_names_and_the_sample_by_neurons(tmp_path):
+    model = MLP(2, [16, 16, 1])
+    demo.draw_neuron(model, [0.5, -1.0], tmp_path / "neuron.svg")
+    demo.draw_sample(model, [0.5, -1.0], 1, tmp_path / "sample.svg")
+    texts = {text for path in tmp_path.glob("neuron.svg") for text in ET.parse(path).getroot().itertext()}
+    assert {"x1", "x2", "w1", "w2", "b", "result"} <= texts
+    sample = (tmp_path / "sample.svg").read_text(encoding="utf-8")
+    assert all(f"ReLUNeuron(16) #{i}<" in sample for i in range(1, 17))
+
+
+def test_help_names_the_choices():
+    done = run("--help")
+    assert done.returncode == 0
+    for word in ("--seed", "--steps", "--data {moons,circles,xor,spiral}", "--out", "1337", "100"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps", "0"], "--steps must be at least 1, found 0"),
+        (["--seed", "-1"], "--seed must be from 0 to 4294967295, found -1"),
+        (["--data", "suns"], "invalid choice: 'suns'"),
+        (["--steps", "many"], "invalid int value: 'many'"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_sentence(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        demo.main(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_learning(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(SystemExit, match=r"cannot be left in .*out.* Choose a folder with --out"):
+        demo.main(["--out", str(tmp_path / "out")])
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "sklearn", "tqdm", "micrograd"])
+def test_a_missing_package_is_named_with_the_command_that_installs_it(package):
+    code = f"import runpy, sys; sys.modules[{package!r}] = None; runpy.run_path({str(DEMO)!r}, run_name='__main__')"
+    done = run(code=code)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"'
+    ]
