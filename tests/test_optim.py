@@ -213,6 +213,7 @@ def test_clipping_does_not_hide_a_nan():
     x.grad, y.grad = math.nan, 1.0
     assert math.isnan(clip_grad_norm([x, y], 1.0))
     assert math.isnan(x.grad)
+    assert math.isnan(y.grad)
 
 
 def test_the_rate_may_be_set_by_hand():
