@@ -26,12 +26,12 @@ from .graph import Row, passed
 TABLE: dict[str, Row] = {}
 
 
-def lib(*operands: Any) -> Any:
-    """The module of functions for these operands: `floats` if all are numbers, NumPy if one is an array."""
-    for x in operands:
-        if not isinstance(x, (float, int)):
-            return x.__array_namespace__()
-    return floats
+def lib(a: Any, b: Any = 0.0) -> Any:
+    """The module of functions for these operands: `floats` if they are numbers, NumPy if one is an array."""
+    if a.__class__ is float and b.__class__ is float:
+        return floats
+    arrays = [x for x in (a, b) if not isinstance(x, (float, int))]
+    return arrays[0].__array_namespace__() if arrays else floats
 
 
 def unary(name: str, forward: Callable, to_a: Callable, word: str = "") -> Row:

@@ -108,22 +108,22 @@ def _push(order: list[Node], totals: dict[Node, float]) -> None:
     for node in reversed(order):
         g, row, x, y = node.grad, node._row, node._x, node._y
         operand, rule = node._a, row.to_a
-        if operand is not None and operand._row is not None:
+        if operand is not None and (made_by := operand._row) is not None:
             try:
                 part = g if rule is passed else rule(g, x, y)
             except ArithmeticError:
                 part = node._ieee(rule, g, x, y)
-            if operand._row:
+            if made_by:
                 operand.grad = part if operand.grad is UNSUMMED else operand.grad + part
             else:
                 totals[operand] = totals[operand] + part if operand in totals else part
         operand, rule = node._b, row.to_b
-        if operand is not None and operand._row is not None:
+        if operand is not None and (made_by := operand._row) is not None:
             try:
                 part = g if rule is passed else rule(g, x, y)
             except ArithmeticError:
                 part = node._ieee(rule, g, x, y)
-            if operand._row:
+            if made_by:
                 operand.grad = part if operand.grad is UNSUMMED else operand.grad + part
             else:
                 totals[operand] = totals[operand] + part if operand in totals else part
