@@ -32,9 +32,9 @@ def test_a_chain_of_a_million_nodes_works_at_the_default_recursion_limit():
 
 def test_a_chain_of_a_million_nodes_works_in_a_thread():
     found = []
-    thread = threading.Thread(target=lambda: found.append(long_chain()))
+    thread = threading.Thread(target=lambda: found.append(long_chain()), daemon=True)
     thread.start()
-    thread.join()
+    thread.join(timeout=120)
     assert found == [1.0]
 
 

@@ -34,11 +34,12 @@ def at_once(*jobs: Callable[[], object]) -> list[object]:
         except BaseException as error:
             results[i] = error
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(jobs))]
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(jobs))]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(timeout=120)
+    assert not any(thread.is_alive() for thread in threads), "threads wait for each other"
     errors = [r for r in results if isinstance(r, BaseException)]
     if errors:
         raise errors[0]
