@@ -520,7 +520,7 @@ WRONG = [
     (lambda: c.backward(), RuntimeError, ["constant", "no_grad"]),
     (lambda: (c * 2).backward(), RuntimeError, ["constant", "no_grad"]),
     (lambda: (x * 2).backward("1"), TypeError, ["gradient", "str"]),
-    (lambda: (x * 2).backward([1.0, 2.0]), ValueError, ["1 root", "1 gradient", "found 2"]),
+    (lambda: (x * 2).backward([1.0, 2.0]), TypeError, ["gradient", "number", "list"]),
     (lambda: (x * 2).backward(1j), TypeError, ["gradient", "complex"]),
     (lambda: (x * 2).backward(inputs=[]), ValueError, ["empty", "input"]),
     (lambda: (x * 2).backward(inputs=["x"]), TypeError, ["input", "str"]),
