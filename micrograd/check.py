@@ -50,7 +50,7 @@ def gradcheck(
       arguments: (3.0,)
       index:     argument 0
       found:     2.001
-      expected:  2.0
+      expected:  2
     """
     if order < 1:
         raise ValueError(f"order counts derivatives, from 1; found {order}")
@@ -63,7 +63,7 @@ def gradcheck(
                 if not abs(x - expected) <= atol + rtol * abs(expected):
                     raise AssertionError(
                         f"derivative of order {n} is wrong\n  arguments: {inputs}\n  index:     {place}\n"
-                        f"  found:     {float(x)!r}\n  expected:  {expected!r}"
+                        f"  found:     {x:.10g}\n  expected:  {expected:.10g}"
                     )
             function = _weighted(slope)
     return True

@@ -16,7 +16,7 @@ import numpy as np
 
 from .array_node import ArrayNode
 from .engine import Value, number
-from .graph import Many, edges
+from .graph import Many
 from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, no_grad
 from .tensor import Tensor
 from .transforms import copied, leaves
@@ -321,5 +321,5 @@ def _unguard(parts: list[Any], guards: list[Any]) -> None:
         node = waiting.pop()
         if node.__class__ is _WatchedValue:
             node.__class__ = Value
-            if node._row and id(node) not in ends:
-                waiting.extend(edges(node))
+            if id(node) not in ends:
+                waiting.extend(node._prev)

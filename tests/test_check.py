@@ -1,0 +1,145 @@
+"""gradcheck: what it lets pass, and what it must not."""
+
+import math
+
+import numpy as np
+import pytest
+
+from micrograd import Value, ops
+from micrograd.check import gradcheck
+from micrograd.function import Function
+from micrograd.graph import Row
+from micrograd.tensor import Tensor
+
+A = np.array([0.5, -1.5, 2.0])
+
+
+def planted(slope):
+    """2 * x, whose derivative is said to be `slope`."""
+    return Row("planted", lambda a: 2 * a, lambda g, _out, _a: g * slope)
+
+
+@pytest.mark.parametrize("x", [3.0, Value(3.0), np.array(3.0), Tensor(3.0), A, Tensor(A)])
+def test_a_planted_2_001_for_2_is_found(x):
+    assert gradcheck(planted(2.0), x)
+    with pytest.raises(AssertionError, match="derivative of order 1 is wrong"):
+        gradcheck(planted(2.001), x)
+
+
+def test_the_message_shows_arguments_index_and_both_derivatives():
+    with pytest.raises(AssertionError) as caught:
+        gradcheck(lambda x, y: (planted(2.001)(x[1]) * y[0]).sum(), [1.0, np.array([0.5, 0.5])], np.array([[3.0, 4.0]]))
+    assert str(caught.value) == (
+        "derivative of order 1 is wrong\n"
+        "  arguments: ([1.0, array([0.5, 0.5])], array([[3., 4.]]))\n"
+        "  index:     argument 0[1][0]\n"
+        "  found:     6.003\n"
+        "  expected:  6"
+    )
+
+
+def test_the_index_counts_along_all_axes():
+    mask = np.array([[0.0, 0.0], [1.0, 0.0]])
+    with pytest.raises(AssertionError, match=r"index:     argument 1\[1, 0\]"):
+        gradcheck(lambda n, x: (planted(2.001)(x) * mask + 2 * x * (1 - mask)).sum(), 3, np.ones((2, 2)))
+
+
+def test_an_error_of_the_second_order_alone_is_found():
+    """The rule of exp is right, but says that its own slope is something else."""
+    wrong = Row("slope", lambda a: a, lambda g, _out, _a: g * 1.001)
+    row = Row("exp", math.exp, lambda g, out, _a: g * wrong(out))
+    assert gradcheck(row, 0.5, order=1)
+    with pytest.raises(AssertionError, match="derivative of order 2 is wrong"):
+        gradcheck(row, 0.5)
+
+
+def test_an_error_of_the_third_order_is_found_when_asked_for():
+    wrong = Row("slope", lambda a: a, lambda g, _out, _a: g * 1.001)
+    second = Row("6x", lambda a: 6 * a, lambda g, _out, _a: g * wrong(Value(6.0, requires_grad=False) + 0 * _a))
+    first = Row("3x^2", lambda a: 3 * a * a, lambda g, _out, a: g * second(a))
+    row = Row("cube", lambda a: a**3, lambda g, _out, a: g * first(a))
+    assert gradcheck(row, 0.5, order=2)
+    assert gradcheck(lambda x: x**3, 0.5, order=5)
+    third = Row("6x", lambda a: 6 * a, lambda g, _out, _a: g * 6.001)
+    first = Row("3x^2", lambda a: 3 * a * a, lambda g, _out, a: g * third(a))
+    row = Row("cube", lambda a: a**3, lambda g, _out, a: g * first(a))
+    assert gradcheck(row, 0.5, order=2)
+    with pytest.raises(AssertionError, match="derivative of order 3 is wrong"):
+        gradcheck(row, 0.5, order=3)
+
+
+def test_errors_that_cancel_in_a_sum_are_found():
+    """Softmax adds up to 1 whatever it is given: a gradient of zero would pass if its outputs were just added."""
+    frozen = Row("softmax", lambda a: np.exp(a) / np.exp(a).sum(), lambda g, _out, a: 0 * a)
+    assert gradcheck(lambda x: x.softmax(), A)
+    with pytest.raises(AssertionError, match="derivative of order 1"):
+        gradcheck(frozen, A)
+
+
+def test_detached_parts_are_found():
+    with pytest.raises(AssertionError, match="derivative of order 1"):
+        gradcheck(lambda x: x * x.detach(), 1.5)
+
+
+@pytest.mark.parametrize("x", [1e-3, 1.0, 1e6])
+def test_it_is_exact_enough_at_all_scales(x):
+    assert gradcheck(lambda x: x.log(), x, step=1e-2 if x > 0.1 else 1e-4)
+    assert gradcheck(lambda x: x * x * x, x, order=3)
+
+
+def test_near_the_edge_of_a_domain_smaller_steps_are_found_by_themselves():
+    assert gradcheck(lambda x: x.log(), 0.006)
+    assert gradcheck(lambda x: x.sqrt(), np.array([0.006]))
+
+
+def test_what_is_no_float_is_passed_on():
+    assert gradcheck(lambda x, n, index: x[index] ** n, A, 3, np.array([0, 0, 2]))
+
+
+def test_several_results_and_lists_of_inputs():
+    assert gradcheck(lambda xs, b: [xs[0] * xs[1], {"y": ops.tanh(xs[1] + b)}], [0.5, -0.25], 2.0)
+
+
+@pytest.mark.parametrize("x", [np.float32(1.0), A.astype(np.float32), Tensor(A, dtype=np.float32)])
+def test_float32_raises_and_says_what_is_needed(x):
+    with pytest.raises(TypeError, match="gradcheck needs float64, found an input of dtype float32"):
+        gradcheck(lambda x: x * 2, x)
+
+
+def test_a_float32_result_raises():
+    with pytest.raises(TypeError, match="gradcheck needs float64, found a result of dtype float32"):
+        gradcheck(lambda x: x.astype(np.float32), A)
+
+
+def test_the_order_counts_from_one():
+    with pytest.raises(ValueError, match="order counts derivatives, from 1; found 0"):
+        gradcheck(lambda x: x, 1.0, order=0)
+
+
+def test_the_inputs_stay_as_they_are():
+    x, t = Value(2.0), Tensor(A, requires_grad=True)
+    assert gradcheck(lambda x, t: (t * t).sum() * 1.0, 2.0, t)
+    assert gradcheck(lambda x: x * x, x)
+    assert x.grad == 0
+    assert t.grad is None
+    assert t.tolist() == A.tolist()
+
+
+def test_nan_for_a_derivative_is_wrong():
+    row = Row("planted", lambda a: 2 * a, lambda g, _out, _a: g * math.nan)
+    with pytest.raises(AssertionError, match="found:     nan"):
+        gradcheck(row, 1.0)
+
+
+def test_a_function_of_the_users_own_is_checked():
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2.001
+
+    with pytest.raises(AssertionError, match=r"found:     2\.001\n  expected:  2"):
+        gradcheck(Twice.apply, 3.0)
