@@ -47,7 +47,8 @@ class ArrayNode(Node):
     @property
     def tensor(self) -> Tensor:
         """The Tensor that has this node, or where it is gone a new one."""
-        return self._handle() or handle(self)
+        tensor = self._handle()
+        return handle(self) if tensor is None else tensor
 
     @property
     def data(self) -> Array:
@@ -97,6 +98,16 @@ class ArrayNode(Node):
                     f"{saved[0].version}, version {saved[1]} is needed; change a copy, or change it after backward()"
                 )
         if create_graph:
+            for n, x in zip(nodes, kept, strict=True):
+                if (
+                    n is not None
+                    and x is not None
+                    and x is not n._data
+                    and not np.array_equal(x, n._data, equal_nan=True)
+                ):
+                    raise RuntimeError(
+                        f"create_graph=True: data that '{self._op}' used was written to; run the forward pass again"
+                    )
             return tuple(x if n is None else n.tensor for n, x in zip(nodes, kept, strict=True))
         return tuple(x if x is not None or n is None else n._data for n, x in zip(nodes, kept, strict=True))
 
@@ -133,12 +144,31 @@ class ArrayNode(Node):
             part = np.asarray(arrays.sum_to(like.shape).forward(part))
         return part if part.dtype == like.dtype else part.astype(like.dtype)
 
+    def _plus(self, grad: Any, g: Any) -> Any:
+        total = super()._plus(grad, g)
+        return total if isinstance(total, self.kind) else np.asarray(total)
+
+    def _for_hook(self, g: Any) -> Any:
+        if g.__class__ is Array:  # other operands may get the same array
+            g = g.copy()
+            g.flags.writeable = False
+        return g
+
     def _let_go(self) -> None:
+        self._give_back()
+        super()._let_go()
+
+    def _give_back(self) -> None:
+        """Say of the arrays that were kept that they are no more."""
         for saved in self._saved:
             if saved is not None:
                 saved[0].kept -= 1
         self._saved = ()
-        super()._let_go()
+
+    __del__ = _give_back
+
+    def __repr__(self) -> str:
+        return repr(self.tensor)
 
 
 def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
@@ -181,7 +211,9 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
     """The node of an operand, if it has one, and its value."""
     if isinstance(x, ArrayNode.kind):
         return x._node, x._node._data
-    if isinstance(x, (int, float, np.number, np.bool_)) or (x.__class__ is Array and x.dtype.kind in "fiub"):
+    if isinstance(x, (int, float, np.integer, np.floating, np.bool_)) or (
+        x.__class__ is Array and x.dtype.kind in "fiub"
+    ):
         return None, x
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
@@ -210,7 +242,7 @@ def record(row: Row, *operands: Any) -> Tensor:
 def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None, x: Any, y: Any) -> ArrayNode:
     """Give the node its history, if an operand requires a gradient and no `no_grad` is on."""
     wants_a, wants_b = a is not None and a._row is not None, b is not None and b._row is not None
-    if not (wants_a or wants_b) or (modes and not is_grad_enabled()):
+    if not (wants_a or wants_b) or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
     needs_x, needs_y = _uses(row.to_a) if wants_a else (False, False)
     if wants_b:
@@ -243,7 +275,7 @@ def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
     node = new_node(np.asarray(row.forward(*(n._data for n in nodes))))
     if any(n._row is not None for n in nodes) and is_grad_enabled():
         node._row, node._x = row, nodes
-        pairs = [_kept_value(n, n._data, True) for n in nodes]
+        pairs = [_kept_value(n, n._data, row.keeps) for n in nodes]
         node._y, node._saved = tuple(value for value, _ in pairs), tuple(saved for _, saved in pairs)
     return handle(node)
 
@@ -253,6 +285,8 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     node = tensor._node
     b, y = operand(other)
     history = is_grad_enabled() and (node._row is not None or (b is not None and b._row is not None))
+    if history and node._data.dtype.kind != "f":
+        raise RuntimeError(f"'{row.name}' in place would have a Tensor of dtype {node._data.dtype} require a gradient")
     if history and node._row == LEAF:
         raise RuntimeError(
             f"'{row.name}' in place on a leaf that requires a gradient: write y = x + ..., or do it inside no_grad()"
@@ -280,4 +314,4 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
 
 def fits(x: Any) -> bool:
     """May x be an operand of a Tensor?"""
-    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number))
+    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_))

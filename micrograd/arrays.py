@@ -22,7 +22,11 @@ Axis = int | tuple[int, ...] | None
 
 def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
     """The shape that a reduction over the axis leaves with keepdims."""
-    axes = range(like.ndim) if axis is None else {a % like.ndim for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = (
+        range(like.ndim)
+        if axis is None
+        else {a % max(like.ndim, 1) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    )
     return tuple(1 if i in axes else n for i, n in enumerate(like.shape))
 
 
@@ -60,6 +64,7 @@ def sum_to(shape: tuple[int, ...]) -> Row:
     """The adjoint of broadcasting: a, summed over the axes that broadcasting from `shape` made or stretched."""
 
     def forward(a: Any) -> Any:
+        a = a.reshape((1,) * (len(shape) - a.ndim) + a.shape)
         extra = a.ndim - len(shape)
         axes = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and a.shape[i + extra] != 1))
         return a.sum(axis=axes, keepdims=True).reshape(shape) if axes else a
@@ -113,8 +118,20 @@ def setitem(index: Any) -> Row:
         out[index] = b
         return out
 
-    cleared = lambda g: setitem(index)(g, 0.0)  # noqa: E731
-    return Row("setitem", forward, lambda g, _a, _b: cleared(g), lambda g, _a, _b: getitem(index)(g))
+    def to_b(g: Any, like: Any, _b: Any) -> Any:
+        part = getitem(index)(g)
+        return part if _is_basic(index) else part * _winners(index, like)
+
+    return Row("setitem", forward, lambda g, _a, _b: setitem(index)(g, 0.0), to_b)
+
+
+def _winners(index: Any, like: Any) -> Any:
+    """1 where an element of a[index] was written last to its place, 0 where a later one replaced it."""
+    xp = lib(like if not hasattr(like, "_node") else like._node._data)
+    places = xp.zeros(like.shape, dtype=int)
+    turn = xp.arange(places[index].size).reshape(places[index].shape)
+    places[index] = turn
+    return 1.0 * (places[index] == turn)
 
 
 def take_along_axis(indices: Any, axis: int) -> Row:
@@ -147,7 +164,7 @@ def where(condition: Any) -> Row:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)
 def clip(low: float | None, high: float | None) -> Row:
     """a, kept between the bounds, at which the gradient passes."""
 
@@ -265,4 +282,4 @@ def concatenate(axis: int) -> Many:
             start = stop
         return parts
 
-    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule)
+    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, keeps=False)

@@ -192,7 +192,7 @@ class Value(Node):
         The `.grad` of the nodes between is set to this pass's. `micrograd.backward` takes several roots, and says what
         the other arguments do.
         """
-        walk.backward(self, gradient, retain_graph, create_graph, inputs)
+        walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def detach(self) -> Self:
         """A constant with the same number and no history."""
@@ -320,7 +320,10 @@ class Value(Node):
         if self._row:
             raise RuntimeError(f"the history of {self!r}, made by '{self._op}', cannot be copied: copy its detach()")
         kept = {name: x for name, x in self.__dict__.items() if name != "_hooks"}
-        return _restore, (type(self), self._data, self.grad, self._row is not None), kept or None
+        named = [name for cls in type(self).__mro__[:-3] for name in cls.__dict__.get("__slots__", ())]
+        slots = {name: getattr(self, name) for name in named if hasattr(self, name)}
+        state = (kept or None, slots) if slots else kept or None
+        return _restore, (type(self), self._data, self.grad, self._row is not None), state
 
     # ---- what the walk asks of a kind of node
 

@@ -13,6 +13,9 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from .grad_fn import GradFn
+from .modes import no_grad
+
 LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
 
 
@@ -55,13 +58,16 @@ def passed(g: Any, _a: Any, _b: Any) -> Any:
 
 
 class Many(Row):
-    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each."""
+    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each.
 
-    __slots__ = ("rule",)
+    With `keeps=False` it asks the operands for their shapes alone.
+    """
 
-    def __init__(self, name: str, forward: Callable, rule: Callable):
+    __slots__ = ("keeps", "rule")
+
+    def __init__(self, name: str, forward: Callable, rule: Callable, keeps: bool = True):
         super().__init__(name, forward, None)
-        self.rule = rule
+        self.rule, self.keeps = rule, keeps
 
 
 class HandWritten(Row):
@@ -107,7 +113,12 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
+    _made_by: Any  # (modules, inputs) where a module's call ended here; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
+
+    def __init_subclass__(cls) -> None:
+        if "__eq__" in cls.__dict__ or "__hash__" in cls.__dict__:
+            raise TypeError(f"{cls.__name__} defines == or hash: a pass tells nodes apart by identity, which must stay")
 
     @property
     def requires_grad(self) -> bool:
@@ -163,7 +174,10 @@ class Node:
 
     @_backward.setter
     def _backward(self, closure: Callable[[], object]) -> None:
+        if not callable(closure):
+            raise TypeError(f"_backward is a function without arguments, found {type(closure).__name__}")
         if self._row:
+            edges(self)  # raises if the graph was let go
             operands = self._prev
             self._row, self._a, self._b, self._x = HandWritten(self._op, closure), None, None, operands
 
@@ -198,12 +212,25 @@ class Node:
     _quiet: Callable[[], Any] = nullcontext  # around a backward pass
     _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
 
+    def _plus(self, grad: Any, g: Any) -> Any:
+        """The sum of two gradients of this node; it is recorded only if the second is a node."""
+        if hasattr(grad, "_apply") and not hasattr(g, "_apply"):
+            with no_grad():
+                return grad + g
+        return grad + g
+
+    def _for_hook(self, g: Any) -> Any:
+        """A gradient that a hook may look at."""
+        return g
+
     def _kept(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
         """Of a pass's gradients those that go to `.grad`: all, or those of the inputs that were asked for."""
         return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
 
     def _let_go(self) -> None:
-        """Forget how the node was made."""
+        """Forget how the node was made, and by which module."""
+        if hasattr(self, "_made_by"):
+            del self._made_by
         self._row, self._a, self._b, self._x, self._y = LetGo(self._row), None, None, (), None
 
 
@@ -230,54 +257,6 @@ class RemovableHandle:
             node._hooks = {handle: hook for handle, hook in node._hooks.items() if handle is not self}
             if not node._hooks:
                 hooked.discard(weakref.ref(node))
-
-
-class GradFn:
-    """A read-only view of the op that made a node, in PyTorch's words.
-
-    >>> from micrograd import Value
-    >>> a, b = Value(2.0), Value(3.0)
-    >>> (a + b).grad_fn, (a + b).grad_fn.next_functions[1][0].variable is b
-    (<AddBackward0>, True)
-    """
-
-    _views: weakref.WeakValueDictionary[int, GradFn] = weakref.WeakValueDictionary()
-
-    def __init__(self, node: Node):
-        self._node = node
-
-    @classmethod
-    def of(cls, node: Node) -> GradFn:
-        """The one view of this node: asked for twice, it is the same object as long as somebody holds it."""
-        view = cls._views.get(id(node))
-        if view is None:
-            view = cls._views[id(node)] = (cls if node._row else AccumulateGrad)(node)
-        return view
-
-    def name(self) -> str:
-        """The op's name, such as `AddBackward0`."""
-        return "".join(part.capitalize() for part in self._node._row.word.split("_")) + "Backward0"
-
-    @property
-    def next_functions(self) -> tuple[tuple[GradFn | None, int], ...]:
-        """A pair (view, 0) for each operand; (None, 0) for a constant."""
-        return tuple((None if n._row is None else GradFn.of(n), 0) for n in self._node._prev)
-
-    def __repr__(self) -> str:
-        return f"<{self.name()}>"
-
-
-class AccumulateGrad(GradFn):
-    """The end of an edge at a leaf, `variable`, where gradients accumulate."""
-
-    @property
-    def variable(self) -> Any:
-        """The leaf."""
-        return getattr(self._node, "tensor", self._node)
-
-    def name(self) -> str:
-        """Always `AccumulateGrad`."""
-        return "AccumulateGrad"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -335,27 +314,48 @@ def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any
             for n in node._x:
                 n.grad = 0
             node._row.closure()
-            return [(n, n.grad) for n in operands]
+            return [(n, _left_in_grad(n, node)) for n in operands]
         finally:
-            for n, grad in before:
-                n.grad = grad
+            try:
+                _restore(before)
+            finally:
+                _restore(before)  # where Ctrl-C fell into the first
+
+
+def _left_in_grad(operand: Node, node: Node) -> Any:
+    """What a closure added to an operand, if it is a gradient at all."""
+    try:
+        if operand.grad is not None:
+            return operand._seed(operand.grad, False)
+    except TypeError:
+        pass
+    raise TypeError(
+        f"the _backward written for '{node._op}' left {type(operand.grad).__name__} {operand.grad!r:.40} in .grad of "
+        f"an operand: it should add a number there"
+    )
+
+
+def _restore(grads: list[tuple[Node, Any]]) -> None:
+    for node, grad in grads:
+        node.grad = grad
 
 
 def run_hooks(node: Node, g: Any) -> Any:
     """The node's gradient after its hooks have seen it, and perhaps replaced it."""
     for hook in node._hooks.values():
-        replaced = hook(g)
+        replaced = hook(node._for_hook(g))
         if replaced is not None:
             g = node._seed(replaced, hasattr(g, "_apply"))
     return g
 
 
-def added(grad: Any, g: Any) -> Any:
-    """grad + g, where a fresh grad (None, or a Value's integer 0) adds nothing, not even a node."""
-    return g if grad is None or (grad.__class__ is int and grad == 0) else grad + g
+def added(node: Node, g: Any) -> Any:
+    """node.grad + g, where a fresh grad (None, or a Value's integer 0) adds nothing, not even a node."""
+    grad = node.grad
+    return g if grad is None or (grad.__class__ is int and grad == 0) else node._plus(grad, g)
 
 
 def _push(node: Node) -> None:
     """What `node._backward()` does for whoever walks the graph by hand."""
     for operand, part in contributions(node, node.grad):
-        operand.grad = added(operand.grad, part)
+        operand.grad = added(operand, part)

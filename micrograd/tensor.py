@@ -101,8 +101,12 @@ class Tensor(TensorOps):
 
     @grad.setter
     def grad(self, grad: Any) -> None:
-        if grad is not None and np.shape(grad._node._data if isinstance(grad, Tensor) else grad) != self.shape:
-            raise ValueError(f"found a gradient of shape {np.shape(grad)} for a Tensor of shape {self.shape}")
+        if grad is not None and not isinstance(grad, Tensor):
+            grad = np.asarray(grad)
+        if grad is not None and (grad.shape != self.shape or grad.dtype.kind not in "fiu"):
+            raise ValueError(
+                f"found a gradient of shape {grad.shape} and dtype {grad.dtype} for a Tensor of shape {self.shape}"
+            )
         self._node.grad = grad
 
     @property
@@ -127,13 +131,22 @@ class Tensor(TensorOps):
         """Let this leaf collect a gradient, or freeze it; returns self."""
         if wanted and self.dtype.kind != "f":
             raise RuntimeError(f"only floating-point Tensors can require a gradient, found dtype {self.dtype}")
-        if wanted != self.requires_grad:
-            self._node.requires_grad = wanted
+        node = self._node
+        if wanted and node._row is None:  # a node of its own: the graphs that used the constant still see a constant
+            leaf = new_node(node._data, LEAF, node.storage)
+            leaf.label, leaf._handle = node.label, node._handle
+            self._node = leaf
+        elif not wanted and node._row is not None:
+            node.requires_grad = False
         return self
 
     is_leaf = property(lambda self: self._node.is_leaf, doc="True for what no recorded operation made.")
     grad_fn = property(lambda self: self._node.grad_fn, doc="The op that made this, as PyTorch shows it, or None.")
     _op = property(lambda self: self._node._op)
+
+    @property
+    def _backward(self) -> Callable[[], object]:
+        return self._node._backward
 
     @property
     def _prev(self) -> tuple[Tensor, ...]:
@@ -153,7 +166,7 @@ class Tensor(TensorOps):
         `gradient`, of self's shape, may be left out where self has one element. With `retain_graph=True` the graph
         stays for another pass; `create_graph=True` implies it, and gives gradients that can be differentiated again.
         """
-        walk.backward(self, gradient, retain_graph, create_graph, inputs)
+        walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
@@ -233,6 +246,12 @@ class Tensor(TensorOps):
     def __int__(self) -> int:
         return int(self.item())
 
+    def __index__(self) -> int:
+        return operator.index(self.item())
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        return round(self.item(), ndigits)
+
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
 
@@ -252,6 +271,12 @@ class Tensor(TensorOps):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        raise TypeError(
+            f"numpy.{function.__name__} does not record a graph: use the method of the Tensor or micrograd.functional, "
+            "or give it t.detach().numpy()"
+        )
 
     def __repr__(self) -> str:
         node = self._node

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import arrays, ops
 from .array_node import ArrayNode, fits, record, record_many
@@ -50,12 +52,16 @@ def plain_index(index: Any) -> Any:
         return index._node._data.copy()
     if isinstance(index, (slice, bool, int, EllipsisType)) or index is None:
         return index
-    return int(index) if isinstance(index, np.integer) else np.array(index)
+    if isinstance(index, np.integer):
+        return int(index)
+    return np.array(index, dtype=int if isinstance(index, list) and not index else None)
 
 
-def _axis(axis: Axis) -> Any:
+def _axis(axis: Any) -> Any:
     """An axis as a row's setting: an int, a tuple or None."""
-    return tuple(map(int, axis)) if isinstance(axis, Sequence) else axis if axis is None else int(axis)
+    if isinstance(axis, (tuple, list, range)):
+        return tuple(map(operator.index, axis))
+    return None if axis is None else operator.index(axis)
 
 
 class TensorOps:
@@ -104,7 +110,9 @@ class TensorOps:
         return record(ops.minimum, self, other)
 
     def clip(self, low: float | None = None, high: float | None = None) -> Tensor:
-        """self, kept between the bounds; the gradient passes at the bounds themselves."""
+        """self, kept between the bounds (plain numbers); the gradient passes at the bounds themselves."""
+        if not all(bound is None or isinstance(bound, (int, float, np.number)) for bound in (low, high)):
+            raise TypeError("the bounds of clip are plain numbers: for arrays write x.maximum(low).minimum(high)")
         return record(arrays.clip(low, high), self)
 
     def astype(self, dtype: Any) -> Tensor:
@@ -115,7 +123,7 @@ class TensorOps:
 
     def reshape(self, *shape: Any) -> Tensor:
         """The elements in another shape; one length may be -1."""
-        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+        wanted = tuple(shape[0]) if len(shape) == 1 and np.ndim(shape[0]) else shape
         if -1 in wanted:
             wanted = tuple(self.size // max(-int(np.prod(wanted)), 1) if n == -1 else n for n in wanted)
         return record(arrays.reshape(wanted), self)
@@ -127,11 +135,12 @@ class TensorOps:
     def transpose(self, *axes: Any) -> Tensor:
         """The axes in another order, as in NumPy: none given reverses them."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes or range(self.ndim)[::-1]
-        return record(arrays.transpose(tuple(axis % self.ndim for axis in order)), self)
+        return record(arrays.transpose(normalize_axis_tuple(tuple(order), self.ndim)), self)
 
     def swapaxes(self, a: int, b: int) -> Tensor:
         """Two axes, swapped."""
         order = list(range(self.ndim))
+        a, b = normalize_axis_index(a, self.ndim), normalize_axis_index(b, self.ndim)
         order[a], order[b] = order[b], order[a]
         return self.transpose(order)
 
@@ -140,7 +149,7 @@ class TensorOps:
     def expand_dims(self, axis: int) -> Tensor:
         """A new axis of length 1, at `axis`."""
         shape = list(self.shape)
-        shape.insert(axis if axis >= 0 else axis + self.ndim + 1, 1)
+        shape.insert(normalize_axis_index(axis, self.ndim + 1), 1)
         return self.reshape(shape)
 
     def squeeze(self, axis: Axis = None) -> Tensor:
@@ -181,21 +190,23 @@ class TensorOps:
         """The standard deviation: the root of `var`."""
         return self.var(axis, keepdims, ddof).sqrt()
 
-    def prod(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
-        factors = self.flatten() if axis is None else self.swapaxes(0, axis)
-        while len(factors) > 1:
-            half = len(factors) // 2
-            rest = [factors[2 * half :]] if len(factors) % 2 else []
-            factors = record_many(arrays.concatenate(0), [factors[:half] * factors[half : 2 * half], *rest])
-        if axis is None:
-            return factors.reshape((1,) * self.ndim if keepdims else ())
-        out = factors.swapaxes(0, axis)
-        return out if keepdims else out.squeeze(axis)
+        axes = tuple(range(self.ndim)) if axis is None else normalize_axis_tuple(_axis(axis), self.ndim)
+        rest = [a for a in range(self.ndim) if a not in axes]
+        n = int(np.prod([self.shape[a] for a in axes]))
+        factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1
+        while n > 1:
+            half = n // 2
+            last = [factors[2 * half :]] if n % 2 else []
+            factors = record_many(arrays.concatenate(0), [factors[:half] * factors[half : 2 * half], *last])
+            n -= half
+        shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
+        return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
 
     def cumsum(self, axis: int) -> Tensor:
         """The running sum along the axis."""
-        return record(arrays.cumsum(axis), self)
+        return record(arrays.cumsum(operator.index(axis)), self)
 
     def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """log(sum(exp(self))), without overflow."""
@@ -204,11 +215,11 @@ class TensorOps:
 
     def softmax(self, axis: int = -1) -> Tensor:
         """exp(self) / sum(exp(self)) along the axis."""
-        return record(arrays.softmax(axis), self)
+        return record(arrays.softmax(_axis(axis)), self)
 
     def log_softmax(self, axis: int = -1) -> Tensor:
         """log(softmax(self)), without underflow."""
-        return record(arrays.log_softmax(axis), self)
+        return record(arrays.log_softmax(_axis(axis)), self)
 
     # ---- products
 

@@ -57,7 +57,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
                         f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
                         f"it stands in {node._made_at}"
                     )
-                grads[operand] = grads[operand] + part if operand in grads else part
+                grads[operand] = operand._plus(grads[operand], part) if operand in grads else part
     for leaf in [node for node in grads if node in watched and not node._row]:
         grads[leaf] = run_hooks(leaf, grads[leaf])
 
@@ -74,7 +74,7 @@ def commit(grads: dict[Node, Any]) -> None:
         before = [node.grad for node in grads]
         try:
             for node, g in grads.items():
-                node.grad = g if node._row else added(node.grad, g)
+                node.grad = g if node._row else added(node, g)
         except BaseException:
             for node, grad in zip(grads, before, strict=True):
                 node.grad = grad
@@ -143,7 +143,8 @@ def grad(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
     let_go(outputs, retain_graph, create_graph)
-    return tuple(grads.get(node) for node in inputs)
+    kept = outputs[0]._kept(grads, inputs)
+    return tuple(kept.get(node) for node in inputs)
 
 
 def let_go(roots: Iterable[Node], retain_graph: bool | None, create_graph: bool) -> None:
@@ -186,4 +187,6 @@ def _nodes(given: Any, what: str) -> tuple[Node, ...]:
             raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")
         if node._row is None:
             raise RuntimeError(f"{what} requires no gradient: {node!r} is a constant or was made inside no_grad()")
+    if len({node._is_number for node in nodes}) > 1:
+        raise TypeError("found Values and Tensors together: a pass is over one kind or the other")
     return nodes

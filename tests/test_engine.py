@@ -360,7 +360,6 @@ def test_an_op_does_not_call_the_constructor_of_a_subclass():
     assert x.grad == 3.0
 
 
-@pytest.mark.xfail(reason="the walk keys dicts by node")
 def test_a_subclass_that_compares_by_value_is_refused_or_right():
     with suppress(TypeError):
 
@@ -432,7 +431,6 @@ def test_a_copy_is_a_leaf_of_its_own():
     assert (x.grad, y.grad) == (0, 3.0)
 
 
-@pytest.mark.xfail(reason="only __dict__ is copied")
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
 def test_what_a_subclass_keeps_in_slots_is_copied_too(duplicate):
     x = Slotted(2.0)

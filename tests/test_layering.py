@@ -17,7 +17,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 CORE = {
     "micrograd.modes": set(),
     "micrograd.floats": set(),
-    "micrograd.graph": {"micrograd.modes"},
+    "micrograd.grad_fn": set(),
+    "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes"},
     "micrograd.scalar_walk": {"micrograd.graph"},
     "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.scalar_walk"},
     "micrograd.ops": {"micrograd.graph", "micrograd.floats"},
@@ -30,8 +31,8 @@ USES_NUMPY = TENSOR
 ARRAYS = {"micrograd.arrays", *TENSOR}
 
 # The budgets, in lines of code: blank lines, comments and docstrings are free.
-SCALAR_CORE = 920  # all of the core but ARRAYS
-WHOLE_CORE = 1600
+SCALAR_CORE = 960  # all of the core but ARRAYS
+WHOLE_CORE = 1700
 LONGEST_FILE = 400  # here every line counts: it is what a reader has to scroll
 
 
