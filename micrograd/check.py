@@ -148,5 +148,7 @@ def _slope(value: Callable[[float], float], x: float, step: float) -> float:
             moved = max(abs(row[-1] - row[-2]), abs(row[-1] - coarser))
             if moved < error:
                 best, error = row[-1], moved
+        if error < 1e-9 * max(1.0, abs(best)):  # the tolerances ask for less
+            break
         h /= 2
     return best

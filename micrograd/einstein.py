@@ -36,13 +36,10 @@ def einsum(subscripts: str, *operands: Any) -> Any:
     """
     tensors = tensors_of(operands, "einsum")
     inputs, output = _letters(subscripts, [t.ndim for t in tensors])
+    _check_lengths(subscripts, inputs, tensors)
     pairs = [_diagonal(t, letters) for t, letters in zip(tensors, inputs, strict=True)]
     row = _einsum(tuple(letters for _, letters in pairs), output)
-    try:
-        return answer(record_many(row, [t for t, _ in pairs]), operands)
-    except ValueError as error:
-        error.add_note(f"in 'einsum' {subscripts!r} of shapes {', '.join(str(t.shape) for t in tensors)}")
-        raise
+    return answer(record_many(row, [t for t, _ in pairs]), operands)
 
 
 def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
@@ -55,17 +52,34 @@ def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
         raise ValueError(f"einsum {subscripts!r} names {len(inputs)} operands, found {len(ndims)}")
     free = [chr(code) for code in range(0x3B1, 0x3B1 + 64)]  # Greek, and beyond: no subscript of NumPy's
     widths = [ndim - len(s.replace("...", "")) for s, ndim in zip(inputs, ndims, strict=True)]
-    for s, width in zip(inputs, widths, strict=True):
-        if width < 0 or (width and "..." not in s):
-            raise ValueError(f"einsum {subscripts!r} gives {s!r} to an operand of {width + len(s)} dimensions")
+    for s, width, ndim in zip(inputs, widths, ndims, strict=True):
+        if width < 0 or (width and "..." not in s) or s.count("...") > 1:
+            raise ValueError(f"einsum {subscripts!r} gives {s!r} to an operand of {ndim} dimensions")
     dots = "".join(free[: max([0, *(w for s, w in zip(inputs, widths, strict=True) if "..." in s)])])
     inputs = [s.replace("...", dots[len(dots) - width :]) for s, width in zip(inputs, widths, strict=True)]
     once = [c for c, n in Counter("".join(inputs)).items() if n == 1 and c not in dots]
     output = output.replace("...", dots) if arrow else dots + "".join(sorted(once))
+    if not set(dots) <= set(output):
+        raise ValueError(f"einsum {subscripts!r}: the result needs '...' too; sum over named axes instead")
     for c in "".join(inputs) + output:
         if not (c in dots or (c.isascii() and c.isalpha())):
             raise ValueError(f"einsum {subscripts!r}: found {c!r} where a letter or '...' is needed")
+    for c in output:
+        if output.count(c) > 1 or c not in "".join(inputs):
+            raise ValueError(f"einsum {subscripts!r}: the result's {c!r} must stand there once, and in an operand")
     return inputs, output
+
+
+def _check_lengths(subscripts: str, inputs: list[str], tensors: list[Tensor]) -> None:
+    """Axes that share a letter are equally long; in different operands, a length of 1 is stretched."""
+    for c in dict.fromkeys("".join(inputs)):
+        each = [
+            {n for n, other in zip(t.shape, s, strict=True) if other == c} for t, s in zip(tensors, inputs, strict=True)
+        ]
+        if any(len(found) > 1 for found in each) or len({n for found in each for n in found} - {1}) > 1:
+            shapes = ", ".join(str(t.shape) for t in tensors)
+            name = repr(c) if c.isascii() else "'...'"
+            raise ValueError(f"einsum {subscripts!r}: the axes of {name} differ in length in shapes {shapes}")
 
 
 def _diagonal(a: Tensor, letters: str) -> tuple[Tensor, str]:
@@ -73,11 +87,7 @@ def _diagonal(a: Tensor, letters: str) -> tuple[Tensor, str]:
     unique = "".join(dict.fromkeys(letters))
     if len(unique) == len(letters):
         return a, letters
-    lengths = {c: {n for n, other in zip(a.shape, letters, strict=True) if other == c} for c in unique}
-    for c, found in lengths.items():
-        if len(found) > 1:
-            raise ValueError(f"einsum: the axes that share the letter {c!r} differ in length in shape {a.shape}")
-    grid = np.ix_(*(np.arange(*lengths[c]) for c in unique))
+    grid = np.ix_(*(np.arange(a.shape[letters.index(c)]) for c in unique))
     return a[tuple(grid[unique.index(c)] for c in letters)], unique
 
 

@@ -1,0 +1,500 @@
+"""NumPy's functions, for nodes: they agree with NumPy, their gradients with the checker and with PyTorch."""
+
+import builtins
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from micrograd import Value, grad
+from micrograd import array_functions as F
+from micrograd.check import gradcheck
+from micrograd.einstein import einsum
+from micrograd.tensor import Tensor
+
+RNG = np.random.default_rng(0)
+A = RNG.uniform(0.2, 2, (2, 3))
+B = RNG.uniform(-2, 2, (2, 3))
+C = RNG.uniform(-2, 2, (4, 2, 3))
+
+
+def tensor(x):
+    return Tensor(x, requires_grad=True)
+
+
+# ---- elementwise
+
+ELEMENTWISE = {
+    "exp": np.exp,
+    "log": np.log,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "abs": np.abs,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.log1p(np.exp(x)),
+    "relu": lambda x: np.maximum(x, 0),
+    "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
+    "gelu": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_functions_take_all_kinds_alike(name):
+    function, expected = getattr(F, name), ELEMENTWISE[name](A)
+    assert function(A) == pytest.approx(expected)
+    assert function(A.tolist()) == pytest.approx(expected)
+    assert type(function(A)) is np.ndarray
+    assert function(Tensor(A)).data == pytest.approx(expected)
+    assert function(Value(A[0, 0])).data == pytest.approx(expected[0, 0])
+    assert function(float(A[0, 0])) == pytest.approx(expected[0, 0])
+    assert function(1) == pytest.approx(ELEMENTWISE[name](1.0))
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_functions_have_the_gradients_of_their_methods(name):
+    assert gradcheck(getattr(F, name), A)
+    assert gradcheck(getattr(F, name), 0.7)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_functions_are_named_and_described(name):
+    function = getattr(F, name)
+    assert function.__name__ == name
+    assert function.__doc__.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_maximum_and_minimum_take_all_kinds_alike(name):
+    function, expected = getattr(F, name), getattr(np, name)(A, B)
+    for a, b in [(A, B), (Tensor(A), B), (A, Tensor(B)), (Tensor(A), Tensor(B)), (A.tolist(), Tensor(B))]:
+        assert np.asarray(function(a, b)) == pytest.approx(expected)
+    assert function(Value(1.0), 2.0).data == function(1.0, 2.0)
+    assert function(1.0, Value(2.0)).data == function(Tensor(1.0), 2.0).item() == function(1.0, 2.0)
+    assert gradcheck(function, A, B)
+    assert gradcheck(function, 1.0, 2.0)
+
+
+def test_a_tie_is_shared():
+    x, y = tensor([1.0, 2.0]), tensor([1.0, 3.0])
+    F.maximum(x, y).sum().backward()
+    assert x.grad.tolist() == [0.5, 0.0]
+    assert y.grad.tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("wrong", ["text", None, [Value(1.0)], {1.0}, 1j, ["a"]])
+@pytest.mark.parametrize("function", [F.exp, F.sum, F.relu, lambda x: F.maximum(1.0, x), lambda x: F.stack([x])])
+def test_what_is_no_number_raises(function, wrong):
+    with pytest.raises(TypeError, match="an operand is a node, a number or an array of numbers"):
+        function(wrong)
+
+
+# ---- where and clip
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (2, 3), (2, 3)), ((3,), (2, 1), ()), ((2, 1), (1, 3), (3,)),
+                                    ((4, 1, 1), (2, 3), (1,)), ((), (2,), (2,))])  # fmt: skip
+def test_where_broadcasts_all_three_and_gives_both_their_gradient(shapes):
+    condition, a, b = RNG.random(shapes[0]) > 0.5, RNG.random(shapes[1]), RNG.random(shapes[2])
+    expected = np.where(condition, a, b)
+    assert (F.where(condition, a, b) == expected).all()
+    assert (F.where(condition, Tensor(a), b) == expected).all()
+    assert (F.where(Tensor(condition), a, Tensor(b)) == expected).all()
+    assert gradcheck(lambda a, b: F.where(condition, a, b), a, b)
+    ta, tb = tensor(a), tensor(b)
+    F.where(condition, ta, tb).sum().backward()
+    assert ta.grad.shape == a.shape
+    assert tb.grad.shape == b.shape
+    assert ta.grad.sum() + tb.grad.sum() == expected.size
+
+
+def test_where_lets_no_nan_through_from_what_was_not_chosen():
+    x = tensor([-1.0, 4.0])
+    with np.errstate(invalid="ignore"):
+        y = F.where(x > 0, x.sqrt(), 0.0)
+    assert y.tolist() == [0.0, 2.0]
+
+
+def test_where_copies_its_condition():
+    condition, x = np.array([True, False]), tensor([1.0, 2.0])
+    y = F.where(condition, x, 0.0)
+    condition[:] = True
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 0.0]
+
+
+def test_where_keeps_float32():
+    x = Tensor([1.0, 2.0], dtype=np.float32)
+    assert F.where([True, False], x, 0.0).dtype == np.float32
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_where_of_values_chooses_by_a_bool_or_a_value(chosen):
+    for condition in (chosen, int(chosen), np.bool_(chosen), Value(float(chosen)), Value(-2.0 * chosen)):
+        a, b = Value(2.0), Value(3.0)
+        y = F.where(condition, a * 1, b * 1)
+        y.backward()
+        assert y.data == (2.0 if chosen else 3.0)
+        assert (a.grad, b.grad) == ((1.0, 0.0) if chosen else (0.0, 1.0))
+    assert F.where(Value(float(chosen)), 2.0, 3.0).data == (2.0 if chosen else 3.0)
+
+
+def test_where_of_values_is_the_same_graph_whichever_is_chosen():
+    def ops(y):
+        return [y._op, *(op for x in y._prev for op in ops(x))]
+
+    assert ops(F.where(Value(1.0), Value(2.0), 3.0)) == ops(F.where(Value(0.0), Value(2.0), 3.0))
+
+
+def test_where_of_values_lets_no_infinity_through_from_what_was_not_chosen():
+    assert F.where(False, Value(math.inf), 3.0).data == 3.0
+    assert F.where(False, Value(math.nan), 3.0).data == 3.0
+
+
+def test_a_choice_between_values_by_an_array_raises():
+    with pytest.raises(TypeError, match="the condition of a choice between Values is one, or a bool; found ndarray"):
+        F.where(np.array([True]), Value(1.0), 2.0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (None, 0.5), (0.0, None), (-0.5, 0.25)])
+def test_clip_is_that_of_numpy_and_checked(low, high):
+    x = np.array([-2.0, -0.9, -0.1, 0.3, 0.9, 2.0])
+    assert (F.clip(x, low, high) == np.clip(x, low, high)).all()
+    assert (F.clip(Tensor(x), low, high) == np.clip(x, low, high)).all()
+    assert [F.clip(Value(v), low, high).data for v in x] == np.clip(x, low, high).tolist()
+    assert F.clip(0.3, low, high) == np.clip(0.3, low, high)
+    assert gradcheck(lambda x: F.clip(x, low, high) ** 2, x, step=0.01)
+    assert gradcheck(lambda x: F.clip(x, low, high) ** 2, 0.3, step=0.01)
+
+
+@pytest.mark.parametrize("x", [-1.0, 1.0])
+def test_clip_passes_the_gradient_at_its_bounds(x):
+    v, t = Value(x), tensor([x])
+    F.clip(v, -1, 1).backward()
+    F.clip(t, -1, 1).backward()
+    assert v.grad == t.grad.item() == 1.0
+
+
+def test_clip_lets_nan_be_nan():
+    assert math.isnan(F.clip(Value(math.nan), -1, 1).data)
+
+
+def test_the_bounds_of_clip_are_numbers():
+    for x in (Value(1.0), Tensor(1.0), 1.0):
+        with pytest.raises(TypeError, match="clip's bounds are numbers, found Value: maximum and minimum take nodes"):
+            F.clip(x, Value(0.0), 1.0)
+
+
+# ---- of one array
+
+OF_ONE = {
+    "sum": [{}, {"axis": 1}, {"axis": (0, -1), "keepdims": True}],
+    "mean": [{}, {"axis": -1}, {"axis": (0, 2)}],
+    "var": [{}, {"axis": 1, "ddof": 1}],
+    "std": [{}, {"axis": (1, 2), "keepdims": True}],
+    "max": [{}, {"axis": 1}, {"axis": (0, 2)}],
+    "min": [{}, {"axis": -1, "keepdims": True}],
+    "prod": [{}, {"axis": 1}, {"axis": 2, "keepdims": True}],
+    "cumsum": [{}, {"axis": 0}, {"axis": -1}],
+    "reshape": [{"shape": (3, 8)}, {"shape": -1}, {"shape": (2, -1)}],
+    "transpose": [{}, {"axes": (1, 0, 2)}, {"axes": (0, -1, 1)}],
+    "swapaxes": [{"axis1": 0, "axis2": 2}, {"axis1": -1, "axis2": 1}],
+    "expand_dims": [{"axis": 0}, {"axis": -1}, {"axis": 2}],
+    "broadcast_to": [{"shape": (5, 4, 2, 3)}],
+}
+CASES = [(name, settings) for name, several in OF_ONE.items() for settings in several]
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
+def test_functions_of_one_array_are_those_of_numpy_and_checked(name, settings):
+    expected = getattr(np, name)(C, **settings)
+    for x in (C, Tensor(C), C.tolist()):
+        found = getattr(F, name)(x, **settings)
+        assert np.shape(found) == expected.shape if not isinstance(x, Tensor) else found.shape == expected.shape
+        assert np.asarray(found) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert isinstance(found, Tensor) == isinstance(x, Tensor)
+    assert gradcheck(lambda x: getattr(F, name)(x, **settings), C)
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax"])
+def test_softmax_and_its_kin_are_checked(name):
+    settings = [{}] if name == "logsumexp" else [{}, {"axis": 0}]
+    for kw in settings:
+        assert gradcheck(lambda x, kw=kw: getattr(F, name)(x, **kw), C)
+        assert isinstance(getattr(F, name)(C, **kw), (np.ndarray, np.floating))
+
+
+def test_the_figures_of_logsumexp_and_softmax_do_not_overflow():
+    assert round(F.logsumexp(Tensor([1000.0, 1000.0])).item(), 4) == 1000.6931
+    assert F.softmax(Tensor([1000.0, 1000.0])).tolist() == [0.5, 0.5]
+    assert F.log_softmax(np.array([0.0, 1e4])).tolist() == [-1e4, 0.0]
+
+
+def test_squeeze_is_that_of_numpy():
+    x = C.reshape(4, 1, 2, 1, 3)
+    for axis in (None, 1, -2, (1, 3)):
+        assert F.squeeze(tensor(x), axis).shape == np.squeeze(x, axis).shape
+    with pytest.raises(ValueError, match="size not equal to one"):
+        F.squeeze(Tensor(x), 0)
+
+
+def test_arrays_give_arrays_or_numbers_of_their_own():
+    x = A.copy()
+    y = F.reshape(x, -1)
+    y[:] = 0
+    assert (x == A).all()
+    assert isinstance(F.sum(x), float)
+
+
+@pytest.mark.parametrize(
+    ("shape", "indices", "axis"),
+    [
+        ((4, 3), RNG.integers(0, 3, (4, 2)), 1),
+        ((4, 3), RNG.integers(-3, 3, (4, 5)), -1),
+        ((4, 3), RNG.integers(0, 4, (2, 3)), 0),
+        ((4, 3), RNG.integers(0, 3, (1, 5)), 1),  # broadcast
+        ((1, 3), RNG.integers(0, 3, (4, 2)), 1),
+        ((2, 3, 4), RNG.integers(0, 3, (2, 1, 1)), 1),
+        ((4, 3), RNG.integers(0, 12, 7), None),
+    ],
+)
+def test_take_along_axis_is_that_of_numpy_and_checked(shape, indices, axis):
+    x = RNG.random(shape)
+    expected = np.take_along_axis(x, indices, axis)
+    assert (F.take_along_axis(x, indices, axis) == expected).all()
+    assert (F.take_along_axis(Tensor(x), Tensor(indices), axis) == expected).all()
+    assert gradcheck(lambda x: F.take_along_axis(x, indices, axis) ** 2, x)
+
+
+def test_take_along_axis_copies_its_indices():
+    x, indices = tensor([1.0, 2.0]), np.array([0, 0])
+    y = F.take_along_axis(x, indices, 0)
+    indices[:] = 1
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0]
+
+
+def test_take_along_axis_refuses_what_it_cannot_take():
+    with pytest.raises(TypeError, match="integer indices, found dtype float64"):
+        F.take_along_axis(Tensor(A), A, 1)
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) needs indices of 2 dimensions, found \(1,\)"):
+        F.take_along_axis(Tensor(A), [0], 1)
+    with pytest.raises(np.exceptions.AxisError):
+        F.take_along_axis(Tensor(A), [[0]], 2)
+    with pytest.raises(IndexError):
+        F.take_along_axis(Tensor(A), [[3]], 1)
+
+
+# ---- split, concatenate, stack
+
+
+@pytest.mark.parametrize(
+    ("sections", "axis"), [(2, 0), (4, 0), (1, 1), (3, -1), ([1], 0), ([1, 3], 0), ([], 0), ([2, 1, 9], 0), ((1,), 2)]
+)
+def test_split_is_that_of_numpy_and_checked(sections, axis):
+    expected = np.split(C, sections, axis)
+    for x in (C, Tensor(C)):
+        found = F.split(x, sections, axis)
+        assert [np.asarray(part).tolist() for part in found] == [part.tolist() for part in expected]
+        assert [part.shape for part in found] == [part.shape for part in expected]
+    assert gradcheck(lambda x: [part**2 for part in F.split(x, sections, axis)], C)
+
+
+def test_split_into_unequal_sections_raises():
+    for sections in (3, 0, -1):
+        with pytest.raises(ValueError, match=f"cannot be split into {sections} equal sections"):
+            F.split(Tensor(C), sections)
+    with pytest.raises(np.exceptions.AxisError):
+        F.split(Tensor(C), 2, 3)
+    with pytest.raises(TypeError):
+        F.split(Tensor(C), 2.0)
+
+
+def test_an_empty_axis_is_split_too():
+    assert [x.shape for x in F.split(Tensor(np.zeros((0, 2))), 3)] == [(0, 2)] * 3
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_concatenate_is_that_of_numpy_and_checked(axis):
+    expected = np.concatenate([A, B, A], axis)
+    assert (F.concatenate([A, B, A], axis) == expected).all()
+    assert (F.concatenate([tensor(A), B, A.tolist()], axis) == expected).all()
+    assert gradcheck(lambda a, b: F.concatenate([a, b, a], axis) ** 2, A, B)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_stack_is_that_of_numpy_and_checked(axis):
+    expected = np.stack([A, B, A], axis)
+    assert (F.stack([A, B, A], axis) == expected).all()
+    assert (F.stack((tensor(A), B, A), axis) == expected).all()
+    assert gradcheck(lambda a, b: F.stack([a, b, a], axis) ** 2, A, B)
+
+
+def test_joining_what_does_not_fit_raises_and_shows_the_shapes():
+    with pytest.raises(ValueError, match=r"stack needs operands of one shape, found \(2, 3\), \(3,\)"):
+        F.stack([Tensor(A), np.ones(3)])
+    with pytest.raises(ValueError, match="must match exactly") as caught:
+        F.concatenate([Tensor(A), np.ones((2, 2))])
+    assert caught.value.__notes__ == ["in 'concatenate' of shapes (2, 3), (2, 2) along axis 0"]
+
+
+@pytest.mark.parametrize("function", [F.concatenate, F.stack])
+def test_joining_nothing_or_no_list_raises(function):
+    with pytest.raises(ValueError, match="needs one Tensor at least, found an empty list"):
+        function([])
+    with pytest.raises(TypeError, match="takes a list of Tensors, found Value"):
+        function(Value(1.0))
+    with pytest.raises(TypeError, match="takes a list of Tensors, found generator"):
+        function(Tensor(A) for _ in range(2))
+
+
+def test_a_stack_of_rows_of_a_tensor_is_the_tensor():
+    assert (F.stack(Tensor(A)) == A).all()
+
+
+# ---- products
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 1, 2, 3), (4, 3, 2))]
+)
+def test_matmul_is_that_of_numpy_and_checked(shapes):
+    a, b = (RNG.random(shape) for shape in shapes)
+    assert F.matmul(a, b) == pytest.approx(a @ b)
+    assert F.matmul(Tensor(a), b).data == pytest.approx(a @ b)
+    assert F.matmul(a, Tensor(b)).data == pytest.approx(a @ b)
+    assert gradcheck(F.matmul, a, b)
+
+
+EINSUMS = [
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("ij,jk", (2, 3), (3, 4)),
+    ("ij,kj->ki", (2, 3), (4, 3)),
+    ("i,j->ij", (2,), (3,)),
+    ("i,i", (3,), (3,)),
+    ("i,i->i", (3,), (3,)),
+    ("ij->", (2, 3)),
+    ("ij->j", (2, 3)),
+    ("ij->ji", (2, 3)),
+    ("ba", (2, 3)),  # alphabetical: transposed
+    ("ij,k->k", (2, 3), (4,)),  # the first is summed alone
+    ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)),
+    ("ijk,jkl,i,l->", (2, 3, 4), (3, 4, 2), (2,), (2,)),
+    ("ii", (3, 3)),
+    ("ii->i", (3, 3)),
+    ("iij->j", (2, 2, 3)),
+    ("iji,j->ij", (2, 3, 2), (3,)),
+    ("ii,jj->", (2, 2), (3, 3)),
+    ("iii->i", (2, 2, 2)),
+    ("...ij,...jk->...ik", (5, 2, 3), (5, 3, 2)),
+    ("...ij,...jk", (5, 2, 3), (3, 2)),
+    ("...ij,...jk->...ik", (4, 1, 2, 3), (5, 3, 2)),
+    ("i...,i...->...", (2, 3), (2, 1)),
+    ("...->...", (2, 3)),
+    ("...", (2, 3)),
+    ("...i->...", (2, 3)),
+    ("...ii->...i", (4, 3, 3)),
+    ("i...j->j...", (2, 4, 3)),
+    (",i->i", (), (3,)),
+    ("->", ()),
+    (" i j , j -> i ", (2, 3), (3,)),
+    ("i,i->i", (3,), (1,)),  # NumPy broadcasts lengths of 1
+    ("i,i->", (1,), (3,)),
+    ("Ab,bA->A", (2, 3), (3, 2)),
+    ("ij,ij->ij", (0, 3), (0, 3)),
+]
+
+
+@pytest.mark.parametrize("case", EINSUMS, ids=lambda case: " ".join(map(str, case)))
+def test_einsum_is_that_of_numpy_and_checked(case):
+    subscripts, *shapes = case
+    xs = [RNG.uniform(-1, 1, shape) for shape in shapes]
+    expected = np.einsum(subscripts, *xs)
+    assert einsum(subscripts, *map(Tensor, xs)).shape == expected.shape
+    assert einsum(subscripts, *map(Tensor, xs)).data == pytest.approx(expected, abs=1e-13)
+    assert np.asarray(einsum(subscripts, *xs)) == pytest.approx(expected, abs=1e-13)
+    assert gradcheck(lambda *xs: einsum(subscripts, *xs), *xs)
+
+
+@given(st.data())
+def test_einsum_with_random_subscripts_is_that_of_numpy_and_pytorch(data):
+    letters = "abcd"
+    inputs = data.draw(st.lists(st.text(letters, max_size=3), min_size=1, max_size=3))
+    output = "".join(data.draw(st.permutations(sorted(set("".join(inputs))))))
+    output = output[: data.draw(st.integers(0, len(output)))]
+    subscripts = f"{','.join(inputs)}->{output}"
+    xs = [RNG.uniform(-1, 1, [2 + letters.index(c) % 3 for c in s]) for s in inputs]
+    ours = [tensor(x) for x in xs]
+    out = einsum(subscripts, *ours)
+    assert out.data == pytest.approx(np.einsum(subscripts, *xs), abs=1e-12)
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(x, requires_grad=True) for x in xs]
+    w = RNG.uniform(-1, 1, out.shape)
+    expected = torch.autograd.grad((torch.einsum(subscripts, *theirs) * torch.tensor(w)).sum(), theirs)
+    for found, wanted in zip(grad((out * w).sum(), ours), expected, strict=True):
+        assert found == pytest.approx(wanted.numpy(), abs=1e-12)
+
+
+def test_einsum_keeps_float32_and_shares_no_memory():
+    x = Tensor(A, dtype=np.float32)
+    assert einsum("ij->ji", x).dtype == np.float32
+    for subscripts in ("ij->ij", "ij->ji"):
+        y = einsum(subscripts, x)
+        y += 1
+        assert (x == A.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "message"),
+    [
+        ("ij,jk->ik", [(2, 3)], "names 2 operands, found 1"),
+        ("ij->i", [(2, 3), (3,)], "names 1 operands, found 2"),
+        ("ijk->i", [(2, 3)], "gives 'ijk' to an operand of 2 dimensions"),
+        ("i->i", [(2, 3)], "gives 'i' to an operand of 2 dimensions"),
+        ("ijk...->i", [(2, 3)], "gives 'ijk...' to an operand of 2 dimensions"),
+        ("ij,jk->ik", [(2, 3), (4, 2)], "the axes of 'j' differ in length in shapes (2, 3), (4, 2)"),
+        ("...i,...i->...", [(2, 3), (4, 3)], "the axes of '...' differ in length in shapes (2, 3), (4, 3)"),
+        ("ij->k", [(2, 3)], "the result's 'k' must stand there once, and in an operand"),
+        ("ij->ii", [(2, 3)], "the result's 'i' must stand there once, and in an operand"),
+        ("ii->i", [(2, 3)], "the axes of 'i' differ in length in shapes (2, 3)"),
+        ("ii->i", [(1, 3)], "the axes of 'i' differ in length in shapes (1, 3)"),
+        ("i1->i", [(2, 3)], "found '1' where a letter or '...' is needed"),
+        ("i->->i", [(2,)], "found '-' where a letter"),
+        ("i......", [(2,)], "gives 'i......' to an operand of 1 dimensions"),
+        ("...->", [(2, 3)], "the result needs '...' too"),
+    ],
+)
+def test_einsum_says_what_is_wrong(subscripts, shapes, message):
+    xs = [tensor(np.ones(shape)) for shape in shapes]
+    with pytest.raises(ValueError):  # noqa: PT011  NumPy refuses it too
+        np.einsum(subscripts, *[np.ones(shape) for shape in shapes])
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  compared below
+        einsum(subscripts, *xs)
+    assert message in str(caught.value)
+
+
+def test_einsum_in_numpys_other_notation_raises():
+    with pytest.raises(TypeError, match="subscripts are a string such as 'ij,jk->ik', found Tensor"):
+        einsum(Tensor(A), [0, 1])
+
+
+def test_einsum_of_nothing_raises():
+    with pytest.raises(ValueError, match="einsum needs one Tensor at least"):
+        einsum("")
+
+
+# ---- names
+
+
+def test_no_exported_name_hides_a_builtin():
+    assert not set(F.__all__) & set(dir(builtins))
+    assert all(hasattr(F, name) for name in [*F.__all__, "sum", "max", "min", "abs"])
+
+
+def test_every_function_is_exported_or_would_hide_a_builtin():
+    own = {n for n, f in vars(F).items() if not n.startswith("_") and getattr(f, "__module__", "") == F.__name__}
+    assert own - {"answer", "tensors_of", "Axis"} == {*F.__all__, "sum", "max", "min", "abs"}
