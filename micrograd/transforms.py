@@ -240,7 +240,10 @@ def _rows(call: Call, y: Tensor) -> Any:
 
     def stacked(_: Any) -> Any:
         column = next(columns)
-        return None if column[0] is None else stack(column).reshape((*y.shape, *getattr(column[0], "shape", ())))
+        if column[0] is None:
+            return None
+        block = stack(column).reshape((*y.shape, *getattr(column[0], "shape", ())))
+        return block if _is_tensor(block) else block[()]  # a number, where it has no dimension
 
     return tree_map(stacked, rows[0])
 

@@ -288,6 +288,13 @@ def test_a_hessian_of_two_arguments_is_a_tuple_of_tuples():
     assert hyy.tolist() == np.zeros((3, 3)).tolist()
 
 
+def test_a_second_derivative_of_a_number_beside_an_array_is_a_number():
+    h = hessian(lambda p: (p["a"] * p["b"] ** 2).sum())({"a": A, "b": 2.0})
+    assert h["b"]["b"] == 12.0
+    assert isinstance(h["b"]["b"], float)
+    assert h["a"]["b"].tolist() == h["b"]["a"].tolist() == [4.0, 4.0, 4.0]
+
+
 def test_hvp_is_the_hessian_times_v():
     f = lambda x: (x.exp() * x[::-1]).sum()  # noqa: E731
     v = np.array([1.0, -1.0, 0.5])
