@@ -1,0 +1,342 @@
+"""Tensors' graphs are large, go when nobody holds them, and are nobody else's: memory, threads, tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, arrays, backward, grad, is_grad_enabled, no_grad
+
+STEPS = 10_000
+X = np.arange(6.0).reshape(2, 3) / 6
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def weights() -> Tensor:
+    return Tensor(np.ones((3, 2)), requires_grad=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a step does: each of these, ten thousand times
+
+
+def train_through_data(w: Tensor) -> None:
+    ((X @ w).tanh() ** 2).sum().backward()
+    w.data -= 1e-6 * w.grad
+    w.grad = None
+
+
+def train_in_place(w: Tensor) -> None:
+    ((X @ w.T.T).relu() - 1).sum().backward()
+    with no_grad():
+        w -= 1e-6 * w.grad
+    w.grad = None
+
+
+def forward_alone(w: Tensor) -> None:
+    (w * w).softmax()
+
+
+def forward_inside_no_grad(w: Tensor) -> None:
+    with no_grad():
+        (w * w)[0].sum()
+
+
+def twice_differentiated(w: Tensor) -> None:
+    (slope,) = grad((w**3).sum(), w, create_graph=True)
+    grad(slope.sum(), w)
+
+
+def views_and_writes(w: Tensor) -> None:
+    y = w * 2
+    y[0] = w[1]
+    y += 1
+    y.T.detach()[0] = 3
+    del y
+
+
+def a_failing_pass(w: Tensor) -> None:
+    y = w.exp()
+    handle = y.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        y.sum().backward()
+    handle.remove()
+
+
+def many_operands(w: Tensor) -> None:
+    arrays.concatenate(0)(w, w * 2, w[:1]).sum().backward()
+    w.grad = None
+
+
+CHEAP = [train_through_data, train_in_place, forward_alone, forward_inside_no_grad, many_operands]
+DEAR = [twice_differentiated, views_and_writes, a_failing_pass]
+LOOPS = [(step, STEPS) for step in CHEAP] + [(step, STEPS // 10) for step in DEAR]
+
+
+def growth(step: Callable[[Tensor], None], times: int) -> int:
+    """How many blocks of memory more the interpreter holds after so many steps than after a tenth of them."""
+    w = weights()
+    del [tuple([None] * n) for n in range(1, 20) for _ in range(2000)][:]  # fill the interpreter's store of tuples
+    for _ in range(times // 10):
+        step(w)
+    before = sys.getallocatedblocks()
+    for _ in range(times):
+        step(w)
+    return sys.getallocatedblocks() - before
+
+
+@pytest.mark.parametrize(("step", "times"), LOOPS, ids=[f"{step.__name__}-{times}" for step, times in LOOPS])
+@pytest.mark.usefixtures("without_collector")
+def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor], None], times: int):
+    assert growth(step, times) < times / 100
+
+
+@pytest.mark.parametrize("step", CHEAP[:2] + DEAR, ids=lambda f: f.__name__)
+def test_steps_leave_nothing_behind_with_the_collector(step: Callable[[Tensor], None]):
+    assert growth(step, 500) < 50
+
+
+@pytest.mark.parametrize("step", CHEAP + DEAR, ids=lambda f: f.__name__)
+@pytest.mark.usefixtures("without_collector")
+def test_no_step_makes_garbage(step: Callable[[Tensor], None]):
+    if step is a_failing_pass:
+        pytest.skip("an exception's traceback is a cycle of Python's own")
+    w = weights()
+    step(w)
+    gc.collect()
+    for _ in range(10):
+        step(w)
+    assert gc.collect() == 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Nodes die by reference count
+
+
+@pytest.mark.usefixtures("without_collector")
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda x: x * x, lambda x: x.exp(), lambda x: x[0], lambda x: x.T, lambda x: x @ x, lambda x: x.sum(),
+        lambda x: arrays.concatenate(0)(x, x), lambda x: x.detach(), lambda x: (x * 1).__iadd__(x), lambda x: x.max(0),
+    ],
+)  # fmt: skip
+def test_a_result_dies_with_its_last_name(op: Callable[[Tensor], Tensor]):
+    x = Tensor(np.ones((2, 2)), requires_grad=True)
+    y = op(x)
+    tensor, node = weakref.ref(y), weakref.ref(y._node)
+    del y
+    assert tensor() is None
+    assert node() is None
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_a_large_array_inside_of_a_graph_dies_with_the_graph():
+    x = Tensor(np.ones(1000), requires_grad=True)
+    inner = x.exp()
+    kept = weakref.ref(inner.data)
+    y = (inner * inner).sum()
+    del inner
+    assert kept() is not None
+    del y
+    assert kept() is None
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_backward_lets_the_inner_arrays_go_while_the_result_lives():
+    x = Tensor(np.ones(1000), requires_grad=True)
+    inner = x.exp()
+    kept = weakref.ref(inner.data)
+    y = (inner * inner).sum()
+    del inner
+    y.backward()
+    assert kept() is None
+    assert y.item() > 0
+
+
+def test_an_op_whose_rule_needs_no_values_keeps_no_array_alive():
+    x = Tensor(np.ones(1000), requires_grad=True)
+    inner = x * 2
+    kept = weakref.ref(inner.data)
+    inner.data = np.zeros(1000)
+    assert kept() is None
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_views_die_and_the_base_can_be_changed_again():
+    base = Tensor(np.ones((100, 2)), requires_grad=True) * 1
+    views = [base[i] for i in range(100)]
+    refs = [weakref.ref(view._node) for view in views]
+    del views
+    base += 1
+    assert [r() for r in refs] == [None] * 100
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_a_hook_does_not_keep_its_tensor_alive():
+    y = Tensor([1.0], requires_grad=True) * 2
+    handle = y.register_hook(lambda g: None)
+    node = weakref.ref(y._node)
+    del y
+    assert node() is None
+    handle.remove()
+
+
+def test_a_long_chain_dies_without_recursion():
+    y = Tensor(1.0, requires_grad=True)
+    for _ in range(100_000):
+        y = y * 1.0
+    del y
+
+
+def test_many_changes_in_place_die_without_recursion():
+    y = Tensor(1.0, requires_grad=True) * 1
+    for _ in range(20_000):
+        y += 1
+    y.backward()
+    del y
+
+
+def test_large_arrays_are_not_kept_by_the_gradient_of_a_view():
+    x = Tensor(np.ones(4), requires_grad=True)
+    x.broadcast_to((1000, 4)).sum().backward()
+    assert x.grad.base is None
+    assert x.grad.nbytes == 32
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Threads and tasks
+
+THREADS, PASSES = 4, 100
+
+
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """Threads take turns after a microsecond, so that they meet in the middle of things."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(job: Callable[[int], Any]) -> list[Any]:
+    """What the job returns, or raises, in each of some threads that start together."""
+    start, results = threading.Barrier(THREADS), [None] * THREADS
+
+    def work(i: int) -> None:
+        start.wait(timeout=60)
+        try:
+            results[i] = job(i)
+        except Exception as error:
+            results[i] = error
+
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+    return results
+
+
+@pytest.mark.usefixtures("impatient")
+def test_totals_are_exact_where_threads_share_leaves():
+    w = weights()
+
+    def job(_: int) -> None:
+        for _ in range(PASSES):
+            (w * 3).sum().backward()
+
+    at_once(job)
+    np.testing.assert_array_equal(w.grad, np.full((3, 2), 3.0 * THREADS * PASSES))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_threads_may_walk_one_retained_graph():
+    w = weights()
+    y = ((X @ w).exp() * w[0]).sum()
+    (expected,) = grad(y, w, retain_graph=True)
+
+    def job(_: int) -> list[np.ndarray]:
+        return [grad(y, w, retain_graph=True)[0] for _ in range(PASSES)]
+
+    for found in at_once(job):
+        for g in found:
+            np.testing.assert_array_equal(g, expected)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_threads_that_make_views_of_one_base_lose_none_and_keep_none():
+    w = weights()
+
+    def job(_: int) -> None:
+        for _ in range(PASSES):
+            (w.T[0] * w[:, 0]).sum().backward(inputs=[Tensor(1.0, requires_grad=True)])
+
+    at_once(job)
+    with no_grad():
+        w += 1
+    w.data -= 1
+    np.testing.assert_array_equal(w.data, np.ones((3, 2)))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_no_grad_in_one_thread_is_not_seen_in_others():
+    w = weights()
+
+    def job(i: int) -> set[bool]:
+        if i % 2:
+            return {(w * 2).requires_grad for _ in range(PASSES)}
+        with no_grad():
+            return {(w * 2).requires_grad for _ in range(PASSES)}
+
+    assert at_once(job) == [{False}, {True}] * (THREADS // 2)
+
+
+def test_no_grad_in_one_task_is_not_seen_in_others():
+    w = weights()
+
+    async def task(quiet: bool) -> list[bool]:
+        found = []
+        for _ in range(5):
+            if quiet:
+                with no_grad():
+                    await asyncio.sleep(0)
+                    found.append((w * 2).requires_grad)
+            else:
+                await asyncio.sleep(0)
+                found.append((w * 2).requires_grad)
+        return found
+
+    async def main() -> list[list[bool]]:
+        return await asyncio.gather(*(task(i % 2 == 0) for i in range(4)))
+
+    assert asyncio.run(main()) == [[False] * 5, [True] * 5] * 2
+    assert is_grad_enabled()
+
+
+def test_gradients_are_equal_bit_by_bit_from_run_to_run():
+    def run() -> bytes:
+        w = Tensor(np.linspace(-1, 1, 6).reshape(3, 2), requires_grad=True)
+        h = (X @ w).tanh()
+        backward([(h * h).mean(), (h[0] / 3 + w.exp().sum(0)).sum()])
+        return w.grad.tobytes()
+
+    assert len({run() for _ in range(5)}) == 1

@@ -1,0 +1,599 @@
+"""Every op on Tensors, from one list (`tensor_ops_list`): its values, its derivatives, its refusals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.exceptions import AxisError
+from tensor_ops_list import BAD, BINARY, MATMUL, OPS, Op, Shape
+
+from micrograd import Tensor, arrays, grad, no_grad
+from micrograd.tensor_ops import TensorOps
+
+Arrays = list[np.ndarray]
+every_op = pytest.mark.parametrize("op", OPS, ids=str)
+
+
+def leaves(operands: Sequence[np.ndarray]) -> list[Tensor]:
+    return [Tensor(a, requires_grad=True) for a in operands]
+
+
+def seed(op: Op, out: Any) -> np.ndarray:
+    """A gradient to start from, in which no two elements are the same."""
+    rng = np.random.default_rng(len(op.name))
+    return rng.uniform(0.5, 1.5, tuple(out.shape)).astype(str(out.dtype).removeprefix("torch."))
+
+
+def plain(gradient: Any, like: Any) -> np.ndarray:
+    """A gradient of ours or of PyTorch's as an array, where None is zeros."""
+    if gradient is None:
+        return np.zeros(tuple(like.shape))
+    if isinstance(gradient, Tensor):
+        return gradient.detach().numpy()
+    return gradient if isinstance(gradient, np.ndarray) else gradient.numpy(force=True)
+
+
+def numbers(gradients: Sequence[Any], likes: Sequence[Any]) -> Arrays:
+    return [plain(g, like) for g, like in zip(gradients, likes, strict=True)]
+
+
+def directions(arrays: Sequence[np.ndarray]) -> Arrays:
+    rng = np.random.default_rng(7)
+    return [rng.uniform(-1, 1, a.shape) for a in arrays]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Values
+
+
+@every_op
+def test_the_value_is_numpys(op: Op):
+    for operands in op.runs():
+        out = op.call(*map(Tensor, operands))
+        expected = np.asarray(op.in_numpy(*operands))
+        assert out.shape == expected.shape
+        np.testing.assert_allclose(out.data, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if not op.brings_float64], ids=str)
+def test_float32_stays_float32_forward_and_backward(op: Op):
+    for operands in op.runs(np.float32):
+        xs = leaves(operands)
+        out = op.call(*xs)
+        out.backward(np.ones(out.shape))
+        assert out.dtype == np.float32
+        assert all(x.grad.dtype == np.float32 for x in xs)
+
+
+@every_op
+def test_operands_are_left_as_they_were(op: Op):
+    for operands in op.runs():
+        xs, _ = gradients(op, operands)
+        for x, before in zip(xs, operands, strict=True):
+            np.testing.assert_array_equal(x.data, before)
+
+
+def test_every_public_op_stands_in_the_list():
+    public = {name for name, what in vars(TensorOps).items() if callable(what) or name == "T"}
+    assert public - {op.name.split(":")[0] for op in OPS} == set()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Derivatives
+
+
+def gradients(op: Op, operands: Sequence[np.ndarray]) -> tuple[list[Tensor], Tensor]:
+    """The leaves after a backward pass, and what was computed from them."""
+    xs = leaves(operands)
+    out = op.call(*xs)
+    out.backward(seed(op, out))
+    return xs, out
+
+
+def first_and_second(op: Op, xs: Sequence[Tensor], vs: Arrays) -> tuple[Arrays, Arrays]:
+    """The gradients, and the gradients of what they (times vs) sum up to: to each operand, and to the seed."""
+    out = op.call(*xs)
+    g = Tensor(seed(op, out), requires_grad=True)
+    slopes = grad(out, xs, g, create_graph=True)
+    total = sum((s * v).sum() for s, v in zip(slopes, vs, strict=True))
+    return numbers(slopes, xs), numbers(grad(total, [*xs, g], allow_unused=True), [*xs, g])
+
+
+@every_op
+def test_the_gradient_agrees_with_central_differences(op: Op):
+    for operands in op.runs():
+        (xs, out), vs, h = gradients(op, operands), directions(operands), 1e-5
+        ahead, behind = (
+            np.sum(seed(op, out) * op.in_numpy(*[np.asarray(a + e * v) for a, v in zip(operands, vs, strict=True)]))
+            for e in (h, -h)
+        )
+        slope = sum(np.sum(x.grad * v) for x, v in zip(xs, vs, strict=True))
+        assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-6, abs=1e-7)
+
+
+@every_op
+def test_the_second_derivative_agrees_with_central_differences(op: Op):
+    for operands in op.runs():
+        vs, ws, h = directions(operands), directions([*operands, operands[0]])[: len(operands)], 1e-5
+
+        def slope(e: float, operands: Arrays = operands, vs: Arrays = vs, ws: Arrays = ws) -> Any:
+            moved = [np.asarray(a + e * w) for a, w in zip(operands, ws, strict=True)]
+            return sum(np.sum(x.grad * v) for x, v in zip(gradients(op, moved)[0], vs, strict=True))
+
+        second = first_and_second(op, leaves(operands), vs)[1]
+        found = sum(np.sum(s * w) for s, w in zip(second[:-1], ws, strict=True))
+        assert found == pytest.approx((slope(h) - slope(-h)) / (2 * h), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "near"), [("float64", 1e-10), ("float32", 2e-4)])
+@every_op
+def test_values_and_both_derivatives_are_pytorchs(op: Op, dtype: str, near: float):
+    torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
+    for operands in op.runs(dtype):
+        vs = directions(operands)
+        first, second = first_and_second(op, leaves(operands), vs)
+
+        xs = [torch.tensor(a, requires_grad=True) for a in operands]
+        out = op.in_torch(torch, *xs)
+        g = torch.tensor(seed(op, out), requires_grad=True)
+        slopes = torch.autograd.grad(out, xs, g, create_graph=True)
+        total = sum((s * torch.tensor(v)).sum() + 0 * g.sum() for s, v in zip(slopes, vs, strict=True))
+        theirs = torch.autograd.grad(total, [*xs, g], allow_unused=True)
+
+        np.testing.assert_allclose(op.call(*map(Tensor, operands)).data, out.detach(), rtol=near, atol=near)
+        for ours, other in zip(first + second, numbers(slopes, xs) + numbers(theirs, [*xs, g]), strict=True):
+            np.testing.assert_allclose(ours, other, rtol=near, atol=near)
+
+
+@every_op
+def test_every_gradient_has_the_shape_and_dtype_of_its_operand_and_is_the_users_to_change(op: Op):
+    for operands in op.runs():
+        for x in gradients(op, operands)[0]:
+            assert isinstance(x.grad, np.ndarray)
+            assert (x.grad.shape, x.grad.dtype, x.grad.flags.writeable) == (x.shape, x.dtype, True)
+
+
+@every_op
+def test_a_constant_operand_gets_none_and_changes_no_other_gradient(op: Op):
+    for operands in op.runs():
+        xs, _ = gradients(op, operands)
+        for i in range(len(xs)):
+            alone = [Tensor(a, requires_grad=j == i) for j, a in enumerate(operands)]
+            out = op.call(*alone)
+            out.backward(seed(op, out))
+            np.testing.assert_array_equal(alone[i].grad, xs[i].grad)
+            assert [x.grad for x in alone if x is not alone[i]] == [None] * (len(xs) - 1)
+
+
+LAYOUTS: dict[str, tuple[Callable, Callable]] = {  # how to lay an array out in a leaf, and how to get at it again
+    "Fortran's order": (lambda a: np.array(a, order="F"), lambda x: x),
+    "backwards": (lambda a: a[(slice(None, None, -1),) * a.ndim], lambda x: x[(slice(None, None, -1),) * x.ndim]),
+    "transposed": (lambda a: a.T, lambda x: x.T),
+    "every other": (lambda a: np.repeat(a, 2, -1) if a.ndim else a, lambda x: x[..., ::2] if x.ndim else x),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@every_op
+def test_the_layout_in_memory_changes_nothing(op: Op, layout: str):
+    lay, view = LAYOUTS[layout]
+    for operands in op.runs():
+        plain, out = gradients(op, operands)
+        laid = [Tensor(lay(a), requires_grad=True) for a in operands]
+        same = op.call(*map(view, laid))
+        np.testing.assert_allclose(same.data, out.data, rtol=1e-13, atol=1e-14)
+        same.backward(seed(op, out))
+        for x, y in zip(laid, plain, strict=True):
+            np.testing.assert_allclose(view(x.grad), y.grad, rtol=1e-12, atol=1e-14)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What happens to the operands between the passes
+
+
+def write_data(x: Tensor) -> None:
+    x.data[...] = 17.0
+
+
+def assign_data(x: Tensor) -> None:
+    x.data = np.full(x.shape, 17.0)
+
+
+def subtract_from_data(x: Tensor) -> None:
+    x.data -= 17.0
+
+
+def write_detached(x: Tensor) -> None:
+    x.detach().data[...] = 17.0
+
+
+def write_numpy(x: Tensor) -> None:
+    x.detach().numpy()[...] = 17.0
+
+
+def write_in_place(x: Tensor) -> None:
+    with no_grad():
+        x.fill_(17.0)
+
+
+def write_detached_in_place(x: Tensor) -> None:
+    x.detach().fill_(17.0)
+
+
+def write_a_view(x: Tensor) -> None:
+    with no_grad():
+        x.reshape(-1)[...] = 17.0
+
+
+WRITES = [write_data, assign_data, subtract_from_data, write_detached, write_numpy, write_in_place]
+WRITES += [write_detached_in_place, write_a_view]
+
+
+def is_right_or_raises(op: Op, write: Callable[[Tensor], None], create_graph: bool) -> bool:
+    """The op's gradient after a write: that of the values which the op saw, or an error that says what was changed?"""
+    xs = leaves(op.operands(op.shapes[0]))
+    out = op.call(*xs)
+    right = numbers(grad(out, xs, seed(op, out), retain_graph=True), xs)
+    try:
+        for x in xs:
+            write(x)
+        found = numbers(grad(out, xs, seed(op, out), create_graph=create_graph), xs)
+    except (RuntimeError, ValueError) as error:
+        return bool(re.search("version|in place|read-only|written to", str(error)))
+    return all(np.array_equal(a, b) for a, b in zip(found, right, strict=True))
+
+
+@pytest.mark.parametrize("create_graph", [False, True], ids=["arrays", "graph"])
+@every_op
+def test_a_write_between_the_passes_is_never_silently_wrong(op: Op, create_graph: bool):
+    assert [write.__name__ for write in WRITES if not is_right_or_raises(op, write, create_graph)] == []
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.linear], ids=str)
+def test_an_op_that_needs_no_values_does_not_mind_that_they_change(op: Op):
+    xs = leaves(op.operands(op.shapes[0]))
+    inner = [x * 1 for x in xs]
+    out = op.call(*inner)
+    with no_grad():
+        for y in inner:
+            y += 1
+    out.backward(seed(op, out))
+    assert all(x.grad is not None for x in xs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Broadcasting
+
+
+def broadcast_pair(rng: np.random.Generator) -> tuple[Shape, Shape]:
+    """Two shapes that broadcast: a common one, from which each drops leading axes and stretches some."""
+    common = rng.choice([0, 1, 2, 3], size=rng.integers(0, 5), p=[0.05, 0.2, 0.4, 0.35])
+
+    def part() -> Shape:
+        kept = common[rng.integers(0, len(common) + 1) :]
+        return tuple(int(n) for n in np.where(rng.random(len(kept)) < 0.3, 1, kept))
+
+    return part(), part()
+
+
+def summed_back(g: np.ndarray, shape: Shape) -> np.ndarray:
+    """The adjoint of broadcasting, by counting: each element of g goes to the place that it was copied from."""
+    places = np.broadcast_to(np.arange(np.prod(shape, dtype=int)).reshape(shape), g.shape)
+    return np.bincount(places.ravel(), g.ravel(), np.prod(shape, dtype=int)).reshape(shape)
+
+
+@pytest.mark.parametrize("op", BINARY, ids=str)
+def test_a_thousand_broadcast_pairs_give_gradients_of_the_operands_shapes(op: Op):
+    rng = np.random.default_rng(len(op.name))
+    for _ in range(1000):
+        shapes = broadcast_pair(rng)
+        a, b = operands = op.operands(shapes)
+        x, y = leaves(operands)
+        full = leaves(np.broadcast_arrays(a, b))  # the same without broadcasting
+        for pair in ((x, y), full):
+            out = op.call(*pair)
+            out.backward(np.ones(out.shape))
+        assert out.shape == np.broadcast_shapes(*shapes)
+        np.testing.assert_allclose(x.grad, summed_back(full[0].grad, a.shape), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(y.grad, summed_back(full[1].grad, b.shape), rtol=1e-12, atol=1e-12)
+
+
+def test_a_thousand_pairs_of_batches_of_matrices_give_gradients_of_the_operands_shapes():
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        batches, (n, k, m) = broadcast_pair(rng), rng.integers(1, 4, size=3)
+        x, y = leaves(MATMUL.operands(((*batches[0], n, k), (*batches[1], k, m))))
+        out = x @ y
+        g = seed(MATMUL, out)
+        out.backward(g)
+        np.testing.assert_allclose(out.data, x.data @ y.data, rtol=1e-13)
+        to_x, to_y = np.einsum("...nm,...km->...nk", g, y.data), np.einsum("...nk,...nm->...km", x.data, g)
+        np.testing.assert_allclose(x.grad, summed_back(to_x, x.shape), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(y.grad, summed_back(to_y, y.shape), rtol=1e-12, atol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Indices
+
+INDICES: list[Any] = [
+    0, -1, np.int64(1), (0, 1), (-1, -1, -1), (0, 1, 2),
+    slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2), slice(-2, -9, -1), slice(2, 1), slice(9),
+    ..., (..., 0), (0, ...), (slice(None), ..., slice(1)), (), (..., None), None, (None, 0, None), (slice(1), None),
+    [0, 1, 0, 0], [-1, 0, -1], np.array([[0, 1], [1, 1]]), ([0, 1, 1], [2, 2, 2]), ([0, 0], slice(None), [1, 1]),
+    (slice(None), [0, 0, 2], None), ([[0], [1]], [[0, 2]]), (0, [1, 1], slice(None, None, -1)), (np.array(1), 0),
+    np.array([], int), [], (slice(None), []), np.array(1), np.array([0, 0, 1], np.uint8), (0, ..., [1, 1]),
+    np.arange(24).reshape(2, 3, 4) % 3 == 0, np.array([True, False]), [True, False], np.zeros((2, 3), bool), True,
+    False, np.array(True), (slice(None), np.array([True, False, True])), (0, np.eye(3, 4, dtype=bool)),
+    (np.array([[True, False, True], [False, True, True]]), [0, 1, 1, 3]), (True, 0), ((0, 1), (2, 2)), range(2),
+]  # fmt: skip
+every_index = pytest.mark.parametrize("index", INDICES, ids=lambda i: re.sub(r"\s+", " ", repr(i))[:60])
+CUBE = np.arange(24.0).reshape(2, 3, 4) / 7
+
+
+def counted(index: Any, g: np.ndarray, shape: Shape = CUBE.shape) -> np.ndarray:
+    """The adjoint of indexing, by counting."""
+    places = np.arange(np.prod(shape, dtype=int)).reshape(shape)[index]
+    return np.bincount(np.ravel(places), g.ravel(), np.prod(shape, dtype=int)).reshape(shape)
+
+
+@every_index
+def test_an_index_selects_as_in_numpy_and_its_gradients_accumulate(index: Any):
+    x = Tensor(CUBE, requires_grad=True)
+    out = x[index]
+    g = seed(OPS[0], out)
+    out.backward(g)
+    np.testing.assert_array_equal(out.data, CUBE[index])
+    np.testing.assert_allclose(x.grad, counted(index, g), rtol=1e-13)
+
+
+@every_index
+def test_an_index_can_be_differentiated_twice(index: Any):
+    x = Tensor(CUBE, requires_grad=True)
+    (slope,) = grad((x[index] ** 3).sum(), x, create_graph=True)
+    (second,) = grad(slope.sum(), x)
+    np.testing.assert_allclose(second, 6 * CUBE * counted(index, np.ones(CUBE[index].shape)), rtol=1e-13)
+
+
+@every_index
+def test_what_is_written_at_an_index_gets_the_gradient_of_what_was_there(index: Any):
+    x, v = Tensor(CUBE, requires_grad=True), Tensor(CUBE[index] + 1, requires_grad=True)
+    y = x * 2
+    y[index] = v
+    expected = 2 * CUBE
+    expected[index] = v.data
+    np.testing.assert_array_equal(y.data, expected)
+
+    g = np.arange(1.0, 25.0).reshape(CUBE.shape)
+    y.backward(g)
+    kept = np.ones(CUBE.shape)
+    kept[index] = 0
+    np.testing.assert_array_equal(x.grad, 2 * g * kept)
+    if np.all(counted(index, np.ones(v.shape)) <= 1):  # several writes to one place have a test of their own
+        np.testing.assert_array_equal(v.grad, g[index])
+
+
+def test_of_several_values_written_to_one_place_only_the_last_gets_a_gradient():
+    v = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = Tensor(np.zeros(3))
+    y[[0, 2, 0]] = v
+    y.backward(np.array([10.0, 20.0, 30.0]))
+    np.testing.assert_array_equal(y.data, [3, 0, 2])
+    np.testing.assert_array_equal(v.grad, [0, 30, 10])
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (3, 4), (1, 1, 4), (1, 1, 3, 1)])
+def test_what_is_written_is_broadcast_and_its_gradient_summed(shape: Shape):
+    y, v = Tensor(np.zeros((2, 3, 4))), Tensor(np.ones(shape), requires_grad=True)
+    y[0] = v
+    y.backward(np.ones(y.shape))
+    assert v.grad.shape == shape
+    assert v.grad.sum() == 12
+
+
+def test_an_index_may_be_a_tensor():
+    x = Tensor(CUBE, requires_grad=True)
+    index = Tensor([1, 1, 0])
+    np.testing.assert_array_equal(x[index].data, CUBE[[1, 1, 0]])
+    np.testing.assert_array_equal(x[:, Tensor(2)].data, CUBE[:, 2])
+
+
+@pytest.mark.parametrize(
+    "index", [np.array([0, 2]), np.array([True, False, True]), [0, 2]], ids=["ints", "mask", "list"]
+)
+def test_an_index_that_is_changed_after_the_forward_pass_changes_nothing(index: Any):
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x[index]
+    index[0] = index[1] = 1
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad, [1, 0, 1])
+
+
+shapes_and_indices = hnp.array_shapes(max_dims=3, max_side=4).flatmap(
+    lambda shape: st.tuples(
+        st.just(shape),
+        st.one_of(hnp.basic_indices(shape, allow_newaxis=True), hnp.integer_array_indices(shape, dtype=np.int64)),
+    )
+)
+
+
+@given(shapes_and_indices)
+def test_any_index_selects_as_in_numpy_and_its_gradients_accumulate(case: tuple[Shape, Any]):
+    shape, index = case
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+    x = Tensor(a, requires_grad=True)
+    out = x[index]
+    g = seed(OPS[0], out)
+    out.backward(g)
+    np.testing.assert_array_equal(out.data, a[index])
+    np.testing.assert_allclose(x.grad, counted(index, g, shape), rtol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Promises of single ops
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [(None, [[0.25, 0.25, 0], [0.25, 0.25, 0]]), (0, [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]), (1, [[0.5, 0.5, 0]] * 2)],
+)
+def test_those_who_tie_for_an_extreme_share_its_gradient(name: str, axis: Any, expected: Any):
+    x = Tensor(np.array([[2.0, 2, 1], [2, 2, 1]]) * (1 if name == "max" else -1), requires_grad=True)
+    getattr(x, name)(axis).sum().backward()
+    np.testing.assert_array_equal(x.grad, expected)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_two_operands_that_tie_share_the_gradient(name: str):
+    x, y = Tensor([1.0, 5.0], requires_grad=True), Tensor([1.0, 5.0], requires_grad=True)
+    getattr(x, name)(y).sum().backward()
+    np.testing.assert_array_equal([x.grad, y.grad], np.full((2, 2), 0.5))
+
+
+def test_clip_passes_the_gradient_at_its_bounds():
+    x = Tensor([-2.0, -1.0, 0.0, 1.0, 2.0], requires_grad=True)
+    x.clip(-1, 1).sum().backward()
+    np.testing.assert_array_equal(x.grad, [0, 1, 1, 1, 0])
+
+
+def test_clip_keeps_integers_whatever_was_clipped_before():
+    assert Tensor([1, 5]).clip(0.0, 3.0).dtype == np.float64
+    assert Tensor([1, 5]).clip(0, 3).dtype == np.int64
+
+
+@pytest.mark.parametrize("name", ["__abs__", "relu"])
+def test_at_a_kink_the_gradient_is_zero(name: str):
+    x = Tensor([0.0, -0.0], requires_grad=True)
+    getattr(x, name)().sum().backward()
+    np.testing.assert_array_equal(x.grad, [0, 0])
+
+
+def test_logsumexp_does_not_overflow():
+    x = Tensor([1000.0, 1000.0], requires_grad=True)
+    out = x.logsumexp()
+    out.backward()
+    assert out.item() == pytest.approx(1000.6931471805599, abs=1e-10)
+    np.testing.assert_allclose(x.grad, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("big", [1e3, -1e3, 1e300, -1e300])
+def test_softmax_does_not_overflow(big: float):
+    np.testing.assert_array_equal(Tensor([big, big]).softmax().data, [0.5, 0.5])
+    np.testing.assert_allclose(Tensor([big, big]).log_softmax().data, [-np.log(2)] * 2)
+
+
+def test_minus_infinity_masks_a_logit():
+    x = Tensor([0.0, -np.inf, 0.0], requires_grad=True)
+    out = x.logsumexp() + x.log_softmax()[0] + x.softmax()[2]
+    out.backward()
+    assert out.item() == pytest.approx(np.log(2) - np.log(2) + 0.5)
+    np.testing.assert_allclose(x.grad, [0.75, 0, 0.25], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("factors", "slopes"),
+    [([2.0, 3, 4], [12, 8, 6]), ([2.0, 0, 4], [0, 8, 0]), ([0.0, 3, 0], [0, 0, 0]), ([5.0], [1])],
+)
+def test_the_gradient_of_prod_is_right_where_factors_are_zero(factors: list[float], slopes: list[float]):
+    x = Tensor(factors, requires_grad=True)
+    x.prod().backward()
+    np.testing.assert_array_equal(x.grad, slopes)
+
+
+def test_prod_of_one_factor_is_a_number_of_its_own():
+    x = Tensor([3.0])
+    p = x.prod()
+    p += 1
+    assert x.item() == 3.0
+
+
+def test_a_zero_to_a_power_has_the_gradient_that_pytorch_gives():
+    torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
+    powers = np.array([0.0, 1, 2, 0.5, 3, -1])
+    ours, theirs = Tensor(np.zeros(6), requires_grad=True), torch.zeros(6, dtype=torch.float64, requires_grad=True)
+    with np.errstate(all="ignore"):
+        (ours ** Tensor(powers)).backward(np.ones(6))
+    (theirs ** torch.tensor(powers)).backward(torch.ones(6))
+    np.testing.assert_array_equal(ours.grad, theirs.grad.numpy())
+
+
+def test_astype_carries_the_gradient_back_in_the_operands_dtype():
+    x = Tensor(np.array([1, 2], np.float32), requires_grad=True)
+    y = x.astype(np.float64)
+    y.backward(np.array([1 / 3, 1.0]))
+    assert (y.dtype, x.grad.dtype) == (np.float64, np.float32)
+
+
+def test_astype_to_integers_is_a_constant():
+    y = Tensor([1.5, 2.5], requires_grad=True).astype(int)
+    assert not y.requires_grad
+    assert y.tolist() == [1, 2]
+
+
+def test_mixed_dtypes_promote_as_in_numpy_and_each_gets_a_gradient_of_its_own():
+    x = Tensor(np.ones(2, np.float32), requires_grad=True)
+    y = Tensor(np.ones(2), requires_grad=True)
+    z = x * y
+    z.sum().backward()
+    assert (z.dtype, x.grad.dtype, y.grad.dtype) == (np.float64, np.float32, np.float64)
+
+
+@pytest.mark.parametrize("op", [op for op in BINARY if op.name.startswith("__")], ids=str)
+def test_numbers_do_not_promote_float32(op: Op):
+    x = Tensor(np.ones(2, np.float32))
+    assert {op.call(x, 2).dtype, op.call(2, x).dtype, op.call(x, 2.5).dtype, op.call(2.5, x).dtype} == {x.dtype}
+
+
+def test_an_integer_tensor_computes_like_an_integer_array():
+    x = Tensor([3, 4])
+    assert [(x * 2).dtype, (x + x).dtype, x.sum().dtype, (x / 2).dtype] == [np.int64, np.int64, np.int64, np.float64]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Refusals
+
+
+@pytest.mark.parametrize(("name", "use", "error", "message"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
+def test_a_wrong_use_raises_and_says_what_was_found(
+    name: str, use: Callable, error: Any, message: str, request: pytest.FixtureRequest
+):
+    if name == "__mul__" and "sequence" in message:
+        request.applymarker(pytest.mark.xfail(reason="a list asks a Tensor for its __index__"))
+    if name == "var:None" and error is AxisError:
+        request.applymarker(pytest.mark.xfail(reason="var looks for the axis in a tuple"))
+    with pytest.raises(error, match=f"(?s){message}"):
+        use()
+
+
+@pytest.mark.parametrize("op", [*BINARY[:5], MATMUL], ids=str)
+def test_a_list_or_text_on_the_left_is_refused_too(op: Op, request: pytest.FixtureRequest):
+    if op.name == "__mul__":
+        request.applymarker(pytest.mark.xfail(reason="a list asks a Tensor for its __index__"))
+    for wrong in ([1.0, 2.0], "two", None, 1j):
+        with pytest.raises(TypeError):
+            op.call(wrong, Tensor([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("op", [*BINARY[:5], MATMUL], ids=str)
+@pytest.mark.parametrize("number", [np.complex64(1j), np.complex128(1)], ids=["complex64", "complex128"])
+def test_a_complex_number_of_numpys_is_refused(op: Op, number: Any, request: pytest.FixtureRequest):
+    if op.name == "__pow__":
+        request.applymarker(pytest.mark.xfail(reason="__pow__ makes a float of it first"))
+    with pytest.raises((TypeError, ValueError)):
+        op.call(Tensor([1.0, 2.0]), number)
+
+
+@pytest.mark.xfail(reason="the adjoint does not broadcast")
+def test_indices_that_broadcast_are_taken_as_in_numpy():
+    x = Tensor(np.arange(12.0).reshape(3, 4), requires_grad=True)
+    out = arrays.take_along_axis(np.array([[3, 3]]), 1)(x)
+    out.sum().backward()
+    np.testing.assert_array_equal(out.data, [[3, 3], [7, 7], [11, 11]])
+    np.testing.assert_array_equal(x.grad, [[0, 0, 0, 2]] * 3)
