@@ -266,15 +266,15 @@ class RemovableHandle:
 def edges(node: Node) -> Sequence[Node]:
     """The operands to which the node owes a gradient: one for each part that it sends."""
     row = node._row
+    if row.to_a is not None:
+        return [n for n in (node._a, node._b) if n is not None and n._row is not None]
     if isinstance(row, LetGo):
         raise RuntimeError(
             f"the graph behind '{row.name}' was let go by an earlier backward pass: "
             "give that one retain_graph=True to walk it again"
         )
-    if isinstance(row, HandWritten):
-        return [n for n in dict.fromkeys(node._x) if n._row is not None]
-    operands = (node._a, node._b) if row.to_a is not None else node._x
-    return [n for n in operands if n is not None and n._row is not None]
+    operands = dict.fromkeys(node._x) if isinstance(row, HandWritten) else node._x
+    return [n for n in operands if n._row is not None]
 
 
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:

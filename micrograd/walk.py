@@ -33,22 +33,27 @@ def topological(roots: Iterable[Node]) -> list[Node]:
         seen.add(root)
         while path:
             node, operands = path[-1]
-            below = next((operand for operand in operands if operand._row and operand not in seen), None)
-            if below is None:
+            for below in operands:
+                if below._row and below not in seen:
+                    seen.add(below)
+                    path.append((below, iter(edges(below))))
+                    break
+            else:
                 order.append(node)
                 path.pop()
-            else:
-                seen.add(below)
-                path.append((below, iter(edges(below))))
     return order
 
 
-def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
-    """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there."""
+def propagate(grads: dict[Node, Any], create_graph: bool = False) -> list[Node]:
+    """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there.
+
+    Returns the inner nodes, in topological order.
+    """
+    order = topological(grads)
     watched = {node for ref in hooked.copy() if (node := ref()) is not None}
     checking = is_anomaly_enabled()
     with next(iter(grads))._quiet():
-        for node in reversed(topological(grads)):
+        for node in reversed(order):
             if node in watched:
                 grads[node] = run_hooks(node, grads[node])
             for operand, part in contributions(node, grads[node], create_graph):
@@ -60,6 +65,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> None:
                 grads[operand] = operand._plus(grads[operand], part) if operand in grads else part
     for leaf in [node for node in grads if node in watched and not node._row]:
         grads[leaf] = run_hooks(leaf, grads[leaf])
+    return order
 
 
 def _is_nan(part: Any) -> bool:
@@ -106,12 +112,12 @@ def backward(
     roots = _nodes(roots, "a root")
     targets = None if inputs is None else _nodes(inputs, "an input")
     grads = _seeds(roots, gradients, create_graph)
-    if targets is None and _is_plain(roots, create_graph) and scalar_walk.backward(grads):
-        return let_go(roots, retain_graph, create_graph)
-    with enable_grad() if create_graph else nullcontext():
-        propagate(grads, create_graph)
-        commit(roots[0]._kept(grads, targets))
-    return let_go(roots, retain_graph, create_graph)
+    order = None
+    if targets is not None or not _is_plain(roots, create_graph) or not scalar_walk.backward(grads):
+        with enable_grad() if create_graph else nullcontext():
+            order = propagate(grads, create_graph)
+            commit(roots[0]._kept(grads, targets))
+    let_go(roots, order, retain_graph, create_graph)
 
 
 def grad(
@@ -134,25 +140,26 @@ def grad(
     """
     outputs, inputs = _nodes(outputs, "an output"), _nodes(inputs, "an input")
     grads = _seeds(outputs, grad_outputs, create_graph)
-    if not (_is_plain(outputs, create_graph) and scalar_walk.gradients(grads, inputs)):
+    order = None
+    if not _is_plain(outputs, create_graph) or not scalar_walk.gradients(grads, inputs):
         with enable_grad() if create_graph else nullcontext():
-            propagate(grads, create_graph)
+            order = propagate(grads, create_graph)
     for i, node in enumerate(inputs):
         if node not in grads and not allow_unused:
             raise RuntimeError(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
-    let_go(outputs, retain_graph, create_graph)
+    let_go(outputs, order, retain_graph, create_graph)
     kept = outputs[0]._kept(grads, inputs)
     return tuple(kept.get(node) for node in inputs)
 
 
-def let_go(roots: Iterable[Node], retain_graph: bool | None, create_graph: bool) -> None:
+def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool | None, create_graph: bool) -> None:
     """Forget how the inner nodes of these graphs were made, if asked to, or if that is the habit of their kind."""
     if retain_graph is None:
-        retain_graph = create_graph or all(root._is_number for root in roots)
+        retain_graph = create_graph or roots[0]._is_number
     if not retain_graph:
-        for node in topological(roots):
+        for node in topological(roots) if order is None else order:
             node._let_go()
 
 
