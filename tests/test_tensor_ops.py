@@ -415,6 +415,14 @@ def test_an_index_that_is_changed_after_the_forward_pass_changes_nothing(index: 
     np.testing.assert_array_equal(x.grad, [1, 0, 1])
 
 
+def test_a_tensor_that_is_an_index_may_be_changed_after_the_forward_pass_too():
+    x, index = Tensor([1.0, 2.0, 3.0], requires_grad=True), Tensor([0, 2])
+    y = x[index]
+    index[0] = 1
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad, [1, 0, 1])
+
+
 shapes_and_indices = hnp.array_shapes(max_dims=3, max_side=4).flatmap(
     lambda shape: st.tuples(
         st.just(shape),
