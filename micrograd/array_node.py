@@ -303,13 +303,24 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     after = new_node(node._data, storage=node.storage)
     if history:
         remember(after, row, node, b, node._data, y)
+        _keep_own(after, node._data.copy())
     np.copyto(node._data, result, casting="same_kind")
     node.storage.version += 1
     if history:
-        after.label, node._handle = node.label, _no_tensor
+        after.label, after._keeps_grad = node.label, node._keeps_grad
+        node._handle, node._keeps_grad = _no_tensor, False
         tensor._node = after
         after._handle = weakref.ref(tensor)
     return tensor
+
+
+def _keep_own(node: ArrayNode, old: Array) -> None:
+    """Have the node of an op in place keep a copy of what it is about to write over, where its rules need that."""
+    shared = [saved is not None and saved[0] is node._store for saved in node._saved]
+    if any(shared):
+        node.storage.kept -= sum(shared)
+        node._x, node._y = (old if own else x for own, x in zip(shared, (node._x, node._y), strict=True))
+        node._saved = tuple(None if own else saved for own, saved in zip(shared, node._saved, strict=True))
 
 
 def fits(x: Any) -> bool:

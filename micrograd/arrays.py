@@ -258,7 +258,7 @@ def log_softmax(axis: Axis) -> Row:
 
 # ---- products
 
-matmul = ops.binary(
+matmul = Row(
     "@",
     lambda a, b: a @ b,  # of two dimensions at least; more are batches
     lambda g, a, b: g @ b.swapaxes(-1, -2),

@@ -58,10 +58,10 @@ class Tensor(TensorOps):
     def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
         if isinstance(data, Tensor):
             data = data._node._data
-        array = np.array(data, dtype=dtype)
+        array = np.array(data)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"a Tensor holds real numbers, found dtype {array.dtype} from {data!r:.60}")
-        self._node = new_node(array)
+        self._node = new_node(array if dtype is None else array.astype(dtype, copy=False))
         self._node._handle = weakref.ref(self)
         if label:
             self.label = label
@@ -89,7 +89,7 @@ class Tensor(TensorOps):
         if data is node._data:  # `t.data += 1`: it was written to already
             node.storage.version += 1
             return
-        array = np.array(data._node._data if isinstance(data, Tensor) else data, dtype=node._data.dtype)
+        array = Tensor(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
         node._data, node._store = array, None
@@ -170,7 +170,10 @@ class Tensor(TensorOps):
 
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
-        return handle(new_node(self._node._data, storage=self._node.storage))
+        storage = self._node.storage
+        node = new_node(self._node._data, storage=storage)
+        storage.views.append(weakref.ref(node, storage.views.remove))
+        return handle(node)
 
     def retain_grad(self) -> None:
         """Keep this inner Tensor's gradient in `.grad` after a pass, as a leaf does."""
@@ -246,9 +249,6 @@ class Tensor(TensorOps):
     def __int__(self) -> int:
         return int(self.item())
 
-    def __index__(self) -> int:
-        return operator.index(self.item())
-
     def __round__(self, ndigits: int | None = None) -> float:
         return round(self.item(), ndigits)
 
@@ -273,10 +273,14 @@ class Tensor(TensorOps):
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        raise TypeError(
-            f"numpy.{function.__name__} does not record a graph: use the method of the Tensor or micrograd.functional, "
-            "or give it t.detach().numpy()"
-        )
+        """NumPy's functions take Tensors that require no gradient for arrays, and refuse the others."""
+        try:
+            return function(*map(_plain, args), **{name: _plain(x) for name, x in kwargs.items()})
+        except RuntimeError as error:
+            raise TypeError(
+                f"numpy.{function.__name__} records no graph: use the Tensor's method or micrograd.functional, "
+                "or give it t.detach().numpy()"
+            ) from error
 
     def __repr__(self) -> str:
         node = self._node
@@ -293,6 +297,13 @@ class Tensor(TensorOps):
 
 
 ArrayNode.kind = Tensor
+
+
+def _plain(x: Any) -> Any:
+    """x with arrays for the Tensors in it; RuntimeError if one requires a gradient."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(_plain, x))
+    return x.numpy() if isinstance(x, Tensor) else x
 
 
 def _restore(cls: type[Tensor], data: Array, grad: Any, requires_grad: bool, label: str) -> Tensor:

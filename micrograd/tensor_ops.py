@@ -57,11 +57,13 @@ def plain_index(index: Any) -> Any:
     return np.array(index, dtype=int if isinstance(index, list) and not index else None)
 
 
-def _axis(axis: Any) -> Any:
-    """An axis as a row's setting: an int, a tuple or None."""
+def _axis(axis: Any, ndim: int) -> Any:
+    """An axis as a row's setting: an int from 0 on, a tuple of them, or None; AxisError if there is none such."""
+    if axis is None:
+        return None
     if isinstance(axis, (tuple, list, range)):
-        return tuple(map(operator.index, axis))
-    return None if axis is None else operator.index(axis)
+        return normalize_axis_tuple(tuple(axis), ndim)
+    return normalize_axis_index(operator.index(axis), max(ndim, 1))
 
 
 class TensorOps:
@@ -154,7 +156,7 @@ class TensorOps:
 
     def squeeze(self, axis: Axis = None) -> Tensor:
         """Without the axes of length 1, or without those named."""
-        return self.reshape(np.squeeze(self._node._data, axis=_axis(axis)).shape)
+        return self.reshape(np.squeeze(self._node._data, axis=_axis(axis, self.ndim)).shape)
 
     def broadcast_to(self, shape: Shape) -> Tensor:
         """Stretched to the shape, by NumPy's rules."""
@@ -167,22 +169,23 @@ class TensorOps:
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The sum."""
-        return record(arrays.sum(_axis(axis), keepdims), self)
+        return record(arrays.sum(_axis(axis, self.ndim), keepdims), self)
 
     def mean(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The mean."""
-        return record(arrays.mean(_axis(axis), keepdims), self)
+        return record(arrays.mean(_axis(axis, self.ndim), keepdims), self)
 
     def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The greatest values, without their places (see `argmax`); those who tie share the gradient."""
-        return record(arrays.extreme("max", _axis(axis), keepdims), self)
+        return record(arrays.extreme("max", _axis(axis, self.ndim), keepdims), self)
 
     def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The smallest values; those who tie share the gradient."""
-        return record(arrays.extreme("min", _axis(axis), keepdims), self)
+        return record(arrays.extreme("min", _axis(axis, self.ndim), keepdims), self)
 
     def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
         """The variance: the sum of squares from the mean, over n - ddof."""
+        axis = _axis(axis, self.ndim)
         n = self.size if axis is None else int(np.prod([self.shape[a] for a in np.atleast_1d(axis)]))
         return ((self - self.mean(axis, True)) ** 2).sum(axis, keepdims) / (n - ddof)
 
@@ -192,7 +195,7 @@ class TensorOps:
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
-        axes = tuple(range(self.ndim)) if axis is None else normalize_axis_tuple(_axis(axis), self.ndim)
+        axes = tuple(range(self.ndim)) if axis is None else normalize_axis_tuple(_axis(axis, self.ndim), self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
         n = int(np.prod([self.shape[a] for a in axes]))
         factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1
@@ -206,20 +209,20 @@ class TensorOps:
 
     def cumsum(self, axis: int) -> Tensor:
         """The running sum along the axis."""
-        return record(arrays.cumsum(operator.index(axis)), self)
+        return record(arrays.cumsum(_axis(axis, self.ndim)), self)
 
     def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """log(sum(exp(self))), without overflow."""
-        out = record(arrays.logsumexp(_axis(axis)), self)
-        return out if keepdims else out.squeeze(range(self.ndim) if axis is None else axis)
+        out = record(arrays.logsumexp(_axis(axis, self.ndim)), self)
+        return out if keepdims else out.squeeze(tuple(range(self.ndim)) if axis is None else axis)
 
     def softmax(self, axis: int = -1) -> Tensor:
         """exp(self) / sum(exp(self)) along the axis."""
-        return record(arrays.softmax(_axis(axis)), self)
+        return record(arrays.softmax(_axis(axis, self.ndim)), self)
 
     def log_softmax(self, axis: int = -1) -> Tensor:
         """log(softmax(self)), without underflow."""
-        return record(arrays.log_softmax(_axis(axis)), self)
+        return record(arrays.log_softmax(_axis(axis, self.ndim)), self)
 
     # ---- products
 

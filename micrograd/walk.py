@@ -44,12 +44,14 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     return order
 
 
-def propagate(grads: dict[Node, Any], create_graph: bool = False) -> list[Node]:
+def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node] | None = None) -> list[Node]:
     """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there.
 
-    Returns the inner nodes, in topological order.
+    If there are `inputs`, nodes that lead to none of them are left out. Returns the nodes gone through.
     """
     order = topological(grads)
+    if inputs is not None:
+        order = _towards(inputs, order)
     watched = {node for ref in hooked.copy() if (node := ref()) is not None}
     checking = is_anomaly_enabled()
     with next(iter(grads))._quiet():
@@ -66,6 +68,17 @@ def propagate(grads: dict[Node, Any], create_graph: bool = False) -> list[Node]:
     for leaf in [node for node in grads if node in watched and not node._row]:
         grads[leaf] = run_hooks(leaf, grads[leaf])
     return order
+
+
+def _towards(inputs: Sequence[Node], order: list[Node]) -> list[Node]:
+    """The nodes of the order through which one comes to an input."""
+    known = set(inputs)
+    through = []
+    for node in order:
+        if any(operand in known for operand in edges(node)):
+            known.add(node)
+            through.append(node)
+    return through
 
 
 def _is_nan(part: Any) -> bool:
@@ -115,7 +128,7 @@ def backward(
     order = None
     if targets is not None or not _is_plain(roots, create_graph) or not scalar_walk.backward(grads):
         with enable_grad() if create_graph else nullcontext():
-            order = propagate(grads, create_graph)
+            order = propagate(grads, create_graph, targets)
             commit(roots[0]._kept(grads, targets))
     let_go(roots, order, retain_graph, create_graph)
 
@@ -143,7 +156,7 @@ def grad(
     order = None
     if not _is_plain(outputs, create_graph) or not scalar_walk.gradients(grads, inputs):
         with enable_grad() if create_graph else nullcontext():
-            order = propagate(grads, create_graph)
+            order = propagate(grads, create_graph, inputs)
     for i, node in enumerate(inputs):
         if node not in grads and not allow_unused:
             raise RuntimeError(
@@ -151,7 +164,11 @@ def grad(
             )
     let_go(outputs, order, retain_graph, create_graph)
     kept = outputs[0]._kept(grads, inputs)
-    return tuple(kept.get(node) for node in inputs)
+    result: list[Any] = []
+    for node in inputs:
+        g, again = kept.get(node), node in inputs[: len(result)]
+        result.append(g.copy() if again and hasattr(g, "copy") else g)  # no two results are one array
+    return tuple(result)
 
 
 def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool | None, create_graph: bool) -> None:
