@@ -4,11 +4,12 @@ This is the file to open first. An expression of Values is computed like one of 
 
     a, b = Value(2.0), Value(-3.0)      two leaves: nobody made them
     c = a * b                           a node: its data is -6.0, its operands are a and b, its row is `ops.mul`
-    c.backward()                        the walk (graph.py): c.grad is 1, and mul's rules give a.grad = b = -3.0
-                                        and b.grad = a = 2.0
+    c.backward()                        the walk: c.grad is 1, and mul's rules give a.grad = b = -3.0 and
+                                        b.grad = a = 2.0
 
 - the derivative of every op is one row of the table in `ops.py`;
-- what a node is, and how gradients travel, stands in `graph.py`;
+- what a node is, and what it owes its operands, stands in `graph.py`;
+- how gradients travel through a graph, in `walk.py`;
 - `Tensor` is the same for arrays.
 
 A node keeps its row and its operands and no closure: a closure that refers to its own output would make each node a
@@ -37,7 +38,7 @@ def number(x: Any) -> float | None:
 # ---------------------------------------------------------------------------------------------------------------------
 # How an op is recorded: compute the number, then remember the row, the operands, and what the row's rules will be
 # called with. `_apply` does it for any row and any mix of Values and numbers. `_unary` and `_binary` do the same with
-# the work that most calls do not need left out; a scalar network spends half of its time in them.
+# the work that most calls do not need left out; a scalar network spends a third of its time in them.
 
 
 def _fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, x: Any = None, y: Any = None) -> Any:
