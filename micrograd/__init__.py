@@ -18,39 +18,92 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import functional, nn, optim, viz
+    from .array_functions import concatenate, split, stack, where
+    from .check import gradcheck
+    from .creation import (
+        arange,
+        eye,
+        full,
+        full_like,
+        manual_seed,
+        ones,
+        ones_like,
+        rand,
+        rand_like,
+        randn,
+        randn_like,
+        zeros,
+        zeros_like,
+    )
+    from .einstein import einsum
     from .engine import Value
+    from .function import Function
     from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad
     from .tensor import Tensor
+    from .transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
     from .viz import draw_dot, trace
     from .walk import backward, grad
 
 __version__ = "0.1.0"
 
+# Where each name lives
 _HOME = {
-    "engine": ["Value"],
-    "modes": ["no_grad", "enable_grad", "is_grad_enabled", "detect_anomaly"],
-    "tensor": ["Tensor"],
-    "viz": ["draw_dot", "trace"],
-    "walk": ["backward", "grad"],
+    "array_functions": "concatenate split stack where",
+    "check": "gradcheck",
+    "creation": "arange eye full full_like manual_seed ones ones_like rand rand_like randn randn_like zeros zeros_like",
+    "einstein": "einsum",
+    "engine": "Value",
+    "function": "Function",
+    "modes": "detect_anomaly enable_grad is_grad_enabled no_grad",
+    "tensor": "Tensor",
+    "transforms": "gradient hessian hvp jacobian value_and_grad vjp",
+    "viz": "draw_dot trace",
+    "walk": "backward grad",
 }
-_MODULES = ["engine", "functional", "graph", "modes", "nn", "ops", "optim", "tensor", "viz", "walk"]
-_HOME_OF = {name: module for module, names in _HOME.items() for name in names}
+_HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+_MODULES = [*_HOME, "arrays", "functional", "graph", "nn", "ops", "optim"]
 
 __all__ = [
+    "Function",
     "Tensor",
     "Value",
+    "arange",
     "backward",
+    "concatenate",
     "detect_anomaly",
     "draw_dot",
+    "einsum",
     "enable_grad",
+    "eye",
+    "full",
+    "full_like",
     "functional",
     "grad",
+    "gradcheck",
+    "gradient",
+    "hessian",
+    "hvp",
     "is_grad_enabled",
+    "jacobian",
+    "manual_seed",
     "nn",
     "no_grad",
+    "ones",
+    "ones_like",
     "optim",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "split",
+    "stack",
     "trace",
+    "value_and_grad",
     "viz",
+    "vjp",
+    "where",
+    "zeros",
+    "zeros_like",
 ]
 
 
