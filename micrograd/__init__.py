@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .einstein import einsum
     from .engine import Value
     from .function import Function
+    from .lazy_mode import lazy
     from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad
     from .tensor import Tensor
     from .transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
@@ -54,6 +55,7 @@ _HOME = {
     "einstein": "einsum",
     "engine": "Value",
     "function": "Function",
+    "lazy_mode": "lazy",
     "modes": "detect_anomaly enable_grad is_grad_enabled no_grad",
     "tensor": "Tensor",
     "transforms": "gradient hessian hvp jacobian value_and_grad vjp",
@@ -85,6 +87,7 @@ __all__ = [
     "hvp",
     "is_grad_enabled",
     "jacobian",
+    "lazy",
     "manual_seed",
     "nn",
     "no_grad",

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import arrays
 from .graph import LEAF, Many, Node, Row
-from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -220,6 +220,8 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
 
 def record(row: Row, *operands: Any) -> Tensor:
     """The row on one or two Tensors, arrays and numbers."""
+    if modes and (defer := deferred()):
+        return defer(row, operands)
     (a, x), (b, y) = operand(operands[0]), operand(operands[-1])
     try:
         data = np.asarray(row.forward(x) if row.to_b is None else row.forward(x, y))
@@ -271,6 +273,8 @@ def _kept_value(node: ArrayNode | None, value: Any, needed: bool) -> tuple[Any, 
 
 def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
     """A row of any number of operands on Tensors (arrays and numbers become constants)."""
+    if modes and (defer := deferred()):
+        return defer(row, tensors)
     nodes = tuple(t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1])) for t in tensors)
     node = new_node(np.asarray(row.forward(*(n._data for n in nodes))))
     if any(n._row is not None for n in nodes) and is_grad_enabled():

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from . import graph, ops, walk
 from .graph import LEAF, HandWritten, Many, Node, Row
-from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
 
 _new = object.__new__
 
@@ -50,6 +50,8 @@ def _fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, 
 
 def _apply(row: Row, *operands: Any) -> Any:
     """The row on Values and numbers; the result is of the most derived class among them."""
+    if modes and (defer := deferred()):
+        return defer(row, operands)
     values = [_data_of(operand) for operand in operands]
     if None in values:
         raise TypeError(
@@ -74,6 +76,8 @@ def _settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -
 
 
 def _unary(row: Row, a: Any) -> Any:
+    if modes and deferred():
+        return _apply(row, a)
     x = a._data
     out = _new(a.__class__)
     y = row.forward(x)
@@ -94,6 +98,9 @@ def _binary(row: Row) -> tuple[Callable, Callable]:
     forward = row.forward
 
     def method(self: Value, other: Any) -> Any:
+        if modes and deferred():
+            return _apply(row, self, other) if isinstance(other, Value | Real) else NotImplemented
+        x = self._data
         cls = self.__class__
         if other.__class__ is cls:
             b = other
@@ -107,7 +114,6 @@ def _binary(row: Row) -> tuple[Callable, Callable]:
             b = None
         else:
             return NotImplemented
-        x = self._data
         out = _new(cls)
         if modes or (self._row is None and (b is None or b._row is None)):
             return _settle(out, forward(x, y), row, self, b, x, y)
@@ -123,6 +129,8 @@ def _binary(row: Row) -> tuple[Callable, Callable]:
     def reflected(self: Value, other: Any) -> Any:
         if (x := number(other)) is None:
             return NotImplemented
+        if modes and deferred():
+            return _apply(row, x, self)
         y = self._data
         out = _new(self.__class__)
         if modes or self._row is None:

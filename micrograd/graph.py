@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Self
 
 from .grad_fn import GradFn
 from .modes import no_grad
@@ -180,6 +180,11 @@ class Node:
             edges(self)  # raises if the graph was let go
             operands = self._prev
             self._row, self._a, self._b, self._x = HandWritten(self._op, closure), None, None, operands
+
+    def realize(self) -> Self:
+        """Compute the node now, if `lazy` has put it off; returns self."""
+        _ = self._data
+        return self
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once this node's gradient is complete and before it is accumulated.

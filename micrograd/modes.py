@@ -25,7 +25,7 @@ class _State:
 
     __slots__ = ("outer", "value")
 
-    def __init__(self, value: bool, outer: _State | None):
+    def __init__(self, value: Any, outer: _State | None):
         self.value, self.outer = value, outer
         modes.append(None)
 
@@ -35,13 +35,14 @@ class _State:
 
 _recording: ContextVar[_State | None] = ContextVar("recording", default=None)
 _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
+deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 
 
 class _Mode:
     """A context manager, and a decorator of functions, generators and coroutines, that sets a context variable."""
 
     _variable: ContextVar[_State | None]
-    _value: bool
+    _value: Any
 
     def __new__(cls, fn: Callable | None = None) -> Any:
         """A mode, or where it stands as a bare decorator (`@no_grad`) the decorated function."""
@@ -154,6 +155,12 @@ def is_anomaly_enabled() -> bool:
     """True inside `detect_anomaly`."""
     state = _checking.get()
     return state is not None and state.value
+
+
+def deferred() -> Callable | None:
+    """What stands in for computing, `(row, operands)`, inside `lazy_mode.lazy`; None elsewhere."""
+    state = deferring.get()
+    return None if state is None else state.value
 
 
 def line_of_the_user() -> str:

@@ -168,6 +168,11 @@ class Tensor(TensorOps):
         """
         walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
+    def realize(self) -> Self:
+        """Compute the array now, if `lazy` has put it off; returns self."""
+        _ = self._node
+        return self
+
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
         storage = self._node.storage

@@ -1,0 +1,144 @@
+"""Lazy mode: nothing is computed that is not asked for, and what is asked for is what eager mode gives."""
+
+import numpy as np
+import pytest
+
+from micrograd import Value, grad, no_grad
+from micrograd.arrays import concatenate
+from micrograd.graph import Row
+from micrograd.lazy_mode import LazyTensor, LazyValue, lazy, realize
+from micrograd.tensor import Tensor
+
+A = np.array([1.0, 2.0])
+
+
+def counting():
+    """The identity, and a list that grows with each computation."""
+    seen = []
+    return Row("seen", lambda a: seen.append(a) or a * 1, lambda g, _out, _a: g * 1), seen
+
+
+@pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)])
+def test_nothing_is_computed_that_is_not_asked_for_and_nothing_twice(x):
+    row, seen = counting()
+    with lazy():
+        y = row(x)
+        other = row(y * 2)
+        assert isinstance(other, (LazyValue, LazyTensor))
+        z = y + y
+    assert not seen
+    assert (z.data == 2 * x.data).all() if isinstance(x, Tensor) else z.data == 4.0
+    assert len(seen) == 1
+    z.data, y.data
+    assert len(seen) == 1
+    assert type(z) is type(y) is type(x)
+    other.data
+    assert len(seen) == 2
+
+
+OPS = [
+    lambda x: x * 2 + 1,
+    lambda x: 1 - x / 3,
+    lambda x: 2.0 / x,
+    lambda x: x**3,
+    lambda x: 2**x,
+    lambda x: x**x,
+    lambda x: -abs(x),
+    lambda x: x.exp().log().tanh(),
+    lambda x: x.maximum(1.5).leaky_relu(),
+    lambda x: x * x * x,
+]
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_values_and_gradients_are_those_of_eager_mode(op, kind):
+    x = Value(2.0) if kind is Value else Tensor(A, requires_grad=True)
+    with lazy():
+        y = op(x) if kind is Value else op(x).sum()
+    expected = op(x) if kind is Value else op(x).sum()
+    (g,), (h,) = grad(y, x, create_graph=True), grad(expected, x, create_graph=True)
+    assert np.array_equal(g.data, h.data)
+    assert np.array_equal(y.data, expected.data)
+    if g.requires_grad:
+        assert np.array_equal(*(grad(s if kind is Value else s.sum(), x)[0] for s in (g, h)))
+
+
+def test_tensor_ops_of_all_sorts():
+    x = Tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+
+    def f(x):
+        y = concatenate(0)(x @ x.T, x[:, 1:].T.reshape(-1, 2)).softmax()
+        return (y.mean(axis=0) * y.max(axis=0)).var() + x.prod() + y.cumsum(0)[-1].logsumexp()
+
+    with lazy():
+        y = f(x)
+    assert isinstance(y, LazyTensor)
+    assert y.item() == f(x).item()
+    assert np.array_equal(grad(y, x)[0], grad(f(x), x)[0])
+
+
+def test_asking_for_a_shape_realizes():
+    with lazy():
+        y = Tensor(A) * 2
+        assert isinstance(y, LazyTensor)
+        assert y.shape == (2,)
+        assert type(y) is Tensor
+
+
+def test_a_chain_of_100_000_is_computed_without_recursion():
+    y = x = Value(1.0)
+    with lazy():
+        for _ in range(100_000):
+            y = y + 1
+    y.backward()
+    assert (y.data, x.grad) == (100_001.0, 1.0)
+
+
+def test_a_chain_that_nobody_asks_for_goes_without_recursion():
+    y = Value(1.0)
+    with lazy():
+        for _ in range(100_000):
+            y = y + 1
+    del y
+
+
+def test_no_grad_counts_where_the_expression_stands():
+    x = Value(1.0)
+    with lazy():
+        with no_grad():
+            y = x * 2
+        z = x * 2
+    with no_grad():
+        realize(z)
+    assert z.requires_grad
+    assert not y.requires_grad
+
+
+def test_outside_lazy_mode_all_is_computed_at_once():
+    x = Value(1.0)
+    with lazy():
+        y = x * 2
+    z = y * 3
+    assert type(z) is type(y) is Value
+
+
+@pytest.mark.parametrize("kind", ["value", "tensor"])
+def test_an_operand_that_was_changed_in_between_raises(kind):
+    x = Value(2.0) if kind == "value" else Tensor(A)
+    with lazy():
+        y = x * 2
+    if kind == "value":
+        x.data = 5.0
+    else:
+        x += 1
+    with pytest.raises(RuntimeError, match="was changed before lazy mode computed it"):
+        realize(y)
+
+
+def test_a_mistake_raises_when_it_is_computed_and_again():
+    with lazy():
+        y = Tensor(A) + Tensor(np.ones(3))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="broadcast"):
+            realize(y)
