@@ -107,7 +107,6 @@ def test_what_is_no_real_number_is_refused_with_its_dtype(data: Any):
         Tensor(data)
 
 
-@pytest.mark.xfail(reason="the dtype that is asked for hides what was given")
 @pytest.mark.parametrize("data", ["3", None, [1, None], ["3"], np.array([1j])], ids=repr)
 def test_asking_for_a_float_dtype_does_not_make_numbers_of_what_is_none(data: Any):
     with pytest.raises((TypeError, ValueError)):
@@ -328,8 +327,12 @@ def test_hash_is_identity():
     assert {a: "a", b: "b"}[a] == "a"
 
 
-def test_an_integer_tensor_is_an_index_of_lists():
-    assert ["a", "b", "c"][Tensor(1)] == "b"
+def test_a_list_or_text_times_an_integer_tensor_is_refused_and_not_repeated():
+    for wrong in ([1, 2], (1, 2), "ab"):
+        with pytest.raises(TypeError):
+            wrong * Tensor(3)
+        with pytest.raises(TypeError):
+            Tensor(3) * wrong
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -378,7 +381,6 @@ def test_what_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Calla
         f(parameter(1, 2))
 
 
-@pytest.mark.xfail(reason="np.concatenate refuses constants too")
 def test_a_constant_is_an_array_for_numpy():
     t = Tensor([1.0, 2.0])
     assert np.asarray(t).tolist() == np.array(t).tolist() == t.numpy().tolist() == [1.0, 2.0]
@@ -403,7 +405,6 @@ def test_a_function_of_numpys_that_records_no_graph_raises_instead_of_dropping_t
         f(parameter(1, 2))
 
 
-@pytest.mark.xfail(reason="NumPy's functions refuse constants too")
 @pytest.mark.parametrize("f", [np.allclose, np.array_equal], ids=lambda f: f.__name__)
 def test_numpys_functions_take_constants(f: Callable):
     assert f(Tensor([1.0, 2.0]), [1.0, 2.0])
@@ -459,9 +460,7 @@ def test_data_of_another_shape_is_refused():
         Tensor([1.0, 2.0]).data = np.zeros(3)
 
 
-@pytest.mark.parametrize(
-    "data", ["ab", [1j, 2j], pytest.param([None, None], marks=pytest.mark.xfail(reason="None becomes nan"))], ids=repr
-)
+@pytest.mark.parametrize("data", ["ab", [1j, 2j], [None, None]], ids=repr)
 def test_data_that_is_not_real_is_refused(data: Any):
     t = Tensor([1.0, 2.0])
     with pytest.raises((TypeError, ValueError)):
