@@ -12,7 +12,7 @@ CLASSIC = "micrograd==0.1.0"
 
 def installed() -> dict[str, Path | None]:
     """The engines at hand, with the folder to import each from; None: it is in the environment."""
-    engines: dict[str, Path | None] = {"micrograd": HERE.parent}
+    engines: dict[str, Path | None] = {"micrograd": HERE.parent, "numpy": None}
     if install_classic():
         engines["classic"] = PEERS / "classic"
     if importlib.util.find_spec("torch"):

@@ -1,0 +1,172 @@
+"""A training step on tensors: forward, loss, backward, SGD; three sizes, float32, one BLAS thread.
+
+Beside PyTorch, eager, and beside the same step written out in NumPy, where gradients are known and no graph is made.
+"""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from benchmarks.clock import seconds_a_call
+from benchmarks.table import Goal, Row, times_faster
+from benchmarks.work import Figures, Measured, Work
+
+RATE = 0.01
+SIZES = {  # batch, and the lengths of the layers; how many calls make a batch of the clock
+    "100, 2-16-16-1, hinge": (100, (2, 16, 16, 1), 200),
+    "64, 784-128-10, cross-entropy": (64, (784, 128, 10), 60),
+    "256, 784-512-512-10, cross-entropy": (256, (784, 512, 512, 10), 6),
+}
+TORCH_GOALS = {name: Goal(aim, aim) for name, aim in zip(SIZES, (2.1, 1.1, 0.92), strict=True)}
+NUMPY_GOALS = {name: goal and Goal(1 / goal, 1 / goal) for name, goal in zip(SIZES, (None, 1.1, 1.05), strict=True)}
+
+
+def numbers(batch: int, lengths: tuple[int, ...]) -> tuple[Any, Any, list[tuple[Any, Any]]]:
+    """Inputs, classes, and a weight and a bias for each layer; the same for all engines."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(batch, lengths[0])).astype(np.float32)
+    classes = rng.integers(0, max(lengths[-1], 2), size=batch)
+    layers = [
+        ((rng.normal(size=pair) / 10).astype(np.float32), np.zeros(pair[1], np.float32)) for pair in pairwise(lengths)
+    ]
+    return inputs, classes, layers
+
+
+def ours(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
+    """The step with Tensors."""
+    import numpy as np
+
+    from micrograd import Tensor
+
+    params = [Tensor(p, requires_grad=True) for layer in layers for p in layer]
+    x, signs, rows = Tensor(inputs), signs_of(classes), np.arange(len(classes))
+
+    def step() -> float:
+        h = x
+        for i in range(0, len(params), 2):
+            h = h @ params[i] + params[i + 1]
+            if i + 2 < len(params):
+                h = h.relu()
+        if h.shape[1] == 1:
+            loss = (1 - h * signs).relu().mean()
+        else:
+            loss = -h.log_softmax()[rows, classes].mean()
+        for p in params:
+            p.grad = None
+        loss.backward()
+        for p in params:
+            p.data -= RATE * p.grad
+        return loss.item()
+
+    return step
+
+
+def torchs(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
+    """The step in PyTorch."""
+    import torch
+
+    torch.set_num_threads(1)
+    params = [torch.tensor(p, requires_grad=True) for layer in layers for p in layer]
+    x, labels, signs = torch.tensor(inputs), torch.tensor(classes), torch.tensor(signs_of(classes))
+    optimizer = torch.optim.SGD(params, lr=RATE)
+
+    def step() -> float:
+        h = x
+        for i in range(0, len(params), 2):
+            h = torch.addmm(params[i + 1], h, params[i])
+            if i + 2 < len(params):
+                h = h.relu()
+        if h.shape[1] == 1:
+            loss = (1 - h * signs).relu().mean()
+        else:
+            loss = torch.nn.functional.cross_entropy(h, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def by_hand(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
+    """The step in NumPy, gradients written out."""
+    import numpy as np
+
+    layers = [[w.copy(), b.copy()] for w, b in layers]
+    signs, rows, n = signs_of(classes), np.arange(len(classes)), np.float32(len(classes))
+
+    def step() -> float:
+        seen = [inputs]
+        for i, (w, b) in enumerate(layers):
+            h = seen[-1] @ w
+            h += b
+            if i + 1 < len(layers):
+                np.maximum(h, 0, out=h)
+            seen.append(h)
+        if h.shape[1] == 1:
+            margins = np.maximum(1 - h * signs, 0)
+            loss, g = margins.mean(), np.where(margins > 0, -signs / n, 0)
+        else:
+            h -= h.max(axis=1, keepdims=True)
+            e = np.exp(h)
+            total = e.sum(axis=1, keepdims=True)
+            loss = (np.log(total[:, 0]) - h[rows, classes]).mean()
+            e /= total
+            e[rows, classes] -= 1
+            g = e / n
+        for i in reversed(range(len(layers))):
+            w, b = layers[i]
+            slope_w, slope_b = seen[i].T @ g, g.sum(axis=0)
+            if i:
+                g = g @ w.T
+                g *= seen[i] > 0
+            w -= RATE * slope_w
+            b -= RATE * slope_b
+        return float(loss)
+
+    return step
+
+
+def signs_of(classes: Any) -> Any:
+    """The classes 0 and 1 as a column of -1 and 1."""
+    return (2 * classes - 1).astype("float32")[:, None]
+
+
+STEPS = {"micrograd": ours, "torch": torchs, "numpy": by_hand}
+
+
+def measure(engine: str, data: None) -> Figures:
+    """Seconds of each step, and the losses of the first five."""
+    figures = {}
+    for name, (batch, lengths, calls) in SIZES.items():
+        step = STEPS[engine](*numbers(batch, lengths))
+        losses = [step() for _ in range(5)]
+        figures[name] = {"losses": losses, "seconds": seconds_a_call(step, warm_up=10, batches=7, calls=calls)}
+    return figures
+
+
+def rows(measured: Measured) -> list[Row]:
+    """Two lines a size: beside PyTorch, and beside NumPy by hand."""
+    lines = []
+    for collector, engines in measured.items():
+        for name in SIZES:
+            figures = {engine: [round_[name] for round_ in rounds] for engine, rounds in engines.items()}
+            check(name, figures)
+            work = f"tensor step {name}"
+            lines.append(times_faster(work, collector, figures, "torch", TORCH_GOALS[name]))
+            lines.append(times_faster(work, collector, figures, "numpy", NUMPY_GOALS[name]))
+    return lines
+
+
+def check(name: str, figures: dict[str, list[Figures]]) -> None:
+    """Raise unless all engines see the same losses, to float32's rounding."""
+    ours = figures["micrograd"][0]["losses"]
+    for engine, rounds in figures.items():
+        if not all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(ours, rounds[0]["losses"], strict=True)):
+            raise ArithmeticError(f"{name}: {engine} has losses {rounds[0]['losses']}, ours {ours}")
+
+
+WORK = Work("tensor-steps", measure, rows, engines=("micrograd", "torch", "numpy"), collectors=("default",), rounds=5)
