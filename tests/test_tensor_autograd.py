@@ -251,6 +251,13 @@ def test_a_gradient_may_be_an_array_or_a_tensor_of_any_real_dtype(kind: Callable
     assert x.grad.dtype == np.float64
 
 
+@pytest.mark.xfail(reason="the seed's dtype is kept under create_graph")
+def test_a_gradient_takes_on_the_roots_dtype_under_create_graph_too():
+    x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
+    x.backward(Tensor([1.0, 2.0]), create_graph=True)
+    assert x.grad.dtype == np.float32
+
+
 def test_a_gradient_may_be_a_list():
     x = parameter(1, 2)
     (x * 2).backward([1.0, 10.0])
@@ -862,6 +869,38 @@ def test_a_tensor_may_be_changed_by_itself():
     y.sum().backward()
     equal(y, [18, 72])
     equal(x.grad, [36, 72])
+
+
+@pytest.mark.xfail(reason="the node beneath has the new values, and says so")
+@pytest.mark.parametrize(
+    ("change", "second"),
+    [(lambda y: y.__ipow__(3), [12, 18]), (lambda y: y.__imul__(y), [2, 2]), (lambda y: y.__itruediv__(y + 1), None)],
+    ids=["**=", "*=", "/="],
+)
+def test_an_op_in_place_can_be_differentiated_twice(change: Callable, second: Any):
+    x = parameter(2, 3)
+    (slope,) = grad(change(x * 1).sum(), x, create_graph=True)
+    expected = -2 / (x.data + 1) ** 3 if second is None else second
+    np.testing.assert_allclose(grad(slope.sum(), x)[0], expected, rtol=1e-12)
+
+
+def test_what_is_written_in_place_can_be_differentiated_twice():
+    x = parameter(2, 3)
+    y = x * x
+    y[0] = x[1] ** 3
+    (slope,) = grad(y.sum(), x, create_graph=True)
+    equal(slope, [0, 6 + 27])
+    equal(grad(slope.sum(), x)[0], [0, 2 + 18])
+
+
+def test_a_step_inside_no_grad_works_whoever_shares_the_memory_and_whatever_graph_is_alive():
+    w = parameter(1, 2)
+    average, aux = w.detach(), w * w
+    (w * 3).sum().backward()
+    with no_grad():
+        w -= w.grad
+    equal(average, [-2, -1])
+    equal(aux, [1, 4])
 
 
 def test_retain_grad_follows_the_tensor_to_its_new_history():
