@@ -84,32 +84,29 @@ class ArrayNode(Node):
         return array.astype(like.dtype)
 
     def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
-        if isinstance(self._row, Many):
-            nodes: tuple = self._x
-            kept = self._y
-        else:
-            unary = self._row.to_b is None
-            nodes = (self, self._a) if unary else (self._a, self._b)
-            kept = (self._x, self._y)
         for saved in self._saved:
             if saved is not None and saved[0].version != saved[1]:
                 raise RuntimeError(
                     f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
                     f"{saved[0].version}, version {saved[1]} is needed; change a copy, or change it after backward()"
                 )
+        if isinstance(self._row, Many):
+            nodes, kept = self._x, self._y
+        else:
+            nodes = (self, self._a) if self._row.to_b is None else (self._a, self._b)
+            kept = (self._x, self._y)
+        pairs = zip(nodes, kept, strict=True)
         if create_graph:
-            for n, x in zip(nodes, kept, strict=True):
-                if (
-                    n is not None
-                    and x is not None
-                    and x is not n._data
-                    and not np.array_equal(x, n._data, equal_nan=True)
-                ):
-                    raise RuntimeError(
-                        f"create_graph=True: data that '{self._op}' used was written to; run the forward pass again"
-                    )
-            return tuple(x if n is None else n.tensor for n, x in zip(nodes, kept, strict=True))
-        return tuple(x if x is not None or n is None else n._data for n, x in zip(nodes, kept, strict=True))
+            return tuple(x if n is None else self._as_it_was(n, x) for n, x in pairs)
+        return tuple([n._data if x is None and n is not None else x for n, x in pairs])
+
+    def _as_it_was(self, operand: ArrayNode, kept: Array | None) -> Tensor:
+        """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
+        if kept is not None and kept is not operand._data and not np.array_equal(kept, operand._data, equal_nan=True):
+            raise RuntimeError(
+                f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
+            )
+        return operand.tensor
 
     def _ieee(self, rule: Callable, *arguments: Any) -> Any:
         return rule(*map(np.asarray, arguments))
