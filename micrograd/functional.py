@@ -1,7 +1,8 @@
-"""Losses, and the functions they are made of, for lists of Values.
+"""Losses, and the functions they are made of, for lists of Values and for Tensors.
 
 A list stands for one sample's scores, a list of lists for a batch; a plain number in a list is a constant. Each loss is
-one Value: the mean over what it was given.
+one Value: the mean over what it was given. Of a Tensor it is a Tensor of shape (); see `tensor_losses.py`, which is
+loaded (and NumPy with it) when the first one comes.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy
@@ -28,12 +29,14 @@ Number = Value | float
 # Losses of scores against targets, item by item
 
 
-def hinge(scores: Sequence[Number], targets: Sequence[Number]) -> Value:
+def hinge(scores: Any, targets: Any) -> Any:
     """Mean of max(0, 1 - target * score): no loss beyond the margin. The targets are -1 and 1.
 
     >>> hinge([Value(0.5), Value(3.0)], [1, 1]).data
     0.25
     """
+    if _any_tensor(scores, targets):
+        return _for_tensors().hinge(scores, targets)
     scores, targets = _pairs(scores, targets)
     for i, target in enumerate(targets):
         if float(target) not in (-1.0, 1.0):
@@ -43,21 +46,38 @@ def hinge(scores: Sequence[Number], targets: Sequence[Number]) -> Value:
     return _mean([(1 - t * s).relu() for s, t in zip(scores, targets, strict=True)])
 
 
-def mse(outputs: Sequence[Number], targets: Sequence[Number]) -> Value:
+def mse(outputs: Any, targets: Any) -> Any:
     """Mean of the squared differences.
 
     >>> mse([Value(3.0), Value(1.0)], [1.0, 1.0]).data
     2.0
     """
+    if _any_tensor(outputs, targets):
+        return _for_tensors().mse(outputs, targets)
     outputs, targets = _pairs(outputs, targets)
     return _mean([(o - t) ** 2 for o, t in zip(outputs, targets, strict=True)])
+
+
+def bce_with_logits(logits: Any, targets: Any) -> Any:
+    """Mean of -log of the probability that sigmoid(logit) gives to the target, which is a probability itself.
+
+    >>> round(bce_with_logits([Value(0.0), Value(1e4)], [1, 1]).data, 4)
+    0.3466
+    """
+    if _any_tensor(logits, targets):
+        return _for_tensors().bce_with_logits(logits, targets)
+    logits, targets = _pairs(logits, targets)
+    for i, target in enumerate(targets):
+        if not 0 <= target.data <= 1:
+            raise ValueError(f"target {i} of a binary cross-entropy is {target.data}: it must be from 0 to 1")
+    return _mean([t * (-x).softplus() + (1 - t) * x.softplus() for x, t in zip(logits, targets, strict=True)])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Losses of a class: `target` is the index of the right one
 
 
-def cross_entropy(logits: Sequence[Any], target: Any) -> Value:
+def cross_entropy(logits: Any, target: Any) -> Any:
     """-log of the probability that `softmax(logits)` gives to the target; for a batch, the mean of it.
 
     The gradient at the logits is softmax - onehot.
@@ -65,39 +85,49 @@ def cross_entropy(logits: Sequence[Any], target: Any) -> Value:
     >>> round(cross_entropy([[Value(0.0), Value(0.0)], [Value(1e4), Value(0.0)]], [0, 1]).data, 4)
     5000.3466
     """
+    if _any_tensor(logits):
+        return _for_tensors().cross_entropy(logits, target)
     return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target)
 
 
-def nll(log_probs: Sequence[Any], target: Any) -> Value:
+def nll(log_probs: Any, target: Any) -> Any:
     """Minus the log-probability of the target, as `log_softmax` gives it; for a batch, the mean of it."""
+    if _any_tensor(log_probs):
+        return _for_tensors().nll(log_probs, target)
     return _of_classes(lambda row, i: -row[i], log_probs, target)
 
 
-def softmax(logits: Sequence[Number]) -> list[Value]:
-    """Probabilities, which sum to 1, in the ratio of exp(logit).
+def softmax(logits: Any) -> Any:
+    """Probabilities, which sum to 1, in the ratio of exp(logit); of a Tensor, along its last axis.
 
     >>> [p.data for p in softmax([Value(1e4), Value(1e4)])]
     [0.5, 0.5]
     """
+    if _any_tensor(logits):
+        return logits.softmax()
     _, shifted = _shifted(logits)
     parts = [x.exp() for x in shifted]
     whole = _sum(parts)
     return [part / whole for part in parts]
 
 
-def log_softmax(logits: Sequence[Number]) -> list[Value]:
+def log_softmax(logits: Any) -> Any:
     """The logarithms of `softmax`, right also where the probability is too small for a float."""
+    if _any_tensor(logits):
+        return logits.log_softmax()
     _, shifted = _shifted(logits)
     whole = _sum([x.exp() for x in shifted]).log()
     return [x - whole for x in shifted]
 
 
-def logsumexp(xs: Sequence[Number]) -> Value:
-    """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`.
+def logsumexp(xs: Any) -> Any:
+    """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`. Of a Tensor, along its last axis.
 
     >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
     1000.6931
     """
+    if _any_tensor(xs):
+        return xs.logsumexp(-1)
     greatest, shifted = _shifted(xs)
     return _sum([x.exp() for x in shifted]).log() + greatest
 
@@ -129,7 +159,17 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Sequence[Any]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Sums, and arguments checked
+# Which kind; sums, and arguments checked
+
+
+def _any_tensor(*xs: Any) -> bool:
+    return any(hasattr(x, "_node") for x in xs)
+
+
+def _for_tensors() -> Any:
+    from . import tensor_losses  # not at the top: it loads NumPy
+
+    return tensor_losses
 
 
 def _sum(xs: list[Value]) -> Value:

@@ -21,6 +21,7 @@ from numbers import Real
 from typing import Any
 
 from .graph import Node
+from .modes import no_grad
 
 
 class Optimizer:
@@ -33,9 +34,11 @@ class Optimizer:
         self.weight_decay = _not_negative(weight_decay, "weight_decay")
 
     def zero_grad(self) -> None:
-        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value."""
+        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value, None for a Tensor."""
         for p in self.params:
-            p.grad = 0 if p._is_number else None
+            p.grad = 0 if isinstance(p, Node) else None
+
+    reset_grad = zero_grad
 
     def step(self) -> None:
         """Move every parameter once, by its `.grad`. A nan in a gradient goes on into the parameter."""
@@ -102,7 +105,7 @@ class SGD(Optimizer):
         if self.momentum:
             velocity = state["velocity"] = self.momentum * state.get("velocity", 0.0) + g
             g = g + self.momentum * velocity if self.nesterov else velocity
-        p.data -= self.lr * g
+        _subtract(p, self.lr * g)
 
 
 class Adam(Optimizer):
@@ -133,7 +136,7 @@ class Adam(Optimizer):
         mean = state["mean"] = beta1 * state.get("mean", 0.0) + (1 - beta1) * g
         squares = state["squares"] = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
         mean, squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # they began at 0: make up for it
-        p.data -= self.lr * mean / (squares**0.5 + self.eps)
+        _subtract(p, self.lr * mean / (squares**0.5 + self.eps))
 
     def _decay(self, p: Any, g: Any) -> Any:
         return g + self.weight_decay * p.data if self.weight_decay else g
@@ -153,8 +156,19 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
     def _decay(self, p: Any, g: Any) -> Any:
-        p.data *= 1 - self.lr * self.weight_decay
+        _subtract(p, self.lr * self.weight_decay * p.data)
         return g
+
+
+def _subtract(p: Any, change: Any) -> None:
+    """p -= change: no node is made, and what shares a Tensor's memory follows."""
+    data = p.data
+    if not hasattr(data, "flags") or data.flags.writeable:
+        data -= change
+        p.data = data
+    else:  # views share the memory, and a graph that still lives has kept it
+        with no_grad():
+            p -= change
 
 
 def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
@@ -264,11 +278,15 @@ class CosineAnnealingLR(LRScheduler):
 
 
 def _plain(grad: Any) -> Any:
-    return grad._data if isinstance(grad, Node) else grad  # under create_graph=True it is a node
+    return getattr(grad, "_node", grad)._data if hasattr(grad, "_apply") else grad  # a node, under create_graph=True
 
 
 def _norm(grad: Any) -> float:
-    return abs(grad) if isinstance(grad, (float, int)) else float((grad * grad).sum()) ** 0.5
+    """The Euclidean norm; the greatest element comes out first, so that no square overflows."""
+    if isinstance(grad, (float, int)):
+        return abs(grad)
+    top = float(abs(grad).max()) if grad.size else 0.0
+    return top * float(((grad / top) ** 2).sum()) ** 0.5 if 0 < top < math.inf else top
 
 
 def _parameters(params: Any, who: str) -> list[Any]:
@@ -276,7 +294,7 @@ def _parameters(params: Any, who: str) -> list[Any]:
     found = f"{who} needs a list of parameters, found"
     if hasattr(params, "parameters"):
         raise TypeError(f"{found} {type(params).__name__}: give it .parameters() of that")
-    if isinstance(params, (Node, Mapping, Set, str)) or not isinstance(params, Iterable):
+    if _is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
         raise TypeError(f"{found} {type(params).__name__}: put what is to be trained in a list")
     if isinstance(params, Iterator):
         raise TypeError(f"{found} {type(params).__name__}, which can be read only once: make a list(...) of it")
@@ -292,9 +310,13 @@ def _parameters(params: Any, who: str) -> list[Any]:
     return listed
 
 
+def _is_node(x: Any) -> bool:
+    return isinstance(x, Node) or hasattr(x, "_node")  # the latter is a Tensor
+
+
 def _check_parameter(p: Any, name: str) -> None:
-    if not isinstance(p, Node):
-        raise TypeError(f"{name} is a {type(p).__name__}, not a Value: a plain number cannot be trained")
+    if not _is_node(p):
+        raise TypeError(f"{name} is a {type(p).__name__}, not a Value or a Tensor: plain numbers cannot be trained")
     if not p.requires_grad:
         raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")
     if not p.is_leaf:

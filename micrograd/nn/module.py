@@ -7,9 +7,12 @@ from contextvars import ContextVar
 from functools import wraps
 from itertools import repeat
 from operator import is_
-from typing import Any
+from reprlib import recursive_repr
+from textwrap import indent
+from typing import Any, Self
 
 from ..graph import Node
+from ..modes import no_grad
 
 # The modules whose calls are running, outermost first.
 _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
@@ -19,7 +22,10 @@ class Module:
     """The base of all networks and their parts.
 
     A subclass defines `__call__`, and keeps its parameters in attributes: nodes, modules, and lists, tuples and dicts
-    of them are found there, in the order in which they were set. Or it defines `parameters()` itself.
+    of them are found there, in the order in which they were set. Or it defines `parameters()` itself. Leaves that
+    require no gradient (frozen weights, running statistics) are not trained, but saved with the rest.
+
+    `training` is True until `eval()` says otherwise: layers such as Dropout ask for it.
 
     >>> from micrograd import Value, nn
     >>> class Line(nn.Module):
@@ -32,6 +38,8 @@ class Module:
     (7.0, ['slope', 'offset'])
     """
 
+    training = True
+
     def __init_subclass__(cls, signs: bool = False, **kwargs: Any) -> None:
         """Have the results of `__call__` signed, unless it signs them itself."""
         super().__init_subclass__(**kwargs)
@@ -43,18 +51,39 @@ class Module:
         leaves = dict.fromkeys(leaf for _, held in _state(self) for leaf in _leaves(held))
         return [leaf for leaf in leaves if leaf.requires_grad]
 
+    def modules(self) -> list[Module]:
+        """This module and all below it, each once, outermost first."""
+        found: dict[Module, None] = {}
+        waiting: list[Module] = [self]
+        while waiting:
+            module = waiting.pop()
+            if module not in found:
+                found[module] = None
+                waiting += [child for _, child in _children(module._held(), "", ())][::-1]
+        return list(found)
+
+    def train(self, mode: bool = True) -> Self:
+        """Have this module and all below it behave as in training (or, with False, as in use); returns self."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Self:
+        """`train(False)`: dropout lets everything pass, running statistics are used and stay as they are."""
+        return self.train(False)
+
     def named_parameters(self) -> list[tuple[str, Any]]:
         """Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`."""
-        names: dict[Node, str] = {}
+        names: dict[Any, str] = {}
         for name, held in _state(self):
             for i, leaf in enumerate(_leaves(held)):
                 names.setdefault(leaf, f"{name}.{i}" if isinstance(held, (list, tuple)) else name)
         return [(names[p], p) for p in dict.fromkeys(self.parameters())]
 
     def zero_grad(self) -> None:
-        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value."""
+        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value, None for a Tensor."""
         for p in self.parameters():
-            p.grad = 0 if p._is_number else None
+            p.grad = 0 if isinstance(p, Node) else None
 
     def state_dict(self) -> dict[str, Any]:
         """Name -> NumPy array, a copy, for all that the network has learnt; a list of Values is one array.
@@ -79,8 +108,18 @@ class Module:
         for name, array in found.items():
             _assign(wanted[name], array)
 
+    def _held(self) -> dict[Any, Any]:
+        """What is kept here, by the names that the state gives it."""
+        return vars(self)
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets of the repr, before the modules below."""
+        return ""
+
+    @recursive_repr("(...)")
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        below = "".join(f"\n({name}): {child!r}" for name, child in _children(self._held(), "", ()))
+        return f"{type(self).__name__}({self.extra_repr()}{indent(below, '  ')}{chr(10) if below else ''})"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -89,7 +128,7 @@ class Module:
 
 def _state(module: Module, path: str = "", outer: tuple[object, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Pairs (name, leaf or list of leaves of numbers) in a module; a list of numbers is one thing with one name."""
-    held = list(_inside(vars(module), path, (*outer, module)))
+    held = list(_inside(module._held(), path, (*outer, module)))
     yield from held
     if type(module).parameters is not Module.parameters:  # it may know of some that stand in no attribute
         known = {leaf for _, below in held for leaf in _leaves(below)}
@@ -99,7 +138,7 @@ def _state(module: Module, path: str = "", outer: tuple[object, ...] = ()) -> It
 
 def _inside(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Any]]:
     """The same in any attribute; `outer` is what we are inside of, so that a module may refer to its parent."""
-    if isinstance(x, Node):
+    if _is_node(x):
         if x.is_leaf:
             yield path.removesuffix("."), x
     elif isinstance(x, (Module, list, tuple, dict)) and not any(x is container for container in outer):
@@ -108,11 +147,25 @@ def _inside(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str,
         elif isinstance(x, dict):
             for key, item in x.items():
                 yield from _inside(item, f"{path}{key}.", (*outer, x))
-        elif x and all(isinstance(item, Node) and item.is_leaf and item._is_number for item in x):
+        elif x and all(isinstance(item, Node) and item.is_leaf for item in x):
             yield path.removesuffix("."), x
         else:
             for i, item in enumerate(x):
                 yield from _inside(item, f"{path}{i}.", (*outer, x))
+
+
+def _children(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Module]]:
+    """Pairs (name, module) of the nearest modules in an attribute, or in a dict of them."""
+    if isinstance(x, Module):
+        yield path, x
+    elif isinstance(x, (list, tuple, dict)) and not any(x is container for container in outer):
+        for key, item in x.items() if isinstance(x, dict) else enumerate(x):
+            yield from _children(item, f"{path}.{key}" if path else str(key), (*outer, x))
+
+
+def _is_node(x: Any) -> bool:
+    """Is x a Value or a Tensor? (A Tensor is no node but has one, and its file would load NumPy.)"""
+    return isinstance(x, Node) or isinstance(getattr(x, "_node", None), Node)
 
 
 def _leaves(held: Any) -> Iterable[Any]:
@@ -126,7 +179,9 @@ def _leaves(held: Any) -> Iterable[Any]:
 def _array(held: Any) -> Any:
     import numpy as np
 
-    return np.array([leaf.data for leaf in held] if isinstance(held, (list, tuple)) else held.data)
+    if isinstance(held, (list, tuple)):
+        return np.array([leaf.data for leaf in held])
+    return np.array(getattr(held, "_node", held)._data)  # not `.data`, which may end a Tensor's sharing of memory
 
 
 def _loaded(given: Any, held: Any) -> Any:
@@ -142,6 +197,8 @@ def _loaded(given: Any, held: Any) -> Any:
         return f"has dtype {array.dtype}, not real numbers"
     if array.shape != now.shape:
         return f"has shape {array.shape}, not {now.shape}"
+    if hasattr(given, "dtype") and not (isinstance(held, (Node, list, tuple)) or np.can_cast(array.dtype, now.dtype)):
+        return f"has dtype {array.dtype}, which does not fit into {now.dtype} without loss"
     return array.astype(now.dtype)
 
 
@@ -149,8 +206,11 @@ def _assign(held: Any, array: Any) -> None:
     if isinstance(held, (list, tuple)):
         for leaf, number in zip(held, array.tolist(), strict=True):
             leaf.data = number
+    elif isinstance(held, Node):
+        held._data = array.item()
     else:
-        held.data = array.item() if held._is_number else array
+        with no_grad():
+            held.copy_(array)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -195,7 +255,8 @@ def _flat(x: Any) -> tuple[Any, ...]:
     if isinstance(x, Node):
         return (x,)
     if not isinstance(x, (list, tuple, dict)):
-        return ()
+        node = getattr(x, "_node", None)  # that of a Tensor
+        return (node,) if isinstance(node, Node) else ()
     found: list[Node] = []
     for item in x.values() if isinstance(x, dict) else x:
         if isinstance(item, Node):

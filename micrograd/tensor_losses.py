@@ -1,0 +1,105 @@
+"""The losses of `functional` for Tensors. The scores of the classes stand on the last axis; a loss has the shape ().
+
+Targets are Tensors, arrays or lists. Their shape must be right to the letter: scores of shape (n, 1) beside targets of
+shape (n,) would be stretched to (n, n), and the loss would be wrong without a word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import arrays
+from .array_node import record
+from .graph import Row
+from .tensor import Tensor
+
+
+def hinge(scores: Any, targets: Any) -> Tensor:
+    """Mean of max(0, 1 - target * score)."""
+    scores, targets = _pair(scores, targets)
+    if not (np.abs(targets.detach().data) == 1).all():
+        raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
+    return (1 - targets * scores).relu().mean()
+
+
+def mse(outputs: Any, targets: Any) -> Tensor:
+    """Mean of the squared differences."""
+    outputs, targets = _pair(outputs, targets)
+    return ((outputs - targets) ** 2).mean()
+
+
+def bce_with_logits(logits: Any, targets: Any) -> Tensor:
+    """Mean of -log of the probability that sigmoid(logit) gives to the target."""
+    logits, targets = _pair(logits, targets)
+    if not ((found := targets.detach().data) >= 0).all() or not (found <= 1).all():
+        raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
+    return (targets * (-logits).softplus() + (1 - targets) * logits.softplus()).mean()
+
+
+def cross_entropy(logits: Any, target: Any) -> Tensor:
+    """Mean of -log(softmax(logits)[target])."""
+    logits, classes = _with_classes(logits, target)
+    return record(_cross_entropy(classes), logits)
+
+
+def nll(log_probs: Any, target: Any) -> Tensor:
+    """Mean of -log_probs[target]."""
+    log_probs, classes = _with_classes(log_probs, target)
+    return -record(arrays.take_along_axis(classes[..., None], -1), log_probs).mean()
+
+
+def _cross_entropy(classes: np.ndarray) -> Row:
+    """The fused row: one node, whose gradient is (softmax - onehot) / n."""
+
+    def forward(a: Any) -> Any:
+        a = a - a.max(-1, keepdims=True)
+        right = np.take_along_axis(a, classes[..., None], -1)[..., 0]
+        return (np.log(np.exp(a).sum(-1)) - right).mean()
+
+    def rule(g: Any, _out: Any, a: Any) -> Any:
+        onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
+        return (arrays.softmax(-1)(a) - onehot) * (g / classes.size)
+
+    return Row("cross_entropy", forward, rule)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments, checked
+
+
+def _pair(scores: Any, targets: Any) -> tuple[Tensor, Tensor]:
+    """Scores and targets as Tensors of one shape and of the scores' dtype."""
+    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    targets = targets if isinstance(targets, Tensor) else Tensor(targets)
+    if scores.shape != targets.shape:
+        raise ValueError(f"found scores of shape {scores.shape} and targets of shape {targets.shape}: reshape one")
+    _check_scores(scores)
+    return scores, targets if targets.dtype == scores.dtype else targets.astype(scores.dtype)
+
+
+def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
+    """Scores, and for each sample the index of its class, in an array that nobody else can change."""
+    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    classes = np.array(target.detach().data if isinstance(target, Tensor) else target)
+    if classes.dtype.kind not in "iu":
+        raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
+    if scores.ndim == 0 or scores.shape[:-1] != classes.shape:
+        raise ValueError(
+            f"found scores of shape {scores.shape} and targets of shape {classes.shape}: "
+            "the targets have the shape of the scores without its last axis, the classes"
+        )
+    _check_scores(scores)
+    n = scores.shape[-1]
+    for place in np.argwhere((classes < 0) | (classes >= n))[:1]:
+        index = "".join(f"[{i}]" for i in place)
+        raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")
+    return scores, classes
+
+
+def _check_scores(scores: Tensor) -> None:
+    if not scores.size:
+        raise ValueError(f"found scores of shape {scores.shape}: a loss needs something to look at")
+    if scores.dtype.kind != "f":
+        raise TypeError(f"scores are floats, found dtype {scores.dtype}: use astype(float)")

@@ -1,0 +1,451 @@
+"""Layers of Tensors: what they compute, what they hold, and that PyTorch's do the same."""
+
+import copy
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from micrograd import nn
+from micrograd.check import gradcheck
+from micrograd.creation import manual_seed
+from micrograd.engine import Value
+from micrograd.modes import no_grad
+from micrograd.tensor import Tensor
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def network(rng):
+    return nn.Sequential(nn.Linear(3, 4, rng=rng), nn.Tanh(), nn.Linear(4, 2, rng=rng))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Parameter, and how a module finds what it holds
+
+
+def test_a_parameter_requires_a_gradient_and_what_is_computed_from_it_is_a_plain_tensor():
+    w = nn.Parameter([1.0, 2.0])
+    assert w.requires_grad
+    assert w.is_leaf
+    assert type(w * 2) is Tensor
+    assert type(w.detach()) is Tensor
+    assert repr(w) == "Parameter([1., 2.], requires_grad=True)"
+
+
+def test_a_parameter_of_integers_is_refused():
+    with pytest.raises(RuntimeError, match="int64"):
+        nn.Parameter([1, 2])
+
+
+def test_parameters_are_found_in_attributes_lists_tuples_dicts_and_modules_once_and_in_order():
+    class Nest(nn.Module):
+        def __init__(self):
+            self.w = nn.Parameter([1.0])
+            self.parts = (nn.Linear(1, 1), [nn.Parameter([2.0]), {"deep": Tensor([3.0], requires_grad=True)}])
+            self.again, self.constant, self.made = self.w, Tensor([4.0]), self.w * 2
+            self.table = {"x": nn.Parameter([5.0]), 5: nn.LayerNorm1d(2)}
+
+    nest = Nest()
+    names = [name for name, _ in nest.named_parameters()]
+    assert names == [
+        "w", "parts.0.weight", "parts.0.bias", "parts.1.0", "parts.1.1.deep",
+        "table.x", "table.5.weight", "table.5.bias",
+    ]  # fmt: skip
+    assert all(a is b for a, (_, b) in zip(nest.parameters(), nest.named_parameters(), strict=True))
+    assert [name for name in nest.state_dict() if name not in names] == ["again", "constant"]
+
+
+def test_values_and_tensors_may_stand_in_one_module():
+    class Both(nn.Module):
+        def __init__(self):
+            self.number, self.array = [Value(1.0), Value(2.0)], nn.Parameter([3.0])
+
+    both = Both()
+    assert [name for name, _ in both.named_parameters()] == ["number.0", "number.1", "array"]
+    both.load_state_dict({"number": [5, 6], "array": [7]})
+    assert [both.number[0].data, both.number[1].data, both.array.item()] == [5.0, 6.0, 7.0]
+    for p in both.parameters():
+        (p * 2).backward()
+    both.zero_grad()
+    assert [p.grad for p in both.parameters()] == [0, 0, None]
+
+
+def test_modules_are_listed_outermost_first_and_once():
+    inner = nn.ReLU()
+    model = nn.Sequential(nn.Sequential(inner, nn.Flatten()), inner)
+    assert model.modules() == [model, model[0], inner, model[0][1]]
+
+
+def test_train_and_eval_reach_every_module_below():
+    model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.BatchNorm1d(2)))
+    assert model.eval() is model
+    assert [m.training for m in model.modules()] == [False] * 4
+    assert [m.training for m in model.train().modules()] == [True] * 4
+
+
+def test_a_repr_shows_the_tree():
+    class Net(nn.Module):
+        def __init__(self):
+            self.body = nn.Sequential(nn.Linear(2, 3, bias=False), nn.Sequential(nn.Dropout(0.1)))
+            self.heads = [nn.Embedding(5, 2), nn.BatchNorm1d(2)]
+            self.me = self
+
+    assert repr(Net()) == (
+        "Net(\n"
+        "  (body): Sequential(\n"
+        "    (0): Linear(in_features=2, out_features=3, bias=False)\n"
+        "    (1): Sequential(\n"
+        "      (0): Dropout(p=0.1)\n"
+        "    )\n"
+        "  )\n"
+        "  (heads.0): Embedding(5, 2)\n"
+        "  (heads.1): BatchNorm1d(2, eps=1e-05, momentum=0.1)\n"
+        "  (me): (...)\n"
+        ")"
+    )
+
+
+def test_calls_leave_their_marks_on_the_nodes(rng):
+    model = network(rng)
+    out = model(np.ones((2, 3)))
+    assert out._node._made_by[0] == (model, model[2])
+
+
+def test_a_deep_copy_of_a_network_shares_nothing_and_computes_the_same(rng):
+    model, x = network(rng), rng.standard_normal((5, 3))
+    twin = copy.deepcopy(model)
+    assert (twin(x) == model(x)).all()
+    assert type(twin[0].weight) is nn.Parameter
+    with no_grad():
+        twin[0].weight += 1
+    assert not (twin(x) == model(x)).all()
+
+
+def test_importing_nn_loads_no_numpy_and_names_are_found_lazily():
+    code = (
+        "import sys, micrograd.nn as nn\n"
+        "before = 'numpy' in sys.modules\n"
+        "assert {'Linear', 'MLP'} <= set(dir(nn)) and 'numpy' not in sys.modules\n"
+        "nn.Linear(1, 1)\n"
+        "sys.exit(before or 'numpy' not in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+    with pytest.raises(AttributeError, match="no attribute 'Conv9d'"):
+        nn.Conv9d
+
+
+def test_every_name_that_nn_exports_is_there():
+    assert all(hasattr(nn, name) for name in nn.__all__)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# State
+
+
+def test_a_state_is_a_copy_and_loads_into_a_twin(rng):
+    model, twin = network(rng), network(rng)
+    state = model.state_dict()
+    assert list(state) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    kept = twin.parameters()
+    twin.load_state_dict(state)
+    assert all(a is b for a, b in zip(twin.parameters(), kept, strict=True))
+    state["0.weight"][...] = 0
+    assert (twin[0].weight == model[0].weight).all()
+    assert model[0].weight.detach().data.any()
+
+
+def test_taking_a_state_leaves_a_graph_and_shared_memory_alone(rng):
+    linear = nn.Linear(2, 1, rng=rng)
+    same = linear.weight.detach()
+    loss = (linear(np.ones((1, 2))) ** 2).sum()
+    linear.state_dict()
+    loss.backward()
+    same[0, 0] = 5
+    assert linear.weight.tolist()[0][0] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"bias": None}, "bias has dtype object"),
+        ({"weight": np.zeros((3, 2))}, r"weight has shape \(3, 2\), not \(2, 3\)"),
+        ({"weight": np.zeros((2, 3), complex)}, "weight has dtype complex128, not real numbers"),
+        ({"weight": np.zeros((2, 3))}, "weight has dtype float64, which does not fit into float32 without loss"),
+        ({"extra": np.zeros(1)}, "extra is unexpected"),
+    ],
+)
+def test_a_state_that_does_not_fit_changes_nothing(change, problem):
+    linear = nn.Linear(3, 2, dtype=np.float32)
+    before = linear.state_dict()
+    good = {"weight": np.ones((2, 3), np.float32), "bias": [1.0, 1.0]}
+    with pytest.raises(ValueError, match=problem):
+        linear.load_state_dict({**good, **change})
+    assert all((linear.state_dict()[name] == before[name]).all() for name in before)
+    linear.load_state_dict(good)
+    assert linear.weight.detach().data.sum() == 6
+    assert linear.weight.dtype == np.float32
+
+
+def test_a_sequential_loads_into_the_same_model_of_pytorch_and_back(rng):
+    torch = pytest.importorskip("torch")
+    ours = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2), nn.Linear(2, 1))
+    theirs = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh(), torch.nn.Linear(4, 2), torch.nn.Linear(2, 1)
+    ).double()
+    x = rng.standard_normal((6, 3))
+    theirs.load_state_dict({name: torch.from_numpy(np.asarray(a)) for name, a in ours.state_dict().items()})
+    assert ours(x).detach().data == pytest.approx(theirs(torch.from_numpy(x)).detach().numpy(), rel=1e-12, abs=1e-14)
+    twin = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2), nn.Linear(2, 1)).eval()
+    twin.load_state_dict(theirs.state_dict())
+    assert (twin(x) == ours.eval()(x)).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Linear
+
+
+def test_the_initial_weights_are_within_pytorchs_bounds_and_fill_them(rng):
+    linear = nn.Linear(16, 1000, rng=rng)
+    for p in (linear.weight, linear.bias):
+        values = p.detach().data
+        assert abs(values).max() <= 0.25
+        assert values.min() < -0.24
+        assert values.max() > 0.24
+        assert abs(values.mean()) < 0.02
+
+
+def test_the_weights_follow_the_seed_of_the_package_or_the_generator_given():
+    manual_seed(3)
+    first = nn.Linear(2, 2).weight.tolist()
+    manual_seed(3)
+    assert nn.Linear(2, 2).weight.tolist() == first
+    a, b = (nn.Linear(2, 2, rng=np.random.default_rng(1)).weight.tolist() for _ in range(2))
+    assert a == b != first
+
+
+def test_a_dtype_is_kept_from_the_inputs_to_the_gradients():
+    model = nn.Sequential(
+        nn.Linear(3, 4, dtype=np.float32), nn.BatchNorm1d(4, dtype=np.float32), nn.Dropout(),
+        nn.LayerNorm1d(4, dtype=np.float32), nn.GELU(),
+    )  # fmt: skip
+    out = model(np.ones((2, 3), np.float32))
+    assert out.dtype == np.float32
+    out.sum().backward()
+    assert {p.grad.dtype for p in model.parameters()} == {np.dtype(np.float32)}
+    assert model[1].running_mean.dtype == np.float32
+
+
+@pytest.mark.parametrize("shape", [(3,), (5, 3), (2, 5, 3), (0, 3)])
+def test_linear_takes_any_number_of_axes_before_the_features(shape, rng):
+    linear, x = nn.Linear(3, 2, rng=rng), rng.standard_normal(shape)
+    expected = x @ linear.weight.detach().data.T + linear.bias.detach().data
+    assert linear(x).detach().data == pytest.approx(expected)
+    assert linear(x).shape == (*shape[:-1], 2)
+
+
+def test_without_a_bias_there_is_none():
+    linear = nn.Linear(3, 2, bias=False)
+    assert list(linear.state_dict()) == ["weight"]
+    assert linear(np.zeros((1, 3))).tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", "gelu"])
+def test_the_same_network_as_scalars_and_as_arrays_gives_the_same_numbers_and_gradients(activation, rng):
+    scalars = nn.MLP(3, [5, 2], activation=activation, rng=random.Random(1))
+    between = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}[activation]()
+    first, second = (nn.Linear.from_neurons(layer) for layer in scalars.layers)
+    x = rng.standard_normal((4, 3))
+    out = nn.Sequential(first, between, second)(x)
+    numbers = [scalars(row.tolist()) for row in x]
+    assert out.detach().data == pytest.approx(np.array([[v.data for v in row] for row in numbers]), rel=1e-12)
+    (out * out).sum().backward()
+    sum(v * v for row in numbers for v in row).backward()
+    for linear, layer in zip((first, second), scalars.layers, strict=True):
+        expected = [[w.grad for w in neuron.w] for neuron in layer.neurons]
+        assert linear.weight.grad == pytest.approx(np.array(expected), rel=1e-12)
+        assert linear.bias.grad == pytest.approx(np.array([neuron.b.grad for neuron in layer.neurons]), rel=1e-12)
+
+
+def test_there_and_back_from_neurons_changes_no_bit_and_draws_no_number(rng):
+    linear = nn.Linear(3, 2, rng=rng)
+    before, drawn = random.getstate(), copy.deepcopy(rng.bit_generator.state)
+    layer = linear.to_neurons(nonlin=True, activation="tanh")
+    twin = nn.Linear.from_neurons(layer)
+    assert (random.getstate(), rng.bit_generator.state) == (before, drawn)
+    assert (twin.weight == linear.weight).all()
+    assert (twin.bias == linear.bias).all()
+    assert [v.data for v in layer([1.0, 2.0, 3.0])] == pytest.approx(twin([1.0, 2.0, 3.0]).tanh().tolist(), rel=1e-12)
+
+
+def test_a_linear_without_a_bias_becomes_neurons_with_a_bias_of_zero():
+    assert [neuron.b.data for neuron in nn.Linear(2, 2, bias=False).to_neurons().neurons] == [0.0, 0.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Against PyTorch: values and gradients of one call
+
+
+def compare(ours, theirs, x, tolerance=1e-12):
+    """A layer against PyTorch's with the same state: output, gradient at the input, and at the parameters."""
+    torch = pytest.importorskip("torch")
+    theirs = theirs(torch.nn).double()
+    theirs.load_state_dict({name: torch.from_numpy(np.asarray(a)) for name, a in ours.state_dict().items()})
+    a, b = Tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    out, expected = ours(a), theirs(b)
+    g = np.cos(np.arange(out.size)).reshape(out.shape)
+    out.backward(g)
+    expected.backward(torch.from_numpy(g))
+    assert out.detach().data == pytest.approx(expected.detach().numpy(), rel=tolerance, abs=tolerance)
+    assert a.grad == pytest.approx(b.grad.numpy(), rel=tolerance, abs=tolerance)
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert p.grad == pytest.approx(q.grad.numpy(), rel=tolerance, abs=tolerance)
+    for name, buffer in theirs.state_dict().items():
+        assert ours.state_dict()[name] == pytest.approx(buffer.numpy(), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "shape"),
+    [
+        (nn.ReLU, lambda t: t.ReLU(), (4, 3)),
+        (nn.Tanh, lambda t: t.Tanh(), (4, 3)),
+        (nn.Sigmoid, lambda t: t.Sigmoid(), (4, 3)),
+        (nn.GELU, lambda t: t.GELU(approximate="tanh"), (4, 3)),
+        (nn.Flatten, lambda t: t.Flatten(), (4, 3, 2)),
+        (lambda: nn.Linear(3, 2), lambda t: t.Linear(3, 2), (4, 3)),
+        (lambda: nn.LayerNorm1d(3), lambda t: t.LayerNorm(3), (4, 3)),
+        (lambda: nn.LayerNorm1d(3), lambda t: t.LayerNorm(3), (2, 4, 3)),
+        (lambda: nn.BatchNorm1d(3), lambda t: t.BatchNorm1d(3), (4, 3)),
+        (lambda: nn.BatchNorm1d(3), lambda t: t.BatchNorm1d(3), (4, 3, 2)),
+        (lambda: nn.BatchNorm1d(3, 0.1, 0.4), lambda t: t.BatchNorm1d(3, 0.1, 0.4), (4, 3)),
+        (lambda: nn.BatchNorm1d(3).eval(), lambda t: t.BatchNorm1d(3).eval(), (1, 3)),
+    ],
+)
+def test_a_layer_is_that_of_pytorch(ours, theirs, shape, rng):
+    layer = ours()
+    for p in layer.parameters():
+        p.data = rng.standard_normal(p.shape)
+    compare(layer, theirs, rng.standard_normal(shape))
+
+
+def test_running_statistics_are_pytorchs_after_several_batches_and_used_in_eval(rng):
+    torch = pytest.importorskip("torch")
+    ours, theirs = nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3).double()
+    for n in (5, 2, 9):
+        x = rng.standard_normal((n, 3)) * 2 + 1
+        ours(x), theirs(torch.from_numpy(x))
+    for name in ("running_mean", "running_var", "num_batches_tracked"):
+        assert getattr(ours, name).data == pytest.approx(getattr(theirs, name).numpy(), rel=1e-12)
+    x = rng.standard_normal((1, 3))
+    expected = theirs.eval()(torch.from_numpy(x)).detach().numpy()
+    assert ours.eval()(x).detach().data == pytest.approx(expected, rel=1e-12)
+    assert ours.num_batches_tracked.item() == 3
+
+
+@pytest.mark.parametrize("make", [lambda: nn.BatchNorm1d(2), lambda: nn.LayerNorm1d(2)])
+def test_derivatives_of_normalisation_are_right_to_the_second_order(make, rng):
+    layer = make()
+    assert gradcheck(lambda x: (layer(x) ** 3).sum(), Tensor(rng.standard_normal((3, 2)), requires_grad=True), order=2)
+
+
+def test_statistics_have_no_gradient_and_no_history(rng):
+    layer = nn.BatchNorm1d(2)
+    layer(Tensor(rng.standard_normal((3, 2)), requires_grad=True))
+    assert not layer.running_mean.requires_grad
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Dropout, Embedding, Flatten
+
+
+def test_dropout_drops_its_part_and_keeps_the_mean(rng):
+    out = nn.Dropout(0.25, rng=rng)(np.ones((100, 100))).data
+    assert set(np.unique(out)) == {0.0, 1 / 0.75}
+    assert (out == 0).mean() == pytest.approx(0.25, abs=0.02)
+
+
+def test_dropout_lets_the_gradient_pass_where_it_let_the_value(rng):
+    x = Tensor(np.ones(50), requires_grad=True)
+    out = nn.Dropout(rng=rng)(x)
+    out.sum().backward()
+    assert (x.grad == out.detach().data).all()
+
+
+def test_dropout_of_nothing_in_use_and_of_everything():
+    x = Tensor(np.ones(4))
+    assert nn.Dropout().eval()(x) is x
+    assert nn.Dropout(0.0)(x) is x
+    assert nn.Dropout(1.0)(x).tolist() == [0.0] * 4
+
+
+def test_dropout_follows_the_seed_of_the_package():
+    manual_seed(5)
+    first = nn.Dropout()(np.ones(20)).tolist()
+    manual_seed(5)
+    assert nn.Dropout()(np.ones(20)).tolist() == first
+
+
+def test_an_embedding_adds_up_the_gradients_of_what_is_looked_up_twice(rng):
+    table = nn.Embedding(4, 2, rng=rng)
+    out = table([[1, 2], [1, 1]])
+    assert out.shape == (2, 2, 2)
+    out.sum().backward()
+    assert table.weight.grad.tolist() == [[0.0, 0.0], [3.0, 3.0], [1.0, 1.0], [0.0, 0.0]]
+    assert (table(Tensor([2])) == table.weight[2]).all()
+
+
+def test_flatten_keeps_the_samples_even_where_there_are_none():
+    assert nn.Flatten()(np.zeros((0, 2, 3))).shape == (0, 6)
+    assert nn.Flatten()(np.zeros(5)).shape == (5, 1)
+
+
+def test_a_sequential_takes_functions_and_can_be_walked():
+    model = nn.Sequential(lambda x: x * 2, nn.ReLU())
+    assert model(Tensor([-1.0, 1.0])).tolist() == [0.0, 2.0]
+    assert len(model) == 2
+    assert list(model) == [model[0], model[1]]
+
+
+def test_a_subclass_of_sequential_may_hold_more():
+    class Scaled(nn.Sequential):
+        def __init__(self, *layers):
+            super().__init__(*layers)
+            self.scale = nn.Parameter(2.0)
+
+    assert list(Scaled(nn.Linear(1, 1)).state_dict()) == ["0.weight", "0.bias", "scale"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Wrong inputs
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda: nn.Linear(0, 1), ValueError, "in_features must be at least 1, found 0"),
+        (lambda: nn.Linear(1, 2.5), TypeError, "out_features must be a whole number"),
+        (lambda: nn.Linear(1, 1, rng=3), TypeError, "rng must be a NumPy Generator"),
+        (lambda: nn.Linear(3, 1)(np.ones((3, 2))), ValueError, r"Linear\(.*3 features .* found shape \(3, 2\)"),
+        (lambda: nn.Linear(3, 1)(1.0), ValueError, r"found shape \(\)"),
+        (lambda: nn.LayerNorm1d(3)(np.ones((3, 1))), ValueError, r"LayerNorm1d\(3.* 3 features .* shape \(3, 1\)"),
+        (lambda: nn.BatchNorm1d(3)(np.ones((3, 1))), ValueError, r"shape \(n, 3\) or \(n, 3, length\), found \(3, 1\)"),
+        (lambda: nn.BatchNorm1d(3)(np.ones((1, 3))), ValueError, "found 1 values for each feature"),
+        (lambda: nn.Dropout(1.5), ValueError, "from 0 to 1; found 1.5"),
+        (lambda: nn.Dropout(rng=5), TypeError, "rng must be a NumPy Generator"),
+        (lambda: nn.Embedding(4, 2)([4]), IndexError, "found the index 4: with 4 embeddings it must be from 0 to 3"),
+        (lambda: nn.Embedding(4, 2)([-1]), IndexError, "found the index -1"),
+        (lambda: nn.Embedding(4, 2)([0.5]), TypeError, "looked up by integers, found dtype float64"),
+        (lambda: nn.Sequential(nn.ReLU(), "tanh"), TypeError, "layer 1 must be a module or a function, found str"),
+        (lambda: nn.Sequential([nn.ReLU()]), TypeError, "layer 0 must be a module or a function, found list"),
+    ],
+)
+def test_wrong_uses_are_told_what_is_wrong(wrong, error, message):
+    with pytest.raises(error, match=message):
+        wrong()
