@@ -1,0 +1,211 @@
+"""Losses of Tensors: the numbers, PyTorch's, those of lists of Values, and what is refused."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from micrograd import functional as F
+from micrograd import nn
+from micrograd.check import gradcheck
+from micrograd.engine import Value
+from micrograd.tensor import Tensor
+
+LOGITS = np.array([[0.3, -1.2, 2.0], [5.0, 5.0, 5.0], [-30.0, 0.0, 30.0], [1e4, -1e4, 9999.0], [-1e4, -10001.0, 3.0]])
+SCORES = np.array([0.5, -2.0, 30.0, -40.0, 1e4, -1e4, 0.0])
+
+
+def leaf(x, dtype=float):
+    return Tensor(np.array(x, dtype), requires_grad=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ten_classes_without_an_opinion_cost_log_ten(dtype):
+    logits = leaf(np.zeros((4, 10)), dtype)
+    loss = F.cross_entropy(logits, [0, 3, 9, 9])
+    assert loss.item() == pytest.approx(2.302585, rel=1e-6)
+    assert loss.dtype == dtype
+    assert loss.shape == ()
+
+
+def test_cross_entropy_is_one_node_whose_gradient_is_softmax_less_onehot():
+    logits = leaf([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]])
+    loss = F.cross_entropy(logits, np.array([1, 2]))
+    assert loss._prev == (logits,)
+    loss.backward()
+    expected = (logits.detach().softmax().data - [[0, 1, 0], [0, 0, 1]]) / 2
+    assert logits.grad == pytest.approx(expected, rel=1e-14)
+
+
+def test_cross_entropy_is_finite_where_exp_would_overflow():
+    logits = leaf([[1e4, 0.0], [-1e4, 1e4]])
+    loss = F.cross_entropy(logits, [1, 1])
+    loss.backward()
+    assert loss.item() == 5000.0
+    assert logits.grad.tolist() == [[0.5, -0.5], [0.0, 0.0]]
+
+
+def test_one_sample_needs_no_batch_and_more_axes_are_more_samples():
+    one = F.cross_entropy(Tensor(LOGITS[0]), 2)
+    assert one.item() == pytest.approx(F.cross_entropy([*LOGITS[0]], 2).data, rel=1e-14)
+    rows = np.random.default_rng(0).standard_normal((2, 3, 4))
+    classes = np.array([[0, 1, 2], [3, 0, 0]])
+    flat = F.cross_entropy(Tensor(rows.reshape(6, 4)), classes.ravel())
+    assert F.cross_entropy(Tensor(rows), classes).item() == pytest.approx(flat.item(), rel=1e-15)
+
+
+def test_targets_may_be_a_list_an_array_or_a_tensor_and_may_change_after_the_call():
+    for targets in ([0, 2], np.array([0, 2], np.uint8), Tensor([0, 2])):
+        logits = leaf([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+        loss = F.cross_entropy(logits, targets)
+        targets[0] = 1
+        loss.backward()
+        assert loss.item() == pytest.approx(2.4076059644443806, rel=1e-14)
+        assert logits.grad[0, 0] < 0
+
+
+def test_nll_of_log_softmax_is_cross_entropy_in_value_and_gradient():
+    a, b = leaf(LOGITS), leaf(LOGITS)
+    targets = [0, 1, 2, 0, 1]
+    losses = F.cross_entropy(a, targets), F.nll(b.log_softmax(), targets)
+    for loss in losses:
+        loss.backward()
+    assert losses[0].item() == pytest.approx(losses[1].item(), rel=1e-14)
+    assert a.grad == pytest.approx(b.grad, rel=1e-12, abs=1e-15)
+
+
+def test_softmax_loss_is_cross_entropy_as_a_module():
+    logits = Tensor(LOGITS)
+    assert nn.SoftmaxLoss()(logits, [0] * 5).item() == F.cross_entropy(logits, [0] * 5).item()
+
+
+OF_SCORES = {
+    "hinge": (F.hinge, [1, -1, 1, 1, -1, -1, 1]),
+    "mse": (F.mse, [0.1, 0.2, 3.0, 0.0, -1.0, 2.0, 5.0]),
+    "bce_with_logits": (F.bce_with_logits, [1, 0, 0.5, 1, 0, 0, 0.25]),
+}
+
+
+@pytest.mark.parametrize("name", OF_SCORES)
+def test_a_loss_of_a_tensor_is_that_of_a_list_of_values(name):
+    loss, targets = OF_SCORES[name]
+    array, values = leaf(SCORES), [Value(x) for x in SCORES]
+    of_array, of_values = loss(array, targets), loss(values, targets)
+    of_array.backward()
+    of_values.backward()
+    assert of_array.item() == pytest.approx(of_values.data, rel=1e-14)
+    assert array.grad == pytest.approx(np.array([v.grad for v in values]), rel=1e-14)
+
+
+@pytest.mark.parametrize("targets", [0, 1, 2])
+def test_a_loss_of_classes_of_a_tensor_is_that_of_lists_of_values(targets):
+    classes = [targets] * len(LOGITS)
+    array, values = leaf(LOGITS), [[Value(x) for x in row] for row in LOGITS]
+    of_array, of_values = F.cross_entropy(array, classes), F.cross_entropy(values, classes)
+    of_array.backward()
+    of_values.backward()
+    assert of_array.item() == pytest.approx(of_values.data, rel=1e-14)
+    assert array.grad == pytest.approx(np.array([[v.grad for v in row] for row in values]), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "scores", "targets"),
+    [
+        (F.mse, "mse_loss", SCORES, SCORES[::-1].copy()),
+        (F.bce_with_logits, "binary_cross_entropy_with_logits", SCORES, np.array([1, 0, 0.5, 1, 0, 0, 0.25])),
+        (F.cross_entropy, "cross_entropy", LOGITS, np.array([0, 1, 2, 1, 0])),
+        (F.nll, "nll_loss", LOGITS, np.array([0, 1, 2, 1, 0])),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_loss_is_pytorchs(ours, theirs, scores, targets, dtype):
+    torch = pytest.importorskip("torch")
+    a, b = leaf(scores, dtype), torch.tensor(scores, dtype=getattr(torch, dtype), requires_grad=True)
+    loss = ours(a, targets)
+    theirs_targets = torch.tensor(targets, dtype=torch.int64 if targets.dtype.kind == "i" else b.dtype)
+    expected = getattr(torch.nn.functional, theirs)(b, theirs_targets)
+    loss.backward()
+    expected.backward()
+    exact = {"float32": 1e-6, "float64": 1e-13}[dtype]
+    assert loss.dtype == dtype
+    assert loss.item() == pytest.approx(expected.item(), rel=exact)
+    assert a.grad == pytest.approx(b.grad.numpy(), rel=exact, abs=exact)
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets"), [(F.mse, [[0.1, 0.2], [0.3, 0.4]]), (F.bce_with_logits, [[0, 1], [1, 0.5]]),
+                          (F.hinge, [[1, -1], [1, 1]]), (F.cross_entropy, [0, 1]), (F.nll, [1, 1])],
+)  # fmt: skip
+def test_derivatives_are_right_to_the_second_order(loss, targets):
+    assert gradcheck(lambda x: loss(x, targets), leaf([[0.3, -0.7], [2.0, 0.1]]), order=2)
+
+
+def test_both_operands_of_mse_may_require_a_gradient():
+    x, y = leaf([3.0, 1.0]), leaf([1.0, 1.0])
+    F.mse(x, y).backward()
+    assert (x.grad.tolist(), y.grad.tolist()) == ([2.0, 0.0], [-2.0, 0.0])
+    assert F.mse([3.0, 1.0], y).item() == 2.0
+
+
+def test_confident_and_right_costs_what_a_float_can_still_tell():
+    loss = F.bce_with_logits(leaf([50.0, -50.0]), [1, 0])
+    assert loss.item() == pytest.approx(math.exp(-50), rel=1e-12)
+
+
+def test_targets_of_integers_or_of_double_precision_do_not_change_the_dtype():
+    scores = leaf([0.5, -0.5], np.float32)
+    for targets in ([1, -1], np.array([1.0, -1.0]), Tensor([1, -1])):
+        assert F.hinge(scores, targets).dtype == np.float32
+        assert F.mse(scores, targets).dtype == np.float32
+
+
+def test_softmax_and_logsumexp_work_along_the_last_axis():
+    x = leaf([[1000.0, 1000.0], [0.0, -1e4]])
+    assert F.softmax(x).tolist() == [[0.5, 0.5], [1.0, 0.0]]
+    assert F.log_softmax(x).tolist()[1] == [0.0, -1e4]
+    assert F.logsumexp(x).tolist() == pytest.approx([1000.6931471805599, 0.0])
+
+
+def test_losses_of_values_load_no_numpy():
+    code = (
+        "import sys, micrograd.functional as F\n"
+        "from micrograd.engine import Value\n"
+        "F.bce_with_logits([Value(1.0)], [1]).backward(), F.cross_entropy([Value(1.0), 2.0], 0)\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+
+
+X = leaf([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda: F.cross_entropy(X, [0, 2]), IndexError, r"targets\[1\] is 2: with 2 classes it must be from 0 to 1"),
+        (lambda: F.cross_entropy(X, [-1, 0]), IndexError, r"targets\[0\] is -1"),
+        (lambda: F.nll(X, [0, 7]), IndexError, r"targets\[1\] is 7"),
+        (lambda: F.cross_entropy(X[0], 5), IndexError, "targets is 5: with 2 classes"),
+        (lambda: F.cross_entropy(X, [0.0, 1.0]), TypeError, "indices of classes, found dtype float64"),
+        (lambda: F.cross_entropy(X, [0]), ValueError, r"scores of shape \(2, 2\) and targets of shape \(1,\)"),
+        (lambda: F.cross_entropy(X, [[0], [1]]), ValueError, r"targets of shape \(2, 1\)"),
+        (lambda: F.cross_entropy(X, 0), ValueError, r"targets of shape \(\)"),
+        (lambda: F.cross_entropy(Tensor(1.0), 0), ValueError, r"scores of shape \(\)"),
+        (lambda: F.cross_entropy(Tensor([[1, 2]]), [0]), TypeError, "scores are floats, found dtype int64"),
+        (lambda: F.cross_entropy(Tensor(np.zeros((0, 3))), np.zeros(0, int)), ValueError, "something to look at"),
+        (lambda: F.mse(X, [1.0, 2.0]), ValueError, r"scores of shape \(2, 2\) and targets of shape \(2,\): reshape"),
+        (lambda: F.mse(X, 1.0), ValueError, r"targets of shape \(\)"),
+        (lambda: F.mse(Tensor([]), []), ValueError, "something to look at"),
+        (lambda: F.hinge(X[0], [0, 1]), ValueError, "must be -1 or 1"),
+        (lambda: F.bce_with_logits(X[0], [0, 1.5]), ValueError, "probabilities, from 0 to 1"),
+        (lambda: F.bce_with_logits(X[0], [0, np.nan]), ValueError, "probabilities, from 0 to 1"),
+        (lambda: F.bce_with_logits([Value(1.0)], [2]), ValueError, "target 0 .* is 2.0: it must be from 0 to 1"),
+        (lambda: F.mse(X, "ab"), TypeError, "a Tensor holds real numbers"),
+    ],
+)
+def test_wrong_inputs_are_told_what_is_wrong(wrong, error, message):
+    with pytest.raises(error, match=message):
+        wrong()
