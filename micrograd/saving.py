@@ -18,10 +18,10 @@ import numpy as np
 from .nn.module import Module
 from .tensor import Tensor
 
-Path_ = str | os.PathLike[str]
+FilePath = str | os.PathLike[str]
 
 
-def save(source: Module | Mapping[str, Any], path: Path_) -> None:
+def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
     """Write the state of a module, or a dict of arrays by name, to a file.
 
     It is written beside the file that may stand there, and then takes its place: whatever happens, there is a whole
@@ -36,7 +36,7 @@ def save(source: Module | Mapping[str, Any], path: Path_) -> None:
     _replace(Path(path).resolve(), to_bytes(arrays, {"sha256": _digest(arrays)}))
 
 
-def load(path: Path_, into: Module | None = None) -> dict[str, Any]:
+def load(path: FilePath, into: Module | None = None) -> dict[str, Any]:
     """The arrays in a file, by name; given a module, they are loaded into it as well, or none of them is.
 
     A file that is damaged raises a ValueError, and so does a state that does not fit the module.

@@ -1,0 +1,138 @@
+"""Teach a small network of Tensors to read handwritten digits, and look at which it takes for which.
+
+    python demos/digits.py                    learns in some seconds; leaves a picture and the weights in out/
+    python demos/digits.py --epochs 5         a shorter lesson
+    python demos/digits.py --help             all that can be set
+
+Read it from `main` at the bottom upwards.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+try:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+    from tqdm import tqdm
+
+    from micrograd import no_grad
+    from micrograd.data import batches
+    from micrograd.functional import cross_entropy
+    from micrograd.nn import Linear, ReLU, Sequential
+    from micrograd.optim import AdamW, CosineAnnealingLR
+    from micrograd.saving import load, save
+except ModuleNotFoundError as error:
+    package = str(error.name).partition(".")[0]
+    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+
+
+# ------------------------------------------------------------------------------------------------ the data
+def make_data(seed):
+    """1,797 digits of 8x8 pixels between 0 and 1, and what they are; a fifth of them is held out for the exam."""
+    images, digits = load_digits(return_X_y=True)
+    images = (images / 16).astype(np.float32)
+    return train_test_split(images, digits, test_size=0.2, stratify=digits, random_state=seed)
+
+
+def make_model(rng):
+    """64 pixels in, 128 features in between, 10 scores out: one for each digit."""
+    return Sequential(Linear(64, 128, dtype=np.float32, rng=rng), ReLU(), Linear(128, 10, dtype=np.float32, rng=rng))
+
+
+# ------------------------------------------------------------------------------------------------ the learning
+def train(model, images, digits, epochs, rng):
+    """Show all digits, 32 at a time, `epochs` times, in steps that get shorter. The history is the mean losses."""
+    optimizer = AdamW(model.parameters(), lr=0.005)
+    schedule = CosineAnnealingLR(optimizer, T_max=epochs)
+    history = []
+    often = 0.1 if sys.stderr.isatty() else 5  # seconds: a log wants few lines
+    with tqdm(range(epochs), desc="learning", unit="epoch", mininterval=often) as bar:
+        for _ in bar:
+            losses = []
+            for x, y in batches(images, digits, size=32, rng=rng):
+                loss = cross_entropy(model(x), y)  # forward
+                optimizer.zero_grad()
+                loss.backward()  # backward: how the loss changes with each of the parameters
+                optimizer.step()  # and a step against it
+                losses.append(loss.item())
+            schedule.step()
+            history.append(sum(losses) / len(losses))
+            bar.set_postfix(loss=f"{history[-1]:.4f}", refresh=False)
+    return history
+
+
+def answers(model, images):
+    """What the model takes each image for: the digit with the highest score."""
+    with no_grad():
+        return model.eval()(images).argmax(1)
+
+
+# ------------------------------------------------------------------------------------------------ the picture
+def draw_confusion(digits, guesses, path):
+    """How often which digit was taken for which; a network without faults would leave all off the diagonal white."""
+    counts = np.zeros((10, 10), int)
+    np.add.at(counts, (digits, guesses), 1)
+    axes = Figure(figsize=(6, 6), layout="constrained").subplots()
+    axes.imshow(np.sqrt(counts), cmap="Blues")  # the root, so that a single mistake can be seen
+    for digit, guess in np.argwhere(counts):
+        dark = counts[digit, guess] > counts.max() / 3
+        axes.text(guess, digit, counts[digit, guess], ha="center", va="center", color="white" if dark else "black")
+    right = np.trace(counts) / counts.sum()
+    axes.set(title=f"{right:.1%} read right", xlabel="what it was taken for", ylabel="what it was")
+    axes.set(xticks=range(10), yticks=range(10))
+    axes.figure.savefig(path, dpi=150)
+
+
+# ------------------------------------------------------------------------------------------------ the whole
+def main(arguments=None):
+    """Data, network, learning, exam; then the weights go to a file, and come back."""
+    options = parse(arguments)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"The results cannot be left in {options.out}: {error.strerror}. Choose a folder with --out.")
+
+    images, unseen, digits, unseen_digits = make_data(options.seed)
+    rng = np.random.default_rng(options.seed)
+    model = make_model(rng)
+    print(f"{len(images)} digits to learn from, {len(unseen)} held out, and this network:\n{model}")
+    history = train(model, images, digits, options.epochs, rng)
+    guesses = answers(model, unseen)
+    right = (guesses == unseen_digits).mean()
+    print(f"Right answers: {right:.1%} of the unseen digits; the loss went from {history[0]:.3f} to {history[-1]:.4f}.")
+    finish(model, unseen, unseen_digits, guesses, options.out)
+    return right
+
+
+def finish(model, unseen, unseen_digits, guesses, out):
+    """The picture and the weights; and whether a new network with these weights says the same."""
+    draw_confusion(unseen_digits, guesses, out / "confusion.png")
+    save(model, out / "digits.safetensors")
+    reloaded = make_model(np.random.default_rng())
+    load(out / "digits.safetensors", into=reloaded)
+    same = (answers(reloaded, unseen) == guesses).all()
+    print(f"Saved and reloaded, it gives {'the same' if same else 'OTHER'} answers.")
+    print(f"Have a look, in {out.resolve()}:")
+    print("  confusion.png        which digit it takes for which")
+    print("  digits.safetensors   what it has learnt")
+
+
+def parse(arguments):
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description="Teach a small network of Tensors to read handwritten digits.")
+    parser.add_argument("--epochs", type=int, default=30, help="how often to see all digits (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1337, help="of weights and order (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="where to leave results (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    if options.epochs < 1:
+        parser.error(f"--epochs must be at least 1, found {options.epochs}")
+    if not 0 <= options.seed < 2**32:
+        parser.error(f"--seed must be from 0 to {2**32 - 1}, found {options.seed}")
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Find three slopes and an offset from a hundred points: the smallest thing that Tensors learn.
+
+    python demos/linear_regression.py          prints how the loss falls, and what was found
+    python demos/linear_regression.py --help   all that can be set
+
+Read it from `main` at the bottom upwards.
+"""
+
+import argparse
+import sys
+
+try:
+    import numpy as np
+
+    from micrograd.nn import Linear
+    from micrograd.optim import SGD
+except ModuleNotFoundError as error:
+    package = str(error.name).partition(".")[0]
+    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+
+SAMPLES = 100
+SLOPES, OFFSET = np.array([-1.0, 3.0, -2.0]), -3.0  # what is to be found
+EPOCHS, RATE = 101, 3e-4
+
+
+def make_data(seed):
+    """Inputs from the normal distribution, and for each three of them what the line says."""
+    inputs = np.random.default_rng(seed).standard_normal((SAMPLES, 3))
+    return inputs, (inputs @ SLOPES + OFFSET)[:, None]
+
+
+def train(model, inputs, targets, epochs=EPOCHS):
+    """Walk down the slope of the sum of squared errors; the history is the loss before each step."""
+    optimizer = SGD(model.parameters(), lr=RATE)
+    history = []
+    for epoch in range(epochs):
+        loss = ((model(inputs) - targets) ** 2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        history.append(loss.item())
+        if epoch % 10 == 0:
+            print(f"epoch {epoch:3d}   loss {history[-1]:10.4f}")
+    return history
+
+
+def main(arguments=None):
+    """Data, model, learning, and what was learnt."""
+    parser = argparse.ArgumentParser(description="Find three slopes and an offset from a hundred points.")
+    parser.add_argument("--seed", type=int, default=1337, help="of points and weights (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    if options.seed < 0:
+        parser.error(f"--seed must not be below 0, found {options.seed}")
+
+    inputs, targets = make_data(options.seed)
+    model = Linear(3, 1, rng=np.random.default_rng(options.seed))
+    history = train(model, inputs, targets)
+    print(f"The loss fell to {history[-1] / history[0]:.1e} of what it was.")
+    print(f"slopes {np.round(model.weight.tolist()[0], 2)}, to be found were {SLOPES}")
+    print(f"offset {model.bias.item():.2f}, to be found was {OFFSET}")
+    return history
+
+
+if __name__ == "__main__":
+    main()
