@@ -120,4 +120,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME_OF, *_MODULES])
+    return sorted({*__all__, *_MODULES, "__version__", "__doc__"})

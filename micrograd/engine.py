@@ -8,8 +8,7 @@ This is the file to open first. An expression of Values is computed like one of 
                                         b.grad = a = 2.0
 
 - the derivative of every op is one row of the table in `ops.py`;
-- what a node is, and what it owes its operands, stands in `graph.py`;
-- how gradients travel through a graph, in `walk.py`;
+- what a node is stands in `graph.py`; how gradients travel through a graph, in `walk.py`;
 - `Tensor` is the same for arrays.
 
 A node keeps its row and its operands and no closure: a closure that refers to its own output would make each node a
@@ -19,6 +18,7 @@ closure all the same, for whoever looks.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Self
@@ -138,6 +138,15 @@ def _binary(row: Row) -> tuple[Callable, Callable]:
         return _fill(out, forward(x, y), row, None, self, x, y)
 
     return method, reflected
+
+
+def _compare(compare: Callable) -> Callable:
+    """The method of a comparison: of the numbers, a plain bool."""
+
+    def method(self: Value, other: Any) -> Any:
+        return NotImplemented if (y := _data_of(other)) is None else compare(self._data, y)
+
+    return method
 
 
 class Value(Node):
@@ -293,20 +302,13 @@ class Value(Node):
 
     # ---- a Value where a number is expected. `==` and hash are identity, so that nodes can stand in sets and dicts
 
-    def __lt__(self, other: float | Value) -> bool:
-        return NotImplemented if (y := _data_of(other)) is None else self._data < y
-
-    def __le__(self, other: float | Value) -> bool:
-        return NotImplemented if (y := _data_of(other)) is None else self._data <= y
-
-    def __gt__(self, other: float | Value) -> bool:
-        return NotImplemented if (y := _data_of(other)) is None else self._data > y
-
-    def __ge__(self, other: float | Value) -> bool:
-        return NotImplemented if (y := _data_of(other)) is None else self._data >= y
+    __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
+    __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
 
     def __float__(self) -> float:
         return self._data
+
+    item = __float__
 
     def __int__(self) -> int:
         return int(self._data)
@@ -322,8 +324,6 @@ class Value(Node):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(data={self._data}, grad={self.grad})"
-
-    # ---- copies
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._row:
@@ -379,7 +379,7 @@ def _checked(data: Any) -> float:
     """`data` as a float; TypeError if it is not a real number."""
     if data.__class__ is float or (isinstance(data, (int, Real)) and not isinstance(data, bool)):
         return float(data)
-    hint = "; detach() gives a constant of the same number" if isinstance(data, Value) else ""
+    hint = "; take its .data for the number, or its detach() for a constant" if isinstance(data, Value) else ""
     raise TypeError(f"a Value holds one real number, found {type(data).__name__} {data!r:.50}{hint}")
 
 

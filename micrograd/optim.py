@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from copy import deepcopy
 from numbers import Real
+from types import MethodType
 from typing import Any
 
 from .graph import Node
@@ -123,7 +124,7 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ):
         super().__init__(params, lr, weight_decay)
-        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be two numbers from 0 to below 1, found {betas}")
         if not eps > 0:
             raise ValueError(f"eps must be above 0, found {eps}: it stands where a gradient of 0 would be divided by")
@@ -225,6 +226,8 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float]):
+        if not callable(lr_lambda):
+            raise TypeError(f"lr_lambda is a function of the step, found {type(lr_lambda).__name__}")
         self.lr_lambda = lr_lambda
         super().__init__(optimizer)
 
@@ -294,6 +297,8 @@ def _parameters(params: Any, who: str) -> list[Any]:
     found = f"{who} needs a list of parameters, found"
     if hasattr(params, "parameters"):
         raise TypeError(f"{found} {type(params).__name__}: give it .parameters() of that")
+    if isinstance(params, MethodType):
+        raise TypeError(f"{found} the method {params.__name__} itself: call it, {params.__name__}()")
     if _is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
         raise TypeError(f"{found} {type(params).__name__}: put what is to be trained in a list")
     if isinstance(params, Iterator):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from operator import index, mul
 from typing import Any
 
@@ -61,7 +62,12 @@ class Neuron(Module, signs=True):
 
     def __call__(self, x: Iterable[Any]) -> Any:
         x = _inputs(x, len(self.w))
-        act = sum(map(mul, self.w, x), self.b)
+        try:
+            act: Any = sum(map(mul, self.w, x), self.b)
+        except TypeError:
+            act = None
+        if not isinstance(act, Node):
+            raise _no_number_in(x)
         if self.nonlin:
             f = self.activation
             act = getattr(act, f)() if isinstance(f, str) else f(act)
@@ -124,6 +130,8 @@ class MLP(Module):
 
 def _inputs(x: Any, wanted: int | None = None) -> tuple[Any, ...]:
     """The inputs as a tuple, which is free if they are one; a number alone stands for itself."""
+    if isinstance(x, (str, set, frozenset, dict)):
+        raise TypeError(f"the inputs are a list of Values or numbers, in order; found {type(x).__name__}")
     try:
         x = tuple(x)
     except TypeError:
@@ -133,6 +141,17 @@ def _inputs(x: Any, wanted: int | None = None) -> tuple[Any, ...]:
     if wanted is not None and len(x) != wanted:
         raise ValueError(f"found {len(x)} inputs for a neuron with {wanted} weights: it needs one input for each")
     return x
+
+
+def _no_number_in(x: tuple[Any, ...]) -> TypeError:
+    """What to say of inputs that are not all Values or numbers."""
+    for i, item in enumerate(x):
+        if not isinstance(item, (Node, Real)):
+            return TypeError(
+                f"input {i} is a {type(item).__name__}: a network of Values takes one sample, a list of numbers or "
+                "Values; for many samples write [model(x) for x in samples]"
+            )
+    return TypeError(f"these inputs cannot be multiplied with weights: {x!r:.80}")
 
 
 def _size(n: Any, name: str) -> int:
