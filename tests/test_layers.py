@@ -171,6 +171,14 @@ def test_taking_a_state_leaves_a_graph_and_shared_memory_alone(rng):
     assert linear.weight.tolist()[0][0] == 5.0
 
 
+def test_a_state_is_loaded_in_place_so_that_what_shares_the_memory_follows(rng):
+    linear = nn.Linear(2, 1, rng=rng)
+    same = linear.weight.detach()
+    linear.load_state_dict({"weight": [[5.0, 6.0]], "bias": [0.0]})
+    assert same.tolist() == [[5.0, 6.0]]
+    assert linear.weight.is_leaf
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

@@ -494,3 +494,36 @@ def test_networks_losses_and_optimizers_load_no_numpy():
         "sys.exit('numpy' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+
+
+def test_a_module_may_call_its_call_forward_as_in_pytorch():
+    class Twice(Module):
+        def __init__(self):
+            self.neuron = Neuron(1, False)
+
+        def forward(self, x):
+            return self.neuron(x) * 2
+
+    net = Twice()
+    assert net([3.0]).data == net.neuron([3.0]).data * 2
+
+
+def test_a_module_without_a_call_says_what_it_needs():
+    class Empty(Module):
+        pass
+
+    with pytest.raises(TypeError, match=r"Empty needs a method __call__\(self, x\), or forward"):
+        Empty()([1.0])
+
+
+@pytest.mark.parametrize("sample", [[[1, 2], [3, 4]], [1, "a"], [None, 1], "ab", {"a": 1, "b": 2}, {1.0, 2.0}])
+def test_inputs_that_are_no_numbers_are_named(sample):
+    with pytest.raises(TypeError, match=r"input . is a|the inputs are a list"):
+        MLP(2, [1])(sample)
+
+
+def test_a_batch_as_an_array_is_refused_rather_than_mixed_up():
+    import numpy as np
+
+    with pytest.raises(TypeError, match="takes one sample"):
+        MLP(2, [1])(np.ones((2, 2)))

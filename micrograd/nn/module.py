@@ -41,10 +41,15 @@ class Module:
     training = True
 
     def __init_subclass__(cls, signs: bool = False, **kwargs: Any) -> None:
-        """Have the results of `__call__` signed, unless it signs them itself."""
+        """Have the results of `__call__` (or of `forward`, as PyTorch calls it) signed, unless it signs them itself."""
         super().__init_subclass__(**kwargs)
-        if "__call__" in vars(cls) and not signs:
-            cls.__call__ = _signing(vars(cls)["__call__"])
+        call = vars(cls).get("__call__") or vars(cls).get("forward")
+        if call is not None and not signs:
+            cls.__call__ = _signing(call)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the network answers: for a subclass to define."""
+        raise TypeError(f"{type(self).__name__} needs a method __call__(self, x), or forward(self, x)")
 
     def parameters(self) -> list[Any]:
         """Every leaf below this module that requires a gradient, once, in a fixed order."""
@@ -179,9 +184,7 @@ def _leaves(held: Any) -> Iterable[Any]:
 def _array(held: Any) -> Any:
     import numpy as np
 
-    if isinstance(held, (list, tuple)):
-        return np.array([leaf.data for leaf in held])
-    return np.array(getattr(held, "_node", held)._data)  # not `.data`, which may end a Tensor's sharing of memory
+    return np.array([leaf.data for leaf in held] if isinstance(held, (list, tuple)) else held.data)
 
 
 def _loaded(given: Any, held: Any) -> Any:

@@ -268,6 +268,7 @@ def value_text(data: Any) -> str:
         x = float(data)
     except (TypeError, ValueError, OverflowError):
         return str(data)
+    x = x + 0.0  # -0.0 is 0.0 to whoever looks
     return f"{x:.4f}" if x == 0 or x != x or 1e-4 <= abs(x) < 1e6 or abs(x) == float("inf") else f"{x:.4e}"
 
 
