@@ -35,11 +35,13 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
+    from .data import batches
     from .einstein import einsum
     from .engine import Value
     from .function import Function
     from .lazy_mode import lazy
     from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad
+    from .saving import load, save
     from .tensor import Tensor
     from .transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
     from .viz import draw_dot, trace
@@ -52,18 +54,20 @@ _HOME = {
     "array_functions": "concatenate split stack where",
     "check": "gradcheck",
     "creation": "arange eye full full_like manual_seed ones ones_like rand rand_like randn randn_like zeros zeros_like",
+    "data": "batches",
     "einstein": "einsum",
     "engine": "Value",
     "function": "Function",
     "lazy_mode": "lazy",
     "modes": "detect_anomaly enable_grad is_grad_enabled no_grad",
+    "saving": "load save",
     "tensor": "Tensor",
     "transforms": "gradient hessian hvp jacobian value_and_grad vjp",
     "viz": "draw_dot trace",
     "walk": "backward grad",
 }
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_MODULES = [*_HOME, "arrays", "functional", "graph", "nn", "ops", "optim"]
+_MODULES = [*_HOME, "arrays", "functional", "graph", "nn", "ops", "optim", "tensor_losses"]
 
 __all__ = [
     "Function",
@@ -71,6 +75,7 @@ __all__ = [
     "Value",
     "arange",
     "backward",
+    "batches",
     "concatenate",
     "detect_anomaly",
     "draw_dot",
@@ -88,6 +93,7 @@ __all__ = [
     "is_grad_enabled",
     "jacobian",
     "lazy",
+    "load",
     "manual_seed",
     "nn",
     "no_grad",
@@ -98,6 +104,7 @@ __all__ = [
     "rand_like",
     "randn",
     "randn_like",
+    "save",
     "split",
     "stack",
     "trace",
