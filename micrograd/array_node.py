@@ -151,6 +151,9 @@ class ArrayNode(Node):
             g.flags.writeable = False
         return g
 
+    def _as_now(self) -> ArrayNode:
+        return self  # a Tensor's closure is for looking at, not for replacing
+
     def _let_go(self) -> None:
         self._give_back()
         super()._let_go()

@@ -170,7 +170,10 @@ class Node:
         row = self._row
         if isinstance(row, HandWritten):
             return row.closure
-        return (lambda: _push(self)) if row else nothing
+        if not row:
+            return nothing
+        then = self._as_now()  # whoever replaces the closure may call the old one from the new
+        return lambda: _push(then, self.grad)
 
     @_backward.setter
     def _backward(self, closure: Callable[[], object]) -> None:
@@ -216,6 +219,13 @@ class Node:
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
     _quiet: Callable[[], Any] = nullcontext  # around a backward pass
     _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
+
+    def _as_now(self) -> Node:
+        """A node that is what this one is now, and stays so."""
+        twin = object.__new__(type(self))
+        for name in ("_data", "grad", "_row", "_a", "_b", "_x", "_y"):
+            setattr(twin, name, getattr(self, name))
+        return twin
 
     def _plus(self, grad: Any, g: Any) -> Any:
         """The sum of two gradients of this node; it is recorded only if the second is a node."""
@@ -360,7 +370,7 @@ def added(node: Node, g: Any) -> Any:
     return g if grad is None or (grad.__class__ is int and grad == 0) else node._plus(grad, g)
 
 
-def _push(node: Node) -> None:
+def _push(node: Node, g: Any) -> None:
     """What `node._backward()` does for whoever walks the graph by hand."""
-    for operand, part in contributions(node, node.grad):
+    for operand, part in contributions(node, g):
         operand.grad = added(operand, part)

@@ -210,3 +210,34 @@ def test_backward_of_a_leaf_by_hand_does_nothing(x: Value):
     x.grad = 3.0
     x._backward()
     assert x.grad == 3.0
+
+
+def wrapped(node: Value, seen: list[float]) -> None:
+    """Put a closure around the node's own."""
+    old = node._backward
+
+    def closure() -> None:
+        seen.append(node.grad)
+        old()
+
+    node._backward = closure
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_closure_may_be_wrapped_around_the_old_one(times):
+    x, seen = Value(3.0), []
+    y = x * x
+    for _ in range(times):
+        wrapped(y, seen)
+    (y * 2).backward()
+    (y * 2).backward()
+    assert (x.grad, seen) == (24.0, [2.0] * 2 * times)
+
+
+def test_a_wrapped_closure_works_in_an_order_of_ones_own():
+    x, seen = Value(3.0), []
+    y = x * x
+    wrapped(y, seen)
+    y.grad = 1.0
+    y._backward()
+    assert (x.grad, seen) == (6.0, [1.0])
