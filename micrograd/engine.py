@@ -8,8 +8,7 @@ This is the file to open first. An expression of Values is computed like one of 
                                         b.grad = a = 2.0
 
 - the derivative of every op is one row of the table in `ops.py`;
-- what a node is stands in `graph.py`; how gradients travel through a graph, in `walk.py`;
-- `Tensor` is the same for arrays.
+- what a node is stands in `graph.py`; how gradients travel, in `walk.py`; `Tensor` is the same for arrays.
 
 A node keeps its row and its operands and no closure: a closure that refers to its own output would make each node a
 reference cycle, and Python's garbage collector would then take nine tenths of the time. `node._backward` is a
@@ -28,6 +27,7 @@ from .graph import LEAF, HandWritten, Many, Node, Row
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
 
 _new = object.__new__
+Operator = Callable[["Value", "float | Value"], "Value"]
 
 
 def number(x: Any) -> float | None:
@@ -93,7 +93,7 @@ def _unary(row: Row, a: Any) -> Any:
     return out
 
 
-def _binary(row: Row) -> tuple[Callable, Callable]:
+def _binary(row: Row) -> tuple[Operator, Operator]:
     """The method of a binary operator, and that of its reflection."""
     forward = row.forward
 

@@ -9,7 +9,9 @@ from contextvars import ContextVar
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from linecache import getline
-from typing import Any
+from typing import Any, Self, TypeVar, overload
+
+Function = TypeVar("Function", bound=Callable)
 
 # One entry for each mode that is on, in whatever context. The hot paths ask only whether the list is empty, which costs
 # a fifth of asking a context variable.
@@ -44,6 +46,12 @@ class _Mode:
     _variable: ContextVar[_State | None]
     _value: Any
 
+    @overload
+    def __new__(cls) -> Self: ...
+
+    @overload
+    def __new__(cls, fn: Function) -> Function: ...
+
     def __new__(cls, fn: Callable | None = None) -> Any:
         """A mode, or where it stands as a bare decorator (`@no_grad`) the decorated function."""
         mode = super().__new__(cls)
@@ -58,7 +66,10 @@ class _Mode:
             raise RuntimeError(f"{type(self).__name__} was left without having been entered")
         self._variable.set(state.outer)
 
-    def __call__(self, fn: Callable) -> Callable:
+    def __call__(self, fn: Function) -> Function:
+        return self._around(fn)
+
+    def _around(self, fn: Callable) -> Any:
         if not callable(fn):
             raise TypeError(f"{type(self).__name__} decorates a function, found {type(fn).__name__}")
         if isasyncgenfunction(fn):
