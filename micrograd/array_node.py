@@ -6,6 +6,7 @@ writes to it: a value that was kept and since written to raises in the backward 
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import arrays
+from . import arrays, ops
 from .graph import LEAF, Many, Node, Row
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
 
@@ -301,14 +302,11 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
             f"'{row.name}' in place on a Tensor that shares memory with a view cannot be recorded: "
             "write y = y + ..., or work on a copy (y * 1)"
         )
-    result = np.asarray(row.forward(node._data, y))
-    if result.shape != node._data.shape:
-        raise ValueError(f"'{row.name}' in place would change the shape {node._data.shape} to {result.shape}")
     after = new_node(node._data, storage=node.storage)
     if history:
         remember(after, row, node, b, node._data, y)
         _keep_own(after, node._data.copy())
-    np.copyto(node._data, result, casting="same_kind")
+    _change(node._data, row, y)
     node.storage.version += 1
     if history:
         after.label, after._keeps_grad = node.label, node._keeps_grad
@@ -316,6 +314,20 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
         tensor._node = after
         after._handle = weakref.ref(tensor)
     return tensor
+
+
+_IN_PLACE = {ops.add: operator.iadd, ops.sub: operator.isub, ops.mul: operator.imul, ops.div: operator.itruediv}
+
+
+def _change(data: Array, row: Row, y: Any) -> None:
+    """Write what the row makes of data and y over data; an operator of NumPy's does it without an array in between."""
+    if row in _IN_PLACE:
+        _IN_PLACE[row](data, y)
+        return
+    result = np.asarray(row.forward(data, y))
+    if result.shape != data.shape:
+        raise ValueError(f"'{row.name}' in place would change the shape {data.shape} to {result.shape}")
+    np.copyto(data, result, casting="same_kind")
 
 
 def _keep_own(node: ArrayNode, old: Array) -> None:
