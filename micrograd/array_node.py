@@ -197,13 +197,9 @@ def handle(node: ArrayNode) -> Tensor:
 # How an op is recorded
 
 
-def _uses(rule: Any) -> tuple[bool, bool]:
+@cache  # by the code, which all rows that one function makes have in common
+def _uses(code: Any) -> tuple[bool, bool]:
     """Does a rule use the values of its two arguments after g? Their names say so (see `ops`)."""
-    return _named(rule.__code__)
-
-
-@cache
-def _named(code: Any) -> tuple[bool, bool]:
     first, second = (not name.startswith("_") and name != "like" for name in code.co_varnames[1:3])
     return first, second
 
@@ -247,9 +243,11 @@ def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None
     wants_a, wants_b = a is not None and a._row is not None, b is not None and b._row is not None
     if not (wants_a or wants_b) or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
-    needs_x, needs_y = _uses(row.to_a) if wants_a else (False, False)
+    to_a: Any = row.to_a
+    to_b: Any = row.to_b
+    needs_x, needs_y = _uses(to_a.__code__) if wants_a else (False, False)
     if wants_b:
-        also_x, also_y = _uses(row.to_b)
+        also_x, also_y = _uses(to_b.__code__)
         needs_x, needs_y = needs_x or also_x, needs_y or also_y
     first, second = (node, a) if row.to_b is None else (a, b)
     node._row, node._a, node._b = row, a, b
@@ -302,13 +300,13 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
             f"'{row.name}' in place on a Tensor that shares memory with a view cannot be recorded: "
             "write y = y + ..., or work on a copy (y * 1)"
         )
-    after = new_node(node._data, storage=node.storage)
-    if history:
+    after = new_node(node._data, storage=node.storage) if history else None
+    if after is not None:
         remember(after, row, node, b, node._data, y)
-        _keep_own(after, node._data.copy())
+        _keep_own(after)
     _change(node._data, row, y)
     node.storage.version += 1
-    if history:
+    if after is not None:
         after.label, after._keeps_grad = node.label, node._keeps_grad
         node._handle, node._keeps_grad = _no_tensor, False
         tensor._node = after
@@ -330,10 +328,11 @@ def _change(data: Array, row: Row, y: Any) -> None:
     np.copyto(data, result, casting="same_kind")
 
 
-def _keep_own(node: ArrayNode, old: Array) -> None:
+def _keep_own(node: ArrayNode) -> None:
     """Have the node of an op in place keep a copy of what it is about to write over, where its rules need that."""
     shared = [saved is not None and saved[0] is node._store for saved in node._saved]
     if any(shared):
+        old = node._data.copy()
         node.storage.kept -= sum(shared)
         node._x, node._y = (old if own else x for own, x in zip(shared, (node._x, node._y), strict=True))
         node._saved = tuple(None if own else saved for own, saved in zip(shared, node._saved, strict=True))

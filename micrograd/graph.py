@@ -259,6 +259,20 @@ hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
 grads_lock = threading.RLock()
 
 
+def undo(seen: list[Node], before: list[Any]) -> None:
+    """Put the grads back that stood there; one Ctrl-C meanwhile only makes it begin anew."""
+    try:
+        _undo(seen, before)
+    except BaseException:
+        _undo(seen, before)
+        raise
+
+
+def _undo(seen: list[Node], before: list[Any]) -> None:
+    for node, grad in zip(seen, before, strict=False):  # an interrupt may have left one more in `before`
+        node.grad = grad
+
+
 class RemovableHandle:
     """What `register_hook` returns: `remove()` takes the hook away."""
 
@@ -322,19 +336,20 @@ def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any
         raise RuntimeError(
             f"create_graph=True needs the derivative of '{node._op}' as a row: its _backward was written by hand"
         )
+    nodes = [node, *node._x]
     with grads_lock:
-        before = [(n, n.grad) for n in (node, *node._x)]
+        before = [n.grad for n in nodes]
         try:
             node.grad = g
             for n in node._x:
                 n.grad = 0
             node._row.closure()
-            return [(n, _left_in_grad(n, node)) for n in operands]
-        finally:
-            try:
-                _restore(before)
-            finally:
-                _restore(before)  # where Ctrl-C fell into the first
+            parts = [(n, _left_in_grad(n, node)) for n in operands]
+            undo(nodes, before)
+            return parts
+        except BaseException:
+            undo(nodes, before)
+            raise
 
 
 def _left_in_grad(operand: Node, node: Node) -> Any:
@@ -348,11 +363,6 @@ def _left_in_grad(operand: Node, node: Node) -> Any:
         f"the _backward written for '{node._op}' left {type(operand.grad).__name__} {operand.grad!r:.40} in .grad of "
         f"an operand: it should add a number there"
     )
-
-
-def _restore(grads: list[tuple[Node, Any]]) -> None:
-    for node, grad in grads:
-        node.grad = grad
 
 
 def run_hooks(node: Node, g: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .graph import Node, added, grads_lock, passed
+from .graph import Node, added, grads_lock, passed, undo
 
 
 def backward(grads: dict[Node, float]) -> bool:
@@ -52,20 +52,6 @@ def gradients(grads: dict[Node, float], inputs: Sequence[Node]) -> bool:
             undo(seen, before)
             raise
     return totals is not None
-
-
-def undo(seen: list[Node], before: list[Any]) -> None:
-    """Put the grads back that stood there; one Ctrl-C meanwhile only makes it begin anew."""
-    try:
-        _undo(seen, before)
-    except BaseException:
-        _undo(seen, before)
-        raise
-
-
-def _undo(seen: list[Node], before: list[Any]) -> None:
-    for node, grad in zip(seen, before, strict=False):  # an interrupt may have left one more in `before`
-        node.grad = grad
 
 
 def _totals(grads: dict[Node, float], seen: list[Node], before: list[Any]) -> dict[Node, float] | None:

@@ -17,7 +17,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from . import scalar_walk
-from .graph import Node, added, contributions, edges, grads_lock, hooked, run_hooks
+from .graph import Node, added, contributions, edges, grads_lock, hooked, run_hooks, undo
 from .modes import enable_grad, is_anomaly_enabled, modes
 
 
@@ -95,8 +95,7 @@ def commit(grads: dict[Node, Any]) -> None:
             for node, g in grads.items():
                 node.grad = g if node._row else added(node, g)
         except BaseException:
-            for node, grad in zip(grads, before, strict=True):
-                node.grad = grad
+            undo(list(grads), before)
             raise
 
 
