@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .engine import Value
     from .function import Function
     from .lazy_mode import lazy
-    from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad
+    from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
     from .saving import load, save
     from .tensor import Tensor
     from .transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
@@ -59,7 +59,7 @@ _HOME = {
     "engine": "Value",
     "function": "Function",
     "lazy_mode": "lazy",
-    "modes": "detect_anomaly enable_grad is_grad_enabled no_grad",
+    "modes": "detect_anomaly enable_grad is_grad_enabled no_grad set_grad_enabled",
     "saving": "load save",
     "tensor": "Tensor",
     "transforms": "gradient hessian hvp jacobian value_and_grad vjp",
@@ -105,6 +105,7 @@ __all__ = [
     "randn",
     "randn_like",
     "save",
+    "set_grad_enabled",
     "split",
     "stack",
     "trace",

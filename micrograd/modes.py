@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextlib import suppress
+from contextvars import ContextVar, Token
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from linecache import getline
@@ -35,6 +36,12 @@ class _State:
         pop()
 
 
+class _Base(_State):
+    """What `set_grad_enabled(False)` leaves where no mode is on around it: there is nothing to go back to."""
+
+    __slots__ = ()
+
+
 _recording: ContextVar[_State | None] = ContextVar("recording", default=None)
 _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
@@ -62,7 +69,7 @@ class _Mode:
 
     def __exit__(self, *_: object) -> None:
         state = self._variable.get()
-        if state is None:
+        if state is None or isinstance(state, _Base):
             raise RuntimeError(f"{type(self).__name__} was left without having been entered")
         self._variable.set(state.outer)
 
@@ -140,6 +147,49 @@ class enable_grad(_Mode):
     _variable, _value = _recording, True
 
 
+class set_grad_enabled(_Mode):
+    """Operations record a graph, or with False none: from now on, inside a `with`, or in a decorated function.
+
+    Called as a plain function it holds until the next such call, or until the `with` around it ends; in this thread
+    or task alone.
+
+    >>> from micrograd import is_grad_enabled, set_grad_enabled
+    >>> with set_grad_enabled(False):
+    ...     is_grad_enabled()
+    False
+    >>> is_grad_enabled()
+    True
+    """
+
+    _variable = _recording
+
+    def __new__(cls, mode: bool) -> Self:
+        return object.__new__(cls)
+
+    def __init__(self, mode: bool):
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled takes True or False, found {type(mode).__name__} {mode!r:.50}")
+        self._value, now = mode, _recording.get()
+        inside = now is not None and not isinstance(now, _Base)
+        state = _State(mode, now.outer) if inside else None if mode else _Base(mode, None)
+        self._called: tuple[_State | None, Token] | None = state, _recording.set(state)
+
+    def __enter__(self) -> None:
+        self._take_back()
+        super().__enter__()
+
+    def __call__(self, fn: Function) -> Function:
+        self._take_back()
+        return super().__call__(fn)
+
+    def _take_back(self) -> None:
+        """Undo what the call alone has done, if it still stands, since it was meant for a `with` or a function."""
+        called, self._called = self._called, None
+        if called is not None and _recording.get() is called[0]:
+            with suppress(ValueError):  # another thread or task has made the call: there is nothing to undo here
+                _recording.reset(called[1])
+
+
 class detect_anomaly(_Mode):
     """Inside, a backward pass that makes a NaN raises, and names the line of the forward pass that is behind it.
 
@@ -157,7 +207,7 @@ class detect_anomaly(_Mode):
 
 
 def is_grad_enabled() -> bool:
-    """True where operations record a graph: everywhere but inside `no_grad`."""
+    """True where operations record a graph: everywhere but inside `no_grad` and its like."""
     state = _recording.get()
     return state is None or state.value
 
