@@ -81,7 +81,8 @@ class ArrayNode(Node):
         if array.dtype.kind not in "fiub":
             raise TypeError(f"a gradient holds real numbers, found dtype {array.dtype}")
         if create_graph:
-            return seed if isinstance(seed, self.kind) else self.kind(array, dtype=like.dtype)
+            seed = seed if isinstance(seed, self.kind) else self.kind(array)
+            return seed if array.dtype == like.dtype else seed.astype(like.dtype)
         return array.astype(like.dtype)
 
     def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
@@ -301,12 +302,15 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
             "write y = y + ..., or work on a copy (y * 1)"
         )
     after = new_node(node._data, storage=node.storage) if history else None
+    old = node._data
     if after is not None:
-        remember(after, row, node, b, node._data, y)
-        _keep_own(after)
+        remember(after, row, node, b, old, y)
+        old = _keep_own(after)
     _change(node._data, row, y)
     node.storage.version += 1
     if after is not None:
+        if old is not node._data:  # the node beneath stays what it was, also where it is differentiated again
+            node._data, node._store = old, None
         after.label, after._keeps_grad = node.label, node._keeps_grad
         node._handle, node._keeps_grad = _no_tensor, False
         tensor._node = after
@@ -328,14 +332,16 @@ def _change(data: Array, row: Row, y: Any) -> None:
     np.copyto(data, result, casting="same_kind")
 
 
-def _keep_own(node: ArrayNode) -> None:
+def _keep_own(node: ArrayNode) -> Array:
     """Have the node of an op in place keep a copy of what it is about to write over, where its rules need that."""
+    old = node._data
     shared = [saved is not None and saved[0] is node._store for saved in node._saved]
     if any(shared):
-        old = node._data.copy()
+        old = old.copy()
         node.storage.kept -= sum(shared)
         node._x, node._y = (old if own else x for own, x in zip(shared, (node._x, node._y), strict=True))
         node._saved = tuple(None if own else saved for own, saved in zip(shared, node._saved, strict=True))
+    return old
 
 
 def fits(x: Any) -> bool:

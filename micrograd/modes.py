@@ -170,8 +170,10 @@ class set_grad_enabled(_Mode):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled takes True or False, found {type(mode).__name__} {mode!r:.50}")
         self._value, now = mode, _recording.get()
-        inside = now is not None and not isinstance(now, _Base)
-        state = _State(mode, now.outer) if inside else None if mode else _Base(mode, None)
+        if now is None or isinstance(now, _Base):
+            state = None if mode else _Base(mode, None)
+        else:
+            state = _State(mode, now.outer)
         self._called: tuple[_State | None, Token] | None = state, _recording.set(state)
 
     def __enter__(self) -> None:

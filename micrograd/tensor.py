@@ -297,7 +297,8 @@ class Tensor(TensorOps):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not self.is_leaf:
             raise RuntimeError(f"a Tensor made by '{self._op}' has a history that cannot be copied: copy its detach()")
-        state = (type(self), self._node._data.copy(), self.grad, self.requires_grad, self.label)
+        grad = self.grad.copy() if isinstance(self.grad, Array) else self.grad
+        state = (type(self), self._node._data.copy(), grad, self.requires_grad, self.label)
         return _restore, state, self.__dict__ or None
 
 

@@ -92,7 +92,7 @@ class TensorOps:
         return self
 
     def __pow__(self, other: Any) -> Any:
-        if isinstance(other, (int, float, np.number)):
+        if isinstance(other, (int, float, np.integer, np.floating)):
             return record(ops.power(float(other) if isinstance(other, np.number) else other), self)
         return record(ops.pow, self, other) if fits(other) else NotImplemented
 
