@@ -28,12 +28,33 @@ _new = object.__new__
 class Storage:
     """What Tensors that share memory have in common: how often it was written to, and how many nodes have kept it."""
 
-    __slots__ = ("kept", "version", "views")
+    __slots__ = ("kept", "shown", "version", "views")
 
     def __init__(self) -> None:
         self.version = 0
         self.kept = 0
         self.views: list[weakref.ref[ArrayNode]] = []
+        self.shown: tuple[int, int, Array, Array] | None = None  # from one version to another: memory, and its copy
+
+    def show(self, array: Array) -> None:
+        """Give out an array, which may then be written to unseen: a new version, and a copy to compare it with."""
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        since, then = self.version, None
+        if self.shown is not None and self.shown[2] is array and self._untouched(self.version):
+            since, _, _, then = self.shown
+        self.version += 1
+        self.shown = since, self.version, array, array.copy() if then is None else then
+
+    def changed(self, version: int) -> bool:
+        """Was anything written since that version?"""
+        return version != self.version and not self._untouched(version)
+
+    def _untouched(self, version: int) -> bool:
+        if self.shown is None:
+            return False
+        since, until, array, then = self.shown
+        return since <= version and until == self.version and np.array_equal(array, then, equal_nan=True)
 
 
 class ArrayNode(Node):
@@ -87,7 +108,7 @@ class ArrayNode(Node):
 
     def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
         for saved in self._saved:
-            if saved is not None and saved[0].version != saved[1]:
+            if saved is not None and saved[0].version != saved[1] and saved[0].changed(saved[1]):
                 raise RuntimeError(
                     f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
                     f"{saved[0].version}, version {saved[1]} is needed; change a copy, or change it after backward()"

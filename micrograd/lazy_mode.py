@@ -60,10 +60,16 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
 
 
 def _state(x: Any) -> Any:
-    """What changes if x does."""
+    """What tells whether x changes: a Tensor's node and version, a Value's number."""
     if isinstance(x, Tensor) and not isinstance(x, _Later):
-        return id(x._node), x._node.storage.version
+        return x._node, x._node.storage.version
     return x.data if isinstance(x, Value) and not isinstance(x, _Later) else None
+
+
+def _changed(x: Any, then: Any) -> bool:
+    if isinstance(then, tuple):
+        return x._node is not then[0] or x._node.storage.changed(then[1])
+    return then is not None and then != x.data and then == then
 
 
 def realize(node: Any) -> Any:
@@ -84,7 +90,7 @@ def _compute(node: Any) -> None:
     """Run the row on operands that are ready, and become what it gives."""
     row, operands, states, recording = node._todo
     for x, then in zip(operands, states, strict=True):
-        if then is not None and then != _state(x):
+        if _changed(x, then):
             raise RuntimeError(
                 f"an operand of '{row.name}' was changed before lazy mode computed it: realize() it first"
             )

@@ -22,7 +22,6 @@ from types import MethodType
 from typing import Any
 
 from .graph import Node
-from .modes import no_grad
 
 
 class Optimizer:
@@ -163,13 +162,7 @@ class AdamW(Adam):
 
 def _subtract(p: Any, change: Any) -> None:
     """p -= change: no node is made, and what shares a Tensor's memory follows."""
-    data = p.data
-    if not hasattr(data, "flags") or data.flags.writeable:
-        data -= change
-        p.data = data
-    else:  # views share the memory, and a graph that still lives has kept it
-        with no_grad():
-            p -= change
+    p.data -= change
 
 
 def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:

@@ -5,7 +5,7 @@ what its users saw then must be two objects. Edges lead from node to node (`arra
 a Tensor later redirects them.
 
 Reading `t.data` hands out an array that may be written to behind our back: if a graph has kept it, the graph keeps its
-own and t gets a copy.
+own and t gets a copy. Where other Tensors share the memory they must see the write, so that the backward pass raises.
 """
 
 from __future__ import annotations
@@ -72,15 +72,17 @@ class Tensor(TensorOps):
 
     @property
     def data(self) -> Array:
-        """The array. What is written to it is written to the Tensor, and to no graph that has kept the old values."""
+        """The array. What is written to it is written to the Tensor and to its views.
+
+        A graph that has kept the old values keeps its own; if there are views, its backward pass raises instead.
+        """
         node = self._node
         storage = node._store
         if storage is not None and storage.kept:
             if storage.views:
-                shown = node._data.view()
-                shown.flags.writeable = False  # other Tensors share the memory: neither they nor the graph may lose
-                return shown
-            node._data, node._store = node._data.copy(), None
+                storage.show(node._data)
+            else:
+                node._data, node._store = node._data.copy(), None
         return node._data
 
     @data.setter
@@ -88,6 +90,7 @@ class Tensor(TensorOps):
         node = self._node
         if data is node._data:  # `t.data += 1`: it was written to already
             node.storage.version += 1
+            node.storage.shown = None
             return
         array = Tensor(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:

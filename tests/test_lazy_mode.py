@@ -136,6 +136,17 @@ def test_an_operand_that_was_changed_in_between_raises(kind):
         realize(y)
 
 
+def test_an_operand_that_was_only_looked_at_in_between_does_not_raise():
+    x, nan = Tensor(A, requires_grad=True), Value(np.nan)
+    shared, kept = x.detach(), x * x
+    with lazy():
+        y, z = x * 2, nan * 2
+    assert x.data.tolist() == shared.tolist()
+    assert y.tolist() == [2, 4]
+    assert np.isnan(z.data)
+    assert kept.requires_grad
+
+
 def test_a_mistake_raises_when_it_is_computed_and_again():
     with lazy():
         y = Tensor(A) + Tensor(np.ones(3))

@@ -1,0 +1,63 @@
+"""What several tests of Tensors use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_ops_list import OPS, Op
+
+from micrograd import Tensor
+
+every_op = pytest.mark.parametrize("op", OPS, ids=str)
+Arrays = list[np.ndarray]
+
+
+def parameter(*data: Any) -> Tensor:
+    return Tensor(np.array(data, dtype=float), requires_grad=True)
+
+
+def equal(found: Any, expected: Any) -> None:
+    np.testing.assert_array_equal(np.asarray(found.detach() if isinstance(found, Tensor) else found), expected)
+
+
+def nodes(t: Tensor) -> int:
+    """How many nodes that require a gradient can be reached from the Tensor, counting it."""
+    seen: set[Any] = set()
+    below = [t.grad_fn]
+    while below:
+        fn = below.pop()
+        if fn is not None and fn not in seen:
+            seen.add(fn)
+            below += [f for f, _ in getattr(fn, "next_functions", ())]
+    return len(seen)
+
+
+def leaves(operands: Sequence[np.ndarray]) -> list[Tensor]:
+    return [Tensor(a, requires_grad=True) for a in operands]
+
+
+def seed(op: Op, out: Any) -> np.ndarray:
+    """A gradient to start from, in which no two elements are the same."""
+    rng = np.random.default_rng(len(op.name))
+    return rng.uniform(0.5, 1.5, tuple(out.shape)).astype(str(out.dtype).removeprefix("torch."))
+
+
+def plain(gradient: Any, like: Any) -> np.ndarray:
+    """A gradient of ours or of PyTorch's as an array, where None is zeros."""
+    if gradient is None:
+        return np.zeros(tuple(like.shape))
+    if isinstance(gradient, Tensor):
+        return gradient.detach().numpy()
+    return gradient if isinstance(gradient, np.ndarray) else gradient.numpy(force=True)
+
+
+def numbers(gradients: Sequence[Any], likes: Sequence[Any]) -> Arrays:
+    return [plain(g, like) for g, like in zip(gradients, likes, strict=True)]
+
+
+def directions(arrays: Sequence[np.ndarray]) -> Arrays:
+    rng = np.random.default_rng(7)
+    return [rng.uniform(-1, 1, a.shape) for a in arrays]

@@ -1,0 +1,369 @@
+"""backward() and grad() on Tensors, as users of PyTorch know them; and whose arrays the gradients are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_helpers import equal, parameter
+
+from micrograd import Tensor, Value, arrays, backward, grad
+
+# ---------------------------------------------------------------------------------------------------------------------
+# backward()
+
+
+def test_a_root_that_is_no_scalar_needs_a_gradient_and_the_error_names_the_shape():
+    with pytest.raises(RuntimeError, match=re.escape("(2, 3)")):
+        Tensor(np.zeros((2, 3)), requires_grad=True).exp().backward()
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_root_of_one_element_needs_none(shape: Any):
+    x = Tensor(np.full(shape, 3.0), requires_grad=True)
+    (x * x).backward()
+    equal(x.grad, np.full(shape, 6.0))
+
+
+@pytest.mark.parametrize("kind", [np.array, Tensor, lambda g: np.array(g, np.float32), lambda g: np.array(g, int)])
+def test_a_gradient_may_be_an_array_or_a_tensor_of_any_real_dtype(kind: Callable):
+    x = parameter(1, 2)
+    (x * 2).backward(kind([1.0, 10.0]))
+    equal(x.grad, [2, 20])
+    assert x.grad.dtype == np.float64
+
+
+def test_a_gradient_takes_on_the_roots_dtype_under_create_graph_too():
+    x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
+    x.backward(Tensor([1.0, 2.0]), create_graph=True)
+    assert x.grad.dtype == np.float32
+
+
+def test_a_gradient_may_be_a_list():
+    x = parameter(1, 2)
+    (x * 2).backward([1.0, 10.0])
+    equal(x.grad, [2, 20])
+
+
+def test_a_gradient_of_another_shape_raises_and_both_are_named():
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+        (parameter(1, 2) * 2).backward(np.ones(3))
+
+
+@pytest.mark.parametrize("wrong", [1j * np.ones(2), np.array(["a", "b"])], ids=["complex", "text"])
+def test_a_gradient_of_anything_but_real_numbers_raises(wrong: Any):
+    with pytest.raises(TypeError, match="real"):
+        (parameter(1, 2) * 2).backward(wrong)
+
+
+def test_a_constant_cannot_be_a_root_and_the_error_shows_it():
+    with pytest.raises(RuntimeError, match=r"Tensor\(\[1\.\]\)"):
+        Tensor([1.0]).backward()
+
+
+def test_a_second_pass_raises_and_names_retain_graph():
+    y = parameter(1, 2).exp().sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        y.backward()
+
+
+def test_a_pass_through_part_of_a_graph_that_was_let_go_raises_too():
+    x = parameter(1, 2)
+    h = x.exp()
+    h.sum().backward()
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        (h * 2).sum().backward()
+    equal(x.grad, np.exp([1.0, 2.0]))
+
+
+def test_a_retained_graph_can_be_walked_again_and_leaves_accumulate():
+    x = parameter(1, 2)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward(retain_graph=True)
+    y.backward()
+    equal(x.grad, [6, 12])
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        y.backward()
+
+
+def test_create_graph_implies_retain_graph():
+    x = parameter(1, 2)
+    y = (x**3).sum()
+    y.backward(create_graph=True)
+    y.backward()
+    equal(x.grad, [6, 24])
+
+
+def test_retain_graph_false_overrides_create_graph():
+    y = (parameter(1, 2) ** 3).sum()
+    y.backward(create_graph=True, retain_graph=False)
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        y.backward()
+
+
+def test_under_create_graph_a_gradient_is_a_tensor_that_can_be_differentiated():
+    x = parameter(1, 2)
+    (x**3).sum().backward(create_graph=True)
+    g, x.grad = x.grad, None
+    assert isinstance(g, Tensor)
+    g.sum().backward()
+    equal(x.grad, [6, 12])
+
+
+def test_a_cube_differentiated_three_times_gives_twelve_twelve_and_six():
+    x = Tensor(2.0, requires_grad=True)
+    y, slopes = x**3, []
+    for _ in range(3):
+        (y,) = grad(y, x, create_graph=True)
+        slopes.append(y.item())
+    assert slopes == [12, 12, 6]
+
+
+def test_a_gradient_penalty_can_be_trained():
+    w, x = parameter(1, 2), parameter(3, 4)
+    (slope,) = grad((w * x * x).sum(), x, create_graph=True)
+    (slope**2).sum().backward()
+    equal(w.grad, 2 * (2 * w.data * x.data) * 2 * x.data)
+
+
+def test_a_failed_pass_leaves_gradients_and_graph_as_they_were():
+    x = parameter(1, 2)
+    y = x.exp()
+    handle = x.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        y.sum().backward()
+    assert x.grad is None
+    handle.remove()
+    y.sum().backward()
+    equal(x.grad, np.exp([1.0, 2.0]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# grad(), several roots, inputs=
+
+
+def test_grad_leaves_every_grad_alone():
+    x = parameter(1, 2)
+    (g,) = grad((x * x).sum(), x)
+    equal(g, [2, 4])
+    assert x.grad is None
+
+
+def test_grad_of_an_inner_tensor():
+    x = parameter(1, 2)
+    h = x * 3
+    equal(grad((h * h).sum(), h)[0], [6, 12])
+
+
+def test_grad_to_an_inner_tensor_leaves_what_is_below_it():
+    x = parameter(1, 2)
+    h = x * x
+    (g,) = grad((h * h).sum(), h)
+    h.backward(g)  # the rest of the way
+    equal(x.grad, [4, 32])
+
+
+def test_grad_lets_the_graph_go():
+    x = parameter(1, 2)
+    y = (x * x).sum()
+    grad(y, x)
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        grad(y, x)
+
+
+def test_an_input_that_cannot_be_reached_raises_and_says_allow_unused():
+    x, other = parameter(1), parameter(2)
+    with pytest.raises(RuntimeError, match=r"input 1 .*allow_unused=True"):
+        grad(x * 2, [x, other])
+
+
+def test_an_input_that_cannot_be_reached_is_none_where_that_is_allowed():
+    x, other = parameter(1), parameter(2)
+    g, nothing = grad(x * 2, [x, other], allow_unused=True)
+    equal(g, [2])
+    assert nothing is None
+
+
+def test_an_input_that_is_a_constant_raises():
+    with pytest.raises(RuntimeError, match="an input requires no gradient"):
+        grad(parameter(1) * 2, Tensor([1.0]))
+
+
+def test_several_roots_with_a_gradient_each():
+    x = parameter(1, 2)
+    backward([x * 2, (x * x).sum()], [np.array([1.0, 10.0]), 100.0])
+    equal(x.grad, [2 + 200, 20 + 400])
+
+
+def test_a_root_that_stands_twice_counts_twice():
+    x = parameter(1)
+    y = x * 3
+    backward([y, y])
+    equal(x.grad, [6])
+
+
+def test_a_root_below_another_root_gets_both():
+    x = parameter(1)
+    y = x * 3
+    backward([y * y, y])
+    equal(x.grad, [18 + 3])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_roots_of_both_kinds_work_or_raise_naming_both(order: int):
+    v, x = Value(2.0), Tensor(3.0, requires_grad=True)
+    try:
+        backward([v * 2, x * 2][::order])
+    except TypeError as error:
+        assert re.search("(?s)Value.*Tensor|Tensor.*Value", str(error))  # noqa: PT017
+        assert (v.grad, x.grad) == (0, None)
+    else:
+        assert (v.grad, x.grad) == (2, 2)
+
+
+def test_as_many_gradients_as_roots():
+    x = parameter(1)
+    with pytest.raises(ValueError, match="2 roots need a list of 2 gradients"):
+        backward([x * 2, x * 3], [np.ones(1)])
+
+
+def test_inputs_alone_get_a_gradient():
+    x, w = parameter(1, 2), parameter(3, 4)
+    (x * w).sum().backward(inputs=[x])
+    equal(x.grad, [3, 4])
+    assert w.grad is None
+
+
+def test_an_inner_input_gets_one_too():
+    x = parameter(1, 2)
+    h = x * 3
+    (h * h).sum().backward(inputs=h)
+    equal(h.grad, [6, 12])
+    assert x.grad is None
+
+
+def test_an_input_of_another_graph_gets_none():
+    x, other = parameter(1), parameter(2)
+    (x * 2).backward(inputs=[x, other])
+    assert other.grad is None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whose arrays gradients are
+
+
+def through_add(x: Tensor, y: Tensor) -> Tensor:
+    return x + y
+
+
+def through_a_sum(x: Tensor, y: Tensor) -> Tensor:
+    return (x + y).sum()
+
+
+def through_concatenate(x: Tensor, y: Tensor) -> Tensor:
+    return arrays.concatenate(0)(x, y).reshape(2, -1).sum(0)
+
+
+def through_views(x: Tensor, y: Tensor) -> Tensor:
+    return (x.reshape(1, -1).T.flatten() + y[...]).sum()
+
+
+def through_where(x: Tensor, y: Tensor) -> Tensor:
+    return arrays.where(np.array([True, False, True]))(x, y)
+
+
+WAYS = [through_add, through_a_sum, through_concatenate, through_views, through_where]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
+def test_two_leaves_never_share_a_gradients_memory(way: Callable):
+    x, y = parameter(1, 2, 3), parameter(4, 5, 6)
+    out = way(x, y)
+    out.backward(np.ones(out.shape))
+    assert not np.shares_memory(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
+def test_the_results_of_grad_share_no_memory_either_and_can_be_written_to(way: Callable):
+    x, y = parameter(1, 2, 3), parameter(4, 5, 6)
+    out = way(x, y)
+    to_x, to_y = grad(out, [x, y], np.ones(out.shape))
+    to_x *= 0
+    np.testing.assert_array_equal(to_x, [0, 0, 0])
+    assert not np.shares_memory(to_x, to_y)
+    assert to_y.flags.writeable
+
+
+def test_an_input_that_is_asked_for_twice_gets_two_arrays():
+    x = parameter(1, 2)
+    first, second = grad((x * 2).sum(), [x, x])
+    first *= 0
+    equal(second, [2, 2])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
+def test_a_gradient_can_be_updated_in_place(way: Callable):
+    x, y = parameter(1, 2, 3), parameter(4, 5, 6)
+    out = way(x, y)
+    out.backward(np.ones(out.shape))
+    before = x.grad.copy()
+    x.grad *= 2
+    x.grad.reshape(-1)[0] += 1  # a view where the memory is in order
+    equal(x.grad, 2 * before + [1, 0, 0])
+
+
+@pytest.mark.parametrize("f", [lambda x: x, lambda x: x + 0, lambda x: x.reshape(1, 2).reshape(2)])
+def test_the_gradient_that_the_user_gave_is_not_adopted(f: Callable):
+    x, g = parameter(1, 2), np.array([1.0, 1.0])
+    f(x).backward(g)
+    x.grad[...] = 99
+    equal(g, [1, 1])
+    g[...] = 77
+    equal(x.grad, [99, 99])
+
+
+def test_an_array_that_the_user_set_is_not_written_to():
+    x, g = parameter(1, 2), np.array([5.0, 5.0])
+    x.grad = g
+    (x * 2).sum().backward()
+    equal(g, [5, 5])
+    equal(x.grad, [7, 7])
+
+
+def test_a_gradient_that_was_taken_stays_as_it_was_in_the_next_pass():
+    x = parameter(1, 2)
+    (x * 2).sum().backward()
+    first = x.grad
+    (x * 3).sum().backward()
+    equal(first, [2, 2])
+    equal(x.grad, [5, 5])
+
+
+def test_retained_gradients_share_no_memory_with_those_of_leaves():
+    x = parameter(1, 2)
+    y = x + 1
+    y.retain_grad()
+    y.sum().backward()
+    x.grad[...] = 99
+    equal(y.grad, [1, 1])
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_the_gradient_of_a_number_is_an_array_of_no_dimension(passes: int):
+    x = Tensor(3.0, requires_grad=True)
+    for _ in range(passes):
+        (x * x).backward()
+    assert type(x.grad) is np.ndarray
+    x.grad[...] = 0
+    assert x.grad == 0
+
+
+def test_a_gradient_is_laid_out_as_its_leaf_wherever_it_came_from():
+    x = Tensor(np.ones((3, 4)), requires_grad=True)
+    (x.T * np.ones((4, 3))).sum().backward()
+    assert x.grad.flags.c_contiguous

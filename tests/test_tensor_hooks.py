@@ -1,0 +1,87 @@
+"""Hooks on Tensors: what they see, and what they may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_helpers import equal, parameter
+
+from micrograd import Tensor, grad
+
+
+def test_a_hook_sees_the_whole_gradient_of_a_pass_before_it_is_accumulated():
+    x, seen = parameter(1, 2), []
+    x.register_hook(lambda g: seen.append(g.copy()))
+    x.grad = np.array([100.0, 100.0])
+    (x * 2 + x * 3).sum().backward()
+    equal(seen, [[5, 5]])
+    equal(x.grad, [105, 105])
+
+
+def test_a_hook_on_an_inner_tensor_may_replace_its_gradient():
+    x = parameter(1, 2)
+    y = x * 2
+    y.register_hook(lambda g: g * 10)
+    y.sum().backward()
+    equal(x.grad, [20, 20])
+
+
+def test_a_hook_that_was_removed_is_not_called():
+    x = parameter(1, 2)
+    handle = x.register_hook(lambda g: g * 10)
+    handle.remove()
+    (x * 2).sum().backward()
+    equal(x.grad, [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [(lambda g: "abc", (TypeError, ValueError)), (lambda g: np.ones(3), ValueError), (lambda g: 1j * g, TypeError)],
+    ids=["text", "shape", "complex"],
+)
+def test_what_a_hook_returns_must_be_a_gradient(wrong: Callable, error: Any):
+    x = parameter(1, 2)
+    x.register_hook(wrong)
+    with pytest.raises(error):
+        (x * 2).sum().backward()
+    assert x.grad is None
+
+
+def test_a_hook_that_writes_to_its_argument_changes_no_other_gradient():
+    a, b = parameter(1, 2), parameter(3, 4)
+
+    def tamper(g: np.ndarray) -> None:
+        g *= 10
+
+    a.register_hook(tamper)
+    try:
+        (a + b).sum().backward()
+    except ValueError:  # the array is read-only
+        assert (a.grad, b.grad) == (None, None)
+    else:
+        equal(b.grad, [1, 1])
+
+
+def test_a_hook_that_keeps_its_argument_keeps_what_it_saw():
+    x, seen = parameter(1, 2), []
+    x.register_hook(seen.append)
+    (x * 2).sum().backward()
+    x.grad[...] = 99
+    equal(seen, [[2, 2]])
+
+
+def test_under_create_graph_a_hook_sees_a_tensor_and_is_differentiated_through():
+    x = parameter(1, 2)
+    y = x * 1
+    y.register_hook(lambda g: g * x)
+    (slope,) = grad((y * y).sum(), x, create_graph=True)
+    equal(slope, [2, 8])  # 2 * y * x
+    equal(grad(slope.sum(), x)[0], [2 + 2, 4 + 8])  # to x: 2 * y; to y: 2 * x, and the hook's x
+
+
+def test_a_constant_cannot_be_hooked():
+    with pytest.raises(RuntimeError, match="requires_grad=True"):
+        Tensor([1.0]).register_hook(print)

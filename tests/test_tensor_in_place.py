@@ -1,0 +1,203 @@
+"""Ops in place on Tensors, with PyTorch's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_helpers import equal, parameter
+
+from micrograd import Tensor, grad, no_grad
+
+
+def test_an_edge_leads_to_the_history_that_its_operand_had():
+    x = parameter(1)
+    y = x * 2
+    w = y + 1
+    y += x
+    (w + y).sum().backward()
+    equal(x.grad, [5])
+
+
+COLUMN, ROW = np.array([[0.0], [1.0]]), np.array([1.0, 0.0, 0.0])
+IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {  # in place, and out of place
+    "+=": (Tensor.__iadd__, lambda y, v: y + v),
+    "-=": (Tensor.__isub__, lambda y, v: y - v),
+    "*=": (Tensor.__imul__, lambda y, v: y * v),
+    "/=": (Tensor.__itruediv__, lambda y, v: y / v),
+    "**=": (Tensor.__ipow__, lambda y, v: y**v),
+    "copy_": (Tensor.copy_, lambda y, v: 0 * y + v),
+    "fill_": (lambda y, v: y.fill_(3.0), lambda y, v: 0 * y + 3.0),
+    "zero_": (lambda y, v: y.zero_(), lambda y, v: 0 * y),
+    "[0] =": (lambda y, v: (y.__setitem__(0, v), y)[1], lambda y, v: y * COLUMN + v * (1 - COLUMN)),
+    "[:, 1:] =": (lambda y, v: (y.__setitem__(np.s_[:, 1:], v[1:]), y)[1], lambda y, v: y * ROW + v * (1 - ROW)),
+    "[mask] =": (lambda y, v: (y.__setitem__(y > 2, 2), y)[1], lambda y, v: y * (y <= 2) + 2 * (y > 2)),
+    "[[1, 0]] =": (lambda y, v: (y.__setitem__([1, 0], v), y)[1], lambda y, v: 0 * y + v),
+}
+every_in_place = pytest.mark.parametrize(("change", "same"), IN_PLACE.values(), ids=IN_PLACE)
+
+
+def start(v: Any) -> tuple[Tensor, Any, Tensor]:
+    x = Tensor([[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]], requires_grad=True)
+    return x, v, x + 0.25
+
+
+@pytest.fixture(params=["a parameter", "a constant", "an array"])
+def v(request: pytest.FixtureRequest) -> Any:
+    array = np.array([2.0, 0.5, 1.5])
+    return {"a parameter": Tensor(array, requires_grad=True), "a constant": Tensor(array)}.get(request.param, array)
+
+
+@every_in_place
+def test_an_op_in_place_gives_the_values_and_gradients_of_the_op(change: Callable, same: Callable, v: Any):
+    x, _, y = start(v)
+    g = np.arange(1.0, 7.0).reshape(2, 3)
+    changed = change(y, v)
+    assert changed is y
+    changed.backward(g)
+    found = [y.data.copy(), x.grad, getattr(v, "grad", None)]
+
+    x, _, y = start(v)
+    if isinstance(v, Tensor):
+        v.grad = None
+    out = same(y, v)
+    out.backward(g)
+    expected = [out.data, x.grad, getattr(v, "grad", None)]
+    for a, b in zip(found, expected, strict=True):
+        if b is not None and a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+        else:
+            assert not np.any(a if b is None else b) or a is b
+
+
+@every_in_place
+def test_a_leaf_that_requires_a_gradient_refuses_and_stays_as_it_is(change: Callable, same: Callable):
+    x, *_ = start(None)
+    before = x.data.copy()
+    with pytest.raises(RuntimeError, match=r"leaf.*no_grad\(\)"):
+        change(x, np.array([1.0, 2.0, 3.0]))
+    equal(x, before)
+    assert x.is_leaf
+
+
+@every_in_place
+def test_inside_no_grad_a_leaf_is_changed_without_history(change: Callable, same: Callable):
+    x, *_ = start(None)
+    with no_grad():
+        expected = same(Tensor(x), np.array([1.0, 2.0, 3.0]))
+        assert change(x, np.array([1.0, 2.0, 3.0])) is x
+    equal(x, expected)
+    assert x.is_leaf
+    assert x.requires_grad
+
+
+@every_in_place
+def test_a_constant_changed_by_constants_stays_one(change: Callable, same: Callable):
+    t = Tensor(np.ones((2, 3)))
+    change(t, np.array([1.0, 2.0, 3.0]))
+    assert not t.requires_grad
+
+
+def test_a_tensor_may_be_changed_by_itself():
+    x = parameter(1, 2)
+    y = x * 3
+    y *= y
+    y += y
+    y.sum().backward()
+    equal(y, [18, 72])
+    equal(x.grad, [36, 72])
+
+
+@pytest.mark.parametrize(
+    ("change", "second"),
+    [(lambda y: y.__ipow__(3), [12, 18]), (lambda y: y.__imul__(y), [2, 2]), (lambda y: y.__itruediv__(y + 1), None)],
+    ids=["**=", "*=", "/="],
+)
+def test_an_op_in_place_can_be_differentiated_twice(change: Callable, second: Any):
+    x = parameter(2, 3)
+    (slope,) = grad(change(x * 1).sum(), x, create_graph=True)
+    expected = -2 / (x.data + 1) ** 3 if second is None else second
+    np.testing.assert_allclose(grad(slope.sum(), x)[0], expected, rtol=1e-12)
+
+
+def test_what_is_written_in_place_can_be_differentiated_twice():
+    x = parameter(2, 3)
+    y = x * x
+    y[0] = x[1] ** 3
+    (slope,) = grad(y.sum(), x, create_graph=True)
+    equal(slope, [0, 6 + 27])
+    equal(grad(slope.sum(), x)[0], [0, 2 + 18])
+
+
+def test_a_step_inside_no_grad_works_whoever_shares_the_memory_and_whatever_graph_is_alive():
+    w = parameter(1, 2)
+    average, aux = w.detach(), w * w
+    (w * 3).sum().backward()
+    with no_grad():
+        w -= w.grad
+    equal(average, [-2, -1])
+    equal(aux, [1, 4])
+
+
+def test_retain_grad_follows_the_tensor_to_its_new_history():
+    x = parameter(1, 2)
+    y = x * 2
+    y.retain_grad()
+    y += 1
+    (y * 3).sum().backward()
+    equal(y.grad, [3, 3])
+
+
+def test_a_hook_stays_with_the_history_that_it_was_set_on():
+    x, seen = parameter(1, 2), []
+    y = x * 2
+    y.register_hook(lambda g: seen.append(g.copy()))
+    y *= 3
+    y.sum().backward()
+    equal(seen, [[3, 3]])
+    equal(x.grad, [6, 6])
+
+
+def test_a_constant_that_takes_in_a_parameter_gets_its_history():
+    t, w = Tensor(np.zeros((2, 2))), parameter(1, 2)
+    t[0] = w * 3
+    assert t.requires_grad
+    t.sum().backward()
+    equal(w.grad, [3, 3])
+
+
+@pytest.mark.parametrize("change", [
+    lambda t, w: t.__setitem__(slice(0, 2), w), lambda t, w: t.copy_(w), lambda t, w: t.__imul__(w),
+], ids=["setitem", "copy_", "*="])  # fmt: skip
+def test_integers_never_require_a_gradient_in_place_either(change: Callable):
+    t, w = Tensor([1, 2]), parameter(1.5, 2.5)
+    try:
+        change(t, w)
+    except (TypeError, RuntimeError):
+        equal(t, [1, 2])
+    assert not t.requires_grad
+
+
+def test_the_dtype_stays_in_place():
+    t = Tensor(np.ones(2, np.float32))
+    t += np.ones(2)
+    assert t.dtype == np.float32
+    integers = Tensor([1, 2])
+    with pytest.raises(TypeError, match="int64"):
+        integers /= 2
+
+
+@pytest.mark.parametrize("change", [Tensor.__iadd__, Tensor.copy_, lambda t, o: t.__setitem__(..., o)])
+def test_an_op_in_place_cannot_change_the_shape(change: Callable):
+    t = Tensor(np.zeros(3))
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\s*3\)|\(2,\s*3\).*\(3,\)"):
+        change(t, np.zeros((2, 3)))
+    equal(t, [0, 0, 0])
+
+
+def test_an_array_may_overlap_with_what_it_is_written_to():
+    t = Tensor(np.arange(5.0))
+    t[1:] = t[:-1]
+    equal(t, [0, 0, 1, 2, 3])

@@ -1,0 +1,112 @@
+"""Tensors that record and Tensors that do not: modes, detach(), requires_grad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tensor_helpers import equal, parameter
+
+from micrograd import Tensor, arrays, detect_anomaly, enable_grad, is_grad_enabled, no_grad
+
+
+def test_nothing_is_recorded_inside_no_grad():
+    x = parameter(1, 2)
+    with no_grad():
+        y = (x * 2).sum()
+    assert (y.requires_grad, y.grad_fn, y.is_leaf) == (False, None, True)
+
+
+def test_enable_grad_records_inside_no_grad():
+    x = parameter(1, 2)
+    with no_grad(), enable_grad():
+        y = (x * 2).sum()
+    y.backward()
+    equal(x.grad, [2, 2])
+
+
+@pytest.mark.parametrize("op", [lambda x: arrays.concatenate(0)(x, x), lambda x: x[0], lambda x: x @ x, lambda x: x.T])
+def test_every_kind_of_op_heeds_no_grad(op: Callable):
+    x = parameter(1, 2)
+    with no_grad():
+        assert not op(x).requires_grad
+    assert op(x).requires_grad
+    assert is_grad_enabled()
+
+
+def test_a_backward_pass_may_run_inside_no_grad():
+    x = parameter(1, 2)
+    y = (x**2).sum()
+    with no_grad():
+        y.backward(create_graph=True)
+    assert x.grad.requires_grad
+    equal(x.grad, [2, 4])
+
+
+def test_requires_grad_can_be_switched_on_and_off_on_a_leaf():
+    x = Tensor([1.0])
+    assert x.requires_grad_() is x
+    assert x.requires_grad
+    x.requires_grad = False
+    assert not (x * 2).requires_grad
+
+
+def test_an_inner_tensor_cannot_be_frozen_and_the_error_says_detach():
+    with pytest.raises(RuntimeError, match=r"detach\(\)"):
+        (parameter(1) * 2).requires_grad_(False)
+
+
+def test_what_is_unfrozen_after_its_use_gets_no_gradient_from_it():
+    x, c = parameter(2), Tensor([3.0])
+    y = (x * c).sum()
+    c.requires_grad_()
+    y.backward()
+    equal(x.grad, [3])
+    assert c.grad is None
+
+
+def test_what_is_frozen_after_its_use_gets_none_and_the_others_get_theirs():
+    x, w = parameter(2), parameter(3)
+    y = (x * w).sum()
+    w.requires_grad_(False)
+    y.backward()
+    equal(x.grad, [3])
+    assert w.grad is None
+
+
+def test_detach_gives_a_constant_that_shares_the_memory():
+    x = parameter(1, 2)
+    d = (x * 1).detach()
+    assert (d.requires_grad, d.is_leaf) == (False, True)
+    leaf = x.detach()
+    leaf[0] = 9
+    equal(x, [9, 2])
+
+
+def test_nothing_flows_through_detach():
+    x = parameter(1, 2)
+    (x * x.detach()).sum().backward()
+    equal(x.grad, [1, 2])
+
+
+def test_detect_anomaly_names_the_forward_line_that_made_the_nan():
+    x = parameter(0)
+    with np.errstate(all="ignore"), detect_anomaly():
+        y = x * x.log()  # the line
+        with pytest.raises(RuntimeError, match=r"nan.*test_tensor_modes\.py:\d+: y = x \* x\.log\(\)  # the line"):
+            y.sum().backward()
+
+
+def test_detect_anomaly_shows_the_operand():
+    x = parameter(0)
+    with np.errstate(all="ignore"), detect_anomaly(), pytest.raises(RuntimeError, match=r"Tensor\(\[0\.\]"):
+        (x * x.log()).sum().backward()
+
+
+def test_a_backward_pass_does_not_warn():
+    x = parameter(0)
+    with np.errstate(all="ignore"):
+        y = x.log() + x.sqrt() + 1 / x
+    y.backward()  # warnings are errors here
+    equal(x.grad, [np.nan])

@@ -1,0 +1,128 @@
+"""What single ops on Tensors promise beyond their values: ties, bounds, defaults, edges of their domains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_ops_list import BINARY, Op
+
+from micrograd import Tensor
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [(None, [[0.25, 0.25, 0], [0.25, 0.25, 0]]), (0, [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]), (1, [[0.5, 0.5, 0]] * 2)],
+)
+def test_those_who_tie_for_an_extreme_share_its_gradient(name: str, axis: Any, expected: Any):
+    x = Tensor(np.array([[2.0, 2, 1], [2, 2, 1]]) * (1 if name == "max" else -1), requires_grad=True)
+    getattr(x, name)(axis).sum().backward()
+    np.testing.assert_array_equal(x.grad, expected)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_two_operands_that_tie_share_the_gradient(name: str):
+    x, y = Tensor([1.0, 5.0], requires_grad=True), Tensor([1.0, 5.0], requires_grad=True)
+    getattr(x, name)(y).sum().backward()
+    np.testing.assert_array_equal([x.grad, y.grad], np.full((2, 2), 0.5))
+
+
+def test_clip_passes_the_gradient_at_its_bounds():
+    x = Tensor([-2.0, -1.0, 0.0, 1.0, 2.0], requires_grad=True)
+    x.clip(-1, 1).sum().backward()
+    np.testing.assert_array_equal(x.grad, [0, 1, 1, 1, 0])
+
+
+def test_clip_keeps_integers_whatever_was_clipped_before():
+    assert Tensor([1, 5]).clip(0.0, 3.0).dtype == np.float64
+    assert Tensor([1, 5]).clip(0, 3).dtype == np.int64
+
+
+@pytest.mark.parametrize("name", ["__abs__", "relu"])
+def test_at_a_kink_the_gradient_is_zero(name: str):
+    x = Tensor([0.0, -0.0], requires_grad=True)
+    getattr(x, name)().sum().backward()
+    np.testing.assert_array_equal(x.grad, [0, 0])
+
+
+def test_logsumexp_does_not_overflow():
+    x = Tensor([1000.0, 1000.0], requires_grad=True)
+    out = x.logsumexp()
+    out.backward()
+    assert out.item() == pytest.approx(1000.6931471805599, abs=1e-10)
+    np.testing.assert_allclose(x.grad, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("big", [1e3, -1e3, 1e300, -1e300])
+def test_softmax_does_not_overflow(big: float):
+    np.testing.assert_array_equal(Tensor([big, big]).softmax().data, [0.5, 0.5])
+    np.testing.assert_allclose(Tensor([big, big]).log_softmax().data, [-np.log(2)] * 2)
+
+
+def test_minus_infinity_masks_a_logit():
+    x = Tensor([0.0, -np.inf, 0.0], requires_grad=True)
+    out = x.logsumexp() + x.log_softmax()[0] + x.softmax()[2]
+    out.backward()
+    assert out.item() == pytest.approx(np.log(2) - np.log(2) + 0.5)
+    np.testing.assert_allclose(x.grad, [0.75, 0, 0.25], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("factors", "slopes"),
+    [([2.0, 3, 4], [12, 8, 6]), ([2.0, 0, 4], [0, 8, 0]), ([0.0, 3, 0], [0, 0, 0]), ([5.0], [1])],
+)
+def test_the_gradient_of_prod_is_right_where_factors_are_zero(factors: list[float], slopes: list[float]):
+    x = Tensor(factors, requires_grad=True)
+    x.prod().backward()
+    np.testing.assert_array_equal(x.grad, slopes)
+
+
+def test_prod_of_one_factor_is_a_number_of_its_own():
+    x = Tensor([3.0])
+    p = x.prod()
+    p += 1
+    assert x.item() == 3.0
+
+
+def test_a_zero_to_a_power_has_the_gradient_that_pytorch_gives():
+    torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
+    powers = np.array([0.0, 1, 2, 0.5, 3, -1])
+    ours, theirs = Tensor(np.zeros(6), requires_grad=True), torch.zeros(6, dtype=torch.float64, requires_grad=True)
+    with np.errstate(all="ignore"):
+        (ours ** Tensor(powers)).backward(np.ones(6))
+    (theirs ** torch.tensor(powers)).backward(torch.ones(6))
+    np.testing.assert_array_equal(ours.grad, theirs.grad.numpy())
+
+
+def test_astype_carries_the_gradient_back_in_the_operands_dtype():
+    x = Tensor(np.array([1, 2], np.float32), requires_grad=True)
+    y = x.astype(np.float64)
+    y.backward(np.array([1 / 3, 1.0]))
+    assert (y.dtype, x.grad.dtype) == (np.float64, np.float32)
+
+
+def test_astype_to_integers_is_a_constant():
+    y = Tensor([1.5, 2.5], requires_grad=True).astype(int)
+    assert not y.requires_grad
+    assert y.tolist() == [1, 2]
+
+
+def test_mixed_dtypes_promote_as_in_numpy_and_each_gets_a_gradient_of_its_own():
+    x = Tensor(np.ones(2, np.float32), requires_grad=True)
+    y = Tensor(np.ones(2), requires_grad=True)
+    z = x * y
+    z.sum().backward()
+    assert (z.dtype, x.grad.dtype, y.grad.dtype) == (np.float64, np.float32, np.float64)
+
+
+@pytest.mark.parametrize("op", [op for op in BINARY if op.name.startswith("__")], ids=str)
+def test_numbers_do_not_promote_float32(op: Op):
+    x = Tensor(np.ones(2, np.float32))
+    assert {op.call(x, 2).dtype, op.call(2, x).dtype, op.call(x, 2.5).dtype, op.call(2.5, x).dtype} == {x.dtype}
+
+
+def test_an_integer_tensor_computes_like_an_integer_array():
+    x = Tensor([3, 4])
+    assert [(x * 2).dtype, (x + x).dtype, x.sum().dtype, (x / 2).dtype] == [np.int64, np.int64, np.int64, np.float64]

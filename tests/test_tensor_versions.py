@@ -1,0 +1,264 @@
+"""What a backward pass needs and what was written to since: it is right, or it raises."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tensor_helpers import equal, parameter
+
+from micrograd import Tensor, grad, no_grad
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Versions: a value that backward needs, and that was changed
+
+
+def test_a_changed_value_raises_and_the_error_names_the_op_and_both_versions():
+    x = parameter(1, 2)
+    a = x * 1
+    y = a * a
+    a += 1
+    a += 1
+    with pytest.raises(RuntimeError, match=r"'\*'.*version 2.*version 0"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_the_result_of_an_op_may_be_what_its_rule_needs():
+    y = parameter(1, 2).exp()
+    z = y.sum()
+    y += 1
+    with pytest.raises(RuntimeError, match=r"'exp'.*version"):
+        (z + y.sum()).backward()
+
+
+def test_an_op_does_not_mind_a_change_of_what_its_rule_does_not_need():
+    x, w = parameter(1, 2), Tensor([3.0, 4.0])
+    a = x * 1
+    y = a * w  # to a: w alone
+    a += 1
+    y.sum().backward()
+    equal(x.grad, [3, 4])
+
+
+def test_a_change_before_the_use_does_no_harm():
+    x = parameter(1, 2)
+    a = x * 1
+    a += 1
+    (a * a).sum().backward()
+    equal(x.grad, [4, 6])
+
+
+def test_a_change_after_backward_does_no_harm():
+    x = parameter(1, 2)
+    a = x * 1
+    y = (a * a).sum()
+    y.backward()
+    with no_grad():
+        a += 1
+        x -= x.grad
+    equal(x, [-1, -2])
+
+
+@pytest.mark.parametrize("view", [
+    lambda a: a[0], lambda a: a[:1], lambda a: a.T, lambda a: a.reshape(-1), lambda a: a.detach(),
+    lambda a: a.squeeze(), lambda a: a.swapaxes(0, 1), lambda a: a[..., None], lambda a: a.T[1:].T,
+    lambda a: a.detach()[:1],
+])  # fmt: skip
+def test_views_and_their_base_share_a_version(view: Callable):
+    base = Tensor(np.ones((2, 2)))
+    x = Tensor(np.ones((2, 2)), requires_grad=True)
+    for needed, written in ((base, view(base)), (view(base), base), (view(base), view(base))):
+        y = (x.reshape(-1)[: needed.size].reshape(needed.shape) * needed).sum()
+        written += 1
+        with pytest.raises(RuntimeError, match="version"):
+            y.backward()
+
+
+@pytest.mark.parametrize("copied", [lambda a: a * 1, lambda a: a[[0, 1]], lambda a: a.astype(float), Tensor])
+def test_a_copy_has_a_version_of_its_own(copied: Callable):
+    base = Tensor(np.ones((2, 2)))
+    x = Tensor(np.ones((2, 2)), requires_grad=True)
+    y = (x * base).sum()
+    written = copied(base)
+    written += 1
+    y.backward()
+    equal(x.grad, np.ones((2, 2)))
+
+
+def test_what_is_written_to_a_view_is_seen_in_its_base():
+    base = Tensor(np.zeros((2, 2)))
+    base[0] += 1
+    base.T[1] = 5
+    row = base[1]
+    row[0] = 7
+    equal(base, [[1, 5], [7, 5]])
+
+
+@pytest.mark.parametrize("change", [
+    lambda y, v: v.__iadd__(1), lambda y, v: y.__iadd__(1), lambda y, v: v.__setitem__(0, 5),
+], ids=["view", "base", "item"])  # fmt: skip
+def test_a_recorded_change_where_views_are_alive_is_followed_or_raises_and_says_what_to_write(change: Callable):
+    x = parameter(1, 2)
+    y = x * 2
+    v = y[:1]
+    try:
+        change(y, v)
+    except RuntimeError as error:
+        assert re.search(r"view.*write y = y \+", str(error))  # noqa: PT017
+        equal(y, [2, 4])
+    else:
+        (y.sum() + v.sum()).backward()
+
+
+def test_once_the_view_is_gone_a_change_is_recorded():
+    x = parameter(1, 2)
+    y = x * 2
+    assert y[:1].item() == 2
+    y += x
+    y.sum().backward()
+    equal(x.grad, [3, 3])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writes through data, detach() and numpy(): the graph keeps its own, or raises (each op: test_tensor_ops.py)
+
+
+def test_a_write_through_data_is_seen_by_the_tensor_and_not_by_the_graph():
+    x = parameter(1, 2)
+    y = (x * x).sum()
+    x.data[...] = 0
+    equal(x, [0, 0])
+    y.backward()
+    equal(x.grad, [2, 4])
+
+
+def test_a_step_between_two_passes_over_a_retained_graph_leaves_the_second_right():
+    x = parameter(1, 2)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    x.data -= 0.5 * x.grad
+    y.backward()
+    equal(x.grad, [4, 8])
+    equal(x, [0, 0])
+
+
+def test_a_write_to_the_result_does_not_reach_the_rule_that_uses_it():
+    x = parameter(0, 0)
+    y = x.exp()
+    z = y.sum()
+    y.data[...] = 5
+    z.backward()
+    equal(x.grad, [1, 1])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_create_graph_after_a_write_is_right_or_raises(order: int):
+    x = parameter(2)
+    y = (x**3).sum()
+    x.data[...] = 5
+    try:
+        (g,) = grad(y, x, create_graph=True)
+        slopes = [g.item(), grad(g, x)[0].item()]
+    except RuntimeError as error:
+        assert re.search("written to", str(error))  # noqa: PT017
+    else:
+        assert slopes[:order] == [12, 12][:order]
+
+
+def test_a_parameter_with_a_live_view_can_be_written_to_once_the_graph_is_gone():
+    w = Tensor(np.ones((2, 2)), requires_grad=True)
+    tied = w.T
+    (w * w).sum()  # a forward pass that nobody follows
+    w.data -= 1
+    equal(w, np.zeros((2, 2)))
+    assert tied.shape == (2, 2)
+
+
+def test_a_write_through_data_reaches_the_views_or_raises():
+    base = Tensor(np.ones((2, 2)))
+    row = base[0]
+    base.data[0] = 5
+    equal(row, [5, 5])
+
+
+@pytest.mark.parametrize("touch", [lambda x: x.data, lambda x: x.detach().numpy()], ids=["data", "numpy"])
+def test_looking_at_the_data_of_a_graph_does_not_part_what_shares_memory(touch: Callable):
+    x = parameter(1, 2)
+    shared = x.detach()
+    y = (x * x).sum()
+    touch(x)
+    y.backward()
+    shared[0] = 5
+    equal(x, [5, 2])
+
+
+def subtract(x: Tensor) -> None:
+    x.data -= [4.0, 0.0]
+
+
+def set_an_item(x: Tensor) -> None:
+    x.data[0] = -3.0
+
+
+def write_out(x: Tensor) -> None:
+    np.subtract(x.data, [4.0, 0.0], out=x.data)
+
+
+def write_a_detached_array(x: Tensor) -> None:
+    x.detach().numpy()[0] = -3.0
+
+
+every_write = pytest.mark.parametrize("write", [subtract, set_an_item, write_out, write_a_detached_array])
+
+
+@every_write
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_write_through_data_reaches_what_shares_memory_while_a_graph_is_alive(write: Callable, requires_grad: bool):
+    x = Tensor([1.0, 2.0], requires_grad=requires_grad)
+    shared, turned = x.detach(), x[::-1].detach()
+    y = (parameter(1, 2) * x * x).sum()
+    write(x)
+    equal(x, [-3, 2])
+    equal(shared, [-3, 2])
+    equal(turned, [2, -3])
+    with pytest.raises(RuntimeError, match=r"'\*' needs.*changed in place"):
+        y.backward()
+
+
+@every_write
+def test_a_write_through_data_is_right_for_the_graphs_that_come_after_it(write: Callable):
+    x = parameter(1, 2)
+    shared = x.detach()
+    before = (x * x).sum()
+    write(x)
+    after = (x * x).sum()
+    assert x.data.shape == shared.data.shape
+    after.backward()
+    equal(x.grad, [-6, 4])
+    with pytest.raises(RuntimeError, match="changed in place"):
+        before.backward()
+
+
+def test_looking_again_and_again_at_what_is_shared_changes_no_gradient():
+    x = parameter(1, np.nan)
+    shared = x.detach()
+    first = (x * x).sum()
+    seen = [x.data.copy(), shared.data.copy()]
+    second = (x * x).sum()
+    seen += [shared.numpy().copy(), x.data.copy()]
+    for y in (first, second):
+        x.grad = None
+        y.backward()
+        equal(x.grad, [2, np.nan])
+    assert len(seen) == 4
+
+
+def test_an_array_that_is_an_operand_may_be_changed_afterwards():
+    x, a = parameter(1, 2), np.array([3.0, 4.0])
+    y = (x * a).sum()
+    a[...] = 0
+    y.backward()
+    equal(x.grad, [3, 4])
