@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .engine import Value
-from .graph import Row
+from .graph import Node, Row
 from .modes import _Mode, deferring, enable_grad, is_grad_enabled, no_grad
 from .tensor import Tensor
 
@@ -30,7 +30,9 @@ class _Later:
     """What waits to be computed: `_todo` is its row, its operands, their states, and whether it is to be recorded."""
 
     __slots__ = ()
+    _waiting = True
     _todo: tuple[Row, Sequence[Any], Sequence[Any], bool]
+    _when_ready: Callable[[Node], None]  # how a module signs what it made; see `nn.module`
 
     def __getattr__(self, name: str) -> Any:
         if name not in (*_SLOTS, "_node"):
@@ -89,8 +91,8 @@ def realize(node: Any) -> Any:
 def _compute(node: Any) -> None:
     """Run the row on operands that are ready, and become what it gives."""
     row, operands, states, recording = node._todo
-    for x, then in zip(operands, states, strict=True):
-        if _changed(x, then):
+    for x, state in zip(operands, states, strict=True):
+        if _changed(x, state):
             raise RuntimeError(
                 f"an operand of '{row.name}' was changed before lazy mode computed it: realize() it first"
             )
@@ -102,6 +104,8 @@ def _compute(node: Any) -> None:
         setattr(node, name, getattr(made, name))
     del node._todo
     node.__class__ = type(made)
+    if then := vars(node).pop("_when_ready", None):
+        then(getattr(node, "_node", node))
 
 
 class lazy(_Mode):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from micrograd import Value, grad, no_grad
+from micrograd import Value, grad, nn, no_grad
 from micrograd.arrays import concatenate
 from micrograd.graph import Row
 from micrograd.lazy_mode import LazyTensor, LazyValue, lazy, realize
@@ -153,3 +153,34 @@ def test_a_mistake_raises_when_it_is_computed_and_again():
     for _ in range(2):
         with pytest.raises(ValueError, match="broadcast"):
             realize(y)
+
+
+class Twice(nn.Module):
+    def __call__(self, x):
+        return {"sum": [x + x], "same": x}
+
+
+@pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)], ids=["value", "tensor"])
+def test_a_modules_result_is_signed_without_being_computed(x):
+    row, seen = counting()
+    module, net = Twice(), nn.Sequential(Twice(), lambda out: row(out["sum"][0]))
+    with lazy():
+        out, end = module(row(x)), net(x)
+        given = out["same"]
+    assert not seen
+    nodes = [getattr(y, "_node", y) for y in (out["sum"][0], end, given)]
+    assert len(seen) == 2
+    assert nodes[0]._made_by == ((module,), (nodes[2],))
+    assert nodes[1]._made_by[0] == (net,)
+    assert not hasattr(nodes[2], "_made_by")
+
+
+def test_a_network_of_neurons_is_signed_as_in_eager_mode_and_not_computed():
+    model, x = nn.MLP(2, [2, 1]), [Value(1.0), Value(-2.0)]
+    with lazy():
+        y = model(x)
+    assert isinstance(y, LazyValue)
+    expected = model(x)
+    assert y.data == expected.data
+    assert y._made_by[0] == expected._made_by[0]
+    assert [h._made_by[0] for h in y._made_by[1]] == [h._made_by[0] for h in expected._made_by[1]]

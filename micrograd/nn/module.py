@@ -12,7 +12,7 @@ from textwrap import indent
 from typing import Any, Self
 
 from ..graph import Node
-from ..modes import no_grad
+from ..modes import modes, no_grad
 
 # The modules whose calls are running, outermost first.
 _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
@@ -233,13 +233,29 @@ def _signing(call: Callable) -> Callable:
         finally:
             _calling.reset(token)
         for node in _flat(out):
-            if node._row and not hasattr(node, "_made_by"):
-                inputs = _flat((args, kwargs))
-                if not any(map(is_, inputs, repeat(node))):  # else it was handed through, and would refer to itself
-                    node._made_by = (modules, inputs)
+            _mark(node, modules, (args, kwargs))
         return out
 
     return __call__
+
+
+def _mark(node: Any, modules: tuple[Module, ...], given: Any) -> None:
+    """Sign a result, unless it is no op's or is signed already; what `lazy` has put off, when it is computed."""
+    waits = modes and _waits(node)
+    if "_when_ready" in vars(node) if waits else not node._row or hasattr(node, "_made_by"):
+        return
+    inputs = _flat(given)
+    if any(map(is_, inputs, repeat(node))):
+        return  # it was handed through, and would refer to itself
+    if waits:
+        node._when_ready = lambda ready: _mark(ready, modules, given)
+    else:
+        node._made_by = (modules, inputs)
+
+
+def _waits(x: Any) -> bool:
+    """Has `lazy` put x off? Looking into it would compute it."""
+    return getattr(x, "_waiting", False)
 
 
 def sign(out: Any, module: Module, inputs: tuple[Any, ...]) -> None:
@@ -247,20 +263,22 @@ def sign(out: Any, module: Module, inputs: tuple[Any, ...]) -> None:
 
     Only what an op made bears a mark. The first one stays, which is the innermost module's.
     """
-    if isinstance(out, Node) and out._row and not hasattr(out, "_made_by"):
-        outer = _calling.get()
-        modules = outer if outer and outer[-1] is module else (*outer, module)
+    outer = _calling.get()
+    modules = outer if outer and outer[-1] is module else (*outer, module)
+    if modes and _waits(out):
+        _mark(out, modules, inputs)
+    elif isinstance(out, Node) and out._row and not hasattr(out, "_made_by"):
         out._made_by = (modules, inputs)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _flat(x: Any) -> tuple[Any, ...]:
-    """The nodes in nested lists, tuples and dicts."""
+    """The nodes in nested lists, tuples and dicts; of a Tensor that waits to be computed, itself."""
     if isinstance(x, Node):
         return (x,)
     if not isinstance(x, (list, tuple, dict)):
-        node = getattr(x, "_node", None)  # that of a Tensor
-        return (node,) if isinstance(node, Node) else ()
-    found: list[Node] = []
+        node = x if modes and _waits(x) else getattr(x, "_node", None)  # that of a Tensor
+        return (node,) if isinstance(node, Node) or node is x else ()
+    found: list[Any] = []
     for item in x.values() if isinstance(x, dict) else x:
         if isinstance(item, Node):
             found.append(item)  # here already, for it is what most items are, and a call costs
