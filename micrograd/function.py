@@ -57,9 +57,10 @@ class Function:
 
     `forward(ctx, *args)` gets what `apply` got, computes without recording, and returns one Value or Tensor (or what
     makes one: a number, an array). `backward(ctx, g)` gets the gradient of the result and returns one for each argument
-    of `apply`: a node, a number or an array of the argument's shape. None stands for zero, and for arguments that are
-    no nodes. To be differentiated twice, `backward` must be written with ops on `g` and on saved nodes; where it reads
-    their numbers instead, `create_graph=True` raises (but what it reads from its own intermediate Tensors goes unseen).
+    of `apply`: a node, a number or an array of the argument's shape. None is no gradient: a leaf that gets nothing else
+    keeps the `.grad` that it has; arguments that are no nodes get None. To be differentiated twice, `backward` must be
+    written with ops on `g` and on saved nodes; where it reads their numbers instead, `create_graph=True` raises (but
+    what it reads from its own intermediate Tensors goes unseen).
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -181,7 +182,8 @@ class _Call:
         like, values = _node(self.operands[0]), [*operands, self.out_data]  # the last one stands at _OUT
         with no_grad():
             saved = [_constant(like, values[x]) if isinstance(x, int) else x for x in self.places]
-            return [_node(part)._data for part in self._parts(_constant(like, g), saved)]
+            parts = self._parts(_constant(like, g), saved)
+            return [None if part is None else _node(part)._data for part in parts]
 
     def _recorded(self, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """A pass under create_graph: backward sees nodes, whose numbers it may not read."""
@@ -190,9 +192,9 @@ class _Call:
         values = [*guards[1 : len(operands) + 1], guards[-1]]
         parts = self._parts(guards[0], [values[x] if isinstance(x, int) else x for x in self.places])
         _unguard(parts, guards)
-        parts = [_handle(_node(part)) for part in parts]
+        parts = [None if part is None else _handle(_node(part)) for part in parts]
         for i, part in enumerate(parts):
-            if g.requires_grad and not part.requires_grad and np.any(_node(part)._data):
+            if part is not None and g.requires_grad and not part.requires_grad and np.any(_node(part)._data):
                 raise RuntimeError(self._frozen(f"what it gave for operand {i} was not made from the node g"))
         return parts
 
@@ -215,7 +217,7 @@ class _Call:
         )
 
     def _parts(self, g: Any, saved: list[Any]) -> list[Any]:
-        """What the user's backward gives for the operands, checked, as nodes."""
+        """What the user's backward gives for the operands, checked, as nodes or None."""
         ctx = copy(self.ctx)  # another pass may run at the same time
         ctx._saved = tuple(saved)
         parts = self.cls.backward(ctx, g)
@@ -233,10 +235,10 @@ class _Call:
         return [self._part(i, part, x) for i, (part, x) in enumerate(zip(parts, self.args, strict=True)) if _is_node(x)]
 
     def _part(self, i: int, part: Any, x: Any) -> Any:
-        """The gradient that the user's backward gave for argument i, x, as a node."""
-        node = _node(x)
+        """The gradient that the user's backward gave for argument i, x, as a node, or None."""
         if part is None:
-            return _constant(node, np.zeros_like(node._data) if self.kind is Tensor else 0.0)
+            return None
+        node = _node(x)
         if _is_node(part) != isinstance(part, self.kind):
             raise TypeError(f"{self.name}.backward gave a {type(part).__name__} for argument {i}, a {type(x).__name__}")
         data = _node(part)._data if _is_node(part) else part

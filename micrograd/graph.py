@@ -58,7 +58,7 @@ def passed(g: Any, _a: Any, _b: Any) -> Any:
 
 
 class Many(Row):
-    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each.
+    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each; None is no gradient.
 
     With `keeps=False` it asks the operands for their shapes alone.
     """
@@ -311,7 +311,8 @@ def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[
     row = node._row
     if isinstance(row, Many):
         parts = row.rule(g, *node._arguments(create_graph))
-        return [(n, n._fit(part)) for n, part in zip(node._x, parts, strict=True) if n._row is not None]
+        pairs = zip(node._x, parts, strict=True)
+        return [(n, n._fit(part)) for n, part in pairs if n._row is not None and part is not None]
     if row.to_a is None:
         return _run_closure(node, g, create_graph)
     x, y = node._arguments(create_graph)

@@ -56,6 +56,8 @@ def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node]
     checking = is_anomaly_enabled()
     with next(iter(grads))._quiet():
         for node in reversed(order):
+            if node not in grads:
+                continue  # a `Function` gave None for it
             if node in watched:
                 grads[node] = run_hooks(node, grads[node])
             for operand, part in contributions(node, grads[node], create_graph):

@@ -175,16 +175,38 @@ def test_without_nodes_it_is_just_the_function():
     assert Scale.apply(2.0, 3.0, "three") == 6.0
 
 
+second_alone = make(lambda ctx, g: (None, g), lambda ctx, x, y: x + y)
+
+
 @both
-def test_none_is_a_gradient_of_zero(kind):
-    x = nodes(kind)
-    op = make(lambda ctx, g: (None, g), lambda ctx, x, y: x + y)
-    y = op.apply(x, x * 2)
-    (y if kind == "value" else y.sum()).backward()
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_none_is_no_gradient(kind, create_graph: bool):
+    x, w = nodes(kind), nodes(kind)
+    fresh, calls = w.grad, []
+    inner = w * 3
+    inner.register_hook(calls.append)
+    y = second_alone.apply(inner, x * 2)
+    y.backward(None if kind == "value" else np.ones(3), create_graph=create_graph)
     assert (numbers(x.grad) == 2).all()
-    (g,) = grad(op.apply(x, x.detach()), x, None if kind == "value" else np.ones(3), create_graph=True)
-    assert isinstance(g, type(x))
-    assert (numbers(g) == 0).all()
+    assert (w.grad, calls) == (fresh, [])
+
+
+@both
+def test_what_gets_none_alone_is_an_input_that_nothing_depends_on(kind):
+    x = nodes(kind)
+    y = second_alone.apply(x, x.detach())
+    seed = None if kind == "value" else np.ones(3)
+    with pytest.raises(RuntimeError, match="allow_unused"):
+        grad(y, x, seed, retain_graph=True)
+    assert grad(y, x, seed, allow_unused=True) == (None,)
+
+
+@both
+def test_none_beside_a_gradient_from_elsewhere_adds_nothing(kind):
+    x = nodes(kind)
+    y = second_alone.apply(x, x.detach()) + x * 3
+    (y if kind == "value" else y.sum()).backward()
+    assert (numbers(x.grad) == 3).all()
 
 
 def test_plain_numbers_and_arrays_will_do_where_nobody_differentiates_twice():
