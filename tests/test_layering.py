@@ -31,7 +31,7 @@ USES_NUMPY = TENSOR
 ARRAYS = {"micrograd.arrays", *TENSOR}
 
 # The budgets, in lines of code: blank lines, comments and docstrings are free.
-SCALAR_CORE = 1020  # all of the core but ARRAYS
+SCALAR_CORE = 1030  # all of the core but ARRAYS
 WHOLE_CORE = 1830
 LONGEST_FILE = 400  # here every line counts: it is what a reader has to scroll
 
