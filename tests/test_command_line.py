@@ -1,0 +1,469 @@
+"""The command line: what it prints, writes and refuses, as somebody at a terminal sees it."""
+
+import ast
+import math
+import os
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from micrograd import ops, viz
+from micrograd.__main__ import main
+from micrograd.engine import Value
+from micrograd.expression import FUNCTIONS, assignments, build
+from micrograd.report import pointed, table
+
+ROOT = Path(__file__).parent.parent
+NEURON = ["tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88"]
+
+
+@pytest.fixture
+def micrograd(capsys):
+    """Run the command line here; gives (exit code, stdout, stderr)."""
+
+    def run(*words):
+        try:
+            code = main(words)
+        except SystemExit as stop:
+            code = stop.code
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+def process(*words, **environment):
+    """Run it in a process of its own, piped."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    command = [sys.executable, "-m", "micrograd", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, encoding="utf-8")
+
+
+def refused(text, numbers=None):
+    """The message of an expression that is refused, and the part of it that is pointed at."""
+    with pytest.raises(SyntaxError) as caught:
+        build(text, numbers or {})
+    error = caught.value
+    assert "\n" not in error.msg
+    return error.msg, error.text[error.offset - 1 : error.end_offset - 1]
+
+
+# ------------------------------------------------------------------------------------------------ what it prints
+def test_it_prints_the_value_the_gradients_and_the_local_derivatives(micrograd):
+    code, out, err = micrograd(*NEURON)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "tanh(x1*w1 + x2*w2 + b) = 0.7064193203972353"
+    cells = [line.split() for line in out.splitlines()[3:]]
+    assert cells[1] == ["w1", "-3.0000", "1.0019"]
+    assert cells[5] == ["v1", "=", "x1*w1", "-6.0000", "0.5010", "dv1/dx1", "=", "-3.0000", "dv1/dw1", "=", "2.0000"]
+    assert cells[-1] == ["out", "=", "tanh(v4)", "0.7064", "1.0000", "dout/dv4", "=", "0.5010"]
+
+
+def test_it_prints_what_the_readme_shows():
+    """Letter by letter, from the line that the README has."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## From the command line")[2]
+    line, shown = [block.partition("\n")[2] for block in section.split("```")[1:4:2]]
+    assert process(*shlex.split(line)[3:]).stdout == shown
+
+
+def test_a_local_derivative_is_what_the_engine_passes_on():
+    x = Value(0.5, label="x")
+    (y := ops.gelu(x)).backward()
+    assert f"{x.grad:.4f}" == table(y).splitlines()[-1].split()[-1]
+
+
+def test_an_operand_used_twice_has_a_derivative_for_each_use():
+    x = Value(3.0, label="x")
+    (y := x - x).backward()
+    assert [cell for cell in table(y).splitlines()[-1].split() if "0000" in cell][-2:] == ["1.0000", "-1.0000"]
+
+
+def test_numbers_end_below_the_names_of_their_columns():
+    out = build("x*yy - 1e-9/x + 3", {"x": -1234.5, "yy": 1e12})
+    out.backward()
+    head, *rows = table(out).splitlines()
+    for name in ("value", "gradient"):
+        end = head.index(name) + len(name)
+        assert all(row[end - 1].isdigit() and row[end : end + 1] in ("", " ") for row in rows)
+
+
+def test_a_narrow_terminal_gets_the_derivatives_below_each_other():
+    out = build("x*y", {"x": 2.0, "y": 3.0})
+    out.backward()
+    assert max(map(len, table(out, width=50).splitlines())) <= 50 < max(map(len, table(out).splitlines()))
+    assert [line.split()[-3] for line in table(out, width=50).splitlines()[-2:]] == ["dout/dx", "dout/dy"]
+
+
+def test_on_a_terminal_it_has_a_real_minus_sign_and_partial_derivatives():
+    out = build("-x", {"x": 2.0})
+    out.backward()
+    assert "∂out/∂x = −1.0000" in table(out, typographic=True)
+    assert table(out).isascii()
+
+
+def test_wide_letters_keep_the_columns_aligned():
+    out = build("重*x", {"重": 2.0, "x": 3.0})
+    out.backward()
+    _, first, second, _ = table(out).splitlines()
+    assert len(second) - len(first) == 1  # 重 is one letter, two columns wide
+
+
+def test_an_expression_of_numbers_has_a_value_and_no_table(micrograd):
+    assert micrograd("1/3 + 0*pi") == (0, "1/3 + 0*pi = 0.3333333333333333\n", "")
+
+
+def test_it_prints_what_it_can_where_the_letters_are_lacking():
+    done = process("θ*2", "θ=3", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "?*2 = 6.0")
+
+
+def test_a_reader_who_stops_early_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "micrograd", *NEURON]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=ROOT, timeout=60)
+    os.close(writer)
+    assert done.stderr == b""
+
+
+# ------------------------------------------------------------------------------------------------ what may be written
+NUMBERS = st.floats(-1e3, 1e3).map(abs).map(repr)
+EXPRESSIONS = st.recursive(
+    st.one_of(NUMBERS, st.sampled_from("xyz")),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(inner, st.sampled_from(["**2", "**3", "**-1", " + -1 * 2 ** 0.5"])).map(lambda t: f"({t[0]}{t[1]})"),
+        inner.map(lambda text: f"-{text}"),
+    ),
+    max_leaves=12,
+)
+
+
+@given(EXPRESSIONS, st.tuples(*[st.floats(-10, 10)] * 3))
+def test_a_random_expression_is_worth_what_python_says(text, point):
+    numbers = dict(zip("xyz", point, strict=True))
+    try:
+        expected = eval(text, {}, numbers)
+    except ArithmeticError:
+        expected = None  # IEEE's inf or nan here: a division by zero, or an overflow
+    found = build(text, numbers).data
+    assert expected is None or found == expected or (math.isnan(expected) and math.isnan(found))
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_an_expression_or_refused_in_one_line(text):
+    try:
+        build(text, {"x": 1.0})
+    except SyntaxError as caught:
+        error = caught
+    else:
+        return
+    assert len(error.msg.splitlines()) == 1
+    assert 1 <= error.offset <= len(error.text) + 1
+
+
+def test_the_functions_are_those_that_the_table_and_value_share():
+    from_table = {name for name in ops.TABLE if callable(getattr(Value, name, None))}
+    assert from_table | {"abs", "pow", "leaky_relu"} == FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_function_gives_a_node_that_a_gradient_flows_through(name):
+    operands = "x, 2" if name in ("maximum", "minimum", "pow") else "x"
+    out = build(f"{name}({operands})", {"x": 0.5})
+    out.backward()
+    assert out._prev[0].label == "x"
+
+
+def test_numbers_are_written_as_in_python():
+    assert build("1_000 + 0x10 + 1e3 + .5 + 5.", {}).data == 2021.5
+
+
+def test_numbers_too_large_are_infinite_as_everywhere():
+    assert build("1e400", {}).data == build("1" + "0" * 400, {}).data == build("9**9**9**9", {}).data == math.inf
+
+
+def test_a_constant_gives_way_to_a_number_of_that_name():
+    assert build("e", {}).data == math.e
+    assert build("e", {"e": 2.0}).data == 2.0
+
+
+def test_a_number_may_have_the_name_of_a_function():
+    assert build("sin(sin)", {"sin": 1.0}).data == math.sin(1.0)
+
+
+def test_the_labels_of_steps_leave_the_names_alone():
+    out = build("v1*out*2", {"v1": 1.0, "out": 2.0})
+    assert [node.label for node in (out, *out._prev)][:2] == ["v_2", "v_1"]
+
+
+def test_signs_that_drawings_show_are_read_as_well():
+    assert build("x−y×2", {"x": -3.0, "y": 1.0}).data == -5.0
+    assert assignments(["x=−3"]) == {"x": -3.0}
+
+
+def test_names_are_those_of_python_in_any_script():
+    out = build("θ*𝑥", assignments(["θ=2", "𝑥=4"]))  # Python reads the mathematical x as an x
+    assert [leaf.label for leaf in out._prev] == ["θ", "x"]
+
+
+def test_a_long_expression_is_as_good_as_a_short_one():
+    out = build("+".join(["x"] * 900), {"x": 2.0})
+    out.backward()
+    assert next(iter(viz.trace(out)[0])).grad == 900
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 10_000 + "x" + ")" * 10_000, "+".join(["1"] * 200_000), "-" * 100_000 + "x", "2**" * 100_000 + "2",
+     "sin(" * 10_000 + "x" + ")" * 10_000, "1" * 5000],
+    ids=["brackets", "sums", "minuses", "powers", "calls", "digits"],
+)  # fmt: skip
+def test_what_is_too_much_for_the_parser_is_refused_in_one_line(text):
+    assert refused(text, {"x": 1.0})[0]
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+@pytest.mark.parametrize(
+    ("text", "at", "said"),
+    [
+        ("x^2", "^", "written **"),
+        ("(x)  ^  (x)", "^", "written **"),
+        ("x + y", "y", "y has no value: add y=1.0"),
+        ("é*é + x*y", "é", "é and y have no value"),
+        ("x + xs", "xs", "did you mean x?"),
+        ("sin", "sin", "write sin(...)"),
+        ("sin()", "sin", "takes 1 operand, found 0"),
+        ("maximum(x)", "maximum", "takes 2 operands, found 1"),
+        ("leaky_relu(x, 1, 2)", "leaky_relu", "takes 1 or 2 operands, found 3"),
+        ("max(x, 2)", "max", "did you mean maximum?"),
+        ("x(2)", "x", "a product needs its sign"),
+        ("2(x)", "2(x)", "a product needs its sign"),
+        ("2x", "2", "a product needs its sign"),
+        ("2 x", "x", "a sign (+ - * / **) or an operand is missing"),
+        ("x +", "", "ends too early"),
+        ("(x", "(", "never closed"),
+        ("x)", ")", "unmatched"),
+        ("", "", "empty"),
+        ("y = x", "=", "no '='"),
+        ("x == 2", "x == 2", "comparison"),
+        ("x, 2", "x, 2", "comma"),
+        ("x.tanh()", "x.tanh()", "write tanh(...)"),
+        ("x.data", "x.data", "behind a '.'"),
+        ("leaky_relu(x, slope=1)", "leaky_relu(x, slope=1)", "leave out 'slope='"),
+        ("leaky_relu(x, x)", "leaky_relu(x, x)", "slope of leaky_relu is a plain number"),
+        ("relu(*x)", "*x", "one by one"),
+        ("lambda*x", "lambda", "keeps for itself"),
+        ("'x'", "'x'", "not a real number"),
+        ("True", "True", "not a real number"),
+        ("2j", "2j", "not a real number"),
+        ("x % 2", "%", "% has no derivative"),
+        ("~x", "~x", "only numbers"),
+        ("x if x else 2", "x if x else 2", "only numbers"),
+        ("[x for x in x]", "[x for x in x]", "only numbers"),
+        ("__import__('os')", "__import__", "no function __import__"),
+        ("x²", "²", "invalid character"),
+    ],
+)
+def test_what_is_no_expression_is_pointed_at(text, at, said):
+    message, marked = refused(text, {"x": 1.0})
+    assert said in message
+    assert marked == at
+
+
+def test_no_code_is_ever_run(tmp_path):
+    target = tmp_path / "made"
+    for attack in (f"open('{target}', 'w')", f"(lambda: open('{target}', 'w'))()", f"[*map(open, ['{target}'])]"):
+        refused(attack)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "column", "said"),
+    [
+        ("x", 1, "write name=number"),
+        ("x=", 1, "write name=number"),
+        ("=2", 1, "cannot be a name"),
+        ("2=2", 1, "cannot be a name"),
+        ("lambda=2", 1, "Python keeps this word"),
+        ("x=two", 3, "a number is needed here"),
+        ("x= 1,5", 4, "1.5"),
+        ("x=2*(3", 5, "never closed"),
+    ],
+)
+def test_what_is_no_number_is_pointed_at(word, column, said):
+    with pytest.raises(SyntaxError, match=r"^[^\n]+$") as caught:
+        assignments([word])
+    assert said in caught.value.msg
+    assert (caught.value.text, caught.value.offset) == (word, column)
+
+
+def test_a_name_is_given_once():
+    with pytest.raises(SyntaxError, match="x is given twice"):
+        assignments(["x=1", "y=2", "x=3"])
+
+
+def test_a_value_is_a_number_or_an_expression_of_numbers():
+    assert assignments(["x=-1_0", "y=pi/2", "z=-inf"]) == {"x": -10.0, "y": math.pi / 2, "z": -math.inf}
+
+
+def test_a_mistake_is_shown_with_a_caret_below_it(micrograd):
+    code, out, err = micrograd("tanh(x*w + b)", "x=1", "b=2")
+    assert (code, out) == (2, "")
+    assert err.splitlines() == [
+        "  tanh(x*w + b)",
+        "         ^",
+        "python -m micrograd: column 8: w has no value: add w=1.0",
+    ]
+
+
+def test_of_a_long_expression_the_part_with_the_mistake_is_shown():
+    line, carets = pointed("1 + " * 500 + "y" + " + 1" * 500, 2000, 2001, 60).splitlines()
+    assert len(line) <= 60
+    assert line[carets.index("^")] == "y"
+
+
+def test_a_number_that_is_not_used_is_named(micrograd):
+    code, out, err = micrograd("x*2", "x=1", "y=2", "z=3")
+    assert (code, err) == (0, "note: the expression does not use y, z\n")
+    assert "x*2 = 2.0" in out
+
+
+@pytest.mark.parametrize("text", ["-x", "-x**2", "--x", "-h*0 - x", "-o**0 * x"])
+def test_an_expression_may_begin_with_a_minus_sign(micrograd, text):
+    code, out, _ = micrograd(text, "x=-2", "h=1", "o=1")
+    assert code == 0
+    assert float(out.splitlines()[0].split(" = ")[1]) == eval(text, {}, {"x": -2, "h": 1, "o": 1})
+
+
+@pytest.mark.parametrize("words", [(), ("x", "x=1", "--opne"), ("x", "x=1", "-o", "x.pdf"), ("x", "x=1", "-o")])
+def test_wrong_use_exits_with_2_and_says_how_to(micrograd, words):
+    code, out, err = micrograd(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: python -m micrograd")
+
+
+def test_help_names_every_function(micrograd):
+    code, out, _ = micrograd("--help")
+    assert code == 0
+    assert all(f" {name}" in out for name in FUNCTIONS)
+
+
+# ------------------------------------------------------------------------------------------------ what it writes
+def test_it_writes_the_drawing_and_its_source(micrograd, tmp_path):
+    svg, dot = tmp_path / "neuron.SVG", tmp_path / "neuron.dot"
+    code, out, _ = micrograd(*NEURON, "-o", str(svg), f"-o{dot}")
+    assert code == 0
+    assert out.splitlines()[-2:] == [f"wrote {svg}", f"wrote {dot}"]
+    assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert dot.read_text(encoding="utf-8").startswith("digraph {")
+    assert all(label in dot.read_text(encoding="utf-8") for label in ("w1", "v3", "grad 0.5010"))
+
+
+def test_it_writes_a_png_where_graphviz_is(micrograd, tmp_path):
+    path = tmp_path / "x.png"
+    code, _, err = micrograd("x*2", "x=1", "-o", str(path))
+    if code == 1 and "its `dot` program is not on the PATH" in err:
+        pytest.skip("Graphviz is not installed")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_png_without_graphviz_fails_with_the_way_to_get_it(micrograd, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = tmp_path / "x.png"
+    code, _, err = micrograd("x*2", "x=1", "-o", str(path))
+    assert code == 1
+    assert "apt install graphviz" in err
+    assert not path.exists()
+
+
+def test_a_place_that_cannot_be_written_to_is_named(micrograd, tmp_path):
+    code, _, err = micrograd("x*2", "x=1", "-o", str(tmp_path / "nowhere" / "x.dot"))
+    assert code == 1
+    assert "nowhere" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_open_shows_what_was_written(micrograd, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda url: shown.append(url) or True)
+    path = tmp_path / "x y.svg"
+    assert micrograd("x*2", "x=1", "-o", str(path), "--open")[0] == 0
+    assert shown == [path.as_uri()]
+
+
+def test_a_machine_without_a_browser_says_so(micrograd, tmp_path, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    code, _, err = micrograd("x*2", "x=1", "-o", str(tmp_path / "x.svg"), "--open")
+    assert (code, err) == (1, "python -m micrograd: no program was found that shows it: open the file yourself\n")
+
+
+player = pytest.mark.skipif(not hasattr(viz, "player"), reason="micrograd.viz.player is not there yet")
+
+
+@player
+def test_it_writes_the_player(micrograd, tmp_path):
+    path = tmp_path / "neuron.html"
+    assert micrograd(*NEURON, "-o", str(path))[0] == 0
+    assert path.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+
+
+@player
+def test_open_alone_shows_the_player(micrograd, monkeypatch):
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda url, *_: shown.append(url) or True)
+    assert micrograd(*NEURON, "--open")[0] == 0
+    assert len(shown) == 1
+
+
+# ------------------------------------------------------------------------------------------------ demos
+DEMOS = sorted(path.stem for path in (ROOT / "demos").glob("*.py"))
+
+
+def test_a_demo_gets_the_rest_of_the_line(tmp_path):
+    done = process("demo", "moons", "--steps", "2", "--out", str(tmp_path))
+    assert done.returncode == 0
+    assert "Right answers" in done.stdout
+    assert {path.suffix for path in tmp_path.iterdir()} >= {".svg"}
+
+
+def test_a_demo_keeps_its_exit_code():
+    done = process("demo", "moons", "--steps", "0")
+    assert done.returncode == 2
+    assert "--steps must be at least 1" in done.stderr
+
+
+def test_demos_are_listed_with_what_they_show(micrograd):
+    code, out, _ = micrograd("demo")
+    assert code == 0
+    listed = {words[0]: words[1:] for words in map(str.split, out.splitlines()[2:])}
+    assert sorted(listed) == DEMOS
+    for name in DEMOS:
+        tree = ast.parse((ROOT / "demos" / f"{name}.py").read_text(encoding="utf-8"))
+        assert " ".join(listed[name]) == ast.get_docstring(tree).splitlines()[0]
+
+
+def test_an_unknown_demo_is_answered_with_those_there_are(micrograd):
+    code, out, err = micrograd("demo", "moon")
+    assert (code, out) == (2, "")
+    assert err == f"python -m micrograd: there is no demo 'moon'; there are {', '.join(DEMOS)}\n"
+
+
+def test_where_there_are_no_demos_it_says_so(micrograd, monkeypatch, tmp_path):
+    monkeypatch.setattr("micrograd.__main__.PLACES", (tmp_path,))
+    code, _, err = micrograd("demo", "moons")
+    assert (code, err) == (1, f"python -m micrograd: the demos are not where they were looked for: {tmp_path}\n")
+
+
+# ------------------------------------------------------------------------------------------------ what it loads
+def test_a_table_needs_no_numpy_and_no_graphviz():
+    code = "import sys; sys.modules['numpy'] = sys.modules['graphviz'] = None; from micrograd.__main__ import main"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; sys.exit(main({NEURON!r}))"], cwd=ROOT, capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
