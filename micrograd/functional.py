@@ -1,8 +1,9 @@
 """Losses, and the functions they are made of, for lists of Values and for Tensors.
 
 A list stands for one sample's scores, a list of lists for a batch; a plain number in a list is a constant. Each loss is
-one Value: the mean over what it was given. Of a Tensor it is a Tensor of shape (); see `tensor_losses.py`, which is
-loaded (and NumPy with it) when the first one comes.
+one Value: the mean over what it was given, or with `reduction="sum"` the sum; with "none" it is a list of Values, one
+for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" of the targets' shape; see
+`tensor_losses.py`, which is loaded (and NumPy with it) when the first one comes.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy
@@ -29,72 +30,76 @@ Number = Value | float
 # Losses of scores against targets, item by item
 
 
-def hinge(scores: Any, targets: Any) -> Any:
+def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
     """Mean of max(0, 1 - target * score): no loss beyond the margin. The targets are -1 and 1.
+
+    `reduction` is "mean", "sum" or "none", here and in all losses: one for each item or sample, not reduced.
 
     >>> hinge([Value(0.5), Value(3.0)], [1, 1]).data
     0.25
     """
     if _any_tensor(scores, targets):
-        return _for_tensors().hinge(scores, targets)
+        return _for_tensors().hinge(scores, targets, _checked(reduction))
     scores, targets = _pairs(scores, targets)
     for i, target in enumerate(targets):
         if float(target) not in (-1.0, 1.0):
             raise ValueError(
                 f"target {i} of a hinge loss is {float(target)}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
             )
-    return _mean([(1 - t * s).relu() for s, t in zip(scores, targets, strict=True)])
+    return _reduced([(1 - t * s).relu() for s, t in zip(scores, targets, strict=True)], reduction)
 
 
-def mse(outputs: Any, targets: Any) -> Any:
+def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
     """Mean of the squared differences.
 
     >>> mse([Value(3.0), Value(1.0)], [1.0, 1.0]).data
     2.0
     """
     if _any_tensor(outputs, targets):
-        return _for_tensors().mse(outputs, targets)
+        return _for_tensors().mse(outputs, targets, _checked(reduction))
     outputs, targets = _pairs(outputs, targets)
-    return _mean([(o - t) ** 2 for o, t in zip(outputs, targets, strict=True)])
+    return _reduced([(o - t) ** 2 for o, t in zip(outputs, targets, strict=True)], reduction)
 
 
-def bce_with_logits(logits: Any, targets: Any) -> Any:
+def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     """Mean of -log of the probability that sigmoid(logit) gives to the target, which is a probability itself.
 
     >>> round(bce_with_logits([Value(0.0), Value(1e4)], [1, 1]).data, 4)
     0.3466
     """
     if _any_tensor(logits, targets):
-        return _for_tensors().bce_with_logits(logits, targets)
+        return _for_tensors().bce_with_logits(logits, targets, _checked(reduction))
     logits, targets = _pairs(logits, targets)
     for i, target in enumerate(targets):
         if not 0 <= target.data <= 1:
             raise ValueError(f"target {i} of a binary cross-entropy is {target.data}: it must be from 0 to 1")
-    return _mean([t * (-x).softplus() + (1 - t) * x.softplus() for x, t in zip(logits, targets, strict=True)])
+    return _reduced(
+        [t * (-x).softplus() + (1 - t) * x.softplus() for x, t in zip(logits, targets, strict=True)], reduction
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Losses of a class: `target` is the index of the right one
 
 
-def cross_entropy(logits: Any, target: Any) -> Any:
+def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
     """-log of the probability that `softmax(logits)` gives to the target; for a batch, the mean of it.
 
-    The gradient at the logits is softmax - onehot.
+    The gradient at the logits is softmax - onehot. Of a single sample, every `reduction` is the same.
 
     >>> round(cross_entropy([[Value(0.0), Value(0.0)], [Value(1e4), Value(0.0)]], [0, 1]).data, 4)
     5000.3466
     """
     if _any_tensor(logits):
-        return _for_tensors().cross_entropy(logits, target)
-    return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target)
+        return _for_tensors().cross_entropy(logits, target, _checked(reduction))
+    return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
 
 
-def nll(log_probs: Any, target: Any) -> Any:
+def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     """Minus the log-probability of the target, as `log_softmax` gives it; for a batch, the mean of it."""
     if _any_tensor(log_probs):
-        return _for_tensors().nll(log_probs, target)
-    return _of_classes(lambda row, i: -row[i], log_probs, target)
+        return _for_tensors().nll(log_probs, target, _checked(reduction))
+    return _of_classes(lambda row, i: -row[i], log_probs, target, reduction)
 
 
 def softmax(logits: Any) -> Any:
@@ -144,8 +149,9 @@ def _shifted(xs: Sequence[Number]) -> tuple[float, list[Value]]:
     return greatest, [x - greatest for x in values]
 
 
-def _of_classes(loss: Callable[[list[Value], int], Value], scores: Sequence[Any], target: Any) -> Value:
-    """The loss of one sample (a list of scores, an index), or its mean over a batch (a list of each)."""
+def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: Any, reduction: str) -> Any:
+    """The loss of one sample (a list of scores, an index), or that of a batch (a list of each), reduced."""
+    _checked(reduction)
     scores = _listed(scores, "scores")
     if not _is_list(scores[0]):
         return loss(_values(scores, "scores"), _class(target, len(scores), "target"))
@@ -155,7 +161,7 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Sequence[Any]
     if len({len(row) for row in rows}) > 1:
         raise ValueError(f"found rows of {[len(row) for row in rows]} scores: each sample needs one for each class")
     classes = [_class(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
-    return _mean([loss(row, i) for row, i in zip(rows, classes, strict=True)])
+    return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -176,8 +182,17 @@ def _sum(xs: list[Value]) -> Value:
     return sum(xs[1:], xs[0])
 
 
-def _mean(xs: list[Value]) -> Value:
-    return _sum(xs) / len(xs)
+def _reduced(losses: list[Value], reduction: str) -> Any:
+    """The losses as one: their mean or their sum; or, with "none", as they are."""
+    if _checked(reduction) == "none":
+        return losses
+    return _sum(losses) / len(losses) if reduction == "mean" else _sum(losses)
+
+
+def _checked(reduction: Any) -> str:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f'found the reduction {reduction!r:.50}: it must be "mean", "sum" or "none"')
+    return reduction
 
 
 def _pairs(scores: Any, targets: Any) -> tuple[list[Value], list[Value]]:

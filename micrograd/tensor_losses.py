@@ -1,4 +1,5 @@
-"""The losses of `functional` for Tensors. The scores of the classes stand on the last axis; a loss has the shape ().
+"""The losses of `functional` for Tensors. The scores of the classes stand on the last axis; a loss has the shape ()
+or, with `reduction="none"`, that of the targets.
 
 Targets are Tensors, arrays or lists. Their shape must be right to the letter: scores of shape (n, 1) beside targets of
 shape (n,) would be stretched to (n, n), and the loss would be wrong without a word.
@@ -16,51 +17,57 @@ from .graph import Row
 from .tensor import Tensor
 
 
-def hinge(scores: Any, targets: Any) -> Tensor:
+def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of max(0, 1 - target * score)."""
     scores, targets = _pair(scores, targets)
     if not (np.abs(targets.detach().data) == 1).all():
         raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
-    return (1 - targets * scores).relu().mean()
+    return _reduced((1 - targets * scores).relu(), reduction)
 
 
-def mse(outputs: Any, targets: Any) -> Tensor:
+def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of the squared differences."""
     outputs, targets = _pair(outputs, targets)
-    return ((outputs - targets) ** 2).mean()
+    return _reduced((outputs - targets) ** 2, reduction)
 
 
-def bce_with_logits(logits: Any, targets: Any) -> Tensor:
+def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log of the probability that sigmoid(logit) gives to the target."""
     logits, targets = _pair(logits, targets)
     if not ((found := targets.detach().data) >= 0).all() or not (found <= 1).all():
         raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
-    return (targets * (-logits).softplus() + (1 - targets) * logits.softplus()).mean()
+    return _reduced(targets * (-logits).softplus() + (1 - targets) * logits.softplus(), reduction)
 
 
-def cross_entropy(logits: Any, target: Any) -> Tensor:
+def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log(softmax(logits)[target])."""
     logits, classes = _with_classes(logits, target)
-    return record(_cross_entropy(classes), logits)
+    return record(_cross_entropy(classes, reduction), logits)
 
 
-def nll(log_probs: Any, target: Any) -> Tensor:
+def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log_probs[target]."""
     log_probs, classes = _with_classes(log_probs, target)
-    return -record(arrays.take_along_axis(classes[..., None], -1), log_probs).mean()
+    return _reduced(-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1), reduction)
 
 
-def _cross_entropy(classes: np.ndarray) -> Row:
-    """The fused row: one node, whose gradient is (softmax - onehot) / n."""
+def _reduced(losses: Any, reduction: str) -> Any:
+    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.mean()
+
+
+def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
+    """The fused row: one node, whose gradient is softmax - onehot (over n, if it is the mean)."""
 
     def forward(a: Any) -> Any:
         a = a - a.max(-1, keepdims=True)
         right = np.take_along_axis(a, classes[..., None], -1)[..., 0]
-        return (np.log(np.exp(a).sum(-1)) - right).mean()
+        return _reduced(np.log(np.exp(a).sum(-1)) - right, reduction)
 
     def rule(g: Any, _out: Any, a: Any) -> Any:
         onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
-        return (arrays.softmax(-1)(a) - onehot) * (g / classes.size)
+        if reduction == "none":
+            g = arrays.reshape((*classes.shape, 1))(g)
+        return (arrays.softmax(-1)(a) - onehot) * (g / classes.size if reduction == "mean" else g)
 
     return Row("cross_entropy", forward, rule)
 

@@ -115,6 +115,13 @@ def test_a_batch_is_the_mean_of_its_samples():
     assert F.cross_entropy([values(rows[0])], (0,)).data == singles[0]
 
 
+def test_a_batch_is_the_sum_of_its_samples_or_a_list_of_their_losses():
+    rows, targets = [values(xs) for xs in LOGITS], [0, 1, 2, 0, 1]
+    alone = [F.cross_entropy(row, t).data for row, t in zip(rows, targets, strict=True)]
+    assert F.cross_entropy(rows, targets, reduction="sum").data == pytest.approx(sum(alone), rel=1e-14)
+    assert [loss.data for loss in F.cross_entropy(rows, targets, reduction="none")] == alone
+
+
 def test_nll_of_log_softmax_is_cross_entropy():
     rows = [[0.3, -1.2, 4.0], [2.0, 0.5, -1.0]]
     logs = [F.log_softmax(values(row)) for row in rows]

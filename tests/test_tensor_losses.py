@@ -80,6 +80,7 @@ def test_nll_of_log_softmax_is_cross_entropy_in_value_and_gradient():
 def test_softmax_loss_is_cross_entropy_as_a_module():
     logits = Tensor(LOGITS)
     assert nn.SoftmaxLoss()(logits, [0] * 5).item() == F.cross_entropy(logits, [0] * 5).item()
+    assert nn.SoftmaxLoss("sum")(logits, [0] * 5).item() == F.cross_entropy(logits, [0] * 5, "sum").item()
 
 
 OF_SCORES = {
@@ -90,14 +91,32 @@ OF_SCORES = {
 
 
 @pytest.mark.parametrize("name", OF_SCORES)
-def test_a_loss_of_a_tensor_is_that_of_a_list_of_values(name):
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_a_loss_of_a_tensor_is_that_of_a_list_of_values(name, reduction):
     loss, targets = OF_SCORES[name]
     array, values = leaf(SCORES), [Value(x) for x in SCORES]
-    of_array, of_values = loss(array, targets), loss(values, targets)
+    of_array, of_values = loss(array, targets, reduction), loss(values, targets, reduction)
     of_array.backward()
     of_values.backward()
     assert of_array.item() == pytest.approx(of_values.data, rel=1e-14)
     assert array.grad == pytest.approx(np.array([v.grad for v in values]), rel=1e-14)
+
+
+@pytest.mark.parametrize("name", OF_SCORES)
+def test_a_loss_that_is_not_reduced_is_a_tensor_of_the_scores_shape_or_a_list_of_values(name):
+    loss, targets = OF_SCORES[name]
+    of_array = loss(leaf(SCORES), targets, reduction="none")
+    of_values = loss([Value(x) for x in SCORES], targets, reduction="none")
+    assert of_array.tolist() == pytest.approx([loss.data for loss in of_values], rel=1e-14)
+
+
+@pytest.mark.parametrize("loss", [F.hinge, F.mse, F.bce_with_logits, F.cross_entropy, F.nll])
+@pytest.mark.parametrize("kind", [Value, leaf])
+@pytest.mark.parametrize("reduction", ["average", None, "Mean", 1])
+def test_another_reduction_is_refused(loss, kind, reduction):
+    scores = [Value(0.5), Value(1.0)] if kind is Value else leaf([0.5, 1.0])
+    with pytest.raises(ValueError, match='"mean", "sum" or "none"'):
+        loss(scores, 1 if loss in (F.cross_entropy, F.nll) else [1, 1], reduction=reduction)
 
 
 @pytest.mark.parametrize("targets", [0, 1, 2])
@@ -111,28 +130,43 @@ def test_a_loss_of_classes_of_a_tensor_is_that_of_lists_of_values(targets):
     assert array.grad == pytest.approx(np.array([[v.grad for v in row] for row in values]), rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize(
+PYTORCHS = pytest.mark.parametrize(
     ("ours", "theirs", "scores", "targets"),
     [
         (F.mse, "mse_loss", SCORES, SCORES[::-1].copy()),
         (F.bce_with_logits, "binary_cross_entropy_with_logits", SCORES, np.array([1, 0, 0.5, 1, 0, 0, 0.25])),
         (F.cross_entropy, "cross_entropy", LOGITS, np.array([0, 1, 2, 1, 0])),
+        (F.cross_entropy, "cross_entropy", LOGITS[0], np.array(2)),
         (F.nll, "nll_loss", LOGITS, np.array([0, 1, 2, 1, 0])),
+        (F.nll, "nll_loss", LOGITS[0], np.array(2)),
     ],
 )
+EVERY_REDUCTION = pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+
+
+@PYTORCHS
+@EVERY_REDUCTION
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_loss_is_pytorchs(ours, theirs, scores, targets, dtype):
+def test_a_loss_is_pytorchs(ours, theirs, scores, targets, reduction, dtype):
     torch = pytest.importorskip("torch")
     a, b = leaf(scores, dtype), torch.tensor(scores, dtype=getattr(torch, dtype), requires_grad=True)
-    loss = ours(a, targets)
+    loss = ours(a, targets, reduction=reduction)
     theirs_targets = torch.tensor(targets, dtype=torch.int64 if targets.dtype.kind == "i" else b.dtype)
-    expected = getattr(torch.nn.functional, theirs)(b, theirs_targets)
-    loss.backward()
-    expected.backward()
+    expected = getattr(torch.nn.functional, theirs)(b, theirs_targets, reduction=reduction)
+    seed = np.linspace(0.5, 2, max(loss.size, 1)).reshape(loss.shape)
+    loss.backward(seed)
+    expected.backward(torch.tensor(seed, dtype=b.dtype))
     exact = {"float32": 1e-6, "float64": 1e-13}[dtype]
-    assert loss.dtype == dtype
-    assert loss.item() == pytest.approx(expected.item(), rel=exact)
+    assert (loss.dtype, loss.shape) == (dtype, tuple(expected.shape))
+    assert loss.detach().numpy() == pytest.approx(expected.detach().numpy(), rel=exact, abs=exact)
     assert a.grad == pytest.approx(b.grad.numpy(), rel=exact, abs=exact)
+
+
+@PYTORCHS
+@EVERY_REDUCTION
+def test_the_second_derivative_of_a_loss_is_right_however_it_is_reduced(ours, theirs, scores, targets, reduction):
+    x, targets = np.linspace(-1, 1.5, scores.size).reshape(scores.shape), targets.clip(0, 2)
+    assert gradcheck(lambda a: ours(a, targets, reduction=reduction), x, order=2)
 
 
 @pytest.mark.parametrize(

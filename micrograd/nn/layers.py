@@ -156,8 +156,11 @@ class Dropout(Module):
 class SoftmaxLoss(Module):
     """`functional.cross_entropy` as a module: called with logits and the indices of the right classes."""
 
+    def __init__(self, reduction: str = "mean"):
+        self.reduction = reduction
+
     def __call__(self, logits: Any, targets: Any) -> Any:
-        return cross_entropy(logits, targets)
+        return cross_entropy(logits, targets, self.reduction)
 
 
 class Sequential(Module):
