@@ -15,8 +15,8 @@ remembers of a parameter `p` stands in `optimizer.state[p]`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy, deepcopy
 from numbers import Real
 from types import MethodType
 from typing import Any
@@ -27,11 +27,19 @@ from .graph import Node
 class Optimizer:
     """What all optimizers share. One of your own defines `_update`."""
 
+    # What `_update` remembers of a parameter, by name: True if it is of the parameter's shape, False if it is a count.
+    _remembers: Mapping[str, bool] | None = None
+
     def __init__(self, params: Iterable[Any], lr: float, weight_decay: float = 0.0):
         self.params = _parameters(params, type(self).__name__)
         self.state: dict[Any, dict[str, Any]] = {p: {} for p in self.params}
-        self.lr = _not_negative(lr, "lr")
-        self.weight_decay = _not_negative(weight_decay, "weight_decay")
+        self.lr, self.weight_decay = lr, weight_decay
+        Optimizer._check(self)
+
+    def _check(self) -> None:
+        """Raise if a setting cannot be."""
+        self.lr = _not_negative(self.lr, "lr")
+        self.weight_decay = _not_negative(self.weight_decay, "weight_decay")
 
     def zero_grad(self) -> None:
         """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value, None for a Tensor."""
@@ -55,15 +63,32 @@ class Optimizer:
         return deepcopy({"settings": self._settings(), "state": [self.state[p] for p in self.params]})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what the `state_dict` of such an optimizer gave; checked before anything changes."""
-        if not isinstance(state, Mapping) or set(state) != {"settings", "state"}:
-            raise ValueError("this is no state of an optimizer: it needs 'settings' and 'state', as state_dict() gives")
-        if set(state["settings"]) != set(self._settings()):
-            raise ValueError(f"found settings {sorted(state['settings'])}, this one has {sorted(self._settings())}")
-        if len(state["state"]) != len(self.params):
-            raise ValueError(f"found a state of {len(state['state'])} parameters, this one has {len(self.params)}")
-        vars(self).update(state["settings"])
-        self.state = dict(zip(self.params, deepcopy(state["state"]), strict=True))
+        """Take over what the `state_dict` of such an optimizer gave. All of it is checked before anything changes."""
+        settings, remembered = _parts(state)
+        if set(settings) != set(self._settings()):
+            raise ValueError(f"found settings {sorted(settings)}, this one has {sorted(self._settings())}")
+        if len(remembered) != len(self.params):
+            raise ValueError(f"found a state of {len(remembered)} parameters, this one has {len(self.params)}")
+        trial = copy(self)
+        vars(trial).update(deepcopy(dict(settings)))
+        trial._check()
+        pairs = zip(self.params, remembered, strict=True)
+        if problems := [f"parameter {i} {bad}" for i, (p, x) in enumerate(pairs) for bad in self._misfits(p, x)]:
+            raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
+        trial.state = {p: dict(x) for p, x in zip(self.params, deepcopy(list(remembered)), strict=True)}
+        vars(self).update(vars(trial))
+
+    def _misfits(self, p: Any, found: Any) -> list[str]:
+        """What is wrong with a state for the parameter p: sentences that lack their subject."""
+        if not isinstance(found, Mapping):
+            return [f"has a {type(found).__name__} for a state, not a dict"]
+        names = self._remembers
+        if names is not None and found and set(found) != set(names):
+            return [f"remembers {sorted(found)}, not {sorted(names)}"]
+        problems = (
+            [(name, _unlike(p, x) if names[name] else _no_count(x)) for name, x in found.items()] if names else []
+        )
+        return [f"has a {name} that {problem}" for name, problem in problems if problem]
 
     def _settings(self) -> dict[str, Any]:
         return {name: x for name, x in vars(self).items() if name not in ("params", "state")}
@@ -85,6 +110,8 @@ class SGD(Optimizer):
     0.5
     """
 
+    _remembers = {"velocity": True}
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -94,9 +121,13 @@ class SGD(Optimizer):
         nesterov: bool = False,
     ):
         super().__init__(params, lr, weight_decay)
-        self.momentum = _not_negative(momentum, "momentum")
-        self.nesterov = nesterov
-        if nesterov and not momentum:
+        self.momentum, self.nesterov = momentum, nesterov
+        self._check()
+
+    def _check(self) -> None:
+        super()._check()
+        self.momentum = _not_negative(self.momentum, "momentum")
+        if self.nesterov and not self.momentum:
             raise ValueError("nesterov=True looks ahead along the momentum: it needs momentum > 0")
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
@@ -114,6 +145,8 @@ class Adam(Optimizer):
     Both means forget at the rates `betas`. `weight_decay` adds to the gradient.
     """
 
+    _remembers = {"steps": False, "mean": True, "squares": True}
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -123,11 +156,17 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ):
         super().__init__(params, lr, weight_decay)
+        self.betas, self.eps = betas, eps
+        self._check()
+
+    def _check(self) -> None:
+        super()._check()
+        betas, eps = self.betas, self.eps
         if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be two numbers from 0 to below 1, found {betas}")
         if not eps > 0:
             raise ValueError(f"eps must be above 0, found {eps}: it stands where a gradient of 0 would be divided by")
-        self.betas, self.eps = tuple(betas), eps
+        self.betas = tuple(betas)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
         g = self._decay(p, g)
@@ -319,6 +358,28 @@ def _check_parameter(p: Any, name: str) -> None:
         raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")
     if not p.is_leaf:
         raise ValueError(f"{name} was made by '{p._op}' of others: train those, or a leaf made of its detach()")
+
+
+def _parts(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:
+    if isinstance(state, Mapping) and set(state) == {"settings", "state"}:
+        if isinstance(state["settings"], Mapping) and isinstance(state["state"], (list, tuple)):
+            return state["settings"], state["state"]
+    raise ValueError("no state of an optimizer: it needs a dict 'settings' and a list 'state', as state_dict() gives")
+
+
+def _unlike(p: Any, x: Any) -> str:
+    """How x differs from what may be remembered of p: a number of a Value, an array of the same shape of a Tensor."""
+    if isinstance(p, Node):
+        return "" if isinstance(x, Real) and not isinstance(x, bool) else f"is a {type(x).__name__}, not a number"
+    if not hasattr(x, "dtype"):
+        return f"is a {type(x).__name__}, not an array"
+    if x.shape != p.shape:
+        return f"has shape {x.shape}, not {p.shape}"
+    return "" if x.dtype <= p.dtype else f"has dtype {x.dtype}, which does not fit into {p.dtype} without loss"
+
+
+def _no_count(x: Any) -> str:
+    return "" if type(x) is int and x >= 1 else f"is {x!r:.50}, not a count from 1 on"
 
 
 def _not_negative(x: Any, name: str) -> float:

@@ -356,19 +356,3 @@ def test_what_are_no_parameters_is_refused(make, error, message, user):
 def test_wrong_settings_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
-
-
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
-        ([], "needs 'settings' and 'state'"),
-        ({"lr": 0.1}, "needs 'settings' and 'state'"),
-        (Adam([Value(1.0)]).state_dict(), "found settings .*betas.* this one has .*momentum"),
-        (SGD([Value(1.0), Value(2.0)], lr=5.0).state_dict(), "found a state of 2 parameters, this one has 1"),
-    ],
-)
-def test_a_state_of_something_else_is_refused_and_changes_nothing(state, message):
-    optimizer = SGD([Value(1.0)], lr=0.1)
-    with pytest.raises(ValueError, match=message):
-        optimizer.load_state_dict(state)
-    assert optimizer.lr == 0.1

@@ -203,6 +203,32 @@ def test_a_restored_optimizer_goes_on_as_if_nothing_had_happened(kind, settings)
 
 
 @pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.zeros(3), r"a mean that has shape \(3,\), not \(2,\)"),
+        (np.zeros(2), "a mean that has dtype float64, which does not fit into float32"),
+        (np.zeros(2, complex), "a mean that has dtype complex128"),
+        ([0.0, 0.0], "a mean that is a list, not an array"),
+        (0.5, "a mean that is a float, not an array"),
+    ],
+)
+def test_a_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong, message):
+    def make():
+        p = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
+        optimizer = Adam([p], lr=0.5)
+        (p * p).sum().backward()
+        optimizer.step()
+        return optimizer
+
+    optimizer, state = make(), make().state_dict()
+    state["settings"]["lr"], state["state"][0]["mean"] = 0.1, wrong
+    before = optimizer.state_dict()
+    with pytest.raises(ValueError, match=f"nothing was loaded: parameter 0 has {message}"):
+        optimizer.load_state_dict(state)
+    assert repr(optimizer.state_dict()) == repr(before)
+
+
+@pytest.mark.parametrize(
     ("params", "error", "message"),
     [
         (lambda: Tensor([1.0], requires_grad=True), TypeError, "found Tensor: put what is to be trained in a list"),
