@@ -361,9 +361,9 @@ def _check_parameter(p: Any, name: str) -> None:
 
 
 def _parts(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:
-    if isinstance(state, Mapping) and set(state) == {"settings", "state"}:
-        if isinstance(state["settings"], Mapping) and isinstance(state["state"], (list, tuple)):
-            return state["settings"], state["state"]
+    match state:
+        case {"settings": Mapping() as settings, "state": list() | tuple() as remembered, **others} if not others:
+            return settings, remembered
     raise ValueError("no state of an optimizer: it needs a dict 'settings' and a list 'state', as state_dict() gives")
 
 
