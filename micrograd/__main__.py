@@ -147,7 +147,7 @@ def _show(out: Value, paths: Sequence[Path]) -> int:
 
 # ------------------------------------------------------------------------------------------------ a demo
 HOME = Path(__file__).parent
-PLACES = (HOME.parent / "demos", HOME / "demos")  # of a checkout, and of an installed package
+PLACES = (HOME / "demos", HOME.parent / "demos")  # of an installed package (see setup.py), and of a checkout
 
 
 def demo(words: Sequence[str]) -> int:

@@ -55,6 +55,21 @@ def test_the_wheel_holds_nothing_beside_the_package(installed):
     assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"micrograd"}
 
 
+def test_the_wheel_holds_the_demos_inside_of_the_package(installed, tracked):
+    demos = [name for name in tracked if name.startswith("demos/") and name.endswith(".py")]
+    assert demos
+    assert [name for name in demos if not (installed / "micrograd" / name).is_file()] == []
+
+
+def test_the_wheel_runs_its_demos(installed, tmp_path):
+    code = f"""
+import runpy, sys
+sys.path.insert(0, {str(installed)!r})
+sys.argv = ["micrograd", "demo", "linear_regression", "--seed", "3"]
+runpy.run_module("micrograd", run_name="__main__")"""
+    assert "to be found was -3.0" in python(code, cwd=tmp_path)
+
+
 def test_the_wheel_says_that_it_is_typed(installed):
     assert (installed / "micrograd" / "py.typed").is_file()
 
