@@ -61,9 +61,8 @@ def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
     names = [node for node, _, _ in steps if isinstance(node, ast.Name)]
     if missing := [node for node in names if node.id not in numbers and node.id not in CONSTANTS]:
         _refuse(unknown or _who_is_missing(missing, numbers), text, *_place(text, missing[0]))
-    leaves = _leaves(names, numbers)
-    out = _run(text, steps, leaves, _free("v", leaves))
-    if not out.is_leaf and "out" not in leaves:
+    out = _run(text, steps, _leaves(names, numbers), _free("v", numbers))
+    if not out.is_leaf and "out" not in numbers:
         out.label = "out"
     return out
 
@@ -127,7 +126,7 @@ def _parsed(text: str) -> ast.expr:
         words = re.finditer(r"[^\W\d]\w*", text)
         if word := next((word for word in words if keyword.iskeyword(word[0])), None):
             _refuse(f"'{word[0]}' is a word that Python keeps for itself, and cannot be a name", text, *word.span())
-        at = error.offset - 1 if error.offset else len(text)
+        at = min(error.offset - 1, len(text)) if error.offset else len(text)
         _refuse(_advice(error.msg, text, at), text, at, (error.end_offset or 0) - 1)
     except ValueError as error:  # a null byte, in Python 3.11
         _refuse(str(error), text)
@@ -142,9 +141,8 @@ def _advice(said: str, text: str, at: int) -> str:
     if said.startswith("Exceeds the limit"):
         return "there is a number of thousands of digits: write it with an exponent, as in 1e300"
     if said.startswith("invalid syntax"):
-        return (
-            "the expression ends too early" if at >= len(text) else "a sign (+ - * / **) or an operand is missing here"
-        )
+        missing = "a sign (+ - * / **) or an operand is missing here"
+        return missing if at < len(text) else "the expression ends too early"
     return said
 
 
