@@ -30,7 +30,7 @@ Compute an expression, and the gradient of its value with respect to every numbe
   %(prog)s demo moons"""
 EPILOG = f"""\
 in an expression:
-  + - * / ** and brackets; names, for the numbers that follow; {", ".join(CONSTANTS)}
+  + - * / ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
   {", ".join(sorted(FUNCTIONS)[: len(FUNCTIONS) // 2])},
   {", ".join(sorted(FUNCTIONS)[len(FUNCTIONS) // 2 :])}
   Keep it in quotes: the shell has its own ideas about * and ( ).
@@ -75,7 +75,7 @@ def calculate(words: Sequence[str]) -> int:
         out.backward()
     _say(_result(asked.expression.strip(), out))
     for path in asked.output:
-        path.write_bytes(picture(out, path.suffix.lower()))
+        write(out, path)
         _say(f"wrote {path}")
     return _show(out, asked.output) if asked.open else 0
 
@@ -123,12 +123,14 @@ def _result(expression: str, out: Value) -> str:
     return f"{first}\n\n{table(out, typographic=typographic, width=width)}"
 
 
-def picture(out: Value, suffix: str) -> bytes:
-    """The file of this kind: `.html`, `.svg`, `.dot` or `.png`."""
+def write(out: Value, path: Path) -> None:
+    """The player or the drawing, by what the name ends in; see FORMATS."""
+    suffix = _format(path.name)
     if suffix == ".html":
-        return str(_player(out)).encode()
-    drawing = viz.draw_dot(out)
-    return drawing.source.encode() if suffix == ".dot" else drawing.pipe(suffix[1:])
+        _player(out).save(path)
+    else:
+        drawing = viz.draw_dot(out)
+        path.write_bytes(drawing.source.encode() if suffix == ".dot" else drawing.pipe(suffix[1:]))
 
 
 def _player(out: Value) -> Any:

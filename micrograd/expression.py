@@ -29,7 +29,7 @@ FUNCTIONS: dict[str, Callable] = {
     **{name: getattr(Value, name) for name in vars(ops) if name[0] != "_" and callable(getattr(Value, name, None))},
     **{name: getattr(operator, name) for name in ops.TABLE if hasattr(builtins, name)},
 }
-CONSTANTS = {name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")}
+CONSTANTS = {"pi": math.pi, "π": math.pi, "tau": math.tau, "e": math.e, "inf": math.inf, "nan": math.nan}
 SIGNS: dict[type[ast.AST], Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -47,7 +47,7 @@ def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
     """The graph of an expression in which each name stands for a number.
 
     The leaves are labelled with their names, the steps between `v1`, `v2`, ... and the result `out` (or otherwise, if
-    these names are taken). A name that has no number and is no constant (pi, e, tau, inf, nan) raises, as does all
+    these names are taken). A name that has no number and is not among the CONSTANTS raises, as does all
     that is not an expression of numbers: SyntaxError. `unknown` is what to say of a name without a number.
 
     >>> from micrograd.expression import build
@@ -141,9 +141,15 @@ def _advice(said: str, text: str, at: int) -> str:
     if said.startswith("Exceeds the limit"):
         return "there is a number of thousands of digits: write it with an exponent, as in 1e300"
     if said.startswith("invalid syntax"):
-        missing = "a sign (+ - * / **) or an operand is missing here"
-        return missing if at < len(text) else "the expression ends too early"
+        return _missing(text, at) if "comma" not in said else "a sign (+ - * / **) or a comma is missing in here"
     return said
+
+
+def _missing(text: str, at: int) -> str:
+    if at >= len(text):
+        return "the expression ends too early"
+    operand = text[at].isalnum() or text[at] in "_("
+    return "a sign (+ - * / **) is missing before this" if operand else "this cannot stand here"
 
 
 def _refuse(message: str, text: str, start: int = 0, end: int | None = None) -> NoReturn:

@@ -191,8 +191,8 @@ def test_numbers_too_large_are_infinite_as_everywhere():
     assert build("1e400", {}).data == build("1" + "0" * 400, {}).data == build("9**9**9**9", {}).data == math.inf
 
 
-def test_a_constant_gives_way_to_a_number_of_that_name():
-    assert build("e", {}).data == math.e
+def test_a_constant_is_known_and_gives_way_to_a_number_of_that_name():
+    assert [build(name, {}).data for name in ("e", "pi", "π")] == [math.e, math.pi, math.pi]
     assert build("e", {"e": 2.0}).data == 2.0
 
 
@@ -248,7 +248,9 @@ def test_what_is_too_much_for_the_parser_is_refused_in_one_line(text):
         ("x(2)", "x", "a product needs its sign"),
         ("2(x)", "2(x)", "a product needs its sign"),
         ("2x", "2", "a product needs its sign"),
-        ("2 x", "x", "a sign (+ - * / **) or an operand is missing"),
+        ("2 x", "x", "a sign (+ - * / **) is missing before this"),
+        ("sin(x x)", "x x", "a sign (+ - * / **) or a comma is missing"),
+        ("x $ 2", "$", "cannot stand here"),
         ("x +", "", "ends too early"),
         ("(x", "(", "never closed"),
         ("x)", ")", "unmatched"),
@@ -351,6 +353,11 @@ def test_wrong_use_exits_with_2_and_says_how_to(micrograd, words):
     assert err.startswith("usage: python -m micrograd")
 
 
+def test_help_can_be_read_on_any_terminal():
+    done = process("--help", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_help_names_every_function(micrograd):
     code, out, _ = micrograd("--help")
     assert code == 0
@@ -404,6 +411,24 @@ def test_a_machine_without_a_browser_says_so(micrograd, tmp_path, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     code, _, err = micrograd("x*2", "x=1", "-o", str(tmp_path / "x.svg"), "--open")
     assert (code, err) == (1, "python -m micrograd: no program was found that shows it: open the file yourself\n")
+
+
+def test_html_is_left_to_the_player(micrograd, tmp_path, monkeypatch):
+    class Player:
+        def __init__(self, root):
+            self.root = root
+
+        def save(self, path):
+            path.write_text(self.root.label, encoding="utf-8")
+
+        def open(self):
+            print("opened", self.root.label)
+
+    monkeypatch.setattr(viz, "player", Player, raising=False)
+    path = tmp_path / "x.html"
+    assert micrograd("x*2", "x=1", "-o", str(path))[0] == 0
+    assert path.read_text(encoding="utf-8") == "out"
+    assert micrograd("x*2", "x=1", "--open")[1].endswith("opened out\n")
 
 
 player = pytest.mark.skipif(not hasattr(viz, "player"), reason="micrograd.viz.player is not there yet")
