@@ -222,12 +222,17 @@ def _cumsum_back(axis: int) -> Row:
     return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
 
 
+def _top(a: Any, axis: Axis) -> Any:
+    """The greatest over the axis, which stays with length 1; of nothing, 0."""
+    return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
+
+
 @lru_cache(maxsize=4096)
 def logsumexp(axis: Axis) -> Row:
     """log(sum(exp(a))) over the axis, which stays with length 1. The greatest comes out first: nothing overflows."""
 
     def forward(a: Any) -> Any:
-        top = a.max(axis=axis, keepdims=True)
+        top = _top(a, axis)
         top = lib(a).where(abs(top) == math.inf, 0.0, top)
         return lib(a).log(lib(a).exp(a - top).sum(axis=axis, keepdims=True)) + top
 
@@ -239,7 +244,7 @@ def softmax(axis: Axis) -> Row:
     """exp(a) / sum(exp(a)) over the axis."""
 
     def forward(a: Any) -> Any:
-        e = lib(a).exp(a - a.max(axis=axis, keepdims=True))
+        e = lib(a).exp(a - _top(a, axis))
         return e / e.sum(axis=axis, keepdims=True)
 
     return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
@@ -250,8 +255,8 @@ def log_softmax(axis: Axis) -> Row:
     """log(softmax(a)), without its underflow."""
 
     def forward(a: Any) -> Any:
-        a = a - a.max(axis=axis, keepdims=True)
-        return a - lib(a).log(lib(a).exp(a).sum(axis=axis, keepdims=True))
+        a, xp = a - _top(a, axis), lib(a)
+        return a - xp.log(xp.exp(a).sum(axis=axis, keepdims=True))
 
     return Row("log_softmax", forward, lambda g, out, _a: g - ops.exp(out) * g.sum(axis=axis, keepdims=True))
 

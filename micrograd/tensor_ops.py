@@ -186,8 +186,9 @@ class TensorOps:
     def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
         """The variance: the sum of squares from the mean, over n - ddof."""
         axis = _axis(axis, self.ndim)
-        n = self.size if axis is None else int(np.prod([self.shape[a] for a in np.atleast_1d(axis)]))
-        return ((self - self.mean(axis, True)) ** 2).sum(axis, keepdims) / (n - ddof)
+        mean = self.mean(axis, True)
+        n = self.size // max(mean.size, 1)
+        return ((self - mean) ** 2).sum(axis, keepdims) / (n - ddof)
 
     def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
         """The standard deviation: the root of `var`."""
@@ -195,7 +196,8 @@ class TensorOps:
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
-        axes = tuple(range(self.ndim)) if axis is None else normalize_axis_tuple(_axis(axis, self.ndim), self.ndim)
+        axis = _axis(axis, self.ndim)
+        axes = tuple(range(self.ndim)) if axis is None or not self.ndim else normalize_axis_tuple(axis, self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
         n = int(np.prod([self.shape[a] for a in axes]))
         factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1

@@ -126,3 +126,38 @@ def test_numbers_do_not_promote_float32(op: Op):
 def test_an_integer_tensor_computes_like_an_integer_array():
     x = Tensor([3, 4])
     assert [(x * 2).dtype, (x + x).dtype, x.sum().dtype, (x / 2).dtype] == [np.int64, np.int64, np.int64, np.float64]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "value"), [("softmax", 1), ("log_softmax", 0), ("logsumexp", 1.5), ("prod", 1.5)])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_a_number_has_one_axis_for_those_that_need_one(name: str, value: float, axis: int, dtype: str):
+    x = Tensor(1.5, dtype=dtype, requires_grad=True)
+    y = getattr(x, name)(axis)
+    y.backward()
+    assert (y.item(), y.shape, y.dtype, x.grad.shape, x.grad.dtype) == (value, (), dtype, (), dtype)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_a_number_has_no_axis_for_those_of_numpys_that_want_a_real_one(name: str):
+    with pytest.raises(np.exceptions.AxisError):
+        getattr(Tensor(1.5), name)(0)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # numpy.log of an empty sum
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize(("shape", "axis"), [((2, 0), 1), ((0, 3), 1), ((2, 0), 0)])
+def test_softmax_of_nothing_is_nothing(name: str, shape: Any, axis: int):
+    x = Tensor(np.zeros(shape), requires_grad=True)
+    y = getattr(x, name)(axis)
+    y.sum().backward()
+    assert y.shape == x.grad.shape == shape
+
+
+def test_logsumexp_of_nothing_is_minus_infinity():
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert Tensor(np.zeros((2, 0))).logsumexp(1).tolist() == [-np.inf, -np.inf]
+
+
+def test_integers_have_a_softmax():
+    np.testing.assert_allclose(Tensor([1, 2]).softmax().data, Tensor([1.0, 2.0]).softmax().data)
