@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .graph import Node, added, grads_lock, passed, undo
+from .ops import mul
 
 
 def backward(grads: dict[Node, float]) -> bool:
@@ -80,47 +81,59 @@ def _topological(roots: dict[Node, float], unsummed: Any, seen: list[Node], befo
         before.append(node.grad)
         seen.append(node)
         node.grad = unsummed
+        below = node._a
         while True:
-            below = node._a
-            if below is None or not below._row or below.grad is unsummed:
+            if below is None or not below._row or (grad := below.grad) is unsummed:
                 below = node._b
-                if below is None or not below._row or below.grad is unsummed:
+                if below is None or not below._row or (grad := below.grad) is unsummed:
                     if node._row.to_a is None:
                         return None
                     order.append(node)
                     if not path:
                         break
                     node = path.pop()
+                    below = None  # its first operand was seen to on the way down
                     continue
             path.append(node)
-            before.append(below.grad)
+            before.append(grad)
             seen.append(below)
             below.grad = unsummed
             node = below
+            below = node._a
     return order
 
 
 def _push(order: list[Node], unsummed: Any, totals: dict[Node, float]) -> None:
-    """`walk.propagate` for plain numbers; written out for two operands, since a call or a loop would cost a third."""
+    """`walk.propagate` for plain numbers.
+
+    Written out for two operands, and for the rules of `+` and `*`: a loop, and calls for these, would cost two fifths.
+    """
+    times_b, times_a = mul.to_a, mul.to_b  # g * b and g * a
     for node in reversed(order):
-        g, row, x, y = node.grad, node._row, node._x, node._y
+        g, row = node.grad, node._row
         operand, rule = node._a, row.to_a
         if operand is not None and (made_by := operand._row) is not None:
             try:
-                part = g if rule is passed else rule(g, x, y)
+                part = g if rule is passed else g * node._y if rule is times_b else rule(g, node._x, node._y)
             except ArithmeticError:
-                part = node._ieee(rule, g, x, y)
+                part = node._ieee(rule, g, node._x, node._y)
             if made_by:
-                operand.grad = part if operand.grad is unsummed else operand.grad + part
+                operand.grad = part if (grad := operand.grad) is unsummed else grad + part
             else:
-                totals[operand] = totals[operand] + part if operand in totals else part
+                try:
+                    totals[operand] += part
+                except KeyError:
+                    totals[operand] = part
         operand, rule = node._b, row.to_b
         if operand is not None and (made_by := operand._row) is not None:
             try:
-                part = g if rule is passed else rule(g, x, y)
+                part = g if rule is passed else g * node._x if rule is times_a else rule(g, node._x, node._y)
             except ArithmeticError:
-                part = node._ieee(rule, g, x, y)
+                part = node._ieee(rule, g, node._x, node._y)
             if made_by:
-                operand.grad = part if operand.grad is unsummed else operand.grad + part
+                operand.grad = part if (grad := operand.grad) is unsummed else grad + part
             else:
-                totals[operand] = totals[operand] + part if operand in totals else part
+                try:
+                    totals[operand] += part
+                except KeyError:
+                    totals[operand] = part

@@ -19,7 +19,7 @@ CORE = {
     "micrograd.floats": set(),
     "micrograd.grad_fn": set(),
     "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes"},
-    "micrograd.scalar_walk": {"micrograd.graph"},
+    "micrograd.scalar_walk": {"micrograd.graph", "micrograd.ops"},
     "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.scalar_walk"},
     "micrograd.ops": {"micrograd.graph", "micrograd.floats"},
     "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes"},

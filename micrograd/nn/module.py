@@ -40,12 +40,15 @@ class Module:
 
     training = True
 
-    def __init_subclass__(cls, signs: bool = False, **kwargs: Any) -> None:
-        """Have the results of `__call__` (or of `forward`, as PyTorch calls it) signed, unless it signs them itself."""
+    def __init_subclass__(cls, signs: bool = False, parts_sign: bool = False, **kwargs: Any) -> None:
+        """Have the results of `__call__` (or of `forward`, as PyTorch calls it) signed.
+
+        A class that `signs` does so itself; where `parts_sign`, all its results are those of modules within.
+        """
         super().__init_subclass__(**kwargs)
         call = vars(cls).get("__call__") or vars(cls).get("forward")
         if call is not None and not signs:
-            cls.__call__ = _signing(call)
+            cls.__call__ = _signing(call, parts_sign)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the network answers: for a subclass to define."""
@@ -131,32 +134,32 @@ class Module:
 # Finding what a module holds
 
 
-def _state(module: Module, path: str = "", outer: tuple[object, ...] = ()) -> Iterator[tuple[str, Any]]:
+def _state(module: Module, path: str = "", outer: tuple[int, ...] = ()) -> list[tuple[str, Any]]:
     """Pairs (name, leaf or list of leaves of numbers) in a module; a list of numbers is one thing with one name."""
-    held = list(_inside(module._held(), path, (*outer, module)))
-    yield from held
+    held = _inside(module._held(), path, (*outer, id(module)))
     if type(module).parameters is not Module.parameters:  # it may know of some that stand in no attribute
         known = {leaf for _, below in held for leaf in _leaves(below)}
         if others := [p for p in dict.fromkeys(module.parameters()) if p not in known]:
-            yield f"{path}parameters", others
+            held.append((f"{path}parameters", others))
+    return held
 
 
-def _inside(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Any]]:
-    """The same in any attribute; `outer` is what we are inside of, so that a module may refer to its parent."""
+def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
+    """The same in any attribute; `outer` tells what we are inside of, so that a module may refer to its parent."""
     if _is_node(x):
-        if x.is_leaf:
-            yield path.removesuffix("."), x
-    elif isinstance(x, (Module, list, tuple, dict)) and not any(x is container for container in outer):
-        if isinstance(x, Module):
-            yield from _state(x, path, outer)
-        elif isinstance(x, dict):
-            for key, item in x.items():
-                yield from _inside(item, f"{path}{key}.", (*outer, x))
-        elif x and all(isinstance(item, Node) and item.is_leaf for item in x):
-            yield path.removesuffix("."), x
-        else:
-            for i, item in enumerate(x):
-                yield from _inside(item, f"{path}{i}.", (*outer, x))
+        return [(path.removesuffix("."), x)] if x.is_leaf else []
+    if not isinstance(x, (Module, list, tuple, dict)) or id(x) in outer:
+        return []
+    if isinstance(x, Module):
+        return _state(x, path, outer)
+    if isinstance(x, dict):
+        items = x.items()
+    elif x and all(isinstance(item, Node) and item.is_leaf for item in x):
+        return [(path.removesuffix("."), x)]
+    else:
+        items = enumerate(x)
+    outer = (*outer, id(x))
+    return [pair for key, item in items for pair in _inside(item, f"{path}{key}.", outer)]
 
 
 def _children(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Module]]:
@@ -220,23 +223,29 @@ def _assign(held: Any, array: Any) -> None:
 # Signing: a drawing folds a graph by the modules that made it
 
 
-def _signing(call: Callable) -> Callable:
+def _signing(call: Callable, parts_sign: bool) -> Callable:
     """`call`, with its results signed: while it runs, the module stands among those that are being called."""
 
     @wraps(call)
     def __call__(self: Module, *args: Any, **kwargs: Any) -> Any:
-        outer = _calling.get()
-        modules = outer if outer and outer[-1] is self else (*outer, self)  # itself: this is super().__call__()
+        modules = _with(self)
         token = _calling.set(modules)
         try:
             out = call(self, *args, **kwargs)
         finally:
             _calling.reset(token)
-        for node in _flat(out):
-            _mark(node, modules, (args, kwargs))
+        if not parts_sign:
+            for node in _flat(out):
+                _mark(node, modules, (args, kwargs))
         return out
 
     return __call__
+
+
+def _with(module: Module) -> tuple[Module, ...]:
+    """Those that are being called, and this one; once, if it is there already: then it calls super().__call__()."""
+    outer = _calling.get()
+    return outer if outer and outer[-1] is module else (*outer, module)
 
 
 def _mark(node: Any, modules: tuple[Module, ...], given: Any) -> None:
@@ -258,17 +267,15 @@ def _waits(x: Any) -> bool:
     return getattr(x, "_waiting", False)
 
 
-def sign(out: Any, module: Module, inputs: tuple[Any, ...]) -> None:
+def sign(out: Node, module: Module, inputs: tuple[Any, ...]) -> None:
     """Have `out._made_by` tell `(modules, inputs)`: who was being called, outermost first, and what the last one got.
 
     Only what an op made bears a mark. The first one stays, which is the innermost module's.
     """
-    outer = _calling.get()
-    modules = outer if outer and outer[-1] is module else (*outer, module)
     if modes and _waits(out):
-        _mark(out, modules, inputs)
-    elif isinstance(out, Node) and out._row and not hasattr(out, "_made_by"):
-        out._made_by = (modules, inputs)  # pyright: ignore[reportAttributeAccessIssue]
+        _mark(out, _with(module), inputs)
+    elif out._row and not hasattr(out, "_made_by"):
+        out._made_by = (_with(module), inputs)
 
 
 def _flat(x: Any) -> tuple[Any, ...]:

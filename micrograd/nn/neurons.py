@@ -61,7 +61,8 @@ class Neuron(Module, signs=True):
         self.activation = _checked(activation)
 
     def __call__(self, x: Iterable[Any]) -> Any:
-        x = _inputs(x, len(self.w))
+        if x.__class__ is not tuple or len(x) != len(self.w):
+            x = _inputs(x, len(self.w))
         try:
             act: Any = sum(map(mul, self.w, x), self.b)
         except TypeError:
@@ -78,7 +79,7 @@ class Neuron(Module, signs=True):
         return f"{_word(self.activation) if self.nonlin else 'Linear'}Neuron({len(self.w)})"
 
 
-class Layer(Module):
+class Layer(Module, parts_sign=True):
     """`nout` neurons that see the same inputs; one of them gives its number, several a list of numbers."""
 
     def __init__(self, nin: int, nout: int, **kwargs: Any):
@@ -93,7 +94,7 @@ class Layer(Module):
         return f"Layer of [{', '.join(map(str, self.neurons))}]"
 
 
-class MLP(Module):
+class MLP(Module, parts_sign=True):
     """A multi-layer perceptron: layers of the sizes `nouts`, the last one without an activation.
 
     >>> from micrograd.nn import MLP
