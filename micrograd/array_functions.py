@@ -29,7 +29,8 @@ import numpy as np
 from . import arrays, ops
 from .array_node import record, record_many
 from .engine import Value
-from .graph import Node, Row
+from .graph import Node
+from .rows import Row
 from .tensor import Tensor
 
 # fmt: off

@@ -10,18 +10,21 @@ import operator
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import arrays, ops
-from .graph import LEAF, Many, Node, Row
+from . import array_library, arrays, ops
+from .graph import LEAF, Node
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
+from .rows import Each, Many, Row
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 Array = np.ndarray
+ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # scalars, too, that NumPy gives
 _new = object.__new__
 
 
@@ -60,7 +63,9 @@ class Storage:
 class ArrayNode(Node):
     """A node whose data is an array. `tensor` is the Tensor that stands for it."""
 
-    __slots__ = ("_handle", "_keeps_grad", "_saved", "_store")
+    __slots__ = ("_handle", "_saved", "_store")
+
+    _keeps_grad = False
 
     kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
     _store: Storage | None
@@ -107,12 +112,20 @@ class ArrayNode(Node):
         return array.astype(like.dtype)
 
     def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
-        for saved in self._saved:
-            if saved is not None and saved[0].version != saved[1] and saved[0].changed(saved[1]):
-                raise RuntimeError(
-                    f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
-                    f"{saved[0].version}, version {saved[1]} is needed; change a copy, or change it after backward()"
-                )
+        if self._saved:
+            self._check_versions()
+        row, x, y = self._row, self._x, self._y
+        if create_graph or row.to_a is None:
+            return self._arguments_of_many(create_graph)
+        first, second = (self, self._a) if row.to_b is None else (self._a, self._b)
+        if x is None and first is not None:
+            x = first._data
+        if y is None and second is not None:
+            y = second._data
+        return x, y
+
+    def _arguments_of_many(self, create_graph: bool) -> tuple[Any, ...]:
+        """The same for any number of operands, and of nodes."""
         if isinstance(self._row, Many):
             nodes, kept = self._x, self._y
         else:
@@ -120,8 +133,17 @@ class ArrayNode(Node):
             kept = (self._x, self._y)
         pairs = zip(nodes, kept, strict=True)
         if create_graph:
-            return tuple(x if n is None else self._as_it_was(n, x) for n, x in pairs)
-        return tuple([n._data if x is None and n is not None else x for n, x in pairs])
+            return tuple([x if n is None else self._as_it_was(n, x) for n, x in pairs])
+        return tuple([n._data if x is None else x for n, x in pairs])
+
+    def _check_versions(self) -> None:
+        """Raise if an array that was kept for the backward pass was written to since."""
+        for saved in self._saved:
+            if saved is not None and saved[0].version != saved[1] and saved[0].changed(saved[1]):
+                raise RuntimeError(
+                    f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
+                    f"{saved[0].version}, version {saved[1]} is needed; change a copy, or change it after backward()"
+                )
 
     def _as_it_was(self, operand: ArrayNode, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
@@ -155,17 +177,14 @@ class ArrayNode(Node):
     def _fit(self, part: Any) -> Any:
         """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
         like = self._data
-        if isinstance(part, self.kind):
-            part = part if part.shape == like.shape else record(arrays.sum_to(like.shape), part)
-            return part if part.dtype == like.dtype else part.astype(like.dtype)
-        if part.__class__ is not Array:
+        if part.__class__ is not Array and not isinstance(part, self.kind):
             part = np.asarray(part)
         if part.shape != like.shape:
-            part = np.asarray(arrays.sum_to(like.shape).forward(part))
-        return part if part.dtype == like.dtype else part.astype(like.dtype)
+            part = arrays.sum_to(like.shape)(part)
+        return part if part.dtype == like.dtype else arrays.astype(like.dtype)(part)
 
     def _plus(self, grad: Any, g: Any) -> Any:
-        total = super()._plus(grad, g)
+        total = grad + g if grad.__class__ is Array is g.__class__ else super()._plus(grad, g)
         return total if isinstance(total, self.kind) else np.asarray(total)
 
     def _for_hook(self, g: Any) -> Any:
@@ -178,17 +197,15 @@ class ArrayNode(Node):
         return self  # a Tensor's closure is for looking at, not for replacing
 
     def _let_go(self) -> None:
-        self._give_back()
+        self.__del__()
         super()._let_go()
 
-    def _give_back(self) -> None:
-        """Say of the arrays that were kept that they are no more."""
-        for saved in self._saved:
-            if saved is not None:
-                saved[0].kept -= 1
-        self._saved = ()
-
-    __del__ = _give_back
+    def __del__(self) -> None:
+        if self._saved:  # say of the arrays that were kept that they are no more
+            for saved in self._saved:
+                if saved is not None:
+                    saved[0].kept -= 1
+            self._saved = ()
 
     def __repr__(self) -> str:
         return repr(self.tensor)
@@ -199,7 +216,7 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
     node = _new(ArrayNode)
     node._data, node.grad, node._row, node._store = data, None, row, storage
     node._a = node._b = node._x = node._y = None
-    node._saved, node._keeps_grad, node._handle = (), False, _no_tensor
+    node._saved, node._handle = (), _no_tensor
     return node
 
 
@@ -220,10 +237,12 @@ def handle(node: ArrayNode) -> Tensor:
 
 
 @cache  # by the code, which all rows that one function makes have in common
-def _uses(code: Any) -> tuple[bool, bool]:
-    """Does a rule use the values of its two arguments after g? Their names say so (see `ops`)."""
-    first, second = (not name.startswith("_") and name != "like" for name in code.co_varnames[1:3])
-    return first, second
+def _used(*codes: Any) -> tuple[bool, ...]:
+    """Which of the values that they are called with do these rules use? The names of parameters say so: see `ops`."""
+    names = [code.co_varnames[1 : code.co_argcount] for code in codes]
+    return tuple(
+        any(not name.startswith("_") and name != "like" for name in place) for place in zip(*names, strict=True)
+    )
 
 
 def operand(x: Any) -> tuple[ArrayNode | None, Any]:
@@ -241,23 +260,26 @@ def record(row: Row, *operands: Any) -> Tensor:
     """The row on one or two Tensors, arrays and numbers."""
     if modes and (defer := deferred()):
         return defer(row, operands)
-    (a, x), (b, y) = operand(operands[0]), operand(operands[-1])
+    a, x = operand(operands[0])
+    b, y = (None, None) if row.to_b is None else operand(operands[1])
     try:
-        data = np.asarray(row.forward(x) if row.to_b is None else row.forward(x, y))
+        data = row.forward(x) if row.to_b is None else row.forward(x, y)
     except (ValueError, TypeError, IndexError) as error:
-        shapes = " and ".join(str(np.shape(value)) for value in ([x] if row.to_b is None else [x, y]))
-        error.add_note(f"in '{row.name}' of {'shape' if row.to_b is None else 'shapes'} {shapes}")
+        note(error, row, *([x] if row.to_b is None else [x, y]))
         raise
-    storage = None
-    if row.view and a is not None and np.may_share_memory(data, x):
-        storage = a.storage
-    node = new_node(data, storage=storage)
-    if storage is not None:
-        storage.views.append(weakref.ref(node, storage.views.remove))
-    if row.to_b is None:
-        b = None
-        x, y = data, x
-    return handle(remember(node, row, a, b, x, y))
+    node = new_node(data if data.__class__ is Array else np.asarray(data))
+    if row.view and a is not None and np.may_share_memory(node._data, x):
+        node._store = a.storage
+        node._store.views.append(weakref.ref(node, node._store.views.remove))
+    if (a is not None and a._row is not None) or (b is not None and b._row is not None):
+        remember(node, row, a, b, *((node._data, x) if row.to_b is None else (x, y)))
+    return handle(node)
+
+
+def note(error: Exception, row: Row, *values: Any) -> None:
+    """Add to NumPy's message where it was raised."""
+    shapes = " and ".join(str(np.shape(value)) for value in values)
+    error.add_note(f"in '{row.name}' of {'shape' if len(values) == 1 else 'shapes'} {shapes}")
 
 
 def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None, x: Any, y: Any) -> ArrayNode:
@@ -265,12 +287,8 @@ def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None
     wants_a, wants_b = a is not None and a._row is not None, b is not None and b._row is not None
     if not (wants_a or wants_b) or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
-    to_a: Any = row.to_a
-    to_b: Any = row.to_b
-    needs_x, needs_y = _uses(to_a.__code__) if wants_a else (False, False)
-    if wants_b:
-        also_x, also_y = _uses(to_b.__code__)
-        needs_x, needs_y = needs_x or also_x, needs_y or also_y
+    rules: list[Any] = [row.to_a, row.to_b] if wants_a and wants_b else [row.to_a if wants_a else row.to_b]
+    needs_x, needs_y = _used(*[rule.__code__ for rule in rules])
     first, second = (node, a) if row.to_b is None else (a, b)
     node._row, node._a, node._b = row, a, b
     node._x, saved_x = _kept_value(first, x, needs_x)
@@ -287,7 +305,7 @@ def _kept_value(node: ArrayNode | None, value: Any, needed: bool) -> tuple[Any, 
         return (value.copy() if needed and value.__class__ is Array else value), None
     if not needed:
         return None, None
-    storage = node.storage
+    storage = node._store or node.storage
     storage.kept += 1
     return value, (storage, storage.version)
 
@@ -297,11 +315,14 @@ def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
     if modes and (defer := deferred()):
         return defer(row, tensors)
     nodes = tuple(t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1])) for t in tensors)
-    node = new_node(np.asarray(row.forward(*(n._data for n in nodes))))
+    node = new_node(np.asarray(row.forward(*[n._data for n in nodes])))
     if any(n._row is not None for n in nodes) and is_grad_enabled():
+        needed = repeat(row.keeps)
+        if isinstance(row, Each):
+            needed = _used(*[rule.__code__ for n, rule in zip(nodes, row.rules, strict=True) if n._row is not None])
+        pairs = [_kept_value(n, n._data, need) for n, need in zip(nodes, needed, strict=False)]
         node._row, node._x = row, nodes
-        pairs = [_kept_value(n, n._data, row.keeps) for n in nodes]
-        node._y, node._saved = tuple(value for value, _ in pairs), tuple(saved for _, saved in pairs)
+        node._y, node._saved = zip(*pairs, strict=True)
     return handle(node)
 
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from . import ops
-from .graph import Many, Row
 from .ops import lib
+from .rows import Each, Many, Row
 
 Axis = int | tuple[int, ...] | None
 
@@ -32,7 +32,7 @@ def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
 
 def _spread(g: Any, like: Any, axis: Axis) -> Any:
     """A reduction's gradient, stretched over the shape that was reduced."""
-    return broadcast_to(like.shape)(reshape(_kept(like, axis))(g))
+    return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(_kept(like, axis))(g))
 
 
 # ---- shapes
@@ -57,6 +57,12 @@ def broadcast_to(shape: tuple[int, ...]) -> Row:
     return Row(
         "broadcast_to", lambda a: lib(a).broadcast_to(a, shape), lambda g, _out, like: sum_to(like.shape)(g), view=True
     )
+
+
+@lru_cache(maxsize=4096)
+def full(shape: tuple[int, ...]) -> Row:
+    """An array of this shape, all of it the one number a."""
+    return Row("full", lambda a: lib(a).full(shape, a, a.dtype), lambda g, _out, like: sum_to(like.shape)(g))
 
 
 @lru_cache(maxsize=4096)
@@ -191,7 +197,7 @@ def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
     def rule(g: Any, _out: Any, like: Any) -> Any:
-        return _spread(g, like, axis) * (math.prod(_kept(like, axis)) / max(math.prod(like.shape), 1))
+        return _spread(g * (math.prod(_kept(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
 
     return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
 
@@ -273,6 +279,22 @@ matmul = Row(
 
 
 # ---- several operands
+
+linear = Each(
+    "linear",
+    lambda x, w, b: _plus(x @ w.T, b),  # x: (batch, in), w: (out, in), b: (out,)
+    lambda g, _x, w, _b: g @ w,
+    lambda g, x, _w, _b: g.T @ x,
+    lambda g, _x, _w, like: g,
+)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """a + b, in a's place if it fits there."""
+    if a.dtype != b.dtype:
+        return a + b
+    a += b
+    return a
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,7 @@ import numpy as np
 from . import arrays
 from .array_functions import answer, tensors_of
 from .array_node import record_many
-from .graph import Many
+from .rows import Many
 from .tensor import Tensor
 
 __all__ = ["einsum"]

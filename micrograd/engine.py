@@ -22,9 +22,10 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Self
 
-from . import graph, ops, walk
-from .graph import LEAF, HandWritten, Many, Node, Row
+from . import ops, walk
+from .graph import LEAF, Node
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
+from .rows import HandWritten, Many, Row, nothing
 
 _new = object.__new__
 Operator = Callable[["Value", "float | Value"], "Value"]
@@ -36,9 +37,8 @@ def number(x: Any) -> float | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How an op is recorded: compute the number, then remember the row, the operands, and what the row's rules will be
-# called with. `_apply` does it for any row and any mix of Values and numbers. `_unary` and `_binary` do the same with
-# the work that most calls do not need left out; a scalar network spends a third of its time in them.
+# How an op is recorded: compute the number, then remember the row, the operands, and what the rules will be called
+# with. `_apply` does it for any row. `_unary` and `_binary` leave out what most calls do not need; a third of the time.
 
 
 def _fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, x: Any = None, y: Any = None) -> Any:
@@ -187,7 +187,7 @@ class Value(Node):
         if _children or not isinstance(_children, tuple):
             self._x = _operands(_children)
             wanted = requires_grad and is_grad_enabled() and any(n.requires_grad for n in self._x)
-            self._row = HandWritten(_op, graph.nothing) if wanted else None
+            self._row = HandWritten(_op, nothing) if wanted else None
 
     @property
     def data(self) -> float:

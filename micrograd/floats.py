@@ -84,6 +84,11 @@ def minimum(a: float, b: float) -> float:
     return a if a < b or a != a else b
 
 
+def gate(a: float, b: float) -> float:
+    """0 where b is 0 or less, else a."""
+    return 0.0 if b <= 0 else a
+
+
 def where(condition: bool, a: float, b: float) -> float:
     """a where the condition holds, else b."""
     return a if condition else b

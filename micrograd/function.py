@@ -16,8 +16,8 @@ import numpy as np
 
 from .array_node import ArrayNode
 from .engine import Value, number
-from .graph import Many
 from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, no_grad
+from .rows import Many
 from .tensor import Tensor
 from .transforms import copied, leaves
 

@@ -17,6 +17,8 @@ for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from math import isfinite
 from numbers import Real
 from operator import index
@@ -39,7 +41,7 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
     0.25
     """
     if _any_tensor(scores, targets):
-        return _for_tensors().hinge(scores, targets, _checked(reduction))
+        return _module(".tensor_losses").hinge(scores, targets, _checked(reduction))
     scores, targets = _pairs(scores, targets)
     for i, target in enumerate(targets):
         if float(target) not in (-1.0, 1.0):
@@ -56,7 +58,7 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
     2.0
     """
     if _any_tensor(outputs, targets):
-        return _for_tensors().mse(outputs, targets, _checked(reduction))
+        return _module(".tensor_losses").mse(outputs, targets, _checked(reduction))
     outputs, targets = _pairs(outputs, targets)
     return _reduced([(o - t) ** 2 for o, t in zip(outputs, targets, strict=True)], reduction)
 
@@ -68,7 +70,7 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     0.3466
     """
     if _any_tensor(logits, targets):
-        return _for_tensors().bce_with_logits(logits, targets, _checked(reduction))
+        return _module(".tensor_losses").bce_with_logits(logits, targets, _checked(reduction))
     logits, targets = _pairs(logits, targets)
     for i, target in enumerate(targets):
         if not 0 <= target.data <= 1:
@@ -91,14 +93,14 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
     5000.3466
     """
     if _any_tensor(logits):
-        return _for_tensors().cross_entropy(logits, target, _checked(reduction))
+        return _module(".tensor_losses").cross_entropy(logits, target, _checked(reduction))
     return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
 
 
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     """Minus the log-probability of the target, as `log_softmax` gives it; for a batch, the mean of it."""
     if _any_tensor(log_probs):
-        return _for_tensors().nll(log_probs, target, _checked(reduction))
+        return _module(".tensor_losses").nll(log_probs, target, _checked(reduction))
     return _of_classes(lambda row, i: -row[i], log_probs, target, reduction)
 
 
@@ -168,14 +170,25 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
 # Which kind; sums, and arguments checked
 
 
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    """x @ weight.T + bias of Tensors: x of shape (..., n), weight (m, n), bias (m,); the result is (..., m).
+
+    >>> from micrograd import Tensor
+    >>> from micrograd.functional import linear
+    >>> linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
+    Tensor([[11.5]])
+    """
+    return _module(".tensor_ops").linear(x, weight, bias)
+
+
 def _any_tensor(*xs: Any) -> bool:
     return any(hasattr(x, "_node") for x in xs)
 
 
-def _for_tensors() -> Any:
-    from . import tensor_losses  # not at the top: it loads NumPy
-
-    return tensor_losses
+@cache
+def _module(name: str) -> Any:
+    """A module of this package that loads NumPy: hence not imported at the top."""
+    return import_module(name, __package__)
 
 
 def _sum(xs: list[Value]) -> Value:

@@ -15,78 +15,9 @@ from typing import Any, Self
 
 from .grad_fn import GradFn
 from .modes import no_grad
+from .rows import Each, HandWritten, LetGo, Many, nothing
 
 LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
-
-
-class Row:
-    """One line of the derivative table: an op's name, its forward function, and a rule for each operand.
-
-    A rule gives the gradient of an operand from `g`, the gradient coming in. A unary row has one, called as
-    `to_a(g, out, a)`; a binary row has two, called as `to_a(g, a, b)` and `to_b(g, a, b)`. A row may be called like
-    the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
-    """
-
-    __slots__ = ("name", "forward", "to_a", "to_b", "word", "view")
-
-    def __init__(
-        self,
-        name: str,
-        forward: Callable,
-        to_a: Callable | None,
-        to_b: Callable | None = None,
-        word: str = "",
-        view: bool = False,
-    ):
-        self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
-        self.word = word or name  # what a symbol such as "+" is called
-        self.view = view  # the result shares the operand's memory
-
-    def __call__(self, *operands: Any) -> Any:
-        for operand in operands:
-            if operand.__class__ is not float and hasattr(operand, "_apply"):
-                return operand._apply(self, operands)
-        return self.forward(*operands)
-
-    def __repr__(self) -> str:
-        return f"<Row {self.word}>"
-
-
-def passed(g: Any, _a: Any, _b: Any) -> Any:
-    """The rule of an operand whose gradient is the one that came in."""
-    return g
-
-
-class Many(Row):
-    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each; None is no gradient.
-
-    With `keeps=False` it asks the operands for their shapes alone.
-    """
-
-    __slots__ = ("keeps", "rule")
-
-    def __init__(self, name: str, forward: Callable, rule: Callable, keeps: bool = True):
-        super().__init__(name, forward, None)
-        self.rule, self.keeps = rule, keeps
-
-
-class HandWritten(Row):
-    """The row of a node whose backward is a closure of the user's own (`out._backward = f`)."""
-
-    __slots__ = ("closure",)
-
-    def __init__(self, name: str, closure: Callable[[], object]):
-        super().__init__(name, nothing, None)
-        self.closure = closure
-
-
-class LetGo(Row):
-    """The row of a node whose history was let go after a backward pass."""
-
-    __slots__ = ()
-
-    def __init__(self, row: Row):
-        super().__init__(row.name, nothing, None, word=row.word)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -246,11 +177,9 @@ class Node:
         """Forget how the node was made, and by which module."""
         if hasattr(self, "_made_by"):
             del self._made_by
-        self._row, self._a, self._b, self._x, self._y = LetGo(self._row), None, None, (), None
-
-
-def nothing(*_: object) -> None:
-    """The closure of a leaf, and of a node of the user's own before it is given one."""
+        self._row = LetGo.of(self._row.name, self._row.word)
+        self._a = self._b = self._y = None
+        self._x = ()
 
 
 hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
@@ -309,12 +238,8 @@ def edges(node: Node) -> Sequence[Node]:
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
     """What the node owes to each of its operands, for the gradient `g` that came in: pairs (operand, part)."""
     row = node._row
-    if isinstance(row, Many):
-        parts = row.rule(g, *node._arguments(create_graph))
-        pairs = zip(node._x, parts, strict=True)
-        return [(n, n._fit(part)) for n, part in pairs if n._row is not None and part is not None]
     if row.to_a is None:
-        return _run_closure(node, g, create_graph)
+        return _of_many(node, row, g, create_graph) if isinstance(row, Many) else _run_closure(node, g, create_graph)
     x, y = node._arguments(create_graph)
     pairs = []
     for operand, rule in ((node._a, row.to_a), (node._b, row.to_b)):
@@ -325,6 +250,16 @@ def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[
                 part = node._ieee(rule, g, x, y)
             pairs.append((operand, operand._fit(part)))
     return pairs
+
+
+def _of_many(node: Node, row: Many, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
+    """`contributions`, where there are more operands than two, or fewer than one."""
+    operands, values = node._x, node._arguments(create_graph)
+    if isinstance(row, Each):
+        rules = zip(operands, row.rules, strict=True)
+        return [(n, n._fit(rule(g, *values))) for n, rule in rules if n._row is not None]
+    pairs = zip(operands, row.rule(g, *values), strict=True)
+    return [(n, n._fit(part)) for n, part in pairs if n._row is not None and part is not None]
 
 
 def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:

@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .engine import Value
-from .graph import Node, Row
+from .graph import Node
 from .modes import _Mode, deferring, enable_grad, is_grad_enabled, no_grad
+from .rows import Row
 from .tensor import Tensor
 
 __all__ = ["lazy", "realize"]

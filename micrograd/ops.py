@@ -21,17 +21,23 @@ from functools import lru_cache
 from typing import Any
 
 from . import floats
-from .graph import Row, passed
+from .rows import Row, passed
 
 TABLE: dict[str, Row] = {}
 
 
+LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}  # that of arrays is entered in array_node
+
+
 def lib(a: Any, b: Any = 0.0) -> Any:
-    """The module of functions for these operands: `floats` if they are numbers, NumPy if one is an array."""
-    if a.__class__ is float and b.__class__ is float:
+    """The module of functions for these operands: `floats` if they are numbers, NumPy's if one is an array."""
+    if a.__class__ is float is b.__class__:
         return floats
-    arrays = [x for x in (a, b) if not isinstance(x, (float, int))]
-    return arrays[0].__array_namespace__() if arrays else floats
+    for x in (a, b):
+        library = LIBRARIES.get(x.__class__)
+        if library is not floats:
+            return library or x.__array_namespace__()
+    return floats
 
 
 def unary(name: str, forward: Callable, to_a: Callable, word: str = "") -> Row:
@@ -127,7 +133,7 @@ above    = binary("above",   lambda a, b: lib(a, b).where(a == b, 0.5, 1.0 - (a 
                   lambda g, a, b: zero(a),                       lambda g, a, b: zero(b))
 equal    = binary("equal",   lambda a, b: 1.0 * (a == b),        # 1 where they are equal, else 0
                   lambda g, a, b: zero(a),                       lambda g, a, b: zero(b))
-gate     = binary("gate",    lambda a, b: lib(a, b).where(b <= 0, 0.0, a),              # a where b > 0, else 0
+gate     = binary("gate",    lambda a, b: lib(a, b).gate(a, b),                         # a where b > 0, else 0
                   lambda g, _a, b: gate(g, b),                   lambda g, a, b: zero(b))
 
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, record, record_many, write
-from .graph import LEAF, Many, RemovableHandle, Row
+from .graph import LEAF, RemovableHandle
+from .rows import Many, Row
 from .tensor_ops import TensorOps, plain_index
 
 
@@ -58,7 +59,7 @@ class Tensor(TensorOps):
     def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
         if isinstance(data, Tensor):
             data = data._node._data
-        array = np.array(data)
+        array = np.array(data, order="C")
         if array.dtype.kind not in "fiub":
             raise TypeError(f"a Tensor holds real numbers, found dtype {array.dtype} from {data!r:.60}")
         self._node = new_node(array if dtype is None else array.astype(dtype, copy=False))

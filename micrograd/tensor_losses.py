@@ -13,7 +13,7 @@ import numpy as np
 
 from . import arrays
 from .array_node import record
-from .graph import Row
+from .rows import Row
 from .tensor import Tensor
 
 

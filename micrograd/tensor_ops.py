@@ -11,8 +11,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import arrays, ops
-from .array_node import ArrayNode, fits, record, record_many
-from .graph import Row
+from .array_node import ArrayNode, fits, note, record, record_many
+from .rows import Row
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -237,7 +237,7 @@ class TensorOps:
 
 def _matmul(a: Any, b: Any) -> Tensor:
     """a @ b, with a vector taken as a row on the left and as a column on the right."""
-    a, b = (x if isinstance(x, ArrayNode.kind) else ArrayNode.kind(x) for x in (a, b))
+    a, b = _tensor(a), _tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
             f"@ needs a dimension on either side, found shapes {a.shape} and {b.shape}: use * for a number"
@@ -245,3 +245,21 @@ def _matmul(a: Any, b: Any) -> Tensor:
     out = record(arrays.matmul, a if a.ndim > 1 else a.expand_dims(0), b if b.ndim > 1 else b.expand_dims(1))
     gone = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]
     return out.squeeze(gone) if gone else out
+
+
+def _tensor(x: Any) -> Tensor:
+    return x if isinstance(x, ArrayNode.kind) else ArrayNode.kind(x)
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
+    """x @ weight.T + bias, for a batch of rows in one node: see `functional.linear`."""
+    x, weight = _tensor(x), _tensor(weight)
+    bias = None if bias is None else _tensor(bias)
+    if bias is not None and (x.ndim, weight.ndim, bias.ndim) == (2, 2, 1):
+        try:
+            return record_many(arrays.linear, (x, weight, bias))
+        except ValueError as error:
+            note(error, arrays.linear, x._node._data, weight._node._data, bias._node._data)
+            raise
+    out = x @ weight.T
+    return out if bias is None else out + bias

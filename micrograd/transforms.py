@@ -30,8 +30,8 @@ import numpy as np
 
 from .array_functions import stack
 from .engine import Value
-from .graph import Row
 from .modes import enable_grad, is_grad_enabled
+from .rows import Row
 from .tensor import Tensor
 from .walk import grad
 

@@ -24,23 +24,25 @@ from .modes import enable_grad, is_anomaly_enabled, modes
 def topological(roots: Iterable[Node]) -> list[Node]:
     """The inner nodes of the graphs below the roots, each after all that it was made from.
 
-    A depth-first search: go down while there is an operand that was not seen, else list the node and go back up.
+    A depth-first search. A node that is met waits, with None above it, for those that it was made from; when the None
+    is met, they have all been listed.
     """
     order: list[Node] = []
     seen: set[Node] = set()
-    for root in roots:
-        path = [(root, iter(edges(root)))] if root._row and root not in seen else []
-        seen.add(root)
-        while path:
-            node, operands = path[-1]
-            for below in operands:
-                if below._row and below not in seen:
-                    seen.add(below)
-                    path.append((below, iter(edges(below))))
-                    break
-            else:
-                order.append(node)
-                path.pop()
+    waiting: list[Any] = [root for root in roots if root._row][::-1]
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            order.append(waiting.pop())
+        elif node not in seen:
+            seen.add(node)
+            waiting += (node, None)
+            if node._row.to_a is None:
+                waiting += [below for below in edges(node)[::-1] if below._row and below not in seen]
+                continue
+            for below in (node._b, node._a):  # `edges`, without the call
+                if below is not None and below._row and below not in seen:
+                    waiting.append(below)
     return order
 
 

@@ -8,7 +8,7 @@ import pytest
 from micrograd import Value, ops
 from micrograd.check import gradcheck
 from micrograd.function import Function
-from micrograd.graph import Row
+from micrograd.rows import Row
 from micrograd.tensor import Tensor
 
 A = np.array([0.5, -1.5, 2.0])

@@ -18,21 +18,23 @@ CORE = {
     "micrograd.modes": set(),
     "micrograd.floats": set(),
     "micrograd.grad_fn": set(),
-    "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes"},
-    "micrograd.scalar_walk": {"micrograd.graph", "micrograd.ops"},
+    "micrograd.rows": set(),
+    "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes", "micrograd.rows"},
+    "micrograd.scalar_walk": {"micrograd.graph", "micrograd.ops", "micrograd.rows"},
     "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.scalar_walk"},
-    "micrograd.ops": {"micrograd.graph", "micrograd.floats"},
-    "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes"},
-    "micrograd.arrays": {"micrograd.graph", "micrograd.ops"},
+    "micrograd.ops": {"micrograd.rows", "micrograd.floats"},
+    "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes", "micrograd.rows"},
+    "micrograd.arrays": {"micrograd.rows", "micrograd.ops"},
+    "micrograd.array_library": set(),
 }
 TENSOR = {"micrograd.array_node", "micrograd.tensor_ops", "micrograd.tensor"}
 CORE |= {name: {*CORE, *TENSOR} for name in TENSOR}  # they stand on all of these, and name each other as types
-USES_NUMPY = TENSOR
-ARRAYS = {"micrograd.arrays", *TENSOR}
+USES_NUMPY = {"micrograd.array_library", *TENSOR}
+ARRAYS = {"micrograd.arrays", *USES_NUMPY}
 
 # The budgets, in lines of code: blank lines, comments and docstrings are free.
-SCALAR_CORE = 1030  # all of the core but ARRAYS
-WHOLE_CORE = 1830
+SCALAR_CORE = 1060  # all of the core but ARRAYS
+WHOLE_CORE = 1910
 LONGEST_FILE = 400  # here every line counts: it is what a reader has to scroll
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from micrograd import Value, grad, nn, no_grad
 from micrograd.arrays import concatenate
-from micrograd.graph import Row
 from micrograd.lazy_mode import LazyTensor, LazyValue, lazy, realize
+from micrograd.rows import Row
 from micrograd.tensor import Tensor
 
 A = np.array([1.0, 2.0])

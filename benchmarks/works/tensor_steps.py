@@ -37,23 +37,22 @@ def numbers(batch: int, lengths: tuple[int, ...]) -> tuple[Any, Any, list[tuple[
 
 def ours(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     """The step with Tensors."""
-    import numpy as np
-
     from micrograd import Tensor
+    from micrograd.functional import cross_entropy, linear
 
-    params = [Tensor(p, requires_grad=True) for layer in layers for p in layer]
-    x, signs, rows = Tensor(inputs), signs_of(classes), np.arange(len(classes))
+    params = [Tensor(p.T, requires_grad=True) for layer in layers for p in layer]
+    x, signs = Tensor(inputs), signs_of(classes)
 
     def step() -> float:
         h = x
         for i in range(0, len(params), 2):
-            h = h @ params[i] + params[i + 1]
+            h = linear(h, params[i], params[i + 1])
             if i + 2 < len(params):
                 h = h.relu()
         if h.shape[1] == 1:
             loss = (1 - h * signs).relu().mean()
         else:
-            loss = -h.log_softmax()[rows, classes].mean()
+            loss = cross_entropy(h, classes)
         for p in params:
             p.grad = None
         loss.backward()
@@ -69,14 +68,14 @@ def torchs(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     import torch
 
     torch.set_num_threads(1)
-    params = [torch.tensor(p, requires_grad=True) for layer in layers for p in layer]
+    params = [torch.tensor(p.T.copy(), requires_grad=True) for layer in layers for p in layer]
     x, labels, signs = torch.tensor(inputs), torch.tensor(classes), torch.tensor(signs_of(classes))
     optimizer = torch.optim.SGD(params, lr=RATE)
 
     def step() -> float:
         h = x
         for i in range(0, len(params), 2):
-            h = torch.addmm(params[i + 1], h, params[i])
+            h = torch.nn.functional.linear(h, params[i], params[i + 1])
             if i + 2 < len(params):
                 h = h.relu()
         if h.shape[1] == 1:

@@ -29,6 +29,7 @@ import numpy as np
 from ..creation import generator
 from ..functional import cross_entropy
 from ..tensor import Tensor
+from ..tensor_ops import linear
 from .module import Module
 from .neurons import Layer, _size
 
@@ -57,8 +58,7 @@ class Linear(Module):
     def __call__(self, x: Any) -> Tensor:
         x = _tensor(x)
         _check_features(x, self.weight.shape[1], self)
-        out = x @ self.weight.T
-        return out if self.bias is None else out + self.bias
+        return linear(x, self.weight, self.bias)
 
     @classmethod
     def from_neurons(cls, layer: Layer) -> Self:

@@ -61,7 +61,7 @@ class Neuron(Module, signs=True):
         self.activation = _checked(activation)
 
     def __call__(self, x: Iterable[Any]) -> Any:
-        if x.__class__ is not tuple or len(x) != len(self.w):
+        if not isinstance(x, tuple) or len(x) != len(self.w):
             x = _inputs(x, len(self.w))
         try:
             act: Any = sum(map(mul, self.w, x), self.b)

@@ -1,0 +1,94 @@
+"""What a row of the derivative table is. The rows themselves stand in `ops.py` and `arrays.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+
+def nothing(*_: object) -> None:
+    """The closure of a leaf, and of a node of the user's own before it is given one."""
+
+
+class Row:
+    """One line of the derivative table: an op's name, its forward function, and a rule for each operand.
+
+    A rule gives the gradient of an operand from `g`, the gradient coming in. A unary row has one, called as
+    `to_a(g, out, a)`; a binary row has two, called as `to_a(g, a, b)` and `to_b(g, a, b)`. A row may be called like
+    the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
+    """
+
+    __slots__ = ("name", "forward", "to_a", "to_b", "word", "view")
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable,
+        to_a: Callable | None,
+        to_b: Callable | None = None,
+        word: str = "",
+        view: bool = False,
+    ):
+        self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
+        self.word = word or name  # what a symbol such as "+" is called
+        self.view = view  # the result shares the operand's memory
+
+    def __call__(self, *operands: Any) -> Any:
+        for operand in operands:
+            if operand.__class__ is not float and hasattr(operand, "_apply"):
+                return operand._apply(self, operands)
+        return self.forward(*operands)
+
+    def __repr__(self) -> str:
+        return f"<Row {self.word}>"
+
+
+def passed(g: Any, _a: Any, _b: Any) -> Any:
+    """The rule of an operand whose gradient is the one that came in."""
+    return g
+
+
+class Many(Row):
+    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each; None is no gradient.
+
+    With `keeps=False` it asks the operands for their shapes alone.
+    """
+
+    __slots__ = ("keeps", "rule")
+
+    def __init__(self, name: str, forward: Callable, rule: Callable, keeps: bool = True):
+        super().__init__(name, forward, None)
+        self.rule, self.keeps = rule, keeps
+
+
+class HandWritten(Row):
+    """The row of a node whose backward is a closure of the user's own (`out._backward = f`)."""
+
+    __slots__ = ("closure",)
+
+    def __init__(self, name: str, closure: Callable[[], object]):
+        super().__init__(name, nothing, None)
+        self.closure = closure
+
+
+class Each(Many):
+    """A row of any number of operands with a rule for each: `rules[i](g, *operands)` gives the part of operand i."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, name: str, forward: Callable, *rules: Callable):
+        super().__init__(name, forward, nothing)
+        self.rules = rules
+
+
+class LetGo(Row):
+    """The row of a node whose history was let go after a backward pass."""
+
+    __slots__ = ()
+
+    @staticmethod
+    @cache
+    def of(name: str, word: str) -> LetGo:
+        """That of the ops of this name."""
+        return LetGo(name, nothing, None, word=word)

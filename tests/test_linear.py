@@ -1,0 +1,101 @@
+"""`functional.linear`, the one node of a layer; and the gate of `relu` on arrays that are large."""
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, grad
+from micrograd.check import gradcheck
+from micrograd.functional import linear
+from micrograd.nn import Linear
+from micrograd.ops import gate
+
+RNG = np.random.default_rng(0)
+
+
+def tensors(*shapes, dtype=np.float64, requires_grad=True):
+    return [Tensor(RNG.normal(size=shape), dtype=dtype, requires_grad=requires_grad) for shape in shapes]
+
+
+@pytest.mark.parametrize("rows", [(4,), (0,), (2, 4), ()])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_is_the_product_and_the_sum_in_value_and_gradients(rows, dtype):
+    x, w, b = tensors((*rows, 3), (2, 3), (2,), dtype=dtype)
+    fused, composed = linear(x, w, b), x @ w.T + b
+    assert fused.dtype == dtype
+    np.testing.assert_allclose(fused.data, composed.data, rtol=1e-5)
+    g = RNG.normal(size=fused.shape)
+    for ours, theirs in zip(grad(fused, [x, w, b], [g]), grad(composed, [x, w, b], [g]), strict=True):
+        assert ours.dtype == dtype
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_its_second_derivatives_are_right_too():
+    gradcheck(lambda x, w, b: (linear(x, w, b) ** 3).sum(), *tensors((4, 3), (2, 3), (2,)), order=2)
+
+
+def test_it_is_one_node_and_without_a_bias_none_is_missed():
+    x, w, b = tensors((4, 3), (2, 3), (2,))
+    assert repr(linear(x, w, b).grad_fn) == "<LinearBackward0>"
+    assert [n is t for n, t in zip(linear(x, w, b)._prev, (x, w, b), strict=True)] == [True] * 3
+    np.testing.assert_allclose(linear(x, w).data, x.data @ w.data.T)
+
+
+def test_no_gradient_is_computed_for_inputs_that_want_none(monkeypatch):
+    x, w, b = *tensors((4, 3), requires_grad=False), *tensors((2, 3), (2,))
+    out = linear(x, w, b)
+    called = []
+    row = out._node._row
+    rules = tuple(lambda *args, i=i, rule=rule: called.append(i) or rule(*args) for i, rule in enumerate(row.rules))
+    monkeypatch.setattr(row, "rules", rules)
+    out.sum().backward()
+    assert called == [1, 2]
+    assert x.grad is None
+
+
+def test_a_bias_of_a_wider_dtype_widens_the_result():
+    (x, w), (b,) = tensors((4, 3), (2, 3), dtype=np.float32), tensors((2,))
+    assert linear(x, w, b).dtype == np.float64
+
+
+def test_what_is_no_tensor_becomes_one():
+    assert linear([[1.0, 2.0]], [[3.0, 4.0]], [0.5]).tolist() == [[11.5]]
+
+
+def test_shapes_that_do_not_fit_are_shown():
+    x, w, b = tensors((4, 3), (2, 5), (2,))
+    with pytest.raises(ValueError, match="mismatch") as caught:
+        linear(x, w, b)
+    assert caught.value.__notes__ == ["in 'linear' of shapes (4, 3) and (2, 5) and (2,)"]
+
+
+def test_a_weight_that_was_written_to_is_noticed():
+    x, w, b = tensors((4, 3), (2, 3), (2,))
+    h = x * 1
+    loss = linear(h, w, b).sum()
+    h += 1
+    with pytest.raises(RuntimeError, match="'linear' needs for its gradient was changed in place"):
+        loss.backward()
+
+
+def test_a_layer_says_what_it_is_in_one_node():
+    layer = Linear(3, 2)
+    assert layer(np.ones((4, 3))).grad_fn.name() == "LinearBackward0"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("size", [100, 100_000])
+def test_the_gate_lets_pass_where_the_second_is_not_0_or_less_whatever_the_first_is(dtype, size):
+    a, b = RNG.normal(size=size).astype(dtype), RNG.normal(size=size).astype(dtype)
+    for array, special in ((a, (np.inf, -np.inf, np.nan, -0.0)), (b, (np.inf, -np.inf, np.nan, 0.0, -0.0))):
+        array[: 10 * len(special)] = RNG.permutation(np.repeat(special, 10))
+    out = gate(a, b)
+    assert out.dtype == dtype
+    expected = np.where(b <= 0, dtype(0), a)
+    np.testing.assert_array_equal(out, expected)
+    assert (np.signbit(out) == np.signbit(expected)).all()
+
+
+def test_the_gate_takes_views_with_steps_of_any_size_and_sign():
+    a, b = RNG.normal(size=(300, 200)), RNG.normal(size=(200, 300))
+    np.testing.assert_array_equal(gate(a[::-1], b.T), np.where(b.T <= 0, 0, a[::-1]))
