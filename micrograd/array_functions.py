@@ -114,7 +114,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
-    chosen = condition._node._data if isinstance(condition, Tensor) else np.asarray(condition)
+    chosen = condition._node._data if isinstance(condition, Tensor) else _array(condition)
     row = arrays.where(chosen != 0)  # a new array: what is written to the condition later changes nothing
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         return record(row, _operand(a), _operand(b))
@@ -212,7 +212,7 @@ def prod(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 @_of_array
 def cumsum(a: Any, axis: int | None = None) -> Any:
     """The running sum along the axis; None flattens first."""
-    return a.flatten().cumsum(0) if axis is None else a.cumsum(axis)
+    return a.cumsum(axis)
 
 
 @_of_array

@@ -21,7 +21,7 @@ from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, record, record_many, write
 from .graph import LEAF, RemovableHandle
 from .rows import Many, Row
-from .tensor_ops import TensorOps, plain_index
+from .tensor_ops import TensorOps, plain_index, real_dtype
 
 
 def _compare(compare: Callable) -> Callable[[Tensor, Any], Any]:
@@ -62,7 +62,7 @@ class Tensor(TensorOps):
         array = np.array(data, order="C")
         if array.dtype.kind not in "fiub":
             raise TypeError(f"a Tensor holds real numbers, found dtype {array.dtype} from {data!r:.60}")
-        self._node = new_node(array if dtype is None else array.astype(dtype, copy=False))
+        self._node = new_node(array if dtype is None else array.astype(real_dtype(dtype), copy=False))
         self._node._handle = weakref.ref(self)
         if label:
             self.label = label

@@ -57,6 +57,14 @@ def plain_index(index: Any) -> Any:
     return np.array(index, dtype=int if isinstance(index, list) and not index else None)
 
 
+def real_dtype(dtype: Any) -> np.dtype:
+    """The dtype, which must be one of real numbers."""
+    found = np.dtype(dtype)
+    if found.kind not in "fiub":
+        raise TypeError(f"a Tensor holds real numbers, which dtype {found} is not for")
+    return found
+
+
 def _axis(axis: Any, ndim: int) -> Any:
     """An axis as a row's setting: an int from 0 on, a tuple of them, or None; AxisError if there is none such."""
     if axis is None:
@@ -118,16 +126,18 @@ class TensorOps:
         return record(arrays.clip(low, high), self)
 
     def astype(self, dtype: Any) -> Tensor:
-        """self in another dtype."""
-        return record(arrays.astype(np.dtype(dtype)), self)
+        """self in another dtype, of real numbers."""
+        return record(arrays.astype(real_dtype(dtype)), self)
 
     # ---- shapes
 
     def reshape(self, *shape: Any) -> Tensor:
         """The elements in another shape; one length may be -1."""
         wanted = tuple(shape[0]) if len(shape) == 1 and np.ndim(shape[0]) else shape
-        if -1 in wanted:
-            wanted = tuple(self.size // max(-int(np.prod(wanted)), 1) if n == -1 else n for n in wanted)
+        if wanted.count(-1) == 1:
+            rest = -int(np.prod(wanted))
+            if rest > 0 and self.size % rest == 0:  # else NumPy says what is wrong
+                wanted = tuple(self.size // rest if n == -1 else n for n in wanted)
         return record(arrays.reshape(wanted), self)
 
     def flatten(self) -> Tensor:
@@ -209,8 +219,10 @@ class TensorOps:
         shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
 
-    def cumsum(self, axis: int) -> Tensor:
-        """The running sum along the axis."""
+    def cumsum(self, axis: int | None = None) -> Tensor:
+        """The running sum along the axis; None flattens first."""
+        if axis is None:
+            return self.flatten().cumsum(0)
         return record(arrays.cumsum(_axis(axis, self.ndim)), self)
 
     def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Tensor:

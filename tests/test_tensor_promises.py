@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tensor_ops_list import BINARY, Op
 
-from micrograd import Tensor
+from micrograd import Tensor, where
 
 
 @pytest.mark.parametrize("name", ["max", "min"])
@@ -161,3 +161,35 @@ def test_logsumexp_of_nothing_is_minus_infinity():
 
 def test_integers_have_a_softmax():
     np.testing.assert_allclose(Tensor([1, 2]).softmax().data, Tensor([1.0, 2.0]).softmax().data)
+
+
+@pytest.mark.parametrize("shape", [(-1, 4), (-1, -1), (-1, 0)])
+def test_reshape_refuses_a_length_that_cannot_be_found(shape: Any):
+    with pytest.raises(ValueError, match=r"(?s)unknown dimension|cannot reshape array of size"):
+        Tensor(np.ones((2, 3))).reshape(shape)
+
+
+def test_one_element_has_no_two_unknown_lengths():
+    with pytest.raises(ValueError, match="one unknown dimension"):
+        Tensor(1.0).reshape(-1, -1)
+
+
+def test_cumsum_without_an_axis_flattens():
+    x = Tensor(np.ones((2, 2)), requires_grad=True)
+    y = x.cumsum()
+    y.backward(np.arange(4.0))
+    assert y.tolist() == [1, 2, 3, 4]
+    assert x.grad.tolist() == [[6, 6], [5, 3]]
+
+
+@pytest.mark.parametrize("dtype", [complex, object, "M8", "U3"])
+@pytest.mark.parametrize("make", [lambda d: Tensor([1.0], dtype=d), lambda d: Tensor([1.0]).astype(d)])
+def test_a_dtype_that_is_not_of_real_numbers_is_refused(make: Any, dtype: Any):
+    with pytest.raises(TypeError, match="real numbers"):
+        make(dtype)
+
+
+@pytest.mark.parametrize("condition", ["yes", 1j, None, [None, 1]])
+def test_a_condition_that_is_no_array_of_bools_or_numbers_is_refused(condition: Any):
+    with pytest.raises(TypeError, match="found"):
+        where(condition, Tensor([1.0, 2.0]), 0.0)
