@@ -348,7 +348,11 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     if after is not None:
         remember(after, row, node, b, old, y)
         old = _keep_own(after)
-    _change(node._data, row, y)
+    try:
+        _change(node._data, row, y)
+    except (ValueError, TypeError, IndexError) as error:
+        error.add_note(f"in '{row.name}' in place of shapes {node._data.shape} and {np.shape(y)}")
+        raise
     node.storage.version += 1
     if after is not None:
         if old is not node._data:  # the node beneath stays what it was, also where it is differentiated again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -201,3 +202,22 @@ def test_an_array_may_overlap_with_what_it_is_written_to():
     t = Tensor(np.arange(5.0))
     t[1:] = t[:-1]
     equal(t, [0, 0, 1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("x", "change", "error", "note"),
+    [
+        ([1.0, 2.0], lambda x: x.__iadd__(np.ones((2, 2))), ValueError, r"'\+' in place of shapes \(2,\) and \(2, 2\)"),
+        ([1, 2], lambda x: x.__iadd__(0.5), TypeError, r"'\+' in place of shapes \(2,\) and \(\)"),
+        ([1.0, 2.0], lambda x: x.__setitem__(5, 1.0), IndexError, r"'setitem' in place of shapes \(2,\) and \(\)"),
+        ([1.0, 2.0], lambda x: x.copy_(np.ones(3)), ValueError, r"'setitem' in place of shapes \(2,\) and \(3,\)"),
+    ],
+)
+def test_what_cannot_be_written_changes_nothing_and_is_told_with_its_shapes(
+    x: Any, change: Callable, error: Any, note: str
+):
+    t = Tensor(x)
+    with pytest.raises(error) as raised:
+        change(t)
+    assert re.search(note, raised.value.__notes__[0])
+    equal(t, x)
