@@ -393,6 +393,13 @@ def test_dropout_of_nothing_in_use_and_of_everything():
     assert nn.Dropout(1.0)(x).tolist() == [0.0] * 4
 
 
+@pytest.mark.parametrize("p", [0.3, 1.0])
+def test_dropout_makes_floats_of_integers(p, rng):
+    out = nn.Dropout(p, rng=rng)(np.arange(1, 9))
+    assert out.dtype == float
+    assert set(out.tolist()) <= {0.0, *(np.arange(1, 9) / 0.7)}
+
+
 def test_dropout_follows_the_seed_of_the_package():
     manual_seed(5)
     first = nn.Dropout()(np.ones(20)).tolist()

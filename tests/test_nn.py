@@ -297,6 +297,16 @@ def test_a_state_may_hold_nan_and_infinities():
     assert np.isnan(line.offset.data)
 
 
+@pytest.mark.parametrize("keys", [("1", 1), ("x.w", "x")])
+def test_two_parameters_that_would_have_one_name_in_the_state_are_refused_not_lost(keys):
+    module = Module()
+    module.held = {keys[0]: Value(1.0), keys[1]: Value(2.0) if keys[1] == 1 else {"w": Value(2.0)}}
+    assert len(module.parameters()) == 2
+    for use in (module.state_dict, lambda: module.load_state_dict({f"held.{keys[0]}": 1.0})):
+        with pytest.raises(ValueError, match="two things in this module have the name 'held"):
+            use()
+
+
 def test_a_state_that_does_not_fit_lists_every_problem_and_changes_nothing():
     neuron = Neuron(2)
     before = [p.data for p in neuron.parameters()]

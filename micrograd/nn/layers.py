@@ -144,9 +144,10 @@ class Dropout(Module):
         x = _tensor(x)
         if not self.training or self.p == 0:
             return x
+        dtype = x.dtype if x.dtype.kind == "f" else float
         if self.p == 1:
-            return x * np.zeros(x.shape, x.dtype)
-        return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p)).astype(x.dtype)
+            return x * np.zeros(x.shape, dtype)
+        return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p)).astype(dtype)
 
     def extra_repr(self) -> str:
         """The part."""

@@ -100,13 +100,13 @@ class Module:
         >>> {name: array.shape for name, array in Layer(3, 1).state_dict().items()}
         {'neurons.0.w': (3,), 'neurons.0.b': ()}
         """
-        return {name: _array(held) for name, held in _state(self)}
+        return {name: _array(held) for name, held in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave. All of it is checked first: a ValueError lists every problem."""
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
-        wanted = dict(_state(self))
+        wanted = _by_name(self)
         missing = [f"{name} is missing" for name in wanted if name not in state]
         unexpected = [f"{name} is unexpected" for name in state if name not in wanted]
         found = {name: _loaded(state[name], held) for name, held in wanted.items() if name in state}
@@ -142,6 +142,16 @@ def _state(module: Module, path: str = "", outer: tuple[int, ...] = ()) -> list[
         if others := [p for p in dict.fromkeys(module.parameters()) if p not in known]:
             held.append((f"{path}parameters", others))
     return held
+
+
+def _by_name(module: Module) -> dict[str, Any]:
+    """The state by name; of two with one name, one would be lost."""
+    named: dict[str, Any] = {}
+    for name, held in _state(module):
+        if name in named:
+            raise ValueError(f"two things in this module have the name {name!r} in its state: rename a key")
+        named[name] = held
+    return named
 
 
 def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
