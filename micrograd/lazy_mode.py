@@ -5,7 +5,8 @@ backward pass or a drawing, has Python call `__getattr__`, which computes the no
 ordinary node of it. So nobody else has to know of it.
 
 Shapes are not known before the arrays are: whoever asks for one (`@`, `transpose`, `reshape` with a -1, indexing by a
-mask do) has that operand computed.
+mask do) has that operand computed. An operand that is changed before raises when it is needed; only what is written
+through an array from `.data` goes unseen, and is computed with.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from .engine import Value
 from .graph import Node
@@ -41,6 +44,14 @@ class _Later:
         realize(self)
         return getattr(self, name)
 
+    def __setattr__(self, name: str, x: Any) -> None:
+        if name in _SLOTS:
+            realize(self)
+        object.__setattr__(self, name, x)
+
+    def __repr__(self) -> str:
+        return repr(realize(self))
+
 
 class LazyValue(_Later, Value):
     """A Value that has not been computed."""
@@ -55,10 +66,11 @@ class LazyTensor(_Later, Tensor):
 
 
 def _defer(row: Row, operands: Sequence[Any]) -> Any:
-    """In the place of computing: note what to compute."""
+    """In the place of computing: note what to compute, from copies of plain arrays."""
+    operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
     kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
     out: Any = object.__new__(kind)
-    out._todo = row, tuple(operands), tuple(map(_state, operands)), is_grad_enabled()
+    out._todo = row, operands, tuple(map(_state, operands)), is_grad_enabled()
     return out
 
 
@@ -102,7 +114,7 @@ def _compute(node: Any) -> None:
     if isinstance(made, Tensor):
         node._node, made._node._handle = made._node, weakref.ref(node)
     for name in () if isinstance(made, Tensor) else _SLOTS:
-        setattr(node, name, getattr(made, name))
+        object.__setattr__(node, name, getattr(made, name))
     del node._todo
     node.__class__ = type(made)
     if then := vars(node).pop("_when_ready", None):

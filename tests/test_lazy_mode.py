@@ -136,6 +136,29 @@ def test_an_operand_that_was_changed_in_between_raises(kind):
         realize(y)
 
 
+def test_an_array_that_is_an_operand_may_be_changed_in_between():
+    a = np.ones(2)
+    with lazy():
+        y = Tensor(A) * a
+    a[:] = 5
+    assert y.tolist() == [1, 2]
+
+
+def test_what_is_assigned_to_a_node_that_was_put_off_stays():
+    x = Value(2.0)
+    with lazy():
+        y, z = x * 2, x * 3
+    y.data, z.grad = 7.0, 5.0
+    assert (y.data, y.grad, z.data, z.grad) == (7.0, 0, 6.0, 5.0)
+
+
+@pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)], ids=["value", "tensor"])
+def test_the_repr_is_that_of_eager_mode(x):
+    with lazy():
+        y = x * 2
+    assert repr(y) == repr(x * 2)
+
+
 def test_an_operand_that_was_only_looked_at_in_between_does_not_raise():
     x, nan = Tensor(A, requires_grad=True), Value(np.nan)
     shared, kept = x.detach(), x * x
