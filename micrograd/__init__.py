@@ -18,7 +18,44 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import functional, nn, optim, viz
-    from .array_functions import concatenate, split, stack, where
+    from .array_functions import abs as abs
+    from .array_functions import (
+        broadcast_to,
+        clip,
+        concatenate,
+        cos,
+        cumsum,
+        exp,
+        expand_dims,
+        gelu,
+        leaky_relu,
+        log,
+        log1p,
+        matmul,
+        maximum,
+        mean,
+        minimum,
+        prod,
+        relu,
+        reshape,
+        sigmoid,
+        sin,
+        softplus,
+        split,
+        sqrt,
+        squeeze,
+        stack,
+        std,
+        swapaxes,
+        take_along_axis,
+        tanh,
+        transpose,
+        var,
+        where,
+    )
+    from .array_functions import max as max
+    from .array_functions import min as min
+    from .array_functions import sum as sum
     from .check import gradcheck
     from .creation import (
         arange,
@@ -51,7 +88,9 @@ __version__ = "0.1.0"
 
 # Where each name lives
 _HOME = {
-    "array_functions": "concatenate split stack where",
+    "array_functions": "abs broadcast_to clip concatenate cos cumsum exp expand_dims gelu leaky_relu log log1p matmul "
+    "max maximum mean min minimum prod relu reshape sigmoid sin softplus split sqrt squeeze stack std sum swapaxes "
+    "take_along_axis tanh transpose var where",
     "check": "gradcheck",
     "creation": "arange eye full full_like manual_seed ones ones_like rand rand_like randn randn_like zeros zeros_like",
     "data": "batches",
@@ -69,6 +108,7 @@ _HOME = {
 _HOME_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _MODULES = [*_HOME, "arrays", "functional", "graph", "nn", "ops", "optim", "tensor_losses"]
 
+# `sum`, `max`, `min` and `abs` are here too, but not in a star import: they would hide Python's own.
 __all__ = [
     "Function",
     "Tensor",
@@ -76,15 +116,22 @@ __all__ = [
     "arange",
     "backward",
     "batches",
+    "broadcast_to",
+    "clip",
     "concatenate",
+    "cos",
+    "cumsum",
     "detect_anomaly",
     "draw_dot",
     "einsum",
     "enable_grad",
+    "exp",
+    "expand_dims",
     "eye",
     "full",
     "full_like",
     "functional",
+    "gelu",
     "grad",
     "gradcheck",
     "gradient",
@@ -93,23 +140,44 @@ __all__ = [
     "is_grad_enabled",
     "jacobian",
     "lazy",
+    "leaky_relu",
     "load",
+    "log",
+    "log1p",
     "manual_seed",
+    "matmul",
+    "maximum",
+    "mean",
+    "minimum",
     "nn",
     "no_grad",
     "ones",
     "ones_like",
     "optim",
+    "prod",
     "rand",
     "rand_like",
     "randn",
     "randn_like",
+    "relu",
+    "reshape",
     "save",
     "set_grad_enabled",
+    "sigmoid",
+    "sin",
+    "softplus",
     "split",
+    "sqrt",
+    "squeeze",
     "stack",
+    "std",
+    "swapaxes",
+    "take_along_axis",
+    "tanh",
     "trace",
+    "transpose",
     "value_and_grad",
+    "var",
     "viz",
     "vjp",
     "where",

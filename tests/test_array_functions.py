@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import micrograd
 from micrograd import Value, grad
 from micrograd import array_functions as F
 from micrograd.check import gradcheck
@@ -498,3 +499,11 @@ def test_no_exported_name_hides_a_builtin():
 def test_every_function_is_exported_or_would_hide_a_builtin():
     own = {n for n, f in vars(F).items() if not n.startswith("_") and getattr(f, "__module__", "") == F.__name__}
     assert own - {"answer", "tensors_of", "Axis"} == {*F.__all__, "sum", "max", "min", "abs"}
+
+
+def test_every_function_is_there_under_the_packages_own_name():
+    softmaxes = {"softmax", "log_softmax", "logsumexp"}  # those of `functional` take lists of Values too
+    for name in {*F.__all__, "sum", "max", "min", "abs"} - softmaxes:
+        assert getattr(micrograd, name) is getattr(F, name)
+        assert (name in micrograd.__all__) != hasattr(builtins, name)
+    assert all(hasattr(micrograd.functional, name) for name in softmaxes)
