@@ -1,0 +1,147 @@
+"""Products of arrays: matmul as a function, and einsum."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from micrograd import array_functions as F
+from micrograd import grad
+from micrograd.check import gradcheck
+from micrograd.einstein import einsum
+from micrograd.tensor import Tensor
+
+RNG = np.random.default_rng(0)
+A = RNG.uniform(0.2, 2, (2, 3))
+
+
+def tensor(x):
+    return Tensor(x, requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 1, 2, 3), (4, 3, 2))]
+)
+def test_matmul_is_that_of_numpy_and_checked(shapes):
+    a, b = (RNG.random(shape) for shape in shapes)
+    assert F.matmul(a, b) == pytest.approx(a @ b)
+    assert F.matmul(Tensor(a), b).data == pytest.approx(a @ b)
+    assert F.matmul(a, Tensor(b)).data == pytest.approx(a @ b)
+    assert gradcheck(F.matmul, a, b)
+
+
+EINSUMS = [
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("ij,jk", (2, 3), (3, 4)),
+    ("ij,kj->ki", (2, 3), (4, 3)),
+    ("i,j->ij", (2,), (3,)),
+    ("i,i", (3,), (3,)),
+    ("i,i->i", (3,), (3,)),
+    ("ij->", (2, 3)),
+    ("ij->j", (2, 3)),
+    ("ij->ji", (2, 3)),
+    ("ba", (2, 3)),  # alphabetical: transposed
+    ("ij,k->k", (2, 3), (4,)),  # the first is summed alone
+    ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)),
+    ("ijk,jkl,i,l->", (2, 3, 4), (3, 4, 2), (2,), (2,)),
+    ("ii", (3, 3)),
+    ("ii->i", (3, 3)),
+    ("iij->j", (2, 2, 3)),
+    ("iji,j->ij", (2, 3, 2), (3,)),
+    ("ii,jj->", (2, 2), (3, 3)),
+    ("iii->i", (2, 2, 2)),
+    ("...ij,...jk->...ik", (5, 2, 3), (5, 3, 2)),
+    ("...ij,...jk", (5, 2, 3), (3, 2)),
+    ("...ij,...jk->...ik", (4, 1, 2, 3), (5, 3, 2)),
+    ("i...,i...->...", (2, 3), (2, 1)),
+    ("...->...", (2, 3)),
+    ("...", (2, 3)),
+    ("...i->...", (2, 3)),
+    ("...ii->...i", (4, 3, 3)),
+    ("i...j->j...", (2, 4, 3)),
+    (",i->i", (), (3,)),
+    ("->", ()),
+    (" i j , j -> i ", (2, 3), (3,)),
+    ("i,i->i", (3,), (1,)),  # NumPy broadcasts lengths of 1
+    ("i,i->", (1,), (3,)),
+    ("Ab,bA->A", (2, 3), (3, 2)),
+    ("ij,ij->ij", (0, 3), (0, 3)),
+]
+
+
+@pytest.mark.parametrize("case", EINSUMS, ids=lambda case: " ".join(map(str, case)))
+def test_einsum_is_that_of_numpy_and_checked(case):
+    subscripts, *shapes = case
+    xs = [RNG.uniform(-1, 1, shape) for shape in shapes]
+    expected = np.einsum(subscripts, *xs)
+    assert einsum(subscripts, *map(Tensor, xs)).shape == expected.shape
+    assert einsum(subscripts, *map(Tensor, xs)).data == pytest.approx(expected, abs=1e-13)
+    assert np.asarray(einsum(subscripts, *xs)) == pytest.approx(expected, abs=1e-13)
+    assert gradcheck(lambda *xs: einsum(subscripts, *xs), *xs)
+
+
+@given(st.data())
+def test_einsum_with_random_subscripts_is_that_of_numpy_and_pytorch(data):
+    letters = "abcd"
+    inputs = data.draw(st.lists(st.text(letters, max_size=3), min_size=1, max_size=3))
+    output = "".join(data.draw(st.permutations(sorted(set("".join(inputs))))))
+    output = output[: data.draw(st.integers(0, len(output)))]
+    subscripts = f"{','.join(inputs)}->{output}"
+    xs = [RNG.uniform(-1, 1, [2 + letters.index(c) % 3 for c in s]) for s in inputs]
+    ours = [tensor(x) for x in xs]
+    out = einsum(subscripts, *ours)
+    assert out.data == pytest.approx(np.einsum(subscripts, *xs), abs=1e-12)
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(x, requires_grad=True) for x in xs]
+    w = RNG.uniform(-1, 1, out.shape)
+    expected = torch.autograd.grad((torch.einsum(subscripts, *theirs) * torch.tensor(w)).sum(), theirs)
+    for found, wanted in zip(grad((out * w).sum(), ours), expected, strict=True):
+        assert found == pytest.approx(wanted.numpy(), abs=1e-12)
+
+
+def test_einsum_keeps_float32_and_shares_no_memory():
+    x = Tensor(A, dtype=np.float32)
+    assert einsum("ij->ji", x).dtype == np.float32
+    for subscripts in ("ij->ij", "ij->ji"):
+        y = einsum(subscripts, x)
+        y += 1
+        assert (x == A.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "message"),
+    [
+        ("ij,jk->ik", [(2, 3)], "names 2 operands, found 1"),
+        ("ij->i", [(2, 3), (3,)], "names 1 operands, found 2"),
+        ("ijk->i", [(2, 3)], "gives 'ijk' to an operand of 2 dimensions"),
+        ("i->i", [(2, 3)], "gives 'i' to an operand of 2 dimensions"),
+        ("ijk...->i", [(2, 3)], "gives 'ijk...' to an operand of 2 dimensions"),
+        ("ij,jk->ik", [(2, 3), (4, 2)], "the axes of 'j' differ in length in shapes (2, 3), (4, 2)"),
+        ("...i,...i->...", [(2, 3), (4, 3)], "the axes of '...' differ in length in shapes (2, 3), (4, 3)"),
+        ("ij->k", [(2, 3)], "the result's 'k' must stand there once, and in an operand"),
+        ("ij->ii", [(2, 3)], "the result's 'i' must stand there once, and in an operand"),
+        ("ii->i", [(2, 3)], "the axes of 'i' differ in length in shapes (2, 3)"),
+        ("ii->i", [(1, 3)], "the axes of 'i' differ in length in shapes (1, 3)"),
+        ("i1->i", [(2, 3)], "found '1' where a letter or '...' is needed"),
+        ("i->->i", [(2,)], "found '-' where a letter"),
+        ("i......", [(2,)], "gives 'i......' to an operand of 1 dimensions"),
+        ("...->", [(2, 3)], "the result needs '...' too"),
+    ],
+)
+def test_einsum_says_what_is_wrong(subscripts, shapes, message):
+    xs = [tensor(np.ones(shape)) for shape in shapes]
+    with pytest.raises(ValueError):  # noqa: PT011  NumPy refuses it too
+        np.einsum(subscripts, *[np.ones(shape) for shape in shapes])
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  compared below
+        einsum(subscripts, *xs)
+    assert message in str(caught.value)
+
+
+def test_einsum_in_numpys_other_notation_raises():
+    with pytest.raises(TypeError, match="subscripts are a string such as 'ij,jk->ik', found Tensor"):
+        einsum(Tensor(A), [0, 1])
+
+
+def test_einsum_of_nothing_raises():
+    with pytest.raises(ValueError, match="einsum needs one Tensor at least"):
+        einsum("")

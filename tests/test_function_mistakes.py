@@ -1,0 +1,130 @@
+"""What is wrong in a user's Function, or in how it is called, is told."""
+
+import numpy as np
+import pytest
+from function_helpers import A, Product, both, make, nodes
+
+from micrograd import Value, grad
+from micrograd.function import Function
+from micrograd.tensor import Tensor
+
+
+@both
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_the_wrong_number_of_gradients_raises(kind, create_graph, count):
+    x = nodes(kind)
+    y = make(lambda ctx, g: (g,) * count, lambda ctx, x, y: x * y).apply(x, x)
+    with pytest.raises(ValueError, match=f"Made.backward gave {count} gradients for the 2 arguments of apply"):
+        grad(y, x, None if kind == "value" else np.ones(3), create_graph=create_graph)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("wrong", [lambda g: g.sum(), lambda g: g.reshape(3, 1), lambda g: 1.0, lambda g: np.ones(2)])
+def test_a_gradient_of_the_wrong_shape_raises(create_graph, wrong):
+    x = Tensor(A, requires_grad=True)
+    y = make(lambda ctx, g: wrong(g)).apply(x)
+    with pytest.raises(ValueError, match=r"backward gave a gradient of shape .* for argument 0, whose shape is \(3,\)"):
+        grad(y, x, np.ones(3), create_graph=create_graph)
+
+
+def test_an_array_for_a_value_raises():
+    y = make(lambda ctx, g: np.ones(3)).apply(Value(1.0))
+    with pytest.raises(ValueError, match=r"a gradient of shape \(3,\) for argument 0, whose shape is \(\)"):
+        y.backward()
+
+
+@pytest.mark.parametrize("wrong", ["2.0", {}, 1j])
+@both
+def test_a_gradient_that_is_no_number_raises(kind, wrong):
+    x = Value(1.0) if kind == "value" else Tensor(1.0, requires_grad=True)
+    with pytest.raises(TypeError, match="a gradient is a node or numbers"):
+        make(lambda ctx, g: wrong).apply(x).backward()
+
+
+def test_a_gradient_of_the_other_kind_raises():
+    y = make(lambda ctx, g: Tensor(1.0)).apply(Value(1.0))
+    with pytest.raises(TypeError, match="backward gave a Tensor for argument 0, a Value"):
+        y.backward()
+
+
+def test_a_gradient_for_what_is_no_node_raises():
+    y = make(lambda ctx, g: (g, g), lambda ctx, x, n: x * n).apply(Value(1.0), 2.0)
+    with pytest.raises(ValueError, match="a gradient for argument 1, a float: it must be None"):
+        y.backward()
+
+
+@pytest.mark.parametrize("wrong", [lambda x: (x, x), lambda x: None, lambda x: "text", lambda x: Tensor(1.0)])
+def test_a_result_that_is_no_value_raises(wrong):
+    with pytest.raises(TypeError, match="forward of Values must give one"):
+        make(lambda ctx, g: g, lambda ctx, x: wrong(x)).apply(Value(1.0))
+
+
+@pytest.mark.parametrize("wrong", [lambda x: (x, x), lambda x: None, lambda x: Value(1.0)])
+def test_a_result_that_is_no_tensor_raises(wrong):
+    with pytest.raises(TypeError, match="forward of Tensors must give one"):
+        make(lambda ctx, g: g, lambda ctx, x: wrong(x)).apply(Tensor(A))
+
+
+def test_values_and_tensors_do_not_mix():
+    with pytest.raises(TypeError, match=r"Product\.apply found Values and Tensors together"):
+        Product.apply(Value(1.0), Tensor(1.0))
+
+
+@pytest.mark.parametrize("wrap", [lambda x: [x], lambda x: (1, [x]), lambda x: {"x": x}])
+def test_nodes_in_a_list_would_get_no_gradient_and_raise(wrap):
+    with pytest.raises(TypeError, match=r"found nodes in the \w+ that is argument 0.*pass each as an argument"):
+        make(lambda ctx, g: None, lambda ctx, xs: 1.0).apply(wrap(Value(1.0)))
+
+
+def test_save_for_backward_takes_nodes_alone():
+    op = make(lambda ctx, g: g, lambda ctx, x: ctx.save_for_backward(x.data) or x)
+    with pytest.raises(TypeError, match=r"save_for_backward keeps Values and Tensors, found float: set ctx\.name"):
+        op.apply(Value(1.0))
+
+
+def test_nodes_as_attributes_of_ctx_raise():
+    op = make(lambda ctx, g: g, lambda ctx, x: setattr(ctx, "x", x) or x)
+    with pytest.raises(TypeError, match=r"ctx\.x is for settings: save_for_backward"):
+        op.apply(Value(1.0))
+
+
+def test_what_is_not_written_says_so():
+    class Empty(Function):
+        pass
+
+    with pytest.raises(NotImplementedError, match="forward"):
+        Empty.apply(Value(1.0))
+    Empty.forward = staticmethod(lambda ctx, x: x)
+    with pytest.raises(NotImplementedError, match="backward"):
+        Empty.apply(Value(1.0)).backward()
+
+
+def test_pytorch_does_the_same_with_the_same_code():
+    torch = pytest.importorskip("torch")
+
+    def written_for(base):
+        class Op(base):
+            @staticmethod
+            def forward(ctx, x, y, n):
+                ctx.n = n
+                out = (x * y) ** n
+                ctx.save_for_backward(x, y, out)
+                return out
+
+            @staticmethod
+            def backward(ctx, g):
+                x, y, out = ctx.saved_tensors
+                return g * ctx.n * out / x, g * ctx.n * out / y, None
+
+        return Op
+
+    x, y = np.random.default_rng(0).uniform(0.5, 2, (2, 3))
+    ours = [Tensor(a, requires_grad=True) for a in (x, y)]
+    theirs = [torch.tensor(a, requires_grad=True) for a in (x, y)]
+    a, b = written_for(Function).apply(*ours, 3), written_for(torch.autograd.Function).apply(*theirs, 3)
+    for _ in range(3):
+        a, b = grad(a.sum(), ours, create_graph=True), torch.autograd.grad(b.sum(), theirs, create_graph=True)
+        for p, q in zip(a, b, strict=True):
+            assert p.data == pytest.approx(q.detach().numpy(), rel=1e-12)
+        a, b = a[0] * a[1], b[0] * b[1]

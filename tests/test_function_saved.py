@@ -1,0 +1,176 @@
+"""What a Function saves, and what is refused since a second derivative would be silently wrong."""
+
+import copy
+
+import numpy as np
+import pytest
+from function_helpers import A, Cube, Exp, Scale, both, make, nodes, numbers
+
+from micrograd import Value, grad, no_grad
+from micrograd.tensor import Tensor
+
+# ---- what was saved
+
+
+def test_a_saved_value_that_was_changed_gives_the_derivative_as_it_was():
+    x = Value(2.0)
+    y = Cube.apply(x)
+    x.data = 100.0
+    y.backward()
+    assert x.grad == 12.0
+
+
+@pytest.mark.parametrize("op", [Cube, Exp])
+def test_a_saved_tensor_that_was_changed_in_place_raises_and_names_the_versions(op):
+    x = Tensor(A, requires_grad=True)
+    h = x * 1
+    y = op.apply(h)
+    with no_grad():
+        if op is Cube:
+            h += 1
+        else:
+            y += 1
+    with pytest.raises(RuntimeError, match=r"version 1, version 0 is needed"):
+        y.sum().backward()
+
+
+def test_a_tensor_that_was_not_saved_may_be_changed():
+    x = Tensor(A, requires_grad=True)
+    h = x * 1
+    y = Scale.apply(h, 2.0, "two")
+    with no_grad():
+        h += 1
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+@both
+@pytest.mark.parametrize("op", [Cube, Exp])
+def test_create_graph_refuses_numbers_that_have_changed(kind, op):
+    x = nodes(kind)
+    y = op.apply(x)
+    changed = x if op is Cube else y
+    changed.data = changed.data + 1
+    with pytest.raises(RuntimeError, match="create_graph=True"):
+        grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
+
+
+def test_backward_cannot_write_to_what_was_saved_nor_to_g():
+    def writing(which):
+        def backward_(ctx, g):
+            ((x,), g) = ctx.saved_tensors, g
+            (x if which == "saved" else g).data[:] = 0
+            return g
+
+        return make(backward_, Cube.forward)
+
+    for which in ("saved", "g"):
+        x = Tensor(A, requires_grad=True)
+        with pytest.raises(ValueError, match="read-only"):
+            writing(which).apply(x).sum().backward()
+
+
+def test_saving_twice_keeps_the_last_and_none_is_kept_as_none():
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.save_for_backward(None, x)
+        return x * 1
+
+    seen = []
+    op = make(lambda ctx, g: seen.append(ctx.saved_tensors) or g * ctx.saved_tensors[1], forward)
+    x = Value(2.0)
+    (g,) = grad(op.apply(x), x, create_graph=True)
+    assert seen[0][0] is None
+    assert g.data == 2.0
+
+
+# ---- refused under create_graph, since it would be silently wrong
+
+
+FROZEN = {
+    "reads a saved node": (lambda ctx, g: g * 3 * (ctx.saved_tensors[0].data ** 2), Cube.forward),
+    "reads g": (lambda ctx, g: ctx.saved_tensors[0] * g.data, Cube.forward),
+    "detaches": (lambda ctx, g: g * ctx.saved_tensors[0].detach(), Cube.forward),
+    "saved an intermediate": (lambda ctx, g: g * ctx.saved_tensors[0],
+                              lambda ctx, x: ctx.save_for_backward(x * x * 3) or x * x * x),
+    "kept numbers": (lambda ctx, g: g * ctx.slope, lambda ctx, x: setattr(ctx, "slope", 3 * x.data**2) or x * x * x),
+    "kept a list": (lambda ctx, g: g * ctx.it[0], lambda ctx, x: setattr(ctx, "it", [3 * x.data**2]) or x * x * x),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize(("backward_", "forward"), FROZEN.values(), ids=FROZEN)
+def test_a_backward_that_would_be_frozen_works_once_and_is_refused_twice(kind, backward_, forward):
+    x = nodes(kind)
+    y = make(backward_, forward).apply(x)
+    seed = None if kind == "value" else np.ones(3)
+    assert numbers(grad(y, x, seed, retain_graph=True)[0]).shape == numbers(x).shape
+    with pytest.raises(RuntimeError, match="create_graph=True"):
+        grad(y, x, seed, create_graph=True)
+
+
+@pytest.mark.parametrize("read", [float, int, bool, round, lambda x: x.data])
+def test_no_way_to_read_a_values_number_is_left_open(read):
+    x = Value(2.0)
+    y = make(lambda ctx, g: g * read(ctx.saved_tensors[0] * 1), Cube.forward).apply(x)
+    y.backward()
+    with pytest.raises(RuntimeError, match="reads the numbers"):
+        grad(y, x, create_graph=True)
+
+
+@pytest.mark.parametrize("read", [lambda x: x.numpy(), lambda x: x.tolist(), np.asarray, lambda x: x.data])
+def test_no_way_to_read_a_saved_tensors_numbers_is_left_open(read):
+    x = Tensor(A, requires_grad=True)
+    y = make(lambda ctx, g: g * np.array(read(ctx.saved_tensors[0])), Cube.forward).apply(x)
+    grad(y, x, np.ones(3), retain_graph=True)
+    with pytest.raises(RuntimeError, match="reads the numbers"):
+        grad(y, x, np.ones(3), create_graph=True)
+
+
+@both
+def test_a_plain_gradient_is_refused_twice(kind):
+    x = nodes(kind)
+    y = make(lambda ctx, g: np.ones(3) if kind == "tensor" else 1.0).apply(x)
+    with pytest.raises(RuntimeError, match=r"what it gave for argument 0 is a plain"):
+        grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
+
+
+@both
+def test_a_gradient_that_was_not_made_from_g_is_refused_twice(kind):
+    x = nodes(kind)
+    op = make(lambda ctx, g: Value(1.0, requires_grad=False) if kind == "value" else Tensor(np.ones(3)))
+    y = op.apply(x * x) * x
+    with pytest.raises(RuntimeError, match="was not made from the node g"):
+        grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
+
+
+@both
+def test_comparisons_and_shapes_may_be_read(kind):
+    """A mask does not change with what it is made from."""
+    if kind == "value":
+        op = make(lambda ctx, g: g * (2.0 if ctx.saved_tensors[0] > 0 else 0.5), Cube.forward)
+    else:
+        op = make(lambda ctx, g: g * np.where(ctx.saved_tensors[0] > 0, 2.0, 0.5), Cube.forward)
+    x = nodes(kind)
+    (g,) = grad(op.apply(x), x, None if kind == "value" else np.ones(3), create_graph=True)
+    assert numbers(g) == pytest.approx(np.where(numbers(x) > 0, 2.0, 0.5))
+
+
+def test_settings_that_are_arguments_may_be_numbers():
+    x = Value(2.0)
+    (g,) = grad(Scale.apply(x * x, 1.5, "x"), x, create_graph=True)
+    assert grad(g, x) == (3.0,)
+
+
+def test_what_comes_out_of_create_graph_is_a_plain_value():
+    x = Value(2.0)
+    (g,) = grad(Exp.apply(Cube.apply(x)), x, create_graph=True)
+    waiting, seen = [g], set()
+    while waiting:
+        node = waiting.pop()
+        assert type(node) is Value
+        float(node)
+        if node not in seen:
+            seen.add(node)
+            waiting += node._prev
+    assert copy.copy(x).data == 2.0

@@ -1,0 +1,260 @@
+"""A Tensor among others: NumPy's functions, plain arrays, copies, subclasses."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_helpers import parameter
+
+from micrograd import Tensor, Value
+
+# ---------------------------------------------------------------------------------------------------------------------
+# NumPy's manners
+
+
+OPERATORS: list[Callable] = [
+    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a**b,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("operate", OPERATORS, ids=["+", "-", "*", "/", "**"])
+@pytest.mark.parametrize(
+    "other", [np.array([2.0, 3.0]), np.array(2.0), np.float64(2), np.float32(2), np.int64(2)], ids=repr
+)
+def test_arrays_and_numpys_numbers_mix_with_tensors_on_either_side(operate: Callable, other: Any):
+    x = parameter(1, 2)
+    left, right = operate(other, x), operate(x, other)
+    assert isinstance(left, Tensor)
+    assert isinstance(right, Tensor)
+    np.testing.assert_allclose(left.data, operate(other, x.data))
+    np.testing.assert_allclose(right.data, operate(x.data, other))
+
+
+def test_an_array_times_a_tensor_carries_the_gradient():
+    x = parameter(1, 2)
+    (np.array([3.0, 4.0]) * x).sum().backward()
+    np.testing.assert_array_equal(x.grad, [3, 4])
+
+
+def test_an_array_matmul_a_tensor_carries_the_gradient():
+    x = parameter(1, 2)
+    (np.array([[3.0, 4.0], [5.0, 6.0]]) @ x).sum().backward()
+    np.testing.assert_array_equal(x.grad, [8, 10])
+
+
+def test_an_array_cannot_take_a_tensor_in_place():
+    a = np.ones(2)
+    with pytest.raises(TypeError, match="Tensor"):
+        a += parameter(1, 2)
+
+
+@pytest.mark.parametrize("f", [np.asarray, np.array, Tensor.numpy, np.stack, lambda x: np.concatenate([x, x])])
+def test_what_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Callable):
+    with pytest.raises((RuntimeError, TypeError), match=r"detach\(\)"):
+        f(parameter(1, 2))
+
+
+def test_a_constant_is_an_array_for_numpy():
+    t = Tensor([1.0, 2.0])
+    assert np.asarray(t).tolist() == np.array(t).tolist() == t.numpy().tolist() == [1.0, 2.0]
+    assert np.asarray(t, dtype=np.float32).dtype == np.float32
+    assert np.concatenate([t, t]).tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_asarray_shares_the_memory_and_array_does_not():
+    t = Tensor([1.0, 2.0])
+    assert np.shares_memory(np.asarray(t), t.data)
+    assert not np.shares_memory(np.array(t), t.data)
+
+
+def test_a_copy_that_cannot_be_avoided_raises_where_none_is_wanted():
+    with pytest.raises(ValueError, match="copy"):
+        np.array(Tensor([1.0]), dtype=np.float32, copy=False)
+
+
+@pytest.mark.parametrize("f", [np.exp, np.add.reduce, np.cov, np.histogram, np.linalg.norm], ids=lambda f: f.__name__)
+def test_a_function_of_numpys_that_records_no_graph_raises_instead_of_dropping_the_gradient(f: Callable):
+    with pytest.raises((TypeError, RuntimeError), match="Tensor"):
+        f(parameter(1, 2))
+
+
+@pytest.mark.parametrize("f", [np.allclose, np.array_equal], ids=lambda f: f.__name__)
+def test_numpys_functions_take_constants(f: Callable):
+    assert f(Tensor([1.0, 2.0]), [1.0, 2.0])
+
+
+def test_numpys_test_functions_take_detached_tensors():
+    np.testing.assert_allclose(parameter(1, 2).detach(), [1, 2])
+
+
+@pytest.mark.parametrize("operate", [*OPERATORS, lambda a, b: a @ b], ids=["+", "-", "*", "/", "**", "@"])
+def test_a_value_and_a_tensor_do_not_mix_and_the_error_names_both(operate: Callable):
+    for pair in ((Value(1.0), Tensor([1.0])), (Tensor([1.0]), Value(1.0))):
+        with pytest.raises(TypeError, match=r"(Value.*Tensor)|(Tensor.*Value)"):
+            operate(*pair)
+
+
+def test_unary_plus_is_the_tensor_itself():
+    x = parameter(1)
+    assert (+x).tolist() == [1]
+
+
+def test_reshape_takes_lengths_one_by_one_or_together():
+    t = Tensor(np.arange(6))
+    assert {t.reshape(2, 3).shape, t.reshape((2, 3)).shape, t.reshape([2, 3]).shape, t.reshape(-1, 3).shape} == {(2, 3)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# data and grad
+
+
+def test_data_can_be_read_and_written():
+    t = Tensor([1.0, 2.0])
+    t.data[0] = 5.0
+    t.data += 1
+    assert t.tolist() == [6.0, 3.0]
+
+
+def test_data_can_be_replaced_and_keeps_its_dtype():
+    t = Tensor([1.0, 2.0], dtype="float32")
+    t.data = np.array([3.0, 4.0])
+    assert (t.tolist(), t.dtype) == ([3.0, 4.0], np.float32)
+
+
+def test_replaced_data_is_copied():
+    t, array = Tensor([1.0]), np.array([2.0])
+    t.data = array
+    array[0] = 9
+    assert t.tolist() == [2.0]
+
+
+def test_data_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+        Tensor([1.0, 2.0]).data = np.zeros(3)
+
+
+@pytest.mark.parametrize("data", ["ab", [1j, 2j], [None, None]], ids=repr)
+def test_data_that_is_not_real_is_refused(data: Any):
+    t = Tensor([1.0, 2.0])
+    with pytest.raises((TypeError, ValueError)):
+        t.data = data
+    assert t.tolist() == [1.0, 2.0]
+
+
+def test_a_gradient_can_be_assigned_and_taken_away():
+    x = parameter(1, 2)
+    x.grad = np.array([3.0, 4.0])
+    (x * 2).sum().backward()
+    np.testing.assert_array_equal(x.grad, [5, 6])
+    x.grad = None
+    assert x.grad is None
+
+
+def test_a_gradient_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+        parameter(1, 2).grad = np.zeros(3)
+
+
+@pytest.mark.parametrize("grad", ["ab", object(), 1j])
+def test_a_gradient_that_is_no_array_of_numbers_is_refused(grad: Any):
+    x = Tensor(1.0, requires_grad=True)
+    with pytest.raises((TypeError, ValueError)):
+        x.grad = grad
+    assert x.grad is None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Copies
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+    **{f"pickle {p}": lambda t, p=p: pickle.loads(pickle.dumps(t, p)) for p in range(2, pickle.HIGHEST_PROTOCOL + 1)},
+}
+every_copy = pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
+
+
+@every_copy
+def test_a_copy_has_the_same_data_dtype_gradient_and_label(duplicate: Callable):
+    x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True, label="w")
+    (x * 3).sum().backward()
+    y = duplicate(x)
+    assert (y.tolist(), y.dtype, y.requires_grad, y.label) == ([1, 2], np.float32, True, "w")
+    np.testing.assert_array_equal(y.grad, [3, 3])
+
+
+@every_copy
+def test_a_copy_shares_nothing_with_the_original(duplicate: Callable):
+    x = parameter(1, 2)
+    (x * 3).sum().backward()
+    y = duplicate(x)
+    y.data[0] = y.grad[0] = 99
+    (y * 3).sum().backward()
+    assert x.tolist() == [1, 2]
+    np.testing.assert_array_equal(x.grad, [3, 3])
+
+
+@every_copy
+def test_a_constant_stays_a_constant(duplicate: Callable):
+    assert not duplicate(Tensor([1, 2])).requires_grad
+
+
+@every_copy
+def test_what_has_a_history_cannot_be_copied_and_the_error_says_detach(duplicate: Callable):
+    with pytest.raises(RuntimeError, match=r"'\*'.*detach\(\)"):
+        duplicate(parameter(1) * 2)
+
+
+def test_one_tensor_that_stands_twice_in_a_list_stays_one():
+    x = parameter(1)
+    a, b = copy.deepcopy([x, x])
+    assert a is b
+
+
+def test_attributes_are_copied_too():
+    x = parameter(1)
+    x.colour = ["red"]  # type: ignore[attr-defined]
+    y = copy.deepcopy(x)
+    assert y.colour == ["red"]
+    assert y.colour is not x.colour  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Subclasses
+
+
+class Weight(Tensor):
+    """A Tensor of the user's own kind."""
+
+
+def test_an_op_on_a_subclass_gives_a_tensor():
+    w = Weight([1.0, 2.0], requires_grad=True)
+    assert {type(w * 2), type(2 * w), type(w.sum()), type(w[0]), type(w @ w), type(w.detach())} == {Tensor}
+
+
+def test_an_op_in_place_stays_in_the_subclass():
+    w = Weight([1.0, 2.0])
+    same = w
+    w += 1
+    assert w is same
+    assert type(w) is Weight
+
+
+@every_copy
+def test_a_copy_of_a_subclass_is_of_the_subclass(duplicate: Callable):
+    assert type(duplicate(Weight([1.0], requires_grad=True))) is Weight
+
+
+def test_the_repr_names_the_subclass():
+    assert repr(Weight([1.0])) == "Weight([1.])"
+
+
+def test_a_leaf_of_a_subclass_is_found_again_through_the_graph():
+    w = Weight([1.0], requires_grad=True)
+    assert (w * 2).grad_fn.next_functions[0][0].variable is w
