@@ -75,7 +75,8 @@ class Tensor(TensorOps):
     def data(self) -> Array:
         """The array. What is written to it is written to the Tensor and to its views.
 
-        A graph that has kept the old values keeps its own; if there are views, its backward pass raises instead.
+        A graph that has kept the old values keeps its own; if there are views, its backward pass raises instead. Ask
+        for the array when you write to it: one that you had before the forward pass may be the one that was kept.
         """
         node = self._node
         storage = node._store
