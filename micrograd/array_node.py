@@ -323,6 +323,8 @@ def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
         pairs = [_kept_value(n, n._data, need) for n, need in zip(nodes, needed, strict=False)]
         node._row, node._x = row, nodes
         node._y, node._saved = zip(*pairs, strict=True)
+        if modes and is_anomaly_enabled():
+            node._made_at = line_of_the_user()
     return handle(node)
 
 

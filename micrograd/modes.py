@@ -229,8 +229,8 @@ def deferred() -> Callable | None:
 def line_of_the_user() -> str:
     """Where the innermost frame outside of this package stands: file, line and text."""
     frame = sys._getframe(1)
-    here = os.path.dirname(__file__)
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == here:
+    here = os.path.dirname(__file__) + os.sep
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame = frame.f_back
     name, line = frame.f_code.co_filename, frame.f_lineno
     return f"{name}:{line}: {getline(name, line).strip()}"

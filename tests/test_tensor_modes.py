@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, arrays, detect_anomaly, enable_grad, is_grad_enabled, no_grad
+from micrograd import Tensor, arrays, detect_anomaly, einsum, enable_grad, is_grad_enabled, nn, no_grad
 
 
 def test_nothing_is_recorded_inside_no_grad():
@@ -96,6 +96,21 @@ def test_detect_anomaly_names_the_forward_line_that_made_the_nan():
         y = x * x.log()  # the line
         with pytest.raises(RuntimeError, match=r"nan.*test_tensor_modes\.py:\d+: y = x \* x\.log\(\)  # the line"):
             y.sum().backward()
+
+
+OF_MANY_OPERANDS = {
+    "einsum": lambda x: einsum("i,i->", x, Tensor([np.inf])),  # the line of einsum
+    "a layer": lambda x: nn.Linear.from_neurons(nn.Layer(1, 1))(x * np.inf),  # the line of a layer
+}
+
+
+@pytest.mark.parametrize("name", OF_MANY_OPERANDS)
+def test_detect_anomaly_names_the_users_line_also_where_the_op_has_many_operands_or_a_layer_called_it(name: str):
+    x = parameter(0)
+    with np.errstate(all="ignore"), detect_anomaly():
+        y = OF_MANY_OPERANDS[name](x)
+        with pytest.raises(RuntimeError, match=rf"nan.*test_tensor_modes\.py:\d+: .*  # the line of {name}"):
+            (y * 0).sum().backward()
 
 
 def test_detect_anomaly_shows_the_operand():
