@@ -7,11 +7,11 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: help demo test lint format types pytest bench clean
+.PHONY: help demo test lint format types pytest bench bench-peers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 demo: .venv/.demos  ## train a scalar network on the two moons; pictures in out/
 	$(BIN)/python demos/moons.py
@@ -31,6 +31,9 @@ types: .venv/.dev  ## pyright
 
 pytest: .venv/.dev  ## tests, doctests, README
 	$(BIN)/python -m pytest
+
+bench-peers: .venv/.dev  ## fetch the other engines that stand in the table where they are installed
+	$(BIN)/python -m benchmarks.engines
 
 bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes benchmarks/README.md
 	$(BIN)/python -m benchmarks.run $(ARGS)

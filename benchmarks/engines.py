@@ -1,6 +1,7 @@
-"""The engines that stand side by side: which there are, and where."""
+"""The engines that stand side by side: which there are, and where. `python -m benchmarks.engines` fetches them all."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,24 +9,43 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PEERS = HERE / "peers"  # git-ignored
 CLASSIC = "micrograd==0.1.0"
+OTHERS = {"autograd": "autograd==1.9.1", "mygrad": "mygrad==2.5.0", "tinygrad": "tinygrad==0.14.0"}
+PROBES = {"tinygrad": "from tinygrad import Tensor; Tensor([1.0]).tolist()"}  # it may find nothing to compute on
 
 
 def installed() -> dict[str, Path | None]:
     """The engines at hand, with the folder to import each from; None: it is in the environment."""
     engines: dict[str, Path | None] = {"micrograd": HERE.parent, "numpy": None}
-    if install_classic():
+    if install("classic", CLASSIC):
         engines["classic"] = PEERS / "classic"
     if importlib.util.find_spec("torch"):
         engines["torch"] = None
-    return engines
+    return engines | {name: PEERS / name for name in OTHERS if works(name)}
 
 
-def install_classic() -> bool:
-    """Fetch the classic engine once, into a folder of its own, for it is imported under the same name as ours."""
-    folder = PEERS / "classic"
-    if not (folder / "micrograd").is_dir():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), CLASSIC]
+def install(name: str, package: str) -> bool:
+    """Fetch an engine once, into a folder of its own: some are imported under the same name as ours."""
+    folder = PEERS / name
+    if not folder.is_dir():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), package]
         if subprocess.run(pip).returncode:
-            print(f"{CLASSIC} could not be installed: its columns stay empty", file=sys.stderr)
+            print(f"{package} could not be installed: its columns stay empty", file=sys.stderr)
             return False
     return True
+
+
+def works(name: str) -> bool:
+    """Is this one of `OTHERS` there, and does it run?"""
+    if not (PEERS / name).is_dir():
+        return False
+    probe = [sys.executable, "-c", PROBES.get(name, f"import {name}")]
+    environment = {**os.environ, "PYTHONPATH": str(PEERS / name)}
+    done = subprocess.run(probe, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        print(f"{name} is installed and does not run: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+    return not done.returncode
+
+
+if __name__ == "__main__":
+    results = [install(name, package) for name, package in {"classic": CLASSIC, **OTHERS}.items()]
+    sys.exit(not all(results))

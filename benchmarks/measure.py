@@ -12,9 +12,11 @@ from pathlib import Path
 from benchmarks.works import WORKS
 
 
-def use_engine_in(folder: Path) -> None:
-    """Make `import micrograd` take the one in this folder; both engines bear that name, so look which one came."""
+def use_engine_in(folder: Path, name: str) -> None:
+    """Import the engine from this folder; two engines bear the name of micrograd, so look which one came."""
     sys.path.insert(0, str(folder))
+    if name not in ("micrograd", "classic"):
+        return
     engine = importlib.import_module("micrograd.engine")
     if not Path(engine.__file__ or "").resolve().is_relative_to(folder.resolve()):
         raise ImportError(f"micrograd was to come from {folder}, and came from {engine.__file__}")
@@ -24,7 +26,7 @@ def main(work: str, engine: str, collector: str, folder: str) -> None:
     """Measure, and print the figures."""
     data = json.load(sys.stdin)
     if folder:
-        use_engine_in(Path(folder))
+        use_engine_in(Path(folder), engine)
     gc.collect()
     if collector == "off":
         gc.disable()

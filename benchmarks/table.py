@@ -62,7 +62,7 @@ def times_faster(
     """How many times as long the peer takes: the ratio of the medians, and the spread of the rounds' own ratios."""
     ours = [round_["seconds"] for round_ in figures["micrograd"]]
     if peer not in figures:
-        return Row(work, collector, duration(median(ours)), f"{peer} is not installed")
+        return Row(work, collector, duration(median(ours)), f"{peer} is not at hand")
     theirs = [round_["seconds"] for round_ in figures[peer]]
     ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
     ratio = median(theirs) / median(ours)

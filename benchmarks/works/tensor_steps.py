@@ -1,6 +1,7 @@
 """A training step on tensors: forward, loss, backward, SGD; three sizes, float32, one BLAS thread.
 
-Beside PyTorch, eager, and beside the same step written out in NumPy, where gradients are known and no graph is made.
+Beside PyTorch, eager, beside the same step written out in NumPy, where gradients are known and no graph is made, and
+beside what else there is (`make bench-peers`).
 """
 
 import math
@@ -9,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.clock import seconds_a_call
+from benchmarks.engines import OTHERS
 from benchmarks.table import Goal, Row, times_faster
 from benchmarks.work import Figures, Measured, Work
 
@@ -90,6 +92,91 @@ def torchs(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     return step
 
 
+def autograds(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
+    """The step with HIPS autograd."""
+    import autograd.numpy as anp
+    from autograd import value_and_grad
+
+    params = [p.copy() for layer in layers for p in layer]
+    signs, rows = signs_of(classes), anp.arange(len(classes))
+
+    def loss_of(params: list) -> Any:
+        h = inputs
+        for i in range(0, len(params), 2):
+            h = anp.dot(h, params[i]) + params[i + 1]
+            if i + 2 < len(params):
+                h = anp.maximum(h, 0)
+        if h.shape[1] == 1:
+            return anp.mean(anp.maximum(1 - h * signs, 0))
+        h = h - anp.max(h, axis=1, keepdims=True)
+        return anp.mean(anp.log(anp.sum(anp.exp(h), axis=1)) - h[rows, classes])
+
+    both = value_and_grad(loss_of)
+
+    def step() -> float:
+        loss, grads = both(params)
+        for p, g in zip(params, grads, strict=True):
+            p -= RATE * g
+        return float(loss)
+
+    return step
+
+
+def mygrads(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
+    """The step with MyGrad."""
+    import mygrad as mg
+    from mygrad.nnet.losses import softmax_crossentropy
+
+    params: list[Any] = [mg.tensor(p) for layer in layers for p in layer]
+    signs = signs_of(classes)
+
+    def step() -> float:
+        h = inputs
+        for i in range(0, len(params), 2):
+            h = mg.matmul(h, params[i]) + params[i + 1]
+            if i + 2 < len(params):
+                h = mg.maximum(h, 0)
+        if h.shape[1] == 1:
+            loss = mg.mean(mg.maximum(1 - h * signs, 0))
+        else:
+            loss = softmax_crossentropy(h, classes)
+        loss.backward()
+        for p in params:
+            p.data -= RATE * p.grad
+        return loss.item()
+
+    return step
+
+
+def tinygrads(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
+    """The step with tinygrad, eager."""
+    from tinygrad import Context, Tensor
+    from tinygrad.nn.optim import SGD
+
+    params = [Tensor(p) for layer in layers for p in layer]
+    x, labels, signs = (Tensor(array).is_param_(False) for array in (inputs, classes, signs_of(classes)))
+    optimizer = SGD(params, lr=RATE)
+
+    def step() -> float:
+        h = x
+        for i in range(0, len(params), 2):
+            h = h.linear(params[i], params[i + 1])
+            if i + 2 < len(params):
+                h = h.relu()
+        if h.shape[1] == 1:
+            loss = (1 - h * signs).relu().mean()
+        else:
+            loss = h.sparse_categorical_crossentropy(labels)
+        optimizer.zero_grad()
+        loss.backward()
+        value = loss.item()  # before the step: it is computed when asked for
+        with Context(TRAINING=1):
+            optimizer.step()
+        return value
+
+    return step
+
+
 def by_hand(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     """The step in NumPy, gradients written out."""
     import numpy as np
@@ -134,7 +221,15 @@ def signs_of(classes: Any) -> Any:
     return (2 * classes - 1).astype("float32")[:, None]
 
 
-STEPS = {"micrograd": ours, "torch": torchs, "numpy": by_hand}
+STEPS = {
+    "micrograd": ours,
+    "torch": torchs,
+    "numpy": by_hand,
+    "autograd": autograds,
+    "mygrad": mygrads,
+    "tinygrad": tinygrads,
+}
+AHEAD = Goal(1, 1)
 
 
 def measure(engine: str, data: None) -> Figures:
@@ -143,12 +238,13 @@ def measure(engine: str, data: None) -> Figures:
     for name, (batch, lengths, calls) in SIZES.items():
         step = STEPS[engine](*numbers(batch, lengths))
         losses = [step() for _ in range(5)]
-        figures[name] = {"losses": losses, "seconds": seconds_a_call(step, warm_up=10, batches=7, calls=calls)}
+        few = max(calls // 50, 1) if engine == "tinygrad" else calls  # a step of its takes a hundred times as long
+        figures[name] = {"losses": losses, "seconds": seconds_a_call(step, warm_up=10, batches=7, calls=few)}
     return figures
 
 
 def rows(measured: Measured) -> list[Row]:
-    """Two lines a size: beside PyTorch, and beside NumPy by hand."""
+    """A line for each engine beside ours, size by size."""
     lines = []
     for collector, engines in measured.items():
         for name in SIZES:
@@ -157,6 +253,7 @@ def rows(measured: Measured) -> list[Row]:
             work = f"tensor step {name}"
             lines.append(times_faster(work, collector, figures, "torch", TORCH_GOALS[name]))
             lines.append(times_faster(work, collector, figures, "numpy", NUMPY_GOALS[name]))
+            lines += [times_faster(work, collector, figures, peer, AHEAD) for peer in OTHERS]
     return lines
 
 
@@ -168,4 +265,4 @@ def check(name: str, figures: dict[str, list[Figures]]) -> None:
             raise ArithmeticError(f"{name}: {engine} has losses {rounds[0]['losses']}, ours {ours}")
 
 
-WORK = Work("tensor-steps", measure, rows, engines=("micrograd", "torch", "numpy"), collectors=("default",), rounds=5)
+WORK = Work("tensor-steps", measure, rows, engines=tuple(STEPS), collectors=("default",), rounds=5)
