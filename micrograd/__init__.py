@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .array_functions import min as min
     from .array_functions import sum as sum
     from .check import gradcheck
+    from .compiler import compile as compile
     from .creation import (
         arange,
         eye,
@@ -92,6 +93,7 @@ _HOME = {
     "max maximum mean min minimum prod relu reshape sigmoid sin softplus split sqrt squeeze stack std sum swapaxes "
     "take_along_axis tanh transpose var where",
     "check": "gradcheck",
+    "compiler": "compile",
     "creation": "arange eye full full_like manual_seed ones ones_like rand rand_like randn randn_like zeros zeros_like",
     "data": "batches",
     "einstein": "einsum",

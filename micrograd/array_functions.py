@@ -30,6 +30,7 @@ from . import arrays, ops
 from .array_node import record, record_many
 from .engine import Value
 from .graph import Node
+from .modes import stand_in
 from .rows import Row
 from .tensor import Tensor
 
@@ -114,7 +115,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
-    chosen = condition._node._data if isinstance(condition, Tensor) else _array(condition)
+    chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _array(condition)
     row = arrays.where(chosen != 0)  # a new array: what is written to the condition later changes nothing
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         return record(row, _operand(a), _operand(b))
@@ -277,7 +278,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    places = np.array(indices._node._data if isinstance(indices, Tensor) else indices)
+    places = stand_in(indices)._node._data.copy() if isinstance(indices, Tensor) else np.array(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
     if axis is None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import array_library, arrays, ops
 from .graph import LEAF, Node
-from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
 from .rows import Each, Many, Row
 
 if TYPE_CHECKING:
@@ -330,6 +330,8 @@ def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
 
 def write(tensor: Tensor, row: Row, other: Any) -> Any:
     """An op in place: the same Tensor with new values and, if gradients are wanted, a new history on top of the old."""
+    if modes:
+        look(tensor._node)
     node = tensor._node
     b, y = operand(other)
     history = is_grad_enabled() and (node._row is not None or (b is not None and b._row is not None))

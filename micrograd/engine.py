@@ -10,9 +10,8 @@ This is the file to open first. An expression of Values is computed like one of 
 - the derivative of every op is one row of the table in `ops.py`;
 - what a node is stands in `graph.py`; how gradients travel, in `walk.py`; `Tensor` is the same for arrays.
 
-A node keeps its row and its operands and no closure: a closure that refers to its own output would make each node a
-reference cycle, and Python's garbage collector would then take nine tenths of the time. `node._backward` is a
-closure all the same, for whoever looks.
+A node keeps no closure: one that refers to its own output would make each node a reference cycle, and Python's garbage
+collector would then take nine tenths of the time. `node._backward` is one all the same, for whoever looks.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any, Self
 
 from . import ops, walk
 from .graph import LEAF, Node
-from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, modes
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
 from .rows import HandWritten, Many, Row, nothing
 
 _new = object.__new__
@@ -144,7 +143,7 @@ def _compare(compare: Callable) -> Callable:
     """The method of a comparison: of the numbers, a plain bool."""
 
     def method(self: Value, other: Any) -> Any:
-        return NotImplemented if (y := _data_of(other)) is None else compare(self._data, y)
+        return NotImplemented if (y := _data_of(other)) is None else compare(look(self) if modes else self._data, y)
 
     return method
 
@@ -192,10 +191,12 @@ class Value(Node):
     @property
     def data(self) -> float:
         """The number. A new one may be assigned: a graph that used the old one still differentiates with the old."""
-        return self._data
+        return look(self) if modes else self._data
 
     @data.setter
     def data(self, data: float) -> None:
+        if modes:
+            look(self)
         self._data = _checked(data)
 
     def backward(
@@ -207,8 +208,7 @@ class Value(Node):
     ) -> None:
         """Add d(self)/d(leaf), times `gradient` (default 1), to `.grad` of every leaf that self depends on.
 
-        The `.grad` of the nodes between is set to this pass's. `micrograd.backward` takes several roots, and says what
-        the other arguments do.
+        The `.grad` of the nodes between is set to this pass's. See `micrograd.backward` for the other arguments.
         """
         walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
@@ -306,18 +306,18 @@ class Value(Node):
     __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
 
     def __float__(self) -> float:
-        return self._data
+        return self.data
 
     item = __float__
 
     def __int__(self) -> int:
-        return int(self._data)
+        return int(self.data)
 
     def __round__(self, ndigits: int | None = None) -> float:
-        return round(self._data, ndigits)
+        return round(self.data, ndigits)
 
     def __bool__(self) -> bool:
-        return bool(self._data)
+        return bool(self.data)
 
     def __format__(self, spec: str) -> str:
         return format(self._data, spec) if spec else repr(self)

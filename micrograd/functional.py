@@ -17,7 +17,7 @@ for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
 from math import isfinite
 from numbers import Real
@@ -25,6 +25,7 @@ from operator import index
 from typing import Any
 
 from .engine import Value
+from .modes import is_tracing
 
 Number = Value | float
 
@@ -43,7 +44,7 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
     if _any_tensor(scores, targets):
         return _module(".tensor_losses").hinge(scores, targets, _checked(reduction))
     scores, targets = _pairs(scores, targets)
-    for i, target in enumerate(targets):
+    for i, target in enumerate([] if is_tracing() else targets):
         if float(target) not in (-1.0, 1.0):
             raise ValueError(
                 f"target {i} of a hinge loss is {float(target)}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
@@ -72,7 +73,7 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     if _any_tensor(logits, targets):
         return _module(".tensor_losses").bce_with_logits(logits, targets, _checked(reduction))
     logits, targets = _pairs(logits, targets)
-    for i, target in enumerate(targets):
+    for i, target in enumerate([] if is_tracing() else targets):
         if not 0 <= target.data <= 1:
             raise ValueError(f"target {i} of a binary cross-entropy is {target.data}: it must be from 0 to 1")
     return _reduced(
@@ -139,12 +140,15 @@ def logsumexp(xs: Any) -> Any:
     return _sum([x.exp() for x in shifted]).log() + greatest
 
 
-def _shifted(xs: Sequence[Number]) -> tuple[float, list[Value]]:
+def _shifted(xs: Sequence[Number]) -> tuple[Number, list[Value]]:
     """The greatest, and all less the greatest, so that exp cannot overflow.
 
     The greatest is a mere number here: what is taken from all cancels out, and so does its derivative.
     """
     values = _values(xs, "logits")
+    if is_tracing():
+        greatest = reduce(Value.maximum, values).detach()
+        return greatest, [x - greatest for x in values]
     greatest = max(x.data for x in values)
     if not isfinite(greatest):
         greatest = 0.0  # inf - inf would be nan

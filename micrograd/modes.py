@@ -226,6 +226,23 @@ def deferred() -> Callable | None:
     return None if state is None else state.value
 
 
+def is_tracing() -> bool:
+    """True while `compile` runs a function on symbols: there are no numbers to look at."""
+    return hasattr(deferred(), "stand_in")
+
+
+def stand_in(x: Any) -> Any:
+    """What takes the place of a node from outside while `compile` traces; elsewhere x itself."""
+    return deferred().stand_in(x) if is_tracing() else x  # type: ignore[union-attr]
+
+
+def look(node: Any) -> Any:
+    """A node's data, for whoever reads or writes it; raises while `compile` traces, whose program would freeze it."""
+    if is_tracing():
+        deferred().refuse()  # type: ignore[union-attr]
+    return node._data
+
+
 def line_of_the_user() -> str:
     """Where the innermost frame outside of this package stands: file, line and text."""
     frame = sys._getframe(1)

@@ -20,6 +20,7 @@ import numpy as np
 from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, record, record_many, write
 from .graph import LEAF, RemovableHandle
+from .modes import look, modes
 from .rows import Many, Row
 from .tensor_ops import TensorOps, plain_index, real_dtype
 
@@ -78,6 +79,8 @@ class Tensor(TensorOps):
         A graph that has kept the old values keeps its own; if there are views, its backward pass raises instead. Ask
         for the array when you write to it: one that you had before the forward pass may be the one that was kept.
         """
+        if modes:
+            look(self._node)
         node = self._node
         storage = node._store
         if storage is not None and storage.kept:
@@ -89,6 +92,8 @@ class Tensor(TensorOps):
 
     @data.setter
     def data(self, data: Any) -> None:
+        if modes:
+            look(self._node)
         node = self._node
         if data is node._data:  # `t.data += 1`: it was written to already
             node.storage.version += 1

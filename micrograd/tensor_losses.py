@@ -13,6 +13,7 @@ import numpy as np
 
 from . import arrays
 from .array_node import record
+from .modes import is_tracing, stand_in
 from .rows import Row
 from .tensor import Tensor
 
@@ -20,7 +21,7 @@ from .tensor import Tensor
 def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of max(0, 1 - target * score)."""
     scores, targets = _pair(scores, targets)
-    if not (np.abs(targets.detach().data) == 1).all():
+    if not is_tracing() and not (np.abs(targets.detach().data) == 1).all():
         raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
     return _reduced((1 - targets * scores).relu(), reduction)
 
@@ -34,7 +35,7 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
 def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log of the probability that sigmoid(logit) gives to the target."""
     logits, targets = _pair(logits, targets)
-    if not ((found := targets.detach().data) >= 0).all() or not (found <= 1).all():
+    if not is_tracing() and not (((found := targets.detach().data) >= 0).all() and (found <= 1).all()):
         raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
     return _reduced(targets * (-logits).softplus() + (1 - targets) * logits.softplus(), reduction)
 
@@ -89,7 +90,7 @@ def _pair(scores: Any, targets: Any) -> tuple[Tensor, Tensor]:
 def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     """Scores, and for each sample the index of its class, in an array that nobody else can change."""
     scores = scores if isinstance(scores, Tensor) else Tensor(scores)
-    classes = np.array(target.detach().data if isinstance(target, Tensor) else target)
+    classes = stand_in(target)._node._data.copy() if isinstance(target, Tensor) else np.array(target)
     if classes.dtype.kind not in "iu":
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
     if scores.ndim == 0 or scores.shape[:-1] != classes.shape:
@@ -99,7 +100,7 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
         )
     _check_scores(scores)
     n = scores.shape[-1]
-    for place in np.argwhere((classes < 0) | (classes >= n))[:1]:
+    for place in [] if is_tracing() else np.argwhere((classes < 0) | (classes >= n))[:1]:
         index = "".join(f"[{i}]" for i in place)
         raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")
     return scores, classes

@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import arrays, ops
 from .array_node import ArrayNode, fits, note, record, record_many
+from .modes import stand_in
 from .rows import Row
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def plain_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(map(plain_index, index))
     if isinstance(index, ArrayNode.kind):
-        return index._node._data.copy()
+        return stand_in(index)._node._data.copy()
     if isinstance(index, (slice, bool, int, EllipsisType)) or index is None:
         return index
     if isinstance(index, np.integer):

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,18 @@ def _output(y: Any) -> Any:
 # The transforms
 
 
+def _of_compiled(transform: Callable) -> Any:
+    """The transform, which of a compiled function gives a compiled one."""
+
+    @wraps(transform)
+    def transformed(fn: Callable) -> Any:
+        compiled = getattr(fn, "transformed", None)
+        return transform(fn) if compiled is None else compiled(transform)
+
+    return transformed
+
+
+@_of_compiled
 def gradient(fn: Callable) -> Callable[..., Any]:
     """The function that gives the gradient of fn; a result of several elements counts as their sum.
 
@@ -186,6 +199,7 @@ def gradient(fn: Callable) -> Callable[..., Any]:
     return gradient_of_fn
 
 
+@_of_compiled
 def value_and_grad(fn: Callable) -> Callable[..., tuple[Any, Any]]:
     """The function that gives what fn gives, and the gradient, as a pair.
 
@@ -211,6 +225,7 @@ def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
     return call.value(), lambda g: call.gradient(call.output, g)
 
 
+@_of_compiled
 def jacobian(fn: Callable) -> Callable[..., Any]:
     """The function that gives the gradient of each element of fn's result.
 
@@ -248,6 +263,7 @@ def _rows(call: Call, y: Tensor) -> Any:
     return tree_map(stacked, rows[0])
 
 
+@_of_compiled
 def hessian(fn: Callable) -> Callable[..., Any]:
     """The function that gives the second derivatives of fn: the jacobian of its gradient.
 
@@ -258,6 +274,7 @@ def hessian(fn: Callable) -> Callable[..., Any]:
     return jacobian(gradient(fn))
 
 
+@_of_compiled
 def hvp(fn: Callable) -> Callable[..., Any]:
     """The function of (arguments of fn, v) that gives hessian times v, at the cost of two gradients.
 

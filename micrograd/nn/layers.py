@@ -28,6 +28,7 @@ import numpy as np
 
 from ..creation import generator
 from ..functional import cross_entropy
+from ..modes import is_tracing, stand_in
 from ..tensor import Tensor
 from ..tensor_ops import linear
 from .module import Module
@@ -276,14 +277,14 @@ class Embedding(Module):
         self.weight = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
     def __call__(self, indices: Any) -> Tensor:
-        places = indices.numpy() if isinstance(indices, Tensor) else np.asarray(indices)
+        places = stand_in(indices)._node._data if isinstance(indices, Tensor) else np.asarray(indices)
         if places.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")
         n = len(self.weight)
-        if places.size and not (places.min() >= 0 and places.max() < n):
+        if places.size and not is_tracing() and not (places.min() >= 0 and places.max() < n):
             wrong = places.min() if places.min() < 0 else places.max()
             raise IndexError(f"found the index {wrong}: with {n} embeddings it must be from 0 to {n - 1}")
-        return self.weight[places]
+        return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:
         """The sizes."""

@@ -1,0 +1,165 @@
+"""Arguments: what a function sees of what it is given, and the lines of code that get the numbers out of it.
+
+given                      the function sees             the program begins with
+x = 2.0                    a Value
+w = Value(3.0)             a Value, to be differentiated w = w._data
+xs = [1.0, 2.0]            a list of Values              xs_0 = xs[0]; xs_1 = xs[1]
+a = np.ones((2, 3))        a Tensor
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..engine import Value
+from ..tensor import Tensor
+from ..transforms import leaves
+from .trace import Trace
+
+_RESERVED = re.compile(r"([tbkp]\d+|np|inf|nan|stock|buffers|new_buffers|answer|program|leaves|seed\d+)$")
+_TEXT = (bool, str, type(None))
+
+
+def kind(x: Any) -> Any:
+    """What a program depends on in an argument: the key under which it is remembered."""
+    if x.__class__ is float:
+        return float
+    if isinstance(x, np.ndarray):
+        return x.shape, x.dtype
+    if isinstance(x, Value):
+        return Value, x._row is not None
+    if isinstance(x, Tensor):
+        return Tensor, x.shape, x.dtype, x.requires_grad
+    if isinstance(x, _TEXT):
+        return type(x), x
+    if isinstance(x, (list, tuple)):
+        return type(x), *map(kind, x)
+    if isinstance(x, dict):
+        return dict, *((key, kind(part)) for key, part in x.items())
+    if isinstance(x, (int, float, np.integer, np.floating)):
+        return type(x)
+    raise TypeError(
+        f"found {type(x).__name__} {x!r:.50} among the arguments of a compiled function: it takes numbers, arrays, "
+        "Values, Tensors, and lists, tuples and dicts of them; anything else by keyword"
+    )
+
+
+def static(name: str, x: Any) -> Any:
+    """The key of what is given by keyword: a constant."""
+    if isinstance(x, (np.ndarray, Value, Tensor)):
+        raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
+    if isinstance(x, (list, tuple)):
+        return type(x), *(static(name, part) for part in x)
+    return type(x), x
+
+
+def names_of(function: Any) -> list[str]:
+    """What a function calls its positional parameters, as far as that can be told."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def has_arrays(args: Any) -> bool:
+    """Is there an array or a Tensor among the arguments?"""
+    return any(isinstance(x, (np.ndarray, Tensor)) for x in leaves(list(args)))
+
+
+class Arguments:
+    """The arguments of one trace: `seen` by the function, `lines` of code, and the nodes that want a gradient."""
+
+    def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool):
+        self.trace, self.scalars, self.tensors = trace, scalars, not scalars and has_arrays(args)
+        self.lines: list[str] = []
+        self.unpacking: list[str] = []  # the lines that take arrays apart
+        self.arrays: list[tuple[str, str, list[Any]]] = []  # (name, the text of a vector, its numbers as Values)
+        self.numbers: list[tuple[str, Any]] = []  # (name, Value) of those that came alone
+        self.wanted: list[tuple[str, Any]] = []  # (where it is to be found, what stands for it)
+        names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
+        self.names = [f"{name}_" if _RESERVED.match(name) else name for name in names]
+        self.seen = tuple(self._see(x, name, name) for x, name in zip(args, self.names, strict=True))
+
+    def _see(self, x: Any, name: str, place: str) -> Any:
+        if isinstance(x, dict):
+            return {key: self._see(part, f"{name}_{i}", f"{place}[{key!r}]") for i, (key, part) in enumerate(x.items())}
+        if isinstance(x, (list, tuple)):
+            parts = [self._see(part, f"{name}_{i}", f"{place}[{i}]") for i, part in enumerate(x)]
+            return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+        if isinstance(x, _TEXT):
+            return x
+        if isinstance(x, np.ndarray) and self.scalars:
+            self.unpacking.append(f"{name} = {place}.astype(float).tolist()")
+            found: list[Any] = []
+            self.arrays.append((name, f"{place}.astype(float, copy=False).reshape(-1)", found))
+            return self._unpacked(x.shape, name, found)
+        return self._leaf(x, name, place)
+
+    def _unpacked(self, shape: tuple[int, ...], name: str, found: list[Any]) -> Any:
+        """Nested lists of Values for an array; the lines take its nested lists of numbers apart."""
+        if not shape:
+            found.append(self.trace.value(name))
+            return found[-1]
+        if shape[0]:
+            self.unpacking.append(f"{', '.join(f'{name}_{i}' for i in range(shape[0]))}, = {name}")
+        return [self._unpacked(shape[1:], f"{name}_{i}", found) for i in range(shape[0])]
+
+    def _leaf(self, x: Any, name: str, place: str) -> Any:
+        wanted = isinstance(x, (Value, Tensor)) and x.requires_grad
+        if isinstance(x, Tensor) and self.scalars:
+            raise TypeError(f"{place} is a Tensor: with scalars=True a compiled function takes Values and plain arrays")
+        like = x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(0.0)
+        as_tensor = not isinstance(x, Value) and (self.tensors or isinstance(x, (Tensor, np.ndarray)))
+        node = self.trace.tensor(name, like, wanted) if as_tensor else self.trace.value(name, wanted)
+        self._read(name, _reading(x, place, as_tensor))
+        if not as_tensor:
+            self.numbers.append((name, node))
+        if wanted:
+            self.wanted.append((f"{place}._node" if isinstance(x, Tensor) else place, node))
+        return node
+
+    def _read(self, name: str, text: str) -> None:
+        if name != text:
+            self.lines.append(f"{name} = {text}")
+
+
+def _reading(x: Any, place: str, as_tensor: bool) -> str:
+    """The text that gives the number or the array in an argument."""
+    if isinstance(x, Value):
+        return f"{place}._data"
+    if isinstance(x, Tensor):
+        return f"{place}._node._data"
+    if isinstance(x, np.ndarray) or (x.__class__ is float and not as_tensor):
+        return place
+    return f"np.asarray({place}, float)" if as_tensor else f"float({place})"
+
+
+def as_nodes(x: Any, scalars: bool, tensors: bool) -> Any:
+    """An argument as the function sees it when it is not traced: nodes as they are, numbers and arrays as constants."""
+    if isinstance(x, dict):
+        return {key: as_nodes(part, scalars, tensors) for key, part in x.items()}
+    if isinstance(x, (list, tuple)):
+        parts = [as_nodes(part, scalars, tensors) for part in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, (*_TEXT, Value, Tensor)):
+        return x
+    if isinstance(x, np.ndarray) and scalars:
+        return as_nodes(x.astype(float).tolist(), scalars, False)
+    if isinstance(x, np.ndarray) or tensors:
+        return Tensor(x if isinstance(x, np.ndarray) else np.asarray(x, float))
+    return Value(float(x), requires_grad=False)
+
+
+def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """The function of the arguments that gives the nodes at these places, and then those from outside."""
+    if not places and not any(isinstance(x, Tensor) for x in outside):
+        always = tuple(outside)
+        return lambda *_: always
+    texts = [*places, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
+    return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)", {"outside": outside})

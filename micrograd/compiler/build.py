@@ -1,0 +1,175 @@
+"""Building a program: trace, differentiate, have the code written.
+
+    form         what is run                            what comes out
+    numbers      straight Python                        numbers
+    arrays       NumPy, an operation a line             arrays
+    levels       many numbers, as few arrays (`levels`) a vector of all outputs, and one of all gradients
+
+An output of one element has its gradients computed with it (`fused`). For other outputs there is a second program
+(`back`), which is given the gradients that come in (the seeds), and computes the forward half anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine import Value
+from ..tensor import Tensor
+from ..transforms import leaves, tree_map
+from ..walk import grad
+from .arguments import Arguments
+from .emit import Code
+from .levels import Levels
+from .normal import NormalForm
+from .simplify import rebuilt
+from .symbols import Symbol
+from .trace import Leaf, Trace, data_of, is_traced, tracing
+
+BACKENDS = {"auto": 1500, "python": 10**9, "numpy": 0}  # how many ops on numbers stay straight Python
+
+
+class Out:
+    """The place of a node in what the function gives."""
+
+    def __init__(self, node: Any, root: int | None):
+        self.symbol, self.root = data_of(node), root  # root: its number among the outputs that have a gradient
+        self.is_array = isinstance(node, Tensor)
+
+    def zero(self) -> Any:
+        """The gradient of an output that nobody asked about."""
+        return np.zeros(self.symbol.shape, self.symbol.dtype) if self.is_array else 0.0
+
+
+class Built:
+    """A program that was built, and what it takes to run it.
+
+    `tree` is what the function gave, with an Out for each node; `code` and `back` are its two halves; `leaves` are the
+    nodes that it reads. It is differentiated by nodes among the arguments (`places`), and by some of the leaves
+    (`own`).
+    """
+
+    tree: Any
+    code: Code
+    back: Code | None = None
+    leaves: list[Any]
+    vector: bool = False
+    fused: bool = False
+
+    def __init__(
+        self,
+        fn: Any,
+        args: tuple[Any, ...],
+        named: dict[str, Any],
+        names: list[str],
+        plain: bool,
+        scalars: bool,
+        backend: str,
+    ):
+        self.plain = plain
+        trace = Trace()
+        given = Arguments(trace, args, names, scalars)
+        self.names = given.names
+        with tracing(trace):
+            tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            self._outputs(tree)
+            many = len(trace.rows) > BACKENDS[backend] and all(symbol.shape is None for symbol in trace.graph.symbols)
+            found = None if many else self._gradients(trace, given, tree)
+        del tree  # and with it what was made inside
+        constants = trace.constants()
+        alive = [(leaf, node) for leaf, node in trace.order if leaf.symbol not in constants]
+        if found is None:
+            self._levels(trace, given, constants, alive)
+        else:
+            self._straight(given, constants, [leaf for leaf, _ in alive], *found)
+
+    def _outputs(self, tree: Any) -> None:
+        nodes = [x for x in leaves(tree) if is_traced(x)]
+        roots = [] if self.plain else [x for x in nodes if x.requires_grad]
+        numbers = {id(root): i for i, root in enumerate(roots)}
+        self.tree = tree_map(lambda x: Out(x, numbers.get(id(x))) if is_traced(x) else x, tree)
+        self.outs = [x for x in leaves(self.tree) if isinstance(x, Out)]
+        self.fused = len(roots) == 1 and (isinstance(roots[0], Value) or roots[0].size == 1)
+
+    def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> tuple[list, list, list]:
+        """For each node that a gradient goes to: where it is to be found, and the gradient; and the seeds."""
+        roots = [x for x in leaves(tree) if is_traced(x) and x.requires_grad and not self.plain]
+        wanted = [*given.wanted, *((leaf, node) for leaf, node in trace.order if node.requires_grad)]
+        seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
+        parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if roots else ()
+        found = [(place, g) for (place, _), g in zip(wanted, parts, strict=False) if g is not None]
+        return [place for place, _ in found], [g for _, g in found], list(map(data_of, seeds))
+
+    def _straight(
+        self, given: Arguments, constants: Any, alive: list[Leaf], wanted: list, grads: list, seeds: list
+    ) -> None:
+        """Code for the Symbols as they are."""
+        pairs = [(x, g) for x, g in zip(wanted, grads, strict=True) if isinstance(x, str) or x in alive]
+        values, grads = [out.symbol for out in self.outs], [g for _, g in pairs]
+        if constants:
+            values, grads, seeds = rebuilt((values, grads, seeds), constants)
+        for out, value in zip(self.outs, values, strict=True):
+            out.symbol = value
+        reading = [f"{', '.join(leaf.name for leaf in alive)}, = leaves"] if alive else []
+        reading += [*given.lines, *given.unpacking]
+        names = ["leaves", *given.names] if alive else given.names
+        self._write(names, reading, self._filled() if self.plain else values, grads, [seed.args[0] for seed in seeds])
+        self.leaves = [leaf.ref() for leaf in alive]
+        self.places = [x for x, _ in pairs if isinstance(x, str)]
+        self.own = [x.ref() for x, _ in pairs if isinstance(x, Leaf)]
+
+    def _levels(
+        self, trace: Trace, given: Arguments, constants: dict[Symbol, Any], alive: list[tuple[Leaf, Any]]
+    ) -> None:
+        """Code on arrays, for many numbers."""
+        self.vector = True
+        form = NormalForm(trace.rows, [out.symbol for out in self.outs], constants)
+        alive = [(leaf, node) for leaf, node in alive if leaf.symbol in form.number]
+        wanted = [id(node) for _, node in given.wanted]
+        blocks = [(name, text, [data_of(x) for x in numbers]) for name, text, numbers in given.arrays]
+        for name, chosen in (("numbers", False), ("wanted", True)):
+            pairs = [(text, data_of(x)) for text, x in given.numbers if (id(x) in wanted) == chosen]
+            blocks.append((name, f"np.array([{', '.join(text for text, _ in pairs)}])", [x for _, x in pairs]))
+        fixed = [leaf for leaf, node in alive if not node.requires_grad]
+        plan = Levels(
+            form,
+            [*(symbols for _, _, symbols in blocks), [leaf.symbol for leaf in fixed]],
+            [leaf.symbol for leaf, node in alive if node.requires_grad],
+        )
+        by_symbol = {leaf.symbol: leaf for leaf, _ in alive}
+        own = [by_symbol[symbol] for symbol in plan.free]
+        blocks += [("fixed", f"vector(leaves[{len(own)}:])", fixed), ("p", f"vector(leaves[:{len(own)}])", own)]
+        if not fixed:
+            blocks[-1] = ("p", "vector(leaves)", own)
+        blocks = [block if block[2] else (block[0], "", []) for block in blocks]
+        second = Trace()
+        with tracing(second):
+            inputs: list[Any] = [
+                second.tensor(name, np.empty(len(x)), name in ("wanted", "p")) for name, _, x in blocks
+            ]
+            found = plan(inputs, [out.symbol for out in self.outs])
+            by = [x for x in (inputs[-3], inputs[-1]) if x.size]
+            seeds = [] if self.fused else [second.tensor("seeds", np.empty(len(self.outs)))]
+            grads: Any = (
+                grad(found, by, seeds or None, allow_unused=True) if found.requires_grad and not self.plain else ()
+            )
+        values, grads = rebuilt((data_of(found), list(grads)), second.constants())
+        places = [place for place, _ in given.wanted]
+        pairs = [(x, g) for x, g in zip([x for x in (places, own) if x], grads, strict=False) if g is not None]
+        reading = [*given.lines, *(f"{name} = {text}" for name, text, _ in blocks if text)]
+        names = ["leaves", *given.names] if alive else given.names
+        self._write(names, reading, values, [g for _, g in pairs], ["seeds"] * (not self.fused))
+        self.leaves = [leaf.ref() for leaf in (*own, *fixed)]
+        self.places = [x for xs, _ in pairs for x in xs if isinstance(x, str)]
+        self.own = [x.ref() for xs, _ in pairs for x in xs if isinstance(x, Leaf)]
+
+    def _write(self, names: list[str], reading: list[str], values: Any, grads: list[Any], seeds: list[str]) -> None:
+        """The two halves."""
+        self.parameters = names
+        self.code = Code(names, reading, values if self.plain else (values, grads if self.fused else []))
+        if not self.fused and grads:
+            self.back = Code([*names, *seeds], reading, grads)
+
+    def _filled(self) -> Any:
+        return tree_map(lambda x: x.symbol if isinstance(x, Out) else x, self.tree)

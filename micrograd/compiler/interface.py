@@ -1,0 +1,140 @@
+"""`compile`: what is called, and what is remembered.
+
+A compiled function keeps a program for each form of its arguments (shapes, dtypes, which of them require a gradient),
+and traces anew when a parameter was replaced, or when a module went from `train` to `eval`.
+
+    f = compile(lambda x, y: (x * y).exp())
+    loss = f(2.0, w)          first a trace, later the program: value and gradients from one run
+    loss.backward()           w.grad += what the program has found
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, NamedTuple
+
+from ..modes import is_grad_enabled, is_tracing, modes
+from .arguments import kind, names_of, static
+from .build import BACKENDS
+from .program import Program
+
+MOST = 128  # programs that one function keeps; the oldest goes first
+
+
+class CacheInfo(NamedTuple):
+    """How often a call found its program, and how often it had to be traced."""
+
+    hits: int
+    misses: int
+    maxsize: int
+    currsize: int
+
+
+def compile(fn: Callable | None = None, *, scalars: bool = False, backend: str = "auto") -> Any:
+    """The function, traced once and then run as a program: forward and backward, without building a graph.
+
+    Numbers and arrays that the function closes over are constants, as in JAX: a later change goes unseen. Values and
+    Tensors are read each time.
+
+    Args:
+        fn: takes, by position, numbers (it sees Values), arrays (it sees Tensors), Values, Tensors, and lists, tuples
+            and dicts of them; numbers beside arrays are Tensors too. What is given by keyword, and bools, strings and
+            None, it gets as they are, and each new one is traced anew.
+        scalars: it sees arrays as nested lists of Values.
+        backend: of what programs of numbers are made: "python", straight Python; "numpy", operations on arrays, in
+            which sums are reassociated; "auto", Python for short ones.
+
+    `f.source` is the program, `f.graph` can be drawn, `f.cache_info()` tells how often it was traced.
+    `gradient(f)` and the other transforms of a compiled function are compiled too. A program warns of no overflow.
+
+    Raises while it is traced: where it looks at a number (`if`, `float`, `.data`), changes one in place, or draws from
+    a global random generator.
+
+    >>> from micrograd import Value, value_and_grad
+    >>> w = Value(3.0)
+    >>> f = compile(lambda x: (w * x) ** 2)
+    >>> loss = f(2.0)
+    >>> loss.backward()
+    >>> loss.data, w.grad
+    (36.0, 24.0)
+    >>> value_and_grad(f)(2.0)
+    (36.0, 36.0)
+    """
+    if fn is None:
+        return lambda fn: compile(fn, scalars=scalars, backend=backend)
+    if not callable(fn):
+        raise TypeError(f"compile takes a function, found {type(fn).__name__}")
+    if backend not in BACKENDS:
+        raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
+    return Compiled(fn, fn, {"scalars": scalars, "backend": backend})
+
+
+class Compiled:
+    """A compiled function; `compile` makes it."""
+
+    def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
+        self.fn, self.origin, self.settings, self.plain = fn, origin, settings, plain
+        self.names = names_of(origin)
+        self._programs: dict[Any, Program] = {}
+        self._last: Program | None = None
+        self._hits = self._misses = 0
+        self._lock = threading.RLock()
+        update_wrapper(self, origin, updated=())
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if modes and is_tracing():
+            return self.fn(*args, **named)  # inside of another function that is traced
+        key: Any = tuple([float if x.__class__ is float else kind(x) for x in args])
+        if modes and not is_grad_enabled():
+            key = (False, key)
+        if named:
+            key = (key, *((name, static(name, x)) for name, x in named.items()))
+        program = self._programs.get(key)
+        if program is not None and (program.current is None or program.current()):
+            self._hits += 1
+        else:
+            program = self._traced(key, args, named)
+        return program(args)
+
+    def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
+        with self._lock:
+            program = self._programs.pop(key, None)
+            if program is None or (program.current is not None and not program.current()):
+                program = Program(self, args, named)
+                self._misses += 1
+            self._programs[key] = self._last = program
+            if len(self._programs) > MOST:
+                del self._programs[next(iter(self._programs))]
+            return program
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        """As a method: one compiled function for each object, which keeps it."""
+        if owner is None:
+            return self
+        bound = Compiled(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
+        return vars(owner).setdefault(self.origin.__name__, bound)
+
+    def transformed(self, transform: Callable) -> Compiled:
+        """`gradient`, `value_and_grad` and the like of this function, compiled."""
+        return Compiled(transform(self.fn), self.origin, self.settings, plain=True)
+
+    @property
+    def program(self) -> Program:
+        """The program that was traced last."""
+        if self._last is None:
+            raise RuntimeError("there is no program yet: call the function once")
+        return self._last
+
+    @property
+    def source(self) -> str:
+        """The text of the program that was traced last."""
+        return self.program.code.source
+
+    def cache_info(self) -> CacheInfo:
+        """How many calls found their program, and how many were traced."""
+        return CacheInfo(self._hits, self._misses, MOST, len(self._programs))
+
+    def __repr__(self) -> str:
+        return f"<compiled {getattr(self.origin, '__qualname__', self.origin)!s}>"

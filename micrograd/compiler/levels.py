@@ -1,0 +1,330 @@
+"""Levels: a graph of many scalars becomes a few operations on arrays, and its sums of products become matrix products.
+
+A node stands one level above its highest operand, and equal operations of a level become one operation on arrays:
+
+    tables      dot products that pair every list of left factors with every list of right ones are a product of two
+                matrices: the scores of all neurons of a layer, for all samples, are one `@`
+    places      which elements of which array an operation reads: mostly all of it or a slice, else a `take`
+
+What comes out is a function of Tensors, which is traced and differentiated like one that a user wrote. For
+
+    [relu(w0 * x0 + w1 * x1 + b) for x0, x1 in samples for w0, w1, b in neurons]
+
+it computes `relu(x @ w.T + b)`. Leaves (parameters) may be put in any order: so that what is read together is a slice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..array_node import record, record_many
+from ..rows import Row
+from ..tensor import Tensor
+from .normal import ONE, NormalForm, Term
+from .symbols import Symbol
+
+Ids = np.ndarray  # numbers of nodes
+
+
+def take(ids: Ids) -> Row:
+    """The elements of a vector at these places; its adjoint, `place`, adds them up there."""
+    return Row("take", lambda a: np.take(a, ids), lambda g, _out, like: place(ids, like.size)(g))
+
+
+def place(ids: Ids, n: int) -> Row:
+    """A vector of n elements: at each place the sum of what belongs there."""
+    flat = ids.reshape(-1)
+    return Row("place", lambda a: np.bincount(flat, a.reshape(-1), n), lambda g, _out, _a: take(ids)(g))
+
+
+class Levels:
+    """The plan: which nodes are computed together, and the matrices of the nodes that they read.
+
+    Args:
+        form: the graph.
+        blocks: the Symbols of the inputs that come in arrays, in the order of these.
+        free: the other inputs, which come last, and in an order that the plan chooses (`free`).
+    """
+
+    def __init__(self, form: NormalForm, blocks: Sequence[Sequence[Symbol]], free: Sequence[Symbol]):
+        self.form = form
+        self.array = np.full(form.size, -1)  # of each node: in which array it stands,
+        self.place = np.full(form.size, -1)  # and where
+        self.shapes: list[tuple[int, ...]] = []
+        self.steps: list[tuple[Callable[[list[Tensor]], Tensor], list[Ids]]] = []
+        number = form.number
+        for block in blocks:
+            self._place(np.array([number.get(symbol, ONE) for symbol in block], int), (len(block),))
+        self.array[np.array([number[symbol] for symbol in free], int)] = len(blocks)
+        self.shapes.append((len(free),))
+        for level in self._levels():
+            self._level(level)
+        self._order_leaves(len(blocks))
+        self.free = sorted(free, key=lambda symbol: self.place[number[symbol]])
+
+    def _levels(self) -> list[list[int]]:
+        """The nodes of each level, from the first."""
+        form, height = self.form, [0] * self.form.size
+        found: dict[int, list[int]] = defaultdict(list)
+
+        def over(terms: list[Term]) -> int:
+            return 1 + max([height[x] for _, p, q in terms for x in (p, q) if x != ONE], default=0)
+
+        for i in range(len(form.number)):
+            if i in form.ops:
+                height[i] = 1 + max(height[x] for x in form.ops[i][1] if x.__class__ is int)
+            elif i in form.sums:
+                for _, p, _ in form.sums[i]:
+                    if p in form.dots:
+                        height[p] = over(form.dots[p])
+                        found[height[p]].append(p)
+                height[i] = over(form.sums[i])
+            if height[i]:
+                found[height[i]].append(i)
+        return [found[level] for level in sorted(found)]
+
+    def _level(self, nodes: list[int]) -> None:
+        """Plan one level: its dot products, its sums and its ops."""
+        form = self.form
+        dots: dict[Any, dict[Any, int]] = defaultdict(dict)
+        rest: dict[Any, list[int]] = defaultdict(list)
+        twins: list[tuple[int, int]] = []
+        for i in nodes:
+            if i in form.dots:
+                terms = form.dots[i]
+                left, right = tuple([(c, p) for c, p, _ in terms]), tuple([q for _, _, q in terms])
+                twins.append((i, dots[left].setdefault(right, i)))
+            elif i in form.sums:
+                form.sums[i].sort(key=self._kind)
+                rest[("sum", *map(self._kind, form.sums[i]))].append(i)
+            else:
+                row, xs = form.ops[i]
+                rest[(row, *(self.array[x] if x.__class__ is int else None for x in xs))].append(i)
+        planned = [self._tables(dots), *(self._group(key, members) for key, members in rest.items())]
+        for ids, shape in [pair for pairs in planned for pair in pairs]:
+            self._place(ids, shape)
+        for i, twin in twins:
+            self.array[i], self.place[i] = self.array[twin], self.place[twin]
+
+    def _place(self, ids: Ids, shape: tuple[int, ...]) -> None:
+        inside = ids != ONE
+        self.array[ids[inside]] = len(self.shapes)
+        self.place[ids[inside]] = np.arange(ids.size)[inside.reshape(-1)]
+        self.shapes.append(shape)
+
+    # ---- what is computed together
+
+    def _tables(self, dots: dict[Any, dict[Any, int]]) -> list[tuple[Ids, tuple[int, ...]]]:
+        """Dot products: lists of left factors that meet the same lists of right ones make a table."""
+        alike: dict[Any, list[Any]] = defaultdict(list)
+        for left, rights in dots.items():
+            alike[tuple(rights)].append(left)
+        single: dict[Any, list[tuple[Any, Any, int]]] = defaultdict(list)
+        made = []
+        for rights, lefts in alike.items():
+            plain = all(p == ONE for _, p in lefts[0])
+            full = len(lefts) > 1 and len(rights) > 1
+            size = len(lefts) * len(rights) * len(rights[0])
+            if full or (not plain and (size > 128 or (size == len(rights[0]) > 32))):
+                made.append(self._table(dots, lefts, rights))
+            else:
+                for left in lefts:
+                    for right in rights:
+                        coefficients = tuple(c for c, _ in left)
+                        single[plain, coefficients].append((left, right, dots[left][right]))
+        return made + [self._rows(plain, c, members) for (plain, c), members in single.items()]
+
+    def _table(self, dots: Any, lefts: list[Any], rights: tuple[Any, ...]) -> tuple[Ids, tuple[int, ...]]:
+        ids = np.array([[dots[left][right] for left in lefts] for right in rights])
+        left = np.array([[p for _, p in left] for left in lefts])
+        right, weights = np.array(rights), np.array([[c for c, _ in left] for left in lefts])
+        alone, on_left = ids.size == 1, True
+        if ids.shape[0] > 1 and ids.shape[1] > 1 and ids[1, 0] < ids[0, 1]:  # in the order in which they were written
+            left, right, ids, on_left = right, left, ids.T, False
+
+        def table(tensors: list[Tensor]) -> Tensor:
+            order = np.lexsort((self.place[right[0]], self.array[right[0]])) if alone else slice(None)
+            a, b = self.read(left[:, order], tensors), self.read(right[:, order], tensors)
+            a, b = a.broadcast_to(left.shape), b.broadcast_to(right.shape)
+            if _plain(weights).__class__ is float:
+                return _times(b @ a.transpose(), weights)
+            return b @ (a * weights[:, order]).transpose() if on_left else (b * weights[:, order]) @ a.transpose()
+
+        self.steps.append((table, [left, right]))
+        return ids.copy(), ids.shape
+
+    def _rows(self, plain: bool, coefficients: tuple[float, ...], members: Any) -> tuple[Ids, tuple[int, ...]]:
+        """Dot products of no table: factors side by side in two matrices, multiplied and summed along the rows."""
+        left = np.array([[p for _, p in left] for left, _, _ in members])
+        right, weights = np.array([right for _, right, _ in members]), np.array(coefficients)
+
+        def rows(tensors: list[Tensor]) -> Tensor:
+            terms = self.read(right, tensors)
+            if not plain:
+                terms = terms * self.read(left, tensors)
+            terms = terms.broadcast_to(right.shape)
+            return _times(terms.sum(1), weights) if _plain(weights).__class__ is float else (terms * weights).sum(1)
+
+        self.steps.append((rows, [right] if plain else [left, right]))
+        return np.array([i for _, _, i in members]), (len(members),)
+
+    def _group(self, key: Any, members: list[int]) -> list[tuple[Ids, tuple[int, ...]]]:
+        """Sums of the same arrays, or the same op on them: one operation on whole arrays."""
+        ids = np.array(members)
+        if key[0] == "sum":
+            terms = [self.form.sums[i] for i in members]
+            columns = [[np.array([t[k][j] for t in terms]) for j in range(3)] for k in range(len(terms[0]))]
+            first = next((p for _, p, _ in columns if p[0] != ONE), None)
+        else:
+            columns = [self._operands([self.form.ops[i][1][k] for i in members]) for k in range(len(key) - 1)]
+            first = next((x for x in columns if x.dtype.kind == "i"), None)
+        if first is not None:  # in the order of what is read
+            order = np.lexsort((self.place[first], self.array[first]))
+            ids, first = ids[order], first[order]
+            columns = [[x[order] for x in c] if isinstance(c, list) else c[order] for c in columns]
+        shape = self._shape(first, len(ids))
+        step = self._sum(columns, shape) if key[0] == "sum" else self._op(key[0], columns, shape)
+        read = [x for c in columns for x in (c[1:] if isinstance(c, list) else [c]) if x.dtype.kind == "i"]
+        self.steps.append((step, [x.reshape(shape) for x in read if x.reshape(-1)[0] != ONE]))
+        return [(ids, shape)]
+
+    def _operands(self, xs: list[Any]) -> np.ndarray:
+        return np.array(xs, dtype=int if xs[0].__class__ is int else float)
+
+    def _shape(self, first: Ids | None, n: int) -> tuple[int, ...]:
+        """The shape of the array that is read first, if all of it is read in its order."""
+        if first is not None and len(set(self.array[first].tolist())) == 1:
+            shape = self.shapes[self.array[first[0]]]
+            if int(np.prod(shape)) == n and (self.place[first] == np.arange(n)).all():
+                return shape
+        return (n,)
+
+    def _sum(self, columns: Any, shape: tuple[int, ...]) -> Callable[[list[Tensor]], Tensor]:
+        def summed(tensors: list[Tensor]) -> Tensor:
+            total: Any = None
+            for c, p, q in columns:
+                term: Any = None if p[0] == ONE else self.read(p.reshape(shape), tensors)
+                if q[0] != ONE:
+                    term = term * self.read(q.reshape(shape), tensors)
+                weights = c.reshape(shape)
+                term = _times(term, weights) if term is not None else _plain(weights)
+                total = term if total is None else total + term
+            return total.broadcast_to(shape)
+
+        return summed
+
+    def _op(self, row: Row, columns: Any, shape: tuple[int, ...]) -> Callable[[list[Tensor]], Tensor]:
+        def op(tensors: list[Tensor]) -> Tensor:
+            xs = [
+                self.read(x.reshape(shape), tensors) if x.dtype.kind == "i" else _plain(x.reshape(shape))
+                for x in columns
+            ]
+            return record(row, *xs).broadcast_to(shape)
+
+        return op
+
+    def _kind(self, term: Term) -> tuple[int, int]:
+        """Of a term: the arrays in which its factors stand; terms of one kind can be one array."""
+        _, p, q = term
+        return (-2 if p == ONE else -self.array[p], -2 if q == ONE else -self.array[q])
+
+    # ---- where it is read
+
+    def _order_leaves(self, free: int) -> None:
+        """Give the free leaves their places: those that a table reads first, each of its matrices in a row."""
+        turn = 0
+        matrices = [ids for _, read in self.steps for ids in read]
+        matrices.sort(key=lambda ids: ids.ndim < 2 or 1 in ids.shape)
+        for ids in (*matrices, np.arange(self.form.size)):  # the last: an output may be a leaf
+            for i in ids[self.array[ids] == free].tolist():
+                if self.place[i] < 0:
+                    self.place[i] = turn
+                    turn += 1
+
+    def __call__(self, inputs: list[Tensor], outs: list[Any]) -> Tensor:
+        """The outputs as one vector, from the arrays of the inputs."""
+        tensors = list(inputs)
+        for step, _ in self.steps:
+            tensors.append(step(tensors))
+        numbers = {symbol: i for symbol, i in self.form.number.items() if symbol not in self.form.constants}
+        constants = [self.form.constants.get(x, x) for x in outs if x not in numbers]
+        if constants:
+            tensors.append(Tensor(np.array(constants, float)))
+        self.array = np.append(self.array, np.full(len(constants), len(tensors) - 1))
+        self.place = np.append(self.place, np.arange(len(constants)))
+        turn = iter(range(self.form.size, self.form.size + len(constants)))
+        ids = np.array([numbers[x] if x in numbers else next(turn) for x in outs])
+        return self.read(ids, tensors).broadcast_to(ids.shape)
+
+    def read(self, ids: Ids, tensors: list[Tensor]) -> Tensor:
+        """The nodes as an array of the shape of `ids`, or one that broadcasts to it."""
+        which = np.unique(self.array[ids])
+        if len(which) == 1:
+            return _places(tensors[which[0]], self.place[ids])
+        if ids.ndim == 2 and (self.array[ids] == self.array[ids[0]]).all():  # side by side
+            cuts = [0, *(np.flatnonzero(np.diff(self.array[ids[0]])) + 1).tolist(), ids.shape[1]]
+            if len(cuts) < 6:
+                parts = [self.read(ids[:, i:j], tensors).broadcast_to((len(ids), j - i)) for i, j in pairwise(cuts)]
+                return record_many(arrays.concatenate(1), parts)
+        flat = [tensors[k].flatten() for k in which.tolist()]
+        starts = np.zeros(len(tensors), int)
+        starts[which] = np.cumsum([0, *(t.size for t in flat[:-1])])
+        return _places(record_many(arrays.concatenate(0), flat), starts[self.array[ids]] + self.place[ids])
+
+
+def _places(a: Tensor, places: np.ndarray) -> Tensor:
+    """The elements of a at these places of its flat form: a slice, where the places are evenly spaced."""
+    if a.shape == places.shape and (places.reshape(-1) == np.arange(a.size)).all():
+        return a
+    grid = places.reshape(-1, places.shape[-1]) if places.ndim else places.reshape(1, 1)
+    rows, columns = grid.shape
+    start, down, right = int(grid[0, 0]), _step(grid[:, 0]), _step(grid[0])
+    if down is None or right is None or not (grid == grid[:1] + (grid[:, :1] - start)).all():
+        return record(take(places), a)
+    flat = a.flatten()
+    if down == 0 or rows == 1:
+        return _slice(flat, start, columns, right)
+    if right == 0 or columns == 1:
+        return _slice(flat, start, rows, down).reshape(rows, 1)
+    if right == 1 and down == columns:
+        return _slice(flat, start, rows * columns, 1).reshape(rows, columns)
+    if down == 1 and right == rows:
+        return _slice(flat, start, rows * columns, 1).reshape(columns, rows).transpose()
+    return record(take(places), a)
+
+
+def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:
+    if step == 0 or n == 1:
+        return flat[start : start + 1]
+    if (start, n, step) == (0, flat.size, 1):
+        return flat
+    if step == 1:
+        return flat[start : start + n]
+    return (
+        flat[start : start + (n - 1) * step + 1 : step] if step > 0 else record(take(start + step * np.arange(n)), flat)
+    )
+
+
+def _step(line: np.ndarray) -> int | None:
+    """The distance from each to the next, if it is always the same."""
+    if len(line) == 1:
+        return 0
+    steps = np.diff(line)
+    return int(steps[0]) if (steps == steps[0]).all() else None
+
+
+def _plain(numbers: np.ndarray) -> Any:
+    """One number, where all are the same."""
+    first = numbers.reshape(-1)[0]
+    return float(first) if (numbers == first).all() else numbers
+
+
+def _times(a: Any, numbers: np.ndarray) -> Any:
+    number = _plain(numbers)
+    return a if number.__class__ is float and number == 1 else a * number

@@ -1,0 +1,227 @@
+"""One program: what a function does for arguments of one form, and how its results are nodes.
+
+`Program` traces, differentiates and has code written; called, it runs that. What comes back is a node whose row is the
+program's own:
+
+    loss = program((x, y))        loss._x are the nodes that it is differentiated by; loss._y tells of the call: its
+                                  gradients, or what they can be computed from
+    loss.backward()               the short way: no walk, the gradients are committed as they are
+
+A pass that wants more (hooks, `inputs`, a graph around this node) walks as ever, and asks the row. `create_graph=True`
+runs the function itself, on nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array_node import ArrayNode, handle, new_node
+from ..engine import Value
+from ..engine import _fill as fill
+from ..graph import LEAF, grads_lock, hooked, undo
+from ..modes import modes
+from ..rows import Many, nothing
+from ..tensor import Tensor
+from ..transforms import leaves, tree_map
+from ..walk import grad
+from .arguments import as_nodes, has_arrays, picker
+from .build import Built, Out
+from .guards import guard
+
+
+class Program:
+    """A traced function, compiled for arguments of one form."""
+
+    def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
+        self.fn, self.named, self.scalars, self.tensors = owner.fn, named, owner.settings["scalars"], has_arrays(args)
+        self.plain = owner.plain and not any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
+        built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
+        self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
+        self._read = _reader(self.leaves) if "leaves" in built.parameters else None
+        self._operands = picker(built.names, built.places, built.own)
+        self.current = guard(owner.origin, self.leaves, [x for x in self.leaves if not x.requires_grad])
+        self.row = ProgramRow(getattr(owner.origin, "__name__", "compiled"), nothing, lambda g, call, *_: call.parts(g))
+
+    # ---- running it
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        """Run it, and answer with nodes; a `plain` one with numbers and arrays."""
+        given = args if self._read is None else (self._read(), *args)
+        try:
+            found = self.code.run(*given)
+        except (ArithmeticError, ValueError):
+            found = self.code.careful(*given)
+        if self.plain:
+            return self._filled(found.tolist()) if self.built.vector else found
+        outs, grads = found
+        if self.built.vector:
+            outs, grads = outs.tolist(), [g for part in grads for g in part.tolist()]
+        operands = self._operands(*args)
+        if self.tree.__class__ is Out:
+            return self._answer(self.tree, outs[0], given, grads, operands)
+        made = iter(outs)
+        answer = lambda x: self._answer(x, next(made), given, grads, operands)  # noqa: E731
+        return tree_map(lambda x: answer(x) if isinstance(x, Out) else x, self.tree)
+
+    def _answer(self, out: Out, value: Any, given: Any, grads: Any, operands: Any) -> Any:
+        """A node with the value, and with the call as its history."""
+        if out.root is None or not operands:
+            return handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
+        call = Call(self, out.root, given, grads, operands)
+        if not out.is_array:
+            return fill(object.__new__(CompiledValue), value, self.row, None, None, operands, (call,))
+        made = handle(new_node(np.asarray(value), self.row))
+        node, made.__class__ = made._node, CompiledTensor
+        node.__class__, node._x, node._y = CompiledNode, operands, (call,) * len(operands)
+        if not self.built.fused:
+            node._saved = call.keep()
+        return made
+
+    def _filled(self, values: list[float]) -> Any:
+        """What the function gives, with these for its nodes."""
+        left = iter(values)
+        return tree_map(lambda x: next(left) if isinstance(x, Out) else x, self.tree)
+
+    def back(self, call: Call, g: Any) -> list[Any]:
+        """The gradients for the gradient of one of the outputs: the program is run anew, from what it saw then."""
+        back: Any = self.built.back
+        if self.built.vector:
+            parts = back.run(*call.given, np.array([g if out.root == call.root else 0.0 for out in self.outs]))
+            return [x for part in parts for x in part.tolist()]
+        seeds = [g if out.root == call.root else out.zero() for out in self.outs if out.root is not None]
+        try:
+            return back.run(*call.given, *seeds)
+        except (ArithmeticError, ValueError):
+            return back.careful(*call.given, *seeds)
+
+
+class Call:
+    """What a result's history is: one call of a program."""
+
+    __slots__ = ("given", "grads", "operands", "program", "root")
+
+    def __init__(self, program: Program, root: int, given: Any, grads: Any, operands: Any):
+        self.program, self.root, self.given = program, root, given  # given: what the code was run on
+        self.grads, self.operands = grads, operands
+
+    @property
+    def args(self) -> Any:
+        """The arguments of the call."""
+        return self.given[1:] if self.program._read else self.given
+
+    def keep(self) -> tuple[Any, ...]:
+        """Have the arrays that a later run will read kept as they are: those of Tensors by their versions."""
+        nodes = [x._node for x in (*leaves(list(self.args)), *self.program.leaves) if isinstance(x, Tensor)]
+        own = [tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, arg) for arg in self.args]
+        self.given = (*self.given[: len(self.given) - len(own)], *own)
+        for node in nodes:
+            node.storage.kept += 1
+        return tuple((node.storage, node.storage.version) for node in nodes)
+
+    def parts(self, g: Any) -> list[Any]:
+        """The gradients of the operands, for the gradient that came in."""
+        if hasattr(g, "_apply"):
+            return self._again(g)
+        if not self.program.built.fused:
+            return self.program.back(self, g)
+        g = g.reshape(()) if isinstance(g, np.ndarray) else g
+        return [g * part for part in self.grads]
+
+    def _again(self, g: Any) -> list[Any]:
+        """The gradients as nodes: the function itself is run on nodes, and differentiated."""
+        program = self.program
+        args = [as_nodes(x, program.scalars, program.tensors) for x in self.args]
+        nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
+        roots = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None]
+        root, inputs = roots[self.root], self.operands
+        if self.grads:
+            now = grad(root, inputs, retain_graph=True, allow_unused=True)
+            if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
+                raise RuntimeError("create_graph=True: what a compiled call used was changed since; call it again")
+        found = grad(root, inputs, g, create_graph=True, allow_unused=True)
+        return [x._constant(0.0 * x._data) if part is None else part for x, part in zip(inputs, found, strict=True)]
+
+
+class ProgramRow(Many):
+    """The row of what a program gives."""
+
+    __slots__ = ()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The results
+
+
+class CompiledValue(Value):
+    """A Value that a program gave; what is computed from it is one too, with an ordinary row."""
+
+    __slots__ = ()
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """As a Value's; where nothing special is asked for, without a walk."""
+        simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
+        if simple and self._row.__class__ is ProgramRow and committed(self._y[0]):
+            self.grad = 1.0
+        else:
+            super().backward(gradient, retain_graph, create_graph, inputs)
+
+    def __repr__(self) -> str:
+        return f"Value(data={self._data}, grad={self.grad})"
+
+    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
+        return self._y if self._row.__class__ is ProgramRow else super()._arguments(create_graph)
+
+
+class CompiledNode(ArrayNode):
+    """The node of an array that a program gave."""
+
+    __slots__ = ()
+
+    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
+        return super()._arguments(False)
+
+
+class CompiledTensor(Tensor):
+    """A Tensor that a program gave."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """As a Tensor's; where nothing special is asked for, without a walk."""
+        node = self._node
+        simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._keeps_grad)
+        if simple and node._row.__class__ is ProgramRow and committed(node._y[0]):
+            node._let_go()
+        else:
+            super().backward(gradient, retain_graph, create_graph, inputs)
+
+
+def committed(call: Call) -> bool:
+    """Add a call's gradients to the grads of its operands; False, and nothing done, if these are not mere leaves."""
+    operands, grads = call.operands, call.grads
+    if hooked or modes or not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
+        return False
+    with grads_lock:
+        before = [p.grad for p in operands]
+        try:
+            for p, g, old in zip(operands, grads, before, strict=True):
+                p.grad = g if old is None or (old.__class__ is int and old == 0) else p._plus(old, g)
+        except BaseException:
+            undo(list(operands), before)
+            raise
+    return True
+
+
+def _reader(nodes: list[Any]) -> Callable[[], list[Any]]:
+    """The function that reads what the nodes hold now."""
+    if all(isinstance(x, Value) for x in nodes):
+        return lambda: [x._data for x in nodes]
+    return lambda: [x._node._data if isinstance(x, Tensor) else x._data for x in nodes]

@@ -1,0 +1,327 @@
+"""Tracing: a function is run once, with Symbols where its numbers and arrays would be.
+
+What the function sees are Values and Tensors as ever; the same methods record the same nodes, and `grad` walks them.
+Only their data are Symbols, and every op is computed here (`Trace.__call__`), as `lazy` has it computed elsewhere:
+
+    t = Trace()
+    x = t.value("x")                    a Value whose data is the Symbol x
+    y = x * x + 1                       a Value whose data is the Symbol (x * x) + 1.0
+    grad(y, x)                          (the Symbol x + x,): the rules of the table, run on Symbols
+
+A node from outside (a parameter that the function closes over) takes part as a stand-in with a Symbol of its own, which
+the program reads from the node each time it runs. One that was made inside and is gone when the trace ends was a
+constant. To look at a number (`if`, `float`, `.data`) or to write to one is refused: the program could not do it again.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, creation
+from ..array_node import ArrayNode, new_node, remember
+from ..engine import Value, number
+from ..engine import _fill as fill
+from ..engine import _settle as settle
+from ..graph import LEAF
+from ..modes import _Mode, deferring, is_grad_enabled, modes
+from ..rows import Many, Row
+from ..tensor import Tensor
+from .simplify import Graph
+from .symbols import READ, Frozen, Symbol, frozen
+
+WRITE = (
+    "a compiled function cannot change {} in place: the program would not do it again. Write y = y + ..., and change "
+    "parameters outside of it"
+)
+
+
+def _reading(what: str) -> Callable:
+    def refuse(self: Any, *_: Any, **__: Any) -> Any:
+        raise frozen(READ.format(what))
+
+    return refuse
+
+
+def _writing(self: Any, *_: Any) -> Any:
+    raise frozen(WRITE.format("a Tensor"))
+
+
+def _comparison(name: str) -> Callable:
+    """A comparison gives a node too: a condition for `where`, 1 or 0."""
+    row = Row(name, getattr(operator, name), None)
+
+    def method(self: Any, other: Any) -> Any:
+        return self._apply(row, (self, other))
+
+    return method
+
+
+# What gives a constant; as a row, so that a program on arrays can do it too
+DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
+
+
+class _Traced:
+    """A node whose numbers nobody can look at."""
+
+    __slots__ = ()
+    data = property(_reading(".data"), _reading(".data"))
+    item = numpy = tolist = argmax = argmin = __array__ = _reading("a number")
+    __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
+    __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
+    register_hook = _reading("gradients through hooks")
+    __lt__, __le__ = _comparison("__lt__"), _comparison("__le__")
+    __gt__, __ge__ = _comparison("__gt__"), _comparison("__ge__")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+
+class TracedValue(_Traced, Value):
+    """A Value whose data is a Symbol."""
+
+    __slots__ = ()
+
+    def _constant(self, data: Any) -> Any:
+        return fill(object.__new__(TracedValue), data)
+
+    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
+        seen = self._x, self._y
+        if not create_graph:
+            return seen
+        operands = (self, self._a) if self._row.to_b is None else (self._a, self._b)
+        return tuple(x if n is None else n for n, x in zip(operands, seen, strict=True))
+
+    def detach(self) -> Any:
+        """A constant that is the same number."""
+        return self._apply(DETACH, (self,))
+
+
+class TracedTensor(_Traced, Tensor):
+    """A Tensor whose array is a Symbol."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")  # type: ignore[assignment]
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _writing  # type: ignore[assignment]
+    copy_ = fill_ = zero_ = _writing  # type: ignore[assignment]
+
+    def detach(self) -> Any:
+        """A constant with the same Symbol."""
+        return traced_tensor(new_node(self._node._data))
+
+    def requires_grad_(self, wanted: bool = True) -> Any:
+        """As a Tensor's, on a node of its own."""
+        if wanted and self._node._row is None:
+            self._node = as_traced(new_node(self._node._data, LEAF))
+            self._node._handle = weakref.ref(self)
+        return self
+
+
+class TracedNode(ArrayNode):
+    """The node of a traced Tensor: what the walk does with arrays, it does with Symbols."""
+
+    __slots__ = ()
+
+    @property
+    def tensor(self) -> Tensor:
+        """The Tensor that has this node, or where it is gone a new one."""
+        tensor = self._handle()
+        return traced_tensor(self) if tensor is None else tensor
+
+    def _constant(self, data: Any) -> ArrayNode:
+        return as_traced(new_node(data))
+
+    def _seed(self, gradient: Any, create_graph: bool) -> Any:
+        if isinstance(gradient, TracedTensor):
+            return gradient if create_graph else gradient._node._data
+        if gradient is None and self._data.size == 1:
+            gradient = np.ones(self._data.shape, self._data.dtype)
+        seed = self._data.graph.constant(super()._seed(gradient, False))
+        return traced_tensor(new_node(seed)) if create_graph else seed
+
+    def _fit(self, part: Any) -> Any:
+        like = self._data
+        if part.__class__ is not Symbol:
+            return super()._fit(part)
+        if part.shape != like.shape:
+            part = arrays.sum_to(like.shape).forward(part)
+        return part.astype(like.dtype)
+
+    def _plus(self, grad: Any, g: Any) -> Any:
+        return grad + g
+
+
+def as_traced(node: Any) -> Any:
+    """The node, as one of a trace."""
+    node.__class__ = TracedNode
+    return node
+
+
+def traced_tensor(node: Any) -> Any:
+    """A Tensor that has the node, as one of a trace."""
+    tensor = object.__new__(TracedTensor)
+    tensor._node = as_traced(node)
+    node._handle = weakref.ref(tensor)
+    return tensor
+
+
+class Leaf:
+    """A node from outside, the Symbol that stands for it, and what it held."""
+
+    def __init__(self, node: Any, symbol: Symbol, data: Any):
+        self.ref, self.symbol, self.data = weakref.ref(node), symbol, data
+        self.name = symbol.args[0]
+
+
+class Trace:
+    """One run of a function: what computes its ops, and what it used of the world outside."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by the identity of the node outside: with its stand-in
+        self.order: list[tuple[Leaf, Any]] = []
+        self.rows: dict[Symbol, tuple[Row, tuple[Any, ...]]] = {}  # of numbers: the op that gave each, and its operands
+
+    # ---- inputs
+
+    def value(self, name: str, requires_grad: bool = False) -> TracedValue:
+        """A number as the function sees it."""
+        symbol: Any = self.graph.input(name)
+        return fill(object.__new__(TracedValue), symbol, LEAF if requires_grad else None)
+
+    def tensor(self, name: str, like: Any, requires_grad: bool = False) -> TracedTensor:
+        """An array as the function sees it."""
+        symbol: Any = self.graph.input(name, like.shape, like.dtype)
+        return traced_tensor(new_node(symbol, LEAF if requires_grad else None))
+
+    def stand_in(self, x: Any) -> Any:
+        """For a node from outside, the one that takes its place here; anything else is given back."""
+        if isinstance(x, _Traced) or not isinstance(x, (Value, Tensor)):
+            return x
+        known = self.leaves.get(id(x))
+        if known is None or known[0].ref() is not x:
+            wanted = x.requires_grad
+            name = f"p{len(self.order)}"
+            data = x._node._data if isinstance(x, Tensor) else x._data
+            made = self.tensor(name, data, wanted) if isinstance(x, Tensor) else self.value(name, wanted)
+            known = self.leaves[id(x)] = (Leaf(x, data_of(made), data), made)
+            self.order.append(known)
+        return known[1]
+
+    def like(self, name: str, x: Any) -> Any:
+        """A constant of the kind and shape of x, which is traced."""
+        return self.tensor(name, data_of(x)) if isinstance(x, Tensor) else self.value(name)
+
+    # ---- ops
+
+    def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
+        """The op, recorded as ever, on Symbols."""
+        given = list(map(self.stand_in, operands))
+        if any(isinstance(x, Tensor) for x in given):
+            return self._of_arrays(row, given)
+        return self._of_numbers(row, given)
+
+    def _of_numbers(self, row: Row, operands: list[Any]) -> Any:
+        nodes = [x if x.__class__ is TracedValue else None for x in operands]
+        values = [x._data if x.__class__ is TracedValue else number(x) for x in operands]
+        if any(x is None for x in values):
+            raise TypeError(
+                f"'{row.name}' takes Values and numbers, found {' and '.join(type(x).__name__ for x in operands)}"
+            )
+        traced = values[0].__class__ is Symbol or values[-1].__class__ is Symbol
+        data = self.graph.forward(row, tuple(values)) if traced else row.forward(*values)
+        out = object.__new__(TracedValue)
+        if data.__class__ is Symbol and data not in self.rows and data.op != "input":
+            self.rows[data] = row, tuple(values)
+        if row.to_a is None:  # a comparison, or a constant
+            return fill(out, data)
+        if modes and not is_grad_enabled() and any(n is not None and n._row is not None for n in nodes):
+            return self._of_numbers(DETACH, [fill(out, data)])
+        if row.to_b is None:
+            return settle(out, data, row, nodes[0], None, data, values[0])
+        return settle(out, data, row, *nodes, *values)
+
+    def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
+        nodes = [x._node if isinstance(x, Tensor) else None for x in operands]
+        if isinstance(row, Many):
+            nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
+        values = [x if n is None else n._data for n, x in zip(nodes, operands, strict=True)]
+        try:
+            data = self.graph.forward(row, tuple(values))
+        except (ValueError, TypeError, IndexError) as error:
+            error.add_note(f"in '{row.name}' of shapes {' and '.join(str(np.shape(x)) for x in values)}")
+            raise
+        node = new_node(data)
+        if isinstance(row, Many):
+            if any(n is not None and n._row is not None for n in nodes) and is_grad_enabled():
+                node._row, node._x, node._y = row, tuple(nodes), tuple(values)
+                node._saved = (None,) * len(nodes)
+        elif row.to_a is not None:
+            a, b = nodes[0], nodes[-1] if row.to_b is not None else None
+            x, y = (data, values[0]) if row.to_b is None else values
+            remember(node, row, a, b, x, y)
+        return traced_tensor(node)
+
+    # ---- the run
+
+    def run(self, function: Callable, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What the function gives for traced arguments."""
+        before = _states()
+        with tracing(self):
+            out = function(*args, **named)
+        if repr(_states()) != repr(before):
+            _restore(before)
+            raise Frozen(
+                "the function drew from a global random generator: each call of the program would have the same "
+                "draws. Draw outside, and give the draws as an argument"
+            )
+        return out
+
+    def refuse(self) -> None:
+        """Raise for a number of a node from outside that is read or written."""
+        raise frozen(READ.format("or change the number in a node"))
+
+    def constants(self) -> dict[Symbol, Any]:
+        """The Symbols of what is known after all: of nodes that were made inside, and are gone, for one."""
+        return self.graph.known | {leaf.symbol: leaf.data for leaf, _ in self.order if leaf.ref() is None}
+
+
+class tracing(_Mode):
+    """Inside, the ops are computed by a trace."""
+
+    _variable = deferring
+
+    def __new__(cls, trace: Trace) -> Any:
+        mode = object.__new__(cls)
+        mode._value = trace
+        return mode
+
+
+def is_traced(x: Any) -> bool:
+    """Is x a node of a trace?"""
+    return isinstance(x, _Traced)
+
+
+def data_of(x: Any) -> Any:
+    """The Symbol (or a constant) in a traced node."""
+    return x._node._data if isinstance(x, Tensor) else x._data
+
+
+def _states() -> tuple[Any, ...]:
+    """Where the global random generators stand: Python's, the package's, and NumPy's."""
+    return random.getstate(), creation.generator().bit_generator.state, np.random.get_state()
+
+
+def _restore(states: tuple[Any, ...]) -> None:
+    random.setstate(states[0])
+    creation.generator().bit_generator.state = states[1]
+    np.random.set_state(states[2])

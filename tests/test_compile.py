@@ -1,0 +1,503 @@
+"""`compile`: what it gives is what the eager engine gives, for values, gradients and gradients of gradients."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import threading
+from collections.abc import Callable
+from math import isclose
+from typing import Any
+
+import numpy as np
+import pytest
+from test_random_graphs import BINARY, UNARY, allowed
+
+import micrograd
+from micrograd import Value, grad, gradient, hessian, nn, no_grad, value_and_grad, where
+from micrograd import functional as F
+from micrograd.optim import SGD
+
+GRAPHS = int(os.environ.get("MICROGRAD_RANDOM_GRAPHS", "300"))
+
+
+def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:
+    """Are two trees of numbers the same, to 1e-12 of their size?"""
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(near(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    return isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random graphs
+
+
+def random_function(seed: int) -> tuple[Callable, list[float]]:
+    """A function of a list of Values, and a point where it is smooth."""
+    rng = random.Random(seed)
+    point = [rng.uniform(-3, 3) for _ in range(rng.randint(1, 4))]
+    xs, steps = point[:], []
+    for _ in range(rng.randint(1, 25)):
+        name = rng.choice([*UNARY, *BINARY, *BINARY, *BINARY])
+        picked = [rng.randrange(len(xs)) for _ in range(1 if name in UNARY else 2)]
+        numbers = [xs[i] for i in picked]
+        if allowed(name, numbers):
+            _, on_numbers, _ = UNARY.get(name) or BINARY[name]
+            result = on_numbers(*numbers)
+            if abs(result) < 1e3:
+                xs.append(result)
+                steps.append((name, picked))
+    weights = [rng.uniform(-2, 2) for _ in xs]
+
+    def function(values: list[Any]) -> Any:
+        values = list(values)
+        for name, picked in steps:
+            on_values, _, _ = UNARY.get(name) or BINARY[name]
+            values.append(on_values(*(values[i] for i in picked)))
+        return sum(w * v for w, v in zip(weights, values, strict=True))
+
+    return function, point
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("block", range(10))
+def test_random_graphs_have_the_same_values_and_gradients_compiled(block: int, backend: str):
+    size = GRAPHS // (10 if backend == "python" else 30)  # to build arrays takes longer
+    for seed in range(block * size, (block + 1) * size):
+        function, point = random_function(seed)
+        compiled = micrograd.compile(function, backend=backend)
+        for scale in (1.0, 1.0001):  # the second call runs the program of the first
+            xs, ys = ([Value(scale * x) for x in point] for _ in range(2))
+            eager, found = function(xs), compiled(ys)
+            eager.backward()
+            found.backward()
+            assert near(found.data, eager.data), seed
+            assert near([y.grad for y in ys], [x.grad for x in xs], 1e-11), seed
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("block", range(5))
+def test_random_graphs_have_the_same_second_derivatives_compiled(block: int, backend: str):
+    size = GRAPHS // (20 if backend == "python" else 60)
+    for seed in range(block * size, (block + 1) * size):
+        function, point = random_function(seed)
+        square = lambda xs, f=function: sum((g * g for g in gradient(f)(xs)), 0 * xs[0])  # noqa: E731
+        assert near(gradient(micrograd.compile(square, backend=backend))(point), gradient(square)(point), 1e-9), seed
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Written as before
+
+
+def test_a_compiled_loss_is_used_as_any_other():
+    w = Value(3.0)
+    loss = micrograd.compile(lambda x: (w * x) ** 2)
+    for _ in range(2):
+        loss(2.0).backward()
+    assert w.grad == 48.0
+
+
+def test_a_program_reads_parameters_each_time_that_it_runs():
+    w = Value(3.0)
+    f = micrograd.compile(lambda x: w * x)
+    assert f(2.0).data == 6.0
+    w.data = 5.0
+    assert (f(2.0).data, f.cache_info().misses) == (10.0, 1)
+
+
+def test_training_compiled_takes_the_same_path_as_eager_training():
+    losses = []
+    for compiled in (False, True):
+        model = nn.MLP(2, [4, 1], activation="tanh", rng=random.Random(0))
+        opt = SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+        def loss(xs: Any, y: Any, model: Any = model) -> Any:
+            return (model(xs) - y) ** 2
+
+        step = micrograd.compile(loss) if compiled else loss
+        taken = []
+        for i in range(20):
+            opt.zero_grad()
+            out = step([0.1 * i, 1.0], 0.5)
+            out.backward()
+            opt.step()
+            taken.append(out.data)
+        losses.append(taken)
+    assert near(*losses)
+
+
+def test_a_compiled_call_may_stand_in_a_larger_graph():
+    w = Value(2.0)
+    f = micrograd.compile(lambda x: x * w)
+    x = Value(3.0)
+    (f(x * 2) * f(x)).backward()
+    assert (x.grad, w.grad) == (48.0, 72.0)
+
+
+def test_gradients_are_those_of_the_moment_of_the_call():
+    w = Value(2.0)
+    f = micrograd.compile(lambda: w * w)
+    out = f()
+    w.data = 100.0
+    out.backward()
+    assert w.grad == 4.0
+
+
+def test_several_outputs_have_each_their_own_gradient():
+    w = Value(2.0)
+    f = micrograd.compile(lambda x: {"a": [w * x, w * w], "b": x, "c": None})
+    out = f(5.0)
+    out["a"][1].backward()
+    (out["a"][0] * 10).backward()
+    assert (w.grad, out["b"].data, out["c"]) == (54.0, 5.0, None)
+
+
+def test_hooks_see_the_gradient_of_a_compiled_loss():
+    w = Value(2.0)
+    handle = w.register_hook(lambda g: g * 10)
+    micrograd.compile(lambda x: w * x)(3.0).backward()
+    handle.remove()
+    assert w.grad == 30.0
+
+
+def test_inputs_alone_get_their_gradient():
+    v, w = Value(2.0), Value(3.0)
+    micrograd.compile(lambda: v * w)().backward(inputs=[v])
+    assert (v.grad, w.grad) == (3.0, 0)
+
+
+def test_a_second_pass_over_a_compiled_value_adds_again():
+    w = Value(2.0)
+    out = micrograd.compile(lambda: w * 3)()
+    out.backward()
+    out.backward(10.0)
+    assert w.grad == 33.0
+
+
+def test_create_graph_differentiates_a_compiled_call_again():
+    w = Value(2.0)
+    out = micrograd.compile(lambda x: w**3 * x)(5.0)
+    (first,) = grad(out, w, create_graph=True)
+    assert (first.data, grad(first, w)) == (60.0, (60.0,))
+
+
+def test_create_graph_refuses_what_was_changed_since():
+    w = Value(2.0)
+    out = micrograd.compile(lambda x: w**3 * x)(5.0)
+    w.data = 3.0
+    with pytest.raises(RuntimeError, match="changed since"):
+        grad(out, w, create_graph=True)
+
+
+def test_a_pass_that_fails_leaves_no_trace(monkeypatch):
+    class Stubborn(Value):
+        __slots__ = ()
+
+        def _plus(self, grad: Any, g: Any) -> Any:
+            raise KeyboardInterrupt
+
+    v, w = Value(2.0), Stubborn(3.0)
+    v.grad, w.grad = 1.0, 5.0
+    with pytest.raises(KeyboardInterrupt):
+        micrograd.compile(lambda: v * w)().backward()
+    assert (v.grad, w.grad) == (1.0, 5.0)
+
+
+def test_under_no_grad_a_compiled_call_gives_a_constant():
+    w = Value(2.0)
+    f = micrograd.compile(lambda: w * 3)
+    with no_grad():
+        assert not f().requires_grad
+    assert f().requires_grad
+
+
+def test_a_compiled_method_has_its_own_programs_for_each_object():
+    class Line:
+        def __init__(self, slope: float):
+            self.slope = Value(slope)
+
+        @micrograd.compile
+        def at(self, x: Any) -> Any:
+            return self.slope * x
+
+    assert [Line(2.0).at(3.0).data, Line(5.0).at(3.0).data] == [6.0, 15.0]
+
+
+def test_a_compiled_function_may_call_another():
+    inner = micrograd.compile(lambda x: x * x)
+    assert gradient(micrograd.compile(lambda x: inner(x) + x))(3.0) == 7.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Transforms
+
+
+def test_value_and_grad_of_a_compiled_function_gives_plain_numbers():
+    f = value_and_grad(micrograd.compile(lambda x, y: x * y + x))
+    assert f(2.0, 3.0) == (8.0, (4.0, 2.0))
+    assert "def program(x, y)" in f.source
+
+
+def test_gradients_of_gradients_are_programs_too():
+    cube = micrograd.compile(lambda x: x**3)
+    third = gradient(gradient(gradient(cube)))
+    assert (third(2.0), third(5.0), third.cache_info().misses) == (6.0, 6.0, 1)
+
+
+def test_the_hessian_of_a_compiled_function_is_that_of_the_function():
+    f = lambda x: (x**3).sum() * x[0]  # noqa: E731
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(hessian(micrograd.compile(f))(x), hessian(f)(x), rtol=1e-12)
+
+
+def test_a_gradient_inside_of_a_compiled_function_is_compiled_with_it():
+    def penalty(w: Any) -> Any:
+        (g,) = grad(w**3, w, create_graph=True)
+        return g * g
+
+    w = Value(2.0)
+    micrograd.compile(penalty)(w).backward()
+    assert w.grad == pytest.approx(288.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Many scalars
+
+
+def moons(points: list, targets: list, model: Any) -> Any:
+    """The classic demo's loss, in scalars."""
+    scores = [model(x) for x in points]
+    losses = [(1 + -y * s).relu() for y, s in zip(targets, scores, strict=True)]
+    return sum(losses) * (1.0 / len(losses)) + 1e-4 * sum(p * p for p in model.parameters())
+
+
+def test_a_network_of_scalars_becomes_products_of_matrices():
+    model = nn.MLP(3, [8, 8, 1], rng=random.Random(0))
+    rng = np.random.default_rng(0)
+    points, targets = rng.normal(size=(20, 3)), np.sign(rng.normal(size=20))
+    f = micrograd.compile(lambda x, y: moons(x, y, model), scalars=True)
+    found = f(points, targets)
+    found.backward()
+    grads = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    eager = moons(points.tolist(), targets.tolist(), model)
+    eager.backward()
+    assert near(found.data, eager.data)
+    assert near(grads, [p.grad for p in model.parameters()])
+    assert f.source.count("np.dot") > 8
+    assert "take" not in f.source
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_many_outputs_have_their_gradients_in_either_backend(backend: str):
+    model = nn.MLP(2, [4, 3], rng=random.Random(0))
+    f = micrograd.compile(lambda x: model(x), backend=backend)
+    sum(y * k for k, y in enumerate(f([1.0, 2.0]))).backward()
+    found = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    sum(y * k for k, y in enumerate(model([1.0, 2.0]))).backward()
+    assert near(found, [p.grad for p in model.parameters()])
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_what_is_detached_sends_no_gradient_in_either_backend(backend: str):
+    w = Value(2.0)
+
+    def f(x: Any) -> Any:
+        with no_grad():
+            still = w * x
+        return w * still + (w * w).detach() * x
+
+    out = micrograd.compile(f, backend=backend)(3.0)
+    out.backward()
+    assert (out.data, w.grad) == (24.0, 6.0)
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_losses_of_scalars_are_the_same_in_either_backend(backend: str):
+    w = [Value(0.5), Value(-1.5), Value(1.0)]
+
+    def loss(x: Any) -> Any:
+        scores = [x * p for p in w]
+        chosen = F.cross_entropy(scores, 1) + F.logsumexp(scores) + F.mse(scores, [x, 1.0, 2.0])
+        return chosen + F.hinge(scores, [1, -1, 1]) + F.bce_with_logits(scores, [0.0, 0.5, 1.0])
+
+    found = micrograd.compile(loss, backend=backend)(2.0)
+    found.backward()
+    grads = [p.grad for p in w]
+    for p in w:
+        p.grad = 0
+    eager = loss(Value(2.0, requires_grad=False))
+    eager.backward()
+    assert near([found.data, *grads], [eager.data, *(p.grad for p in w)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Edges of the numbers
+
+
+@pytest.mark.parametrize("x", [0.0, -1.0, 1e4, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "op",
+    [lambda a: 1 / a, lambda a: a**-1, lambda a: a.log(), lambda a: a.exp(), lambda a: a.sqrt(), lambda a: a**0.5,
+     lambda a: a.sin(), lambda a: a.relu(), lambda a: a.maximum(1.0), lambda a: a.log1p(), lambda a: a * a * a * a],
+)  # fmt: skip
+def test_where_python_raises_a_program_gives_what_ieee_gives(op: Callable, x: float):
+    a, b = Value(x), Value(x)
+    eager, found = op(a), micrograd.compile(op)(b)
+    eager.backward()
+    found.backward()
+    np.testing.assert_allclose([found.data, b.grad], [eager.data, a.grad], rtol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is frozen
+
+
+def test_an_if_on_a_value_raises_and_names_the_line():
+    def f(x: Any) -> Any:
+        return x if x > 0 else -x
+
+    with pytest.raises(RuntimeError, match=r"where\(condition, a, b\).*test_compile.py:\d+: return x if x > 0 else -x"):
+        micrograd.compile(f)(1.0)
+
+
+PARAMETER = Value(2.0)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda x: x * float(x),
+        lambda x: x * x.data,
+        lambda x: x * (1 if PARAMETER > 0 else 2),
+        lambda x: x * PARAMETER.data,
+        lambda x: x * round(x),
+        lambda x: x * [1, 2][x],
+        lambda x: x * max(x, PARAMETER),
+        lambda x: Value(x * 2),
+    ],
+)
+def test_a_number_that_is_looked_at_raises(look: Callable):
+    with pytest.raises((RuntimeError, TypeError)):
+        micrograd.compile(look)(1.0)
+
+
+def test_a_parameter_that_is_changed_inside_raises():
+    w = Value(2.0)
+
+    def f(x: Any) -> Any:
+        w.data = 3.0
+        return w * x
+
+    with pytest.raises(RuntimeError, match="change the number"):
+        micrograd.compile(f)(1.0)
+    assert w.data == 2.0
+
+
+def test_a_draw_from_a_global_generator_raises_and_is_taken_back():
+    state = random.getstate()
+    with pytest.raises(RuntimeError, match="global random generator"):
+        micrograd.compile(lambda x: x * random.random())(1.0)
+    assert random.getstate() == state
+
+
+def test_where_takes_the_place_of_an_if():
+    f = value_and_grad(micrograd.compile(lambda x: where(x > 0, x * x, -x)))
+    assert [f(3.0), f(-3.0)] == [(9.0, 6.0), (3.0, -1.0)]
+
+
+def test_a_mistake_of_the_function_is_reported_as_ever():
+    with pytest.raises(TypeError, match=r"takes Values and numbers|unsupported"):
+        micrograd.compile(lambda x: x + "a")(1.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# When it is traced again
+
+
+def test_a_replaced_parameter_is_found():
+    model = nn.MLP(2, [2, 1], rng=random.Random(0))
+    f = micrograd.compile(lambda x: model([x, x]))
+    f(1.0)
+    model.layers[0].neurons[1].w[0] = Value(10.0)
+    assert near(f(1.0).data, model([1.0, 1.0]).data)
+    model.layers[1].neurons[0].b = Value(7.0)
+    assert near(f(1.0).data, model([1.0, 1.0]).data)
+    assert f.cache_info().misses == 3
+
+
+def test_a_parameter_that_is_unfrozen_is_found():
+    v, w = Value(2.0), Value(3.0, requires_grad=False)
+    f = micrograd.compile(lambda: v * w)
+    f().backward()
+    w.requires_grad = True
+    f().backward()
+    assert w.grad == 2.0
+
+
+def test_a_parameter_that_is_frozen_gets_no_gradient():
+    v, w = Value(2.0), Value(3.0)
+    f = micrograd.compile(lambda: v * w)
+    f()
+    w.requires_grad = False
+    f().backward()
+    assert (v.grad, w.grad) == (3.0, 0)
+
+
+def test_a_closed_over_number_is_a_constant():
+    k = 2.0
+    f = micrograd.compile(lambda x: x * k)
+    f(1.0)
+    k = 3.0
+    assert f(1.0).data == 2.0
+
+
+def test_what_is_given_by_keyword_is_traced_for_each():
+    f = micrograd.compile(lambda x, n=1: sum(x for _ in range(n)))
+    assert [f(2.0, n=3).data, f(2.0, n=4).data, f(2.0, n=3).data] == [6.0, 8.0, 6.0]
+    assert f.cache_info()[:2] == (1, 2)
+
+
+def test_an_argument_of_another_form_is_traced_anew():
+    f = micrograd.compile(lambda xs: sum(xs))
+    assert (f([1.0, 2.0]).data, f([1.0, 2.0, 3.0]).data, f([1, 2]).data) == (3.0, 6.0, 3.0)
+
+
+def test_a_node_that_is_made_inside_is_a_constant():
+    f = micrograd.compile(lambda x: x * Value(2.0) + F.softmax([x, 0.0])[1])
+    out = f(Value(1.0))
+    out.backward()
+    assert len(out._prev) == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Threads, memory
+
+
+def test_threads_may_call_one_compiled_function_at_once():
+    model = nn.Sequential(nn.Linear(3, 8, rng=np.random.default_rng(0)), nn.Tanh(), nn.Linear(8, 1))
+    f = micrograd.compile(lambda x: model(x).sum())
+    points = [np.full((5, 3), float(i)) for i in range(8)]
+    wanted = [f(x).item() for x in points]
+    wrong: list[Any] = []
+
+    def run(i: int) -> None:
+        wrong.extend(i for _ in range(100) if f(points[i]).item() != wanted[i])
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_trace_is_let_go():
+    f = micrograd.compile(lambda x: x.tanh())
+    f(1.0)
+    gc.collect()
+    from micrograd.compiler.trace import TracedValue
+
+    assert not any(type(x) is TracedValue for x in gc.get_objects())
