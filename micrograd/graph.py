@@ -44,7 +44,7 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
-    _made_by: Any  # (modules, inputs) where a module's call ended here; see `nn.module.sign`
+    _made_by: Any  # (*modules, inputs) where a module's call ended here; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
 
     def __init_subclass__(cls) -> None:

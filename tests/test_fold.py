@@ -20,7 +20,7 @@ class Neuron:
 
     def __call__(self, inputs, *above):
         out = sum((w * x for w, x in zip(self.weights, inputs, strict=True)), Value(0.0)).tanh()
-        out._made_by = ((*above, self), tuple(inputs))
+        out._made_by = (*above, self, tuple(inputs))
         return out
 
     def __repr__(self):

@@ -122,7 +122,7 @@ def test_an_activation_that_is_a_module_is_trained_too():
     swish = Swish()
     neuron = Neuron(2, activation=swish)
     assert neuron.parameters() == [*neuron.w, neuron.b, swish.beta]
-    assert neuron([1.0, 2.0])._made_by[0] == (swish,)
+    assert neuron([1.0, 2.0])._made_by[:-1] == (swish,)
 
 
 def test_an_unknown_activation_is_told_which_there_are():
@@ -350,10 +350,10 @@ def test_a_result_tells_which_modules_made_it_and_of_what():
     model, x = MLP(2, [2, 1]), values(1.0, 2.0)
     out = model(x)
     last = model.layers[1]
-    assert out._made_by[0] == (model, last, last.neurons[0])
-    hidden = out._made_by[1]
+    assert out._made_by[:-1] == (model, last, last.neurons[0])
+    hidden = out._made_by[-1]
     assert [h._made_by for h in hidden] == [
-        ((model, model.layers[0], neuron), tuple(x)) for neuron in model.layers[0].neurons
+        (model, model.layers[0], neuron, tuple(x)) for neuron in model.layers[0].neurons
     ]
 
 
@@ -370,9 +370,9 @@ def test_a_classic_subclass_leaves_marks_and_stands_around_what_it_calls():
 
     two, x = Two(), values(1.0, 2.0)
     out = two(x)
-    assert out["both"][0]._made_by == ((two, two.line), (x[0],))
-    assert out["both"][1]._made_by == ((two, two.neuron), tuple(x))
-    assert out["sum"]._made_by == ((two,), tuple(x))
+    assert out["both"][0]._made_by == (two, two.line, (x[0],))
+    assert out["both"][1]._made_by == (two, two.neuron, tuple(x))
+    assert out["sum"]._made_by == (two, tuple(x))
 
 
 def test_the_inputs_of_a_mark_are_found_in_keywords_and_nests():
@@ -381,7 +381,7 @@ def test_the_inputs_of_a_mark_are_found_in_keywords_and_nests():
             return xs[0] + state["h"]
 
     x, h = values(1.0, 2.0)
-    assert Cell()([x, 3.0], state={"h": h})._made_by[1] == (x, h)
+    assert Cell()([x, 3.0], state={"h": h})._made_by[-1] == (x, h)
 
 
 def test_super_call_counts_a_module_once():
@@ -394,9 +394,9 @@ def test_super_call_counts_a_module_once():
             return super().__call__(x)
 
     for module, x in ((Doubled(1), values(1.0)), (Named(), Value(1.0))):
-        assert module(x)._made_by[0] == (module,)
+        assert module(x)._made_by[:-1] == (module,)
     neuron = Doubled(1)
-    assert neuron(values(1.0))._prev[0]._made_by[0] == (neuron,)
+    assert neuron(values(1.0))._prev[0]._made_by[:-1] == (neuron,)
 
 
 def test_a_leaf_and_what_is_handed_through_bear_no_mark():
@@ -420,7 +420,7 @@ def test_after_an_exception_no_module_is_left_in_the_stack():
     with pytest.raises(KeyError, match="on purpose"):
         Failing()(1)
     line = Line()
-    assert line(1.0)._made_by[0] == (line,)
+    assert line(1.0)._made_by[:-1] == (line,)
 
 
 def test_a_module_that_calls_itself_is_counted_once_and_one_that_calls_back_each_time():
@@ -432,10 +432,10 @@ def test_a_module_that_calls_itself_is_counted_once_and_one_that_calls_back_each
             return self.w * 2 if depth == 0 else (self.other or self)(depth - 1)
 
     alone = Tree()
-    assert alone(3)._made_by[0] == (alone,)
+    assert alone(3)._made_by[:-1] == (alone,)
     a, b = Tree(), Tree()
     a.other, b.other = b, a
-    assert a(2)._made_by[0] == (a, b, a)
+    assert a(2)._made_by[:-1] == (a, b, a)
 
 
 def test_threads_do_not_see_each_others_modules():
@@ -451,7 +451,7 @@ def test_threads_do_not_see_each_others_modules():
 
     barrier = threading.Barrier(2)
     modules, marks = [Waiting(), Waiting()], {}
-    threads = [threading.Thread(target=lambda m=m: marks.update({m: m(1.0)._made_by[0]})) for m in modules]
+    threads = [threading.Thread(target=lambda m=m: marks.update({m: m(1.0)._made_by[:-1]})) for m in modules]
     for thread in threads:
         thread.start()
     for thread in threads:

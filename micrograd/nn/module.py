@@ -269,7 +269,7 @@ def _mark(node: Any, modules: tuple[Module, ...], given: Any) -> None:
     if waits:
         node._when_ready = lambda ready: _mark(ready, modules, given)
     else:
-        node._made_by = (modules, inputs)
+        node._made_by = (*modules, inputs)
 
 
 def _waits(x: Any) -> bool:
@@ -278,14 +278,15 @@ def _waits(x: Any) -> bool:
 
 
 def sign(out: Node, module: Module, inputs: tuple[Any, ...]) -> None:
-    """Have `out._made_by` tell `(modules, inputs)`: who was being called, outermost first, and what the last one got.
+    """Have `out._made_by` tell who was being called, outermost first, and last what that one got: `(*modules, inputs)`.
 
     Only what an op made bears a mark. The first one stays, which is the innermost module's.
     """
     if modes and _waits(out):
         _mark(out, _with(module), inputs)
     elif out._row and not hasattr(out, "_made_by"):
-        out._made_by = (_with(module), inputs)
+        outer = _calling.get()
+        out._made_by = (*outer, inputs) if outer and outer[-1] is module else (*outer, module, inputs)  # see `_with`
 
 
 def _flat(x: Any) -> tuple[Any, ...]:

@@ -184,7 +184,7 @@ def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
 
 def _module_inputs(nodes: Iterable[Any]) -> set[int]:
     marks = (getattr(node, "_made_by", None) for node in nodes)
-    return {id(node) for mark in marks if mark for node in mark[1]}
+    return {id(node) for mark in marks if mark for node in mark[-1]}
 
 
 def _node_box(id_: str, node: Any, below: Sequence[Box], is_input: bool) -> Box:

@@ -79,8 +79,8 @@ def _calls(graph: Walk) -> list[Call | None]:
     calls: list[Call | None] = [None] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):  # results before operands
         mark = getattr(graph.nodes[i], "_made_by", None)
-        if mark and mark[0]:
-            calls[i] = (tuple(mark[0]), frozenset(map(id, mark[1])))
+        if mark:
+            calls[i] = (mark[:-1], frozenset(map(id, mark[-1])))
         if call := calls[i]:
             for j in graph.operands[i]:
                 if calls[j] is None and id(graph.nodes[j]) not in call[1]:
