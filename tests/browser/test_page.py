@@ -1,0 +1,89 @@
+"""The fixture `page` itself: what it would miss, every test built on it would miss."""
+
+import struct
+
+import pytest
+
+BUTTON = """<!doctype html><html lang="en"><title>t</title><main><h1>t</h1>
+<button onclick="this.textContent = 'clicked'">press</button><input aria-label="i"></main>
+<script>addEventListener('keydown', e => (window.keys ||= []).push(e.key + (e.shiftKey ? '^' : '')))</script>"""
+
+
+def test_an_uncaught_error_is_on_the_console(page):
+    page.open("<script>nothing.here</script>")
+    (line,) = page.console()
+    assert "nothing is not defined" in line
+
+
+@pytest.mark.parametrize("level", ["log", "warn", "error"])
+def test_what_a_script_logs_is_on_the_console(page, level):
+    page.open(f"<script>console.{level}('hello there')</script>")
+    (line,) = page.console()
+    assert "hello there" in line
+
+
+def test_a_request_to_another_place_is_seen(page):
+    page.open("<img src='https://example.com/a.png' alt=''><link rel=stylesheet href='http://example.com/b.css'>")
+    assert page.requests() == ["https://example.com/a.png", "http://example.com/b.css"]
+    assert len(page.console()) == 2  # they failed, and the browser says so
+
+
+def test_a_request_of_a_frame_is_seen(page):
+    page.open("<iframe srcdoc=\"<script>fetch('https://example.com/c').catch(() => 0)</script>\"></iframe>")
+    page.run("return new Promise(done => setTimeout(done, 100))")
+    assert page.requests() == ["https://example.com/c"]
+    assert len(page.console()) == 1
+
+
+def test_what_a_page_carries_in_itself_is_no_request(page):
+    page.open("<img alt='' src='data:image/svg+xml,<svg xmlns=\"http://www.w3.org/2000/svg\"/>'>")
+    page.run("return fetch(URL.createObjectURL(new Blob(['x'])))")
+    assert page.requests() == []
+
+
+@pytest.mark.parametrize("width", [320, 480, 1400])
+def test_the_viewport_is_as_wide_as_asked(page, width):
+    page.open("<!doctype html>", width, 700)
+    assert page.run("return [innerWidth, innerHeight]") == [width, 700]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_colour_scheme_and_motion_are_as_asked(page, wanted):
+    page.open("<!doctype html>", dark=wanted, reduced_motion=wanted)
+    assert page.run("return matchMedia('(prefers-color-scheme: dark)').matches") == wanted
+    assert page.run("return matchMedia('(prefers-reduced-motion: reduce)').matches") == wanted
+
+
+def test_a_click_and_keys_arrive_as_a_user_s(page):
+    page.open(BUTTON)
+    page.click("button")
+    page.press("ArrowRight", " ", "Home", "Escape", "+", "Shift+Tab")
+    assert page.run("return document.querySelector('button').textContent") == "clicked"
+    assert page.run("return keys") == ["ArrowRight", " ", "Home", "Escape", "+^", "Shift^", "Tab^"]
+
+
+def test_a_fragment_is_part_of_the_address(page):
+    page.open("<!doctype html>", fragment="step=7")
+    assert page.run("return location.hash") == "#step=7"
+
+
+def test_a_page_leaves_no_storage_to_the_next(page):
+    for _ in range(2):
+        page.open("<!doctype html>")
+        assert page.run("const before = localStorage.a; localStorage.a = 1; return before") is None
+        page.close()
+
+
+def test_a_whole_screenshot_is_taller_than_the_viewport(page, tmp_path):
+    page.open("<!doctype html><body style='margin:0'><div style='height:2000px'></div>", 480, 300)
+    sizes = [struct.unpack(">II", shot[16:24]) for shot in (page.screenshot(), page.screenshot(whole=True))]
+    assert sizes == [(480, 300), (480, 2000)]
+
+
+def test_axe_finds_nothing_in_a_page_that_is_right(page):
+    assert page.open(BUTTON).axe() == []
+
+
+def test_axe_names_the_element_that_is_wrong(page):
+    found = page.open(BUTTON.replace("<main>", "<main><img src='data:,'>")).axe()
+    assert any(line.startswith('image-alt: <img src="data:,">') for line in found)
