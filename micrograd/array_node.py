@@ -64,7 +64,6 @@ class ArrayNode(Node):
     """A node whose data is an array. `tensor` is the Tensor that stands for it."""
 
     __slots__ = ("_handle", "_saved", "_store")
-
     _keeps_grad = False
 
     kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
@@ -183,8 +182,10 @@ class ArrayNode(Node):
             part = arrays.sum_to(like.shape)(part)
         return part if part.dtype == like.dtype else arrays.astype(like.dtype)(part)
 
-    def _plus(self, grad: Any, g: Any) -> Any:
-        total = grad + g if grad.__class__ is Array is g.__class__ else super()._plus(grad, g)
+    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
+        if ours and grad.__class__ is Array is g.__class__:
+            return np.add(grad, g, out=grad)
+        total = super()._plus(grad, g)
         return total if isinstance(total, self.kind) else np.asarray(total)
 
     def _for_hook(self, g: Any) -> Any:

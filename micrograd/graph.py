@@ -143,7 +143,8 @@ class Node:
 
     # What each kind of node says for itself
 
-    _is_number = False  # its rules run on plain numbers, and its graph and its inner gradients are kept
+    _is_number = False  # its rules run on plain numbers, and its graph is kept
+    _keeps_grad = True  # an inner node's gradient is there after the pass
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
     _arguments: Callable[[bool], tuple]  # (create_graph): what the row's rules are called with, beside g
@@ -158,8 +159,11 @@ class Node:
             setattr(twin, name, getattr(self, name))
         return twin
 
-    def _plus(self, grad: Any, g: Any) -> Any:
-        """The sum of two gradients of this node; it is recorded only if the second is a node."""
+    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
+        """The sum of two gradients of this node; it is recorded only if the second is a node.
+
+        It may be written over the first if that is `ours`: a sum that nobody else has seen.
+        """
         if hasattr(grad, "_apply") and not hasattr(g, "_apply"):
             with no_grad():
                 return grad + g

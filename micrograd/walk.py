@@ -56,19 +56,26 @@ def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node]
         order = _towards(inputs, order)
     watched = {node for ref in hooked.copy() if (node := ref()) is not None}
     checking = is_anomaly_enabled()
+    wanted = set(inputs or ())
+    summed: set[Node] = set()
     with next(iter(grads))._quiet():
         for node in reversed(order):
             if node not in grads:
                 continue  # a `Function` gave None for it
             if node in watched:
                 grads[node] = run_hooks(node, grads[node])
-            for operand, part in contributions(node, grads[node], create_graph):
+            g = grads[node] if node._keeps_grad or node in wanted else grads.pop(node)
+            for operand, part in contributions(node, g, create_graph):
                 if checking and _is_nan(part):
                     raise RuntimeError(
                         f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
                         f"it stands in {node._made_at}"
                     )
-                grads[operand] = operand._plus(grads[operand], part) if operand in grads else part
+                if operand in grads:
+                    grads[operand] = operand._plus(grads[operand], part, operand in summed)
+                    summed.add(operand)
+                else:
+                    grads[operand] = part
     for leaf in [node for node in grads if node in watched and not node._row]:
         grads[leaf] = run_hooks(leaf, grads[leaf])
     return order

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 import threading
+import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -338,3 +339,26 @@ def test_gradients_are_equal_bit_by_bit_from_run_to_run():
         return w.grad.tobytes()
 
     assert len({run() for _ in range(5)}) == 1
+
+
+def test_a_gradient_that_many_send_to_is_summed_in_one_array():
+    """Of a hundred parts the first two make an array, and the others are added to it."""
+    w = Tensor(np.ones(200_000), requires_grad=True)
+    xs = [Tensor(np.full(200_000, float(i))) for i in range(100)]
+    loss = sum((w * x).sum() for x in xs)
+    tracemalloc.start()
+    loss.backward()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6 * w.data.nbytes
+    assert (w.grad == 4950).all()
+
+
+def test_what_a_pass_sums_in_place_is_no_array_of_anybody_elses():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    seed = np.array([1.0, 1.0])
+    y = x + x + x
+    y.backward(seed)
+    np.testing.assert_array_equal(seed, [1.0, 1.0])
+    np.testing.assert_array_equal(x.grad, [3.0, 3.0])
+    assert not np.shares_memory(x.grad, seed)
