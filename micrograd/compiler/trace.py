@@ -156,7 +156,7 @@ class TracedNode(ArrayNode):
             part = arrays.sum_to(like.shape).forward(part)
         return part.astype(like.dtype)
 
-    def _plus(self, grad: Any, g: Any) -> Any:
+    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
         return grad + g
 
 
