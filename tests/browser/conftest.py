@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from chromium import Page
+    from .chromium import Page
     from selenium.webdriver import Chrome
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -24,7 +24,7 @@ def browser() -> "Iterator[Chrome]":
         missing = "Chromium" if found is None else "chromedriver"
         reason = f"{missing} is not on the PATH (Debian: apt install chromium chromium-driver)"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    from chromium import start  # selenium takes a while to import, and only these tests need it
+    from .chromium import start  # selenium takes a while to import, and only these tests need it
 
     chrome = start(found, driver)
     yield chrome
@@ -34,7 +34,7 @@ def browser() -> "Iterator[Chrome]":
 @pytest.fixture
 def page(browser: "Chrome", tmp_path: Path) -> "Iterator[Page]":
     """A page to open. What it said on the console and asked of others, and the test did not read, fails the test."""
-    from chromium import Page
+    from .chromium import Page
 
     page = Page(browser, tmp_path)
     yield page
