@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .chromium import Page
     from selenium.webdriver import Chrome
+
+    from .chromium import Page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
