@@ -7,11 +7,11 @@ import os
 import random
 import threading
 from collections.abc import Callable
-from math import isclose
 from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import near
 from test_random_graphs import BINARY, UNARY, allowed
 
 import micrograd
@@ -20,13 +20,6 @@ from micrograd import functional as F
 from micrograd.optim import SGD
 
 GRAPHS = int(os.environ.get("MICROGRAD_RANDOM_GRAPHS", "300"))
-
-
-def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:
-    """Are two trees of numbers the same, to 1e-12 of their size?"""
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(near(x, y, tolerance) for x, y in zip(a, b, strict=True))
-    return isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..modes import is_grad_enabled, is_tracing, modes
 from .arguments import kind, names_of, static
 from .build import BACKENDS
-from .program import Program
+from .program import Program, program_for
 
 MOST = 128  # programs that one function keeps; the oldest goes first
 
@@ -71,6 +71,14 @@ def compile(fn: Callable | None = None, *, scalars: bool = False, backend: str =
     return Compiled(fn, fn, {"scalars": scalars, "backend": backend})
 
 
+def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What a program depends on in a call."""
+    key: Any = tuple(map(kind, args))
+    if modes and not is_grad_enabled():
+        key = (False, key)
+    return (key, *((name, static(name, x)) for name, x in named.items())) if named else key
+
+
 class Compiled:
     """A compiled function; `compile` makes it."""
 
@@ -84,25 +92,23 @@ class Compiled:
         update_wrapper(self, origin, updated=())
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if modes and is_tracing():
-            return self.fn(*args, **named)  # inside of another function that is traced
-        key: Any = tuple([float if x.__class__ is float else kind(x) for x in args])
-        if modes and not is_grad_enabled():
-            key = (False, key)
-        if named:
-            key = (key, *((name, static(name, x)) for name, x in named.items()))
+        key: Any = tuple(map(type, args))  # of plain numbers, it is all that matters
+        if modes or named or key not in self._programs:
+            if modes and is_tracing():
+                return self.fn(*args, **named)  # inside of another function that is traced
+            key = _key(args, named)
         program = self._programs.get(key)
-        if program is not None and (program.current is None or program.current()):
-            self._hits += 1
-        else:
+        if program is None or not (program.current is None or program.current()):
             program = self._traced(key, args, named)
+        else:
+            self._hits += 1
         return program(args)
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
         with self._lock:
             program = self._programs.pop(key, None)
             if program is None or (program.current is not None and not program.current()):
-                program = Program(self, args, named)
+                program = program_for(self, args, named)
                 self._misses += 1
             self._programs[key] = self._last = program
             if len(self._programs) > MOST:

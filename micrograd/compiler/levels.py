@@ -285,9 +285,9 @@ def _places(a: Tensor, places: np.ndarray) -> Tensor:
     grid = places.reshape(-1, places.shape[-1]) if places.ndim else places.reshape(1, 1)
     rows, columns = grid.shape
     start, down, right = int(grid[0, 0]), _step(grid[:, 0]), _step(grid[0])
-    if down is None or right is None or not (grid == grid[:1] + (grid[:, :1] - start)).all():
-        return record(take(places), a)
     flat = a.flatten()
+    if down is None or right is None or not (grid == grid[:1] + (grid[:, :1] - start)).all():
+        return record(take(places), flat)
     if down == 0 or rows == 1:
         return _slice(flat, start, columns, right)
     if right == 0 or columns == 1:
@@ -296,7 +296,7 @@ def _places(a: Tensor, places: np.ndarray) -> Tensor:
         return _slice(flat, start, rows * columns, 1).reshape(rows, columns)
     if down == 1 and right == rows:
         return _slice(flat, start, rows * columns, 1).reshape(columns, rows).transpose()
-    return record(take(places), a)
+    return record(take(places), flat)
 
 
 def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:

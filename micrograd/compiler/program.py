@@ -35,9 +35,10 @@ from .guards import guard
 class Program:
     """A traced function, compiled for arguments of one form."""
 
+    plain = False
+
     def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
         self.fn, self.named, self.scalars, self.tensors = owner.fn, named, owner.settings["scalars"], has_arrays(args)
-        self.plain = owner.plain and not any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
         built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
         self._read = _reader(self.leaves) if "leaves" in built.parameters else None
@@ -48,15 +49,12 @@ class Program:
     # ---- running it
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        """Run it, and answer with nodes; a `plain` one with numbers and arrays."""
+        """Run it, and answer with nodes."""
         given = args if self._read is None else (self._read(), *args)
         try:
-            found = self.code.run(*given)
+            outs, grads = self.code.run(*given)
         except (ArithmeticError, ValueError):
-            found = self.code.careful(*given)
-        if self.plain:
-            return self._filled(found.tolist()) if self.built.vector else found
-        outs, grads = found
+            outs, grads = self.code.careful(*given)
         if self.built.vector:
             outs, grads = outs.tolist(), [g for part in grads for g in part.tolist()]
         operands = self._operands(*args)
@@ -80,11 +78,6 @@ class Program:
             node._saved = call.keep()
         return made
 
-    def _filled(self, values: list[float]) -> Any:
-        """What the function gives, with these for its nodes."""
-        left = iter(values)
-        return tree_map(lambda x: next(left) if isinstance(x, Out) else x, self.tree)
-
     def back(self, call: Call, g: Any) -> list[Any]:
         """The gradients for the gradient of one of the outputs: the program is run anew, from what it saw then."""
         back: Any = self.built.back
@@ -96,6 +89,31 @@ class Program:
             return back.run(*call.given, *seeds)
         except (ArithmeticError, ValueError):
             return back.careful(*call.given, *seeds)
+
+
+class PlainProgram(Program):
+    """A program that takes numbers and arrays, and answers with such: that of a gradient, say."""
+
+    plain = True
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        given = args if self._read is None else (self._read(), *args)
+        try:
+            found = self.code.run(*given)
+        except (ArithmeticError, ValueError):
+            found = self.code.careful(*given)
+        return self._filled(found.tolist()) if self.built.vector else found
+
+    def _filled(self, values: list[float]) -> Any:
+        """What the function gives, with these for its nodes."""
+        left = iter(values)
+        return tree_map(lambda x: next(left) if isinstance(x, Out) else x, self.tree)
+
+
+def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
+    """The program of a call."""
+    nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
+    return (Program if nodes or not owner.plain else PlainProgram)(owner, args, named)
 
 
 class Call:

@@ -1,0 +1,83 @@
+"""Programs of many scalars: what `compile` makes arrays of gives what the scalars give."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from compile_helpers import near
+
+import micrograd
+from micrograd import Value
+
+
+def matrix(rng: random.Random, rows: int, columns: int) -> list[list[Value]]:
+    return [[Value(rng.gauss(0, 0.5)) for _ in range(columns)] for _ in range(rows)]
+
+
+def linear(x: list[Any], weights: list[list[Value]]) -> list[Any]:
+    return [sum(w * a for w, a in zip(row, x, strict=True)) for row in weights]
+
+
+def greatest(xs: list[Any]) -> Any:
+    top = xs[0]
+    for x in xs[1:]:
+        top = top.maximum(x)
+    return top.detach()
+
+
+def softmax(xs: list[Any]) -> list[Any]:
+    top = greatest(xs)
+    powers = [(x - top).exp() for x in xs]
+    total = sum(powers)
+    return [p / total for p in powers]
+
+
+class Attention:
+    """A language model in scalars, as small as can be: each word looks back at those before it."""
+
+    def __init__(self, words: int, width: int, heads: int):
+        rng = random.Random(0)
+        self.width, self.heads = width, heads
+        self.words, self.out = matrix(rng, words, width), matrix(rng, words, width)
+        self.q, self.k, self.v = (matrix(rng, width, width) for _ in range(3))
+
+    def parameters(self) -> list[Value]:
+        return [p for rows in (self.words, self.out, self.q, self.k, self.v) for row in rows for p in row]
+
+    def loss(self, text: list[int]) -> Any:
+        keys, values, losses = [], [], []
+        for word, after in pairwise(text):
+            x = self.words[word]
+            x = [a * (sum(b * b for b in x) / len(x) + 1e-5) ** -0.5 for a in x]
+            keys.append(linear(x, self.k))
+            values.append(linear(x, self.v))
+            seen = self.look(linear(x, self.q), keys, values)
+            scores = softmax(linear([a + b for a, b in zip(x, seen, strict=True)], self.out))
+            losses.append(-scores[after].log())
+        return sum(losses) / len(losses)
+
+    def look(self, query: list[Any], keys: list[Any], values: list[Any]) -> list[Any]:
+        seen: list[Any] = []
+        for head in range(self.heads):
+            here = range(head * self.width // self.heads, (head + 1) * self.width // self.heads)
+            shares = softmax([sum(query[j] * key[j] for j in here) for key in keys])
+            seen += [sum(s * v[j] for s, v in zip(shares, values, strict=True)) for j in here]
+        return seen
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_attention_in_scalars_is_the_same_compiled(backend: str):
+    model = Attention(words=5, width=4, heads=2)
+    text = [0, 3, 1, 4, 2, 2, 0, 1]
+    found = micrograd.compile(lambda: model.loss(text), backend=backend)()
+    found.backward()
+    grads = [p.grad for p in model.parameters()]
+    for p in model.parameters():
+        p.grad = 0
+    eager = model.loss(text)
+    eager.backward()
+    assert near(found.data, eager.data)
+    assert near(grads, [p.grad for p in model.parameters()])
