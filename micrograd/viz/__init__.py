@@ -10,7 +10,12 @@ How a picture is made, one step a file, each knowing only the plain data of the 
     text.py     labels cleaned and shortened; a drawing in words
     draw.py     draw_dot: the steps joined, as a `graphviz.Digraph`
 
-Nothing here is imported by the engine; nothing here imports NumPy or matplotlib, nor graphviz before the first drawing.
+And what a model does, rather than how it was made:
+
+    scores.py   what it says of every place of the plane                 (knows models)
+    plots.py    plot_decision_boundary, plot_loss: on matplotlib axes
+
+Nothing here is imported by the engine; no NumPy, matplotlib or graphviz is imported before something asks for it.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .data import trace
     from .draw import draw_dot
+    from .plots import plot_decision_boundary, plot_loss
 
-__all__ = ["draw_dot", "trace"]
+__all__ = ["draw_dot", "plot_decision_boundary", "plot_loss", "trace"]
 
-_HOME = {"draw_dot": "draw", "trace": "data"}
+_HOME = {"draw_dot": "draw", "trace": "data", "plot_decision_boundary": "plots", "plot_loss": "plots"}
 
 
 def __getattr__(name: str) -> Any:

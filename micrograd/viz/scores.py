@@ -1,0 +1,152 @@
+"""What a model says of every place of the plane: `plane` gives the places, `scores` the answers.
+
+A network of Values answers one point at a time, and a picture asks thousands. So one point is answered with its graph
+recorded, and the rows of that graph are run again with all points as arrays in its place: some hundred times faster,
+and by the table's own forward functions. A model that takes another path at another point (`if x > 0`, dropout) would
+be misread like that, so a few points are asked both ways; where the answers differ, each point is asked by itself.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .. import array_node as _  # enters NumPy's functions among those that rows use
+from ..engine import Value
+from ..graph import Node
+from ..modes import enable_grad, no_grad
+from ..tensor import Tensor
+from .data import walk
+
+PROBES = 9  # points that are asked both ways
+
+
+def samples(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Points of shape (n, 2), and for each whether it is of the second class; `y` holds two numbers, such as -1, 1."""
+    points, labels = _array(X), _array(y).reshape(-1)
+    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        raise ValueError(f"X has shape {points.shape}; a plane needs points of two numbers, so shape (n, 2)")
+    if not np.isfinite(points).all():
+        raise ValueError("X holds nan or inf; every point needs a place on the plane")
+    if len(labels) != len(points):
+        raise ValueError(f"X has {len(points)} points and y {len(labels)} labels; each point needs one")
+    classes = np.unique(labels)
+    if len(classes) > 2:
+        raise ValueError(f"y holds {len(classes)} classes, {classes[:4]} and so on; a boundary is between two")
+    return points, labels > (0 if len(classes) == 1 else classes[0])
+
+
+def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
+    """The x and the y of a grid around the points, `resolution` places along the longer side, as far apart upwards.
+
+    Of a plane more than three times as long as wide the shorter side is stretched.
+    """
+    if resolution < 2:
+        raise ValueError(f"resolution is {resolution}; a grid needs at least 2 places along a side")
+    low, high = points.min(0), points.max(0)
+    size = high - low
+    size[size == 0] = size.max() or 1.0
+    low, high, size = low - 0.15 * size, high + 0.15 * size, 1.3 * size
+    steps = np.maximum(np.round(resolution * np.maximum(size / size.max(), 1 / 3)), 2).astype(int)
+    return np.linspace(low[0], high[0], steps[0]), np.linspace(low[1], high[1], steps[1])
+
+
+def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
+    """One number for each point of an (n, 2) array: above 0 for the second class; of two outputs, their difference.
+
+    `model` is a network of Values or of Tensors, or any function of a point or of many. It runs under `no_grad`, and a
+    module as `eval()` has it (dropout off), after which it is as it was.
+    """
+    with _in_use(model), no_grad():
+        for way in _ways(model):
+            try:
+                return _one_each(way(model, points), len(points))
+            except Exception:  # whatever it was, this is not how the model is asked; the last way lets errors out
+                continue
+        return _one_each(_point_by_point(model, points), len(points))
+
+
+def grid_scores(model: Callable[..., Any], xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
+    """`scores` on a grid, of shape (len(ys), len(xs))."""
+    across, up = np.meshgrid(xs, ys)
+    return scores(model, np.stack([across.ravel(), up.ravel()], axis=1)).reshape(across.shape)
+
+
+@contextmanager
+def _in_use(model: Any) -> Iterator[None]:
+    """The model and all in it not in training: asking a network must not change it."""
+    modules = model.modules() if hasattr(model, "modules") and hasattr(model, "eval") else []
+    before = [(module, module.training) for module in modules]
+    for module in modules:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module, training in before:
+            module.training = training
+
+
+def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
+    """How this model may be asked, quickest first."""
+    parameters = model.parameters() if callable(getattr(model, "parameters", None)) else []
+    if any(isinstance(p, Node) for p in parameters):
+        return [_by_its_graph]
+    return [_as_tensor, _as_array, _by_its_graph] if parameters else [_as_array, _as_tensor, _by_its_graph]
+
+
+def _as_tensor(model: Any, points: np.ndarray) -> Any:
+    parameters = model.parameters() if hasattr(model, "parameters") else []
+    return model(Tensor(points.astype(parameters[0].dtype if parameters else points.dtype)))
+
+
+def _as_array(model: Any, points: np.ndarray) -> Any:
+    return model(points)
+
+
+def _point_by_point(model: Any, points: np.ndarray) -> Any:
+    return [_array(model(point)) for point in points.tolist()]
+
+
+def _by_its_graph(model: Any, points: np.ndarray) -> Any:
+    """The graph of one point, run again with the columns of all points where its inputs were."""
+    found = _replayed(model, points)
+    probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
+    for one in probes.tolist():
+        if not np.allclose(_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
+            raise ValueError("this model's graph is not the same at every point")
+    return found
+
+
+def _replayed(model: Any, points: np.ndarray) -> np.ndarray:
+    inputs = [Value(x) for x in points[0].tolist()]
+    with enable_grad():
+        graph = walk(model(inputs))
+    columns = {id(node): column for node, column in zip(inputs, points.T, strict=True)}
+    last_use = {j: i for i, below in enumerate(graph.operands) for j in below}
+    last_use.update(dict.fromkeys(graph.roots, len(graph.nodes)))
+    data: dict[int, Any] = {}
+    with np.errstate(all="ignore"):
+        for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
+            row = node._row
+            data[i] = row.forward(*[data[j] for j in below]) if row else columns.get(id(node), node.data)
+            for j in {j for j in below if last_use[j] == i}:  # thousands of arrays at a time would fill the memory
+                del data[j]
+    return np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
+
+
+def _one_each(found: Any, n: int) -> np.ndarray:
+    array = _array(found)
+    if array.shape in ((n,), (n, 1)):
+        return array.reshape(n)
+    if array.shape == (n, 2):
+        return array[:, 1] - array[:, 0]
+    raise ValueError(
+        f"the model gave numbers of shape {array.shape} for {n} points; a boundary is drawn for one score a point "
+        "(its sign is the answer) or two (the higher one is)"
+    )
+
+
+def _array(x: Any) -> np.ndarray:
+    """Numbers, Values, arrays and Tensors, and lists of them, as an array of floats."""
+    return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
