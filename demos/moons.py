@@ -15,15 +15,15 @@ from pathlib import Path
 
 try:
     import numpy as np
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
     from sklearn.datasets import make_circles, make_moons
     from tqdm import tqdm
 
-    from micrograd import Value, draw_dot, no_grad
+    from micrograd import Value, draw_dot
     from micrograd.functional import hinge
     from micrograd.nn import MLP
     from micrograd.optim import SGD, LambdaLR
+    from micrograd.viz import plot_decision_boundary, plot_loss
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
     sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
@@ -104,46 +104,19 @@ def train(model, points, labels, steps):
 
 
 # ------------------------------------------------------------------------------------------------ the pictures
-# Okabe and Ito's colours, which colour-blind people tell apart; the classes differ in their markers too.
-CLASSES = {-1: ("#0072B2", "o"), 1: ("#D55E00", "^")}
-PALE = LinearSegmentedColormap.from_list("pale", ["#7FB8D8", "#F7F7F7", "#EAAE80"])
-
-
-def draw_boundary(model, points, labels, path, resolution=60):
+def draw_boundary(model, points, labels, path):
     """The score at every place of the plane: its sign is the answer, and within the margins it is unsure."""
-    xs, ys = np.array(points).T
-    across = np.linspace(xs.min() - 0.4, xs.max() + 0.4, resolution)
-    up = np.linspace(ys.min() - 0.4, ys.max() + 0.4, resolution)
-    with no_grad():
-        scores = np.array([[model([x, y]).data for x in across.tolist()] for y in up.tolist()])
-
     axes = Figure(figsize=(7, 6), layout="constrained").subplots()
-    axes.contourf(across, up, scores.clip(-3, 3), levels=np.linspace(-3, 3, 25), cmap=PALE)
-    for level, style in ((-1, "--"), (0, "-"), (1, "--")):
-        if scores.min() < level < scores.max():
-            axes.contour(across, up, scores, levels=[level], colors="#333333", linestyles=style, linewidths=1.6)
-    for label, (colour, marker) in CLASSES.items():
-        mine = np.array(labels) == label
-        axes.scatter(xs[mine], ys[mine], c=colour, marker=marker, s=46, edgecolors="white", label=f"class {label:+d}")
-    axes.plot([], [], color="#333333", label="boundary: score 0")
-    axes.plot([], [], color="#333333", linestyle="--", label="margins: score -1 and 1")
-    axes.set(title="What the network thinks", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False)
+    plot_decision_boundary(model, points, labels, axes).set(title="What the network thinks")
     axes.figure.savefig(path, dpi=150, bbox_inches="tight")
 
 
 def draw_history(history, path):
     """The loss and the accuracy, step by step."""
     losses, accuracies = zip(*history, strict=True)
-    upper, lower = Figure(figsize=(7, 4.5), layout="constrained").subplots(2, sharex=True, height_ratios=[2, 1])
-    upper.plot(losses, color="#0072B2")
-    upper.set(title="How it learnt", ylabel="loss", yscale="log")
-    lower.plot(np.array(accuracies) * 100, color="#D55E00")
-    lower.set(xlabel="step", ylabel="right answers, %")
-    for axes in (upper, lower):
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    upper.figure.savefig(path, dpi=150)
+    axes = Figure(figsize=(7, 4.5), layout="constrained").subplots()
+    plot_loss(losses, axes, accuracy=accuracies).set(title="How it learnt")
+    axes.figure.savefig(path, dpi=150)
 
 
 def draw_neuron(model, point, path):

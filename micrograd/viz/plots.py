@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BLUE, ORANGE, INK = "#0072B2", "#C24E00", "#1B2333"
-CLASSES = (("first", BLUE, "o"), ("second", ORANGE, "^"))
+CLASSES = ((BLUE, "o"), (ORANGE, "^"))
 SHADES = ["#5FA8D3", "#F7F7F7", "#E8A06F"]  # pale enough for points to stand out
 
 
@@ -43,18 +43,19 @@ def plot_decision_boundary(
     >>> axes.get_title()
     'Decision boundary'
     """
-    points, second = samples(X, y)
+    points, classes = samples(X, y)
     low, middle, high = _increasing(levels)
     xs, ys = plane(points, resolution)
-    found = grid_scores(model, xs, ys)
+    found = np.clip(grid_scores(model, xs, ys), -1e9, 1e9)  # contours cannot pass between infinities
     axes = _axes(ax, (7, 6))
     _shade(axes, xs, ys, (found - middle) / ((high - low) / 2))
     for level, style in ((low, "--"), (middle, "-"), (high, "--")):
-        if np.nanmin(found) < level < np.nanmax(found):
+        if (found < level).any() and (found > level).any():
             axes.contour(xs, ys, found, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
-    for mine, (name, colour, marker) in zip((~second, second), CLASSES, strict=True):
-        axes.scatter(*points[mine].T, c=colour, marker=marker, s=46, edgecolors="white", label=f"{name} class")
-    axes.set(title="Decision boundary", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    for (name, mine), (colour, marker) in zip(classes.items(), CLASSES, strict=True):
+        axes.scatter(*points[mine].T, c=colour, marker=marker, s=46, edgecolors="white", label=f"class {name}")
+    square = np.isclose(xs[1] - xs[0], ys[1] - ys[0], rtol=0.1)
+    axes.set(title="Decision boundary", xlabel="$x_1$", ylabel="$x_2$", aspect="equal" if square else "auto")
     if legend:
         axes.plot([], [], color=INK, label=f"boundary: score {middle:g}")
         axes.plot([], [], color=INK, linestyle="--", label=f"margins: score {low:g} and {high:g}")
@@ -117,11 +118,13 @@ def _increasing(levels: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
-    """The given axes, or new ones: in a notebook of the current figure, so that they are shown."""
+    """The given axes, or those of a new figure, which a notebook shows."""
+    if ax is not None:
+        return ax
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "plots need matplotlib, which is not installed here: pip install matplotlib", name=error.name
         ) from None
-    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    return plt.subplots(figsize=size, layout="constrained")[1]

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import array_node as _  # enters NumPy's functions among those that rows use
 from ..engine import Value
 from ..graph import Node
 from ..modes import enable_grad, no_grad
@@ -22,8 +21,12 @@ from .data import walk
 PROBES = 9  # points that are asked both ways
 
 
-def samples(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Points of shape (n, 2), and for each whether it is of the second class; `y` holds two numbers, such as -1, 1."""
+def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Points of shape (n, 2), and by the name of each class, lower label first, which of them are in it.
+
+    >>> samples([[0, 1], [2, 3], [4, 5]], [-1, 1, -1])[1]
+    {'-1': array([ True, False,  True]), '1': array([False,  True, False])}
+    """
     points, labels = _array(X), _array(y).reshape(-1)
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):
         raise ValueError(f"X has shape {points.shape}; a plane needs points of two numbers, so shape (n, 2)")
@@ -31,24 +34,26 @@ def samples(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError("X holds nan or inf; every point needs a place on the plane")
     if len(labels) != len(points):
         raise ValueError(f"X has {len(points)} points and y {len(labels)} labels; each point needs one")
-    classes = np.unique(labels)
-    if len(classes) > 2:
-        raise ValueError(f"y holds {len(classes)} classes, {classes[:4]} and so on; a boundary is between two")
-    return points, labels > (0 if len(classes) == 1 else classes[0])
+    classes = np.unique(labels).tolist()
+    if len(classes) != 2:
+        raise ValueError(f"y holds {len(classes)} kinds of labels; a boundary is between two, such as -1 and 1")
+    return points, {f"{label:g}": labels == label for label in classes}
 
 
 def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     """The x and the y of a grid around the points, `resolution` places along the longer side, as far apart upwards.
 
-    Of a plane more than three times as long as wide the shorter side is stretched.
+    Where one side is more than three times the other, it is drawn shorter, and each has a scale of its own.
     """
     if resolution < 2:
         raise ValueError(f"resolution is {resolution}; a grid needs at least 2 places along a side")
     low, high = points.min(0), points.max(0)
     size = high - low
     size[size == 0] = size.max() or 1.0
-    low, high, size = low - 0.15 * size, high + 0.15 * size, 1.3 * size
-    steps = np.maximum(np.round(resolution * np.maximum(size / size.max(), 1 / 3)), 2).astype(int)
+    alike = size.max() <= 3 * size.min()
+    room = 0.13 * (size.max() if alike else size)
+    low, high, size = low - room, high + room, size + 2 * room
+    steps = np.maximum(np.round(resolution * np.maximum(size / size.max(), 1 / 3)), 2).astype(int).tolist()
     return np.linspace(low[0], high[0], steps[0]), np.linspace(low[1], high[1], steps[1])
 
 

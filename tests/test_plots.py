@@ -1,0 +1,288 @@
+"""Plots of a classifier, and the scores that they are drawn from, whatever kind of model gives them."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from micrograd import Tensor, Value, nn, no_grad, viz
+from micrograd.nn import MLP, Neuron
+from micrograd.viz.scores import grid_scores, plane, samples, scores
+
+X = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]]
+Y = [-1, -1, 1, 1]
+SPOTS = np.random.default_rng(0).normal(size=(200, 2))
+
+
+@pytest.fixture
+def axes():
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    yield
+    plt.close("all")
+
+
+def network():
+    rng = np.random.default_rng(0)
+    return nn.Sequential(nn.Linear(2, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))
+
+
+# ------------------------------------------------------------------------------------------------ scores
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", "gelu", "leaky_relu", "softplus", "sin"])
+def test_a_network_of_values_says_the_same_of_many_points_as_of_each(activation):
+    model = MLP(2, [5, 4, 1], activation=activation)
+    each = [model(point).data for point in SPOTS.tolist()]
+    np.testing.assert_allclose(scores(model, SPOTS), each, rtol=1e-12)
+
+
+def test_a_network_of_values_is_asked_a_few_points_and_not_each():
+    asked = []
+
+    class Counting(MLP):
+        def __call__(self, x):
+            asked.append(x)
+            return super().__call__(x)
+
+    scores(Counting(2, [4, 1]), SPOTS)
+    assert len(asked) < 20
+
+
+def test_a_model_that_branches_on_its_input_is_read_rightly():
+    model = MLP(2, [4, 1])
+
+    def branching(x):
+        return model(x) if x[0] > 0 else -model(x)
+
+    np.testing.assert_array_equal(scores(branching, SPOTS), [branching(p).data for p in SPOTS.tolist()])
+
+
+def test_a_network_of_tensors_is_asked_once_for_all():
+    model, shapes = network(), []
+
+    def asked(x):
+        shapes.append(x.shape)
+        return model(x)
+
+    np.testing.assert_allclose(scores(asked, SPOTS), model(Tensor(SPOTS)).data.reshape(-1))
+    assert shapes == [(200, 2)]
+
+
+def test_a_network_of_float32_gets_float32():
+    seen = []
+
+    class Layer(nn.Linear):
+        def __call__(self, x):
+            seen.append(x.dtype)
+            return super().__call__(x)
+
+    scores(Layer(2, 1, dtype=np.float32), SPOTS)
+    assert seen == [np.float32]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda p: p[0] - p[1],
+        lambda p: p[:, 0] - p[:, 1],
+        lambda p: Value(p[0]) - p[1],
+        lambda p: p @ np.array([1.0, -1.0]),
+        lambda p: [[0.0, x - y] for x, y in p],
+        lambda p: [Value(p[1]), Value(p[0])],
+    ],
+    ids=["point", "array", "value", "product", "two scores a row", "two scores a point"],
+)
+def test_any_function_of_a_point_or_of_many_will_do(model):
+    np.testing.assert_allclose(scores(model, SPOTS), SPOTS[:, 0] - SPOTS[:, 1], atol=1e-15)
+
+
+def test_two_scores_of_a_tensor_are_told_apart_by_their_difference():
+    def model(x):
+        return Tensor(np.stack([np.zeros(len(x)), np.asarray(x)[:, 0]], axis=1))
+
+    np.testing.assert_array_equal(scores(model, SPOTS), SPOTS[:, 0])
+
+
+def test_three_scores_a_point_are_refused_in_words():
+    with pytest.raises(ValueError, match=r"shape \(200, 3\) for 200 points; a boundary is drawn for one score"):
+        scores(MLP(2, [3]), SPOTS)
+
+
+def test_a_mistake_inside_the_model_is_heard():
+    def model(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        scores(model, SPOTS)
+
+
+def test_asking_leaves_the_model_as_it_was():
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5), nn.Linear(3, 1))
+    model[2].eval()
+    before = {name: array.copy() for name, array in model.state_dict().items()}
+    first, second = scores(model, SPOTS), scores(model, SPOTS)
+    np.testing.assert_array_equal(first, second)
+    assert [module.training for module in model] == [True, True, False, True]
+    for name, array in model.state_dict().items():
+        np.testing.assert_array_equal(array, before[name])
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_values_can_be_asked_within_no_grad_and_keep_their_gradients():
+    model = Neuron(2)
+    model([1.0, 2.0]).backward()
+    before = [p.grad for p in model.parameters()]
+    with no_grad():
+        np.testing.assert_allclose(scores(model, SPOTS[:3]), [model(p).data for p in SPOTS[:3].tolist()])
+    assert [p.grad for p in model.parameters()] == before
+
+
+def test_an_overflow_is_seen_in_the_scores_and_warns_nobody():
+    neuron = Neuron(2, activation=lambda x: (x * 1000).exp() - (x * 1000).exp())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(scores(neuron, SPOTS)).any()
+
+
+def test_the_grid_goes_around_all_points_in_squares():
+    xs, ys = plane(np.array(X), 40)
+    assert len(xs) == 40
+    assert xs[0] < 0 < 3 < xs[-1]
+    assert ys[0] < 0 < 2 < ys[-1]
+    assert xs[1] - xs[0] == pytest.approx(ys[1] - ys[0], rel=0.05)
+
+
+@pytest.mark.parametrize("points", [[[0, 0], [1000, 1]], [[1, 1], [1, 1]], [[0, 5], [9, 5]]])
+def test_the_grid_has_two_sides_whatever_the_points(points):
+    xs, ys = plane(np.array(points, dtype=float), 30)
+    assert min(len(xs), len(ys)) >= 10
+    assert np.all(np.diff(xs) > 0)
+    assert np.all(np.diff(ys) > 0)
+
+
+def test_the_rows_of_a_grid_are_the_ys():
+    grid = grid_scores(lambda p: 10 * p[:, 1] + p[:, 0], np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0]))
+    assert grid.tolist() == [[1, 2, 3], [11, 12, 13]]
+
+
+@pytest.mark.parametrize(
+    ("points", "labels", "message"),
+    [
+        ([[1, 2, 3]], [1], r"X has shape \(1, 3\); a plane needs points of two numbers"),
+        ([], [], r"shape \(0,\)"),
+        ([[0, 0], [1, 1]], [1], "X has 2 points and y 1 labels"),
+        ([[0, 0], [1, 1], [2, 2]], [0, 1, 2], "y holds 3 kinds of labels; a boundary is between two"),
+        ([[0, 0], [1, 1]], [1, 1], "y holds 1 kinds of labels"),
+        ([[0, 0], [1, float("nan")]], [0, 1], "X holds nan or inf"),
+    ],
+)
+def test_samples_that_cannot_be_drawn_are_refused_in_words(points, labels, message):
+    with pytest.raises(ValueError, match=message):
+        samples(points, labels)
+
+
+@pytest.mark.parametrize("labels", [[-1, 1], [0, 1], [False, True], [[2], [5]], [Value(0), Value(1)], Tensor([0, 1])])
+def test_the_lower_label_is_the_first_class(labels):
+    _, classes = samples([[0, 0], [1, 1]], labels)
+    assert [mine.tolist() for mine in classes.values()] == [[True, False], [False, True]]
+
+
+# ------------------------------------------------------------------------------------------------ plots
+def test_the_boundary_and_both_margins_are_lines_where_the_score_says(axes):
+    assert viz.plot_decision_boundary(lambda p: 2 * p[:, 0] - 3, X, Y, axes) is axes
+    contours = [c for c in axes.collections if hasattr(c, "levels") and len(c.levels) == 1]
+    assert [c.levels[0] for c in contours] == [-1, 0, 1]
+    lines = [c.get_paths()[0].vertices[:, 0] for c in contours]
+    for x, line in zip((1.0, 1.5, 2.0), lines, strict=True):
+        np.testing.assert_allclose(line, x)
+    assert len({str(c.get_linestyle()) for c in contours}) == 2
+
+
+def test_the_classes_are_circles_and_triangles(axes):
+    viz.plot_decision_boundary(MLP(2, [3, 1]), X, Y, axes)
+    points = [c for c in axes.collections if type(c).__name__ == "PathCollection"]
+    np.testing.assert_array_equal(points[0].get_offsets(), X[:2])
+    np.testing.assert_array_equal(points[1].get_offsets(), X[2:])
+    corners = [len(c.get_paths()[0].vertices) for c in points]
+    assert corners[0] > 10
+    assert corners[1] == 4  # and back to the first
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["class -1", "class 1", "boundary: score 0", "margins: score -1 and 1"]
+
+
+def test_levels_of_another_scale_are_drawn_and_named(axes):
+    viz.plot_decision_boundary(lambda p: 1 / (1 + np.exp(-p[:, 0])), X, Y, axes, levels=(0.25, 0.5, 0.75))
+    assert "boundary: score 0.5" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("model", [lambda p: 0 * p[:, 0], lambda p: np.nan * p[:, 0], lambda p: np.inf + p[:, 0]])
+def test_a_model_without_a_boundary_is_drawn_without_one(model, axes):
+    with np.errstate(all="ignore"):
+        viz.plot_decision_boundary(model, X, Y, axes, legend=False)
+    assert axes.get_legend() is None
+    assert not [c for c in axes.collections if hasattr(c, "levels") and len(c.levels) == 1]
+
+
+def test_levels_must_increase(axes):
+    with pytest.raises(ValueError, match=r"levels are .*such as"):
+        viz.plot_decision_boundary(MLP(2, [1]), X, Y, axes, levels=(1, 0, -1))
+
+
+def test_the_loss_is_a_curve_of_numbers_or_values(axes):
+    assert viz.plot_loss([3, Value(2.0), Tensor(1.5)], axes) is axes
+    assert axes.get_lines()[0].get_ydata().tolist() == [3, 2, 1.5]
+    assert axes.get_yscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("losses", "log", "scale"),
+    [
+        ([10, 0.1], None, "log"),
+        ([10, 0.1], False, "linear"),
+        ([2, 1], True, "log"),
+        ([1, 0], None, "linear"),
+        ([1, float("nan")], None, "linear"),
+    ],
+)
+def test_the_scale_of_the_loss_suits_it_or_is_as_asked(losses, log, scale, axes):
+    assert viz.plot_loss(losses, axes, log=log).get_yscale() == scale
+
+
+def test_the_accuracy_is_in_percent_on_a_scale_of_its_own(axes):
+    viz.plot_loss([2, 1], axes, accuracy=[0.5, 1])
+    _, other = axes.figure.axes
+    assert other.get_lines()[0].get_ydata().tolist() == [50, 100]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["loss", "right answers"]
+
+
+def test_losses_and_accuracies_must_be_as_many(axes):
+    with pytest.raises(ValueError, match="2 losses and 1 accuracies"):
+        viz.plot_loss([2, 1], axes, accuracy=[1])
+
+
+def test_no_losses_are_refused():
+    with pytest.raises(ValueError, match="there are no losses to plot"):
+        viz.plot_loss([])
+
+
+def test_without_axes_there_is_a_new_figure():
+    first, second = viz.plot_loss([1, 2]), viz.plot_decision_boundary(MLP(2, [1]), X, Y)
+    assert first.figure is not second.figure
+    assert plt.get_fignums() == [1, 2]
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install():
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
+        "from micrograd import viz\n"
+        "try: viz.plot_loss([1, 2])\n"
+        "except ModuleNotFoundError as error: print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "plots need matplotlib, which is not installed here: pip install matplotlib"
