@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import tracemalloc
 from itertools import pairwise
 from typing import Any
 
@@ -81,3 +83,45 @@ def test_attention_in_scalars_is_the_same_compiled(backend: str):
     eager.backward()
     assert near(found.data, eager.data)
     assert near(grads, [p.grad for p in model.parameters()])
+
+
+def test_a_long_chain_stays_straight_python():
+    def chain(x: Any) -> Any:
+        y = x
+        for _ in range(2000):
+            y = (y * 0.5 + x).sin()
+        return y
+
+    f = micrograd.compile(chain)
+    f(1.0)
+    assert "np." not in f.source
+
+
+def test_what_stands_side_by_side_becomes_arrays():
+    f = micrograd.compile(lambda xs: sum((x * 0.5).sin() for x in xs))
+    f([0.1 * i for i in range(2000)])
+    assert f.source.count("np.sin") == 1
+
+
+def test_a_compiled_program_keeps_little_of_what_it_was_built_from():
+    model = Attention(words=5, width=8, heads=2)
+    f = micrograd.compile(lambda: model.loss([0, 3, 1, 4, 2, 2, 0, 1] * 2))
+    f()  # what a first call loads is not the program's
+    f = micrograd.compile(lambda: model.loss([0, 3, 1, 4, 2, 2, 0, 1] * 2))
+    gc.collect()
+    tracemalloc.start()
+    try:
+        f()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 150 * 16_085  # bytes a node
+
+
+def test_building_leaves_the_garbage_collector_as_it_was():
+    seen = []
+    micrograd.compile(lambda x: x * (seen.append(gc.isenabled()) or 1.0))(1.0)
+    assert (seen, gc.isenabled()) == ([False], True)
+    with pytest.raises(ZeroDivisionError):
+        micrograd.compile(lambda x: x * (1 / 0))(1.0)
+    assert gc.isenabled()

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..engine import Value
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
@@ -28,6 +29,16 @@ from .symbols import Symbol
 from .trace import Leaf, Trace, data_of, is_traced, tracing
 
 BACKENDS = {"auto": 1500, "python": 10**9, "numpy": 0}  # how many ops on numbers stay straight Python
+WIDTH = 20  # and how many must be side by side, on average, for operations on arrays to be faster
+
+
+def depth(rows: dict[Symbol, Any]) -> int:
+    """How many operations follow one upon the other; a sum counts once, however long."""
+    height: dict[Symbol, int] = {}
+    for symbol, (row, values) in rows.items():
+        above = max([height.get(x, 0) for x in values if x.__class__ is Symbol], default=0)
+        height[symbol] = above + (row is not ops.add)
+    return max(height.values(), default=0)
 
 
 class Out:
@@ -35,11 +46,12 @@ class Out:
 
     def __init__(self, node: Any, root: int | None):
         self.symbol, self.root = data_of(node), root  # root: its number among the outputs that have a gradient
+        self.shape, self.dtype = getattr(self.symbol, "shape", None), getattr(self.symbol, "dtype", None)
         self.is_array = isinstance(node, Tensor)
 
     def zero(self) -> Any:
         """The gradient of an output that nobody asked about."""
-        return np.zeros(self.symbol.shape, self.symbol.dtype) if self.is_array else 0.0
+        return np.zeros(self.shape, self.dtype) if self.is_array else 0.0
 
 
 class Built:
@@ -75,6 +87,7 @@ class Built:
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
             self._outputs(tree)
             many = len(trace.rows) > BACKENDS[backend] and all(symbol.shape is None for symbol in trace.graph.symbols)
+            many = many and (backend != "auto" or len(trace.rows) > WIDTH * depth(trace.rows))
             found = None if many else self._gradients(trace, given, tree)
         del tree  # and with it what was made inside
         constants = trace.constants()
@@ -83,6 +96,9 @@ class Built:
             self._levels(trace, given, constants, alive)
         else:
             self._straight(given, constants, [leaf for leaf, _ in alive], *found)
+        for out in self.outs:
+            out.symbol = None  # and with it the graph
+        trace.graph.let_go()
 
     def _outputs(self, tree: Any) -> None:
         nodes = [x for x in leaves(tree) if is_traced(x)]
@@ -155,6 +171,7 @@ class Built:
                 grad(found, by, seeds or None, allow_unused=True) if found.requires_grad and not self.plain else ()
             )
         values, grads = rebuilt((data_of(found), list(grads)), second.constants())
+        second.graph.let_go()
         places = [place for place, _ in given.wanted]
         pairs = [(x, g) for x, g in zip([x for x in (places, own) if x], grads, strict=False) if g is not None]
         reading = [*given.lines, *(f"{name} = {text}" for name, text, _ in blocks if text)]

@@ -13,7 +13,9 @@ runs the function itself, on nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,18 @@ from .build import Built, Out
 from .guards import guard
 
 
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Have Python's collector wait: a trace makes many objects and no circles, and it would look at them all, often."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class Program:
     """A traced function, compiled for arguments of one form."""
 
@@ -39,7 +53,8 @@ class Program:
 
     def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
         self.fn, self.named, self.scalars, self.tensors = owner.fn, named, owner.settings["scalars"], has_arrays(args)
-        built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
+        with without_collector():
+            built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
         self._read = _reader(self.leaves) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)

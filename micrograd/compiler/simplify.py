@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..rows import Row
-from .symbols import NUMBERS, Frozen, Symbol, evaluate, inferred, needed, settings, stand_in, symbols_in
+from .symbols import NUMBERS, Frozen, Symbol, evaluate, inferred, needed, number_type, settings, stand_in, symbols_in
 
 
 class Graph:
@@ -46,18 +46,19 @@ class Graph:
 
     def make(self, op: Any, args: tuple[Any, ...], named: tuple = ()) -> Any:
         """The Symbol of an operation; the same one if it was made before, or a simpler one that is equal."""
-        if op in ELEMENTWISE:
+        numbers = _are_numbers(args)
+        if not numbers and op in ELEMENTWISE:
             args = thinned(op, args)
         simpler = simplified(self, op, args, named)
         if simpler is not None:
             return simpler
-        key = (op, named, *map(_key, args))
-        if op == "add" or op == "multiply":
-            key = (op, frozenset(key[2:]))
+        keys = tuple(map(_key, args))
+        key = (op, frozenset(keys)) if op == "add" or op == "multiply" else (op, named, *keys)
         found = self._made.get(key)
         if found is None:
-            args = tuple(map(self._own, args))
-            shape, dtype = inferred(op, args, named)
+            if not numbers:
+                args = tuple(map(self._own, args))
+            shape, dtype = number_type(op) if numbers else inferred(op, args, named)
             found = self._made[key] = self._new(op, args, named, shape, dtype)
         return found
 
@@ -75,6 +76,10 @@ class Graph:
             except Exception:
                 raise error from None
 
+    def let_go(self) -> None:
+        """Forget the Symbols: they know their graph, and such circles would wait for Python's collector."""
+        self.symbols, self.known, self._made, self._arrays = [], {}, {}, {}
+
     def _own(self, x: Any) -> Any:
         """A constant array as a copy that nobody else can change; the copy is made once."""
         if isinstance(x, np.ndarray):
@@ -86,10 +91,24 @@ class Graph:
         return type(x)(map(self._own, x)) if x.__class__ in (tuple, list) else x
 
 
+def _are_numbers(args: tuple[Any, ...]) -> bool:
+    """Are the operands plain numbers all? In a graph of scalars they always are, and need no second look."""
+    for x in args:
+        cls = x.__class__
+        if cls is Symbol:
+            if x.shape is not None:
+                return False
+        elif cls is not float and cls is not int:
+            return False
+    return True
+
+
 def _key(x: Any) -> Any:
     """What tells an argument from others; arrays and Symbols by their identity, 0.0 from -0.0, and 1 from 1.0."""
     cls = x.__class__
-    if cls is Symbol or cls is np.ndarray:
+    if cls is Symbol:
+        return x
+    if cls is np.ndarray:
         return id(x), cls
     if cls is float:
         return x, copysign(1.0, x)
@@ -120,6 +139,7 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
                 new[symbol] = NUMBERS[symbol.op](*args)
             else:
                 new[symbol] = evaluate(symbol.op, args, dict(symbol.named))
+    graph.let_go()
     return renewed(outputs)
 
 
@@ -156,7 +176,9 @@ def _plain_scatter(row: Row) -> tuple[Any, Any] | None:
 def simplified(graph: Graph, op: Any, args: tuple[Any, ...], named: tuple) -> Any:
     """A simpler Symbol that is equal, or None."""
     rule = RULES.get(op) if op.__class__ is str else None
-    return None if rule is None else rule(graph, *args, **dict(named))
+    if rule is None:
+        return None
+    return rule(graph, *args, **dict(named)) if named else rule(graph, *args)
 
 
 def _is(x: Any, number: float) -> bool:

@@ -199,9 +199,15 @@ def stand_in(x: Any) -> Any:
     return type(x)(map(stand_in, x)) if x.__class__ in (tuple, list) else x
 
 
+def number_type(op: Any) -> tuple[None, Any]:
+    """Shape and dtype of an operation on numbers."""
+    return None, _BOOL if op in _COMPARING else None
+
+
 def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
+    """Shape and dtype of an operation."""
     if all(x.shape is None for x in symbols_in(args)):
-        return None, _BOOL if op in _COMPARING else None
+        return number_type(op)
     with np.errstate(all="ignore"):
         out = evaluate(op, tuple(map(stand_in, args)), dict(named))
     return np.shape(out), out.dtype

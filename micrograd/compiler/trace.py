@@ -237,8 +237,7 @@ class Trace:
             raise TypeError(
                 f"'{row.name}' takes Values and numbers, found {' and '.join(type(x).__name__ for x in operands)}"
             )
-        traced = values[0].__class__ is Symbol or values[-1].__class__ is Symbol
-        data = self.graph.forward(row, tuple(values)) if traced else row.forward(*values)
+        data = row.forward(*values)
         out = object.__new__(TracedValue)
         if data.__class__ is Symbol and data not in self.rows and data.op != "input":
             self.rows[data] = row, tuple(values)
