@@ -46,7 +46,8 @@ class Out:
 
     def __init__(self, node: Any, root: int | None):
         self.symbol, self.root = data_of(node), root  # root: its number among the outputs that have a gradient
-        self.shape, self.dtype = getattr(self.symbol, "shape", None), getattr(self.symbol, "dtype", None)
+        self.shape: Any = getattr(self.symbol, "shape", None)
+        self.dtype = getattr(self.symbol, "dtype", None)
         self.is_array = isinstance(node, Tensor)
 
     def zero(self) -> Any:
