@@ -1,0 +1,98 @@
+"""Where a grid of numbers crosses a level: `contours`, by marching squares (Lorensen and Cline 1987, in the plane).
+
+A cell of the grid has four corners. Where two neighbours stand on different sides of the level, a line crosses the
+edge between them, at the place that straight interpolation says. A cell has two such crossings, or four, a saddle:
+then the mean of its corners tells which belong together. Neighbouring cells share crossings, by which their pieces
+are joined to lines.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+Point = tuple[float, float]
+Edge = tuple[int, int, bool]  # between (row, column) and its neighbour below (True) or to the right
+
+
+def contours(grid: np.ndarray, level: float) -> list[list[Point]]:
+    """Lines of points (x, y), in columns and rows of the grid; a closed line ends where it began.
+
+    Cells with a corner that is nan have no line.
+
+    >>> contours(np.array([[0.0, 4.0], [0.0, 4.0]]), 1.0)
+    [[(0.25, 0.0), (0.25, 1.0)]]
+    """
+    grid = np.clip(grid, -1e300, 1e300)  # between infinities there is no interpolation
+    above = grid > level
+    neighbours: dict[Edge, list[Edge]] = defaultdict(list)
+    for one, other in _pieces(grid, above, level):
+        neighbours[one].append(other)
+        neighbours[other].append(one)
+    return [[_crossing(grid, level, edge) for edge in line] for line in _joined(neighbours)]
+
+
+def _pieces(grid: np.ndarray, above: np.ndarray, level: float) -> Iterator[tuple[Edge, Edge]]:
+    """In each cell that the level crosses, pairs of edges that a line joins."""
+    corners = np.stack([above[:-1, :-1], above[:-1, 1:], above[1:, 1:], above[1:, :-1]])  # clockwise
+    mixed = corners.any(0) & ~corners.all(0)
+    known = ~np.isnan(grid)
+    mixed &= known[:-1, :-1] & known[:-1, 1:] & known[1:, 1:] & known[1:, :-1]
+    for row, column in np.argwhere(mixed).tolist():
+        a, b, c, d = corners[:, row, column].tolist()
+        top, right = (row, column, False), (row, column + 1, True)
+        bottom, left = (row + 1, column, False), (row, column, True)
+        sides = ((top, a != b), (right, b != c), (bottom, c != d), (left, d != a))
+        crossed = [edge for edge, is_crossed in sides if is_crossed]
+        if len(crossed) == 4:
+            middle = grid[row : row + 2, column : column + 2].mean() > level
+            crossed = [left, top, right, bottom] if middle != a else [top, right, bottom, left]
+            yield crossed[2], crossed[3]
+        yield crossed[0], crossed[1]
+
+
+def _joined(neighbours: dict[Edge, list[Edge]]) -> Iterator[list[Edge]]:
+    """Lines through all edges: first those with ends, at the border, then the closed ones."""
+    ends = [edge for edge, beside in neighbours.items() if len(beside) == 1]
+    for start in [*ends, *neighbours]:
+        if not neighbours[start]:
+            continue  # a line went through it already
+        line = [start]
+        while beside := neighbours[line[-1]]:
+            line.append(beside.pop())
+            neighbours[line[-1]].remove(line[-2])
+        yield line
+
+
+def _crossing(grid: np.ndarray, level: float, edge: Edge) -> Point:
+    row, column, down = edge
+    a, b = float(grid[row, column]), float(grid[row + down, column + (not down)])
+    part = (level - a) / (b - a)
+    return (float(column), row + part) if down else (column + part, float(row))
+
+
+def simplified(line: list[Point], tolerance: float) -> list[Point]:
+    """The line without points that it passes within `tolerance` of anyway (Ramer 1972, Douglas and Peucker 1973)."""
+    keep = {0, len(line) - 1}
+    stretches = [(0, len(line) - 1)]
+    points = np.array(line)
+    while stretches:
+        first, last = stretches.pop()
+        if last - first < 2:
+            continue
+        off = _distances(points[first + 1 : last], points[first], points[last])
+        furthest = int(off.argmax())
+        if off[furthest] > tolerance:
+            middle = first + 1 + furthest
+            keep.add(middle)
+            stretches += [(first, middle), (middle, last)]
+    return [line[i] for i in sorted(keep)]
+
+
+def _distances(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """How far points are from the line through start and end; from start, where these are one."""
+    along, out = end - start, points - start
+    length = float(np.hypot(*along))
+    if length == 0:
+        return np.hypot(out[:, 0], out[:, 1])
+    return abs(along[0] * out[:, 1] - along[1] * out[:, 0]) / length

@@ -1,0 +1,47 @@
+"""PNG files with a palette, written by hand: a header, the colours, and rows of bytes that `zlib` packs (RFC 2083)."""
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+Colour = tuple[int, int, int, int]  # red, green, blue, and how opaque, each of 255
+
+
+def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:
+    """A picture of shape (height, width), each pixel the number of a colour.
+
+    >>> png(np.zeros((2, 3)), [(255, 255, 255, 255)])[:8]
+    b'\\x89PNG\\r\\n\\x1a\\n'
+    """
+    height, width = pixels.shape
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + b"".join(
+            [
+                _chunk(
+                    b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+                ),  # 8 bits a pixel, with a palette
+                _chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
+                _chunk(b"tRNS", bytes(colour[3] for colour in palette)),
+                _chunk(b"IDAT", min(_packed(pixels.astype(np.uint8)), key=len)),
+                _chunk(b"IEND", b""),
+            ]
+        )
+    )
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def _packed(pixels: np.ndarray) -> list[bytes]:
+    """The rows packed after each of PNG's filters: a pixel as it is, or as a difference from those left and above."""
+    left = np.pad(pixels, ((0, 0), (1, 0)))[:, :-1]
+    up = np.pad(pixels, ((1, 0), (0, 0)))[:-1]
+    mean = ((left.astype(int) + up) // 2).astype(np.uint8)
+    return [
+        zlib.compress(np.insert(pixels - guess, 0, kind, axis=1).tobytes(), 9)
+        for kind, guess in enumerate((np.zeros_like(pixels), left, up, mean))
+    ]
