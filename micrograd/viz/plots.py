@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .scores import grid_scores, plane, samples
+from .scores import grid_scores, increasing, plane, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def plot_decision_boundary(
     'Decision boundary'
     """
     points, classes = samples(X, y)
-    low, middle, high = _increasing(levels)
+    low, middle, high = increasing(levels)
     xs, ys = plane(points, resolution)
     found = np.clip(grid_scores(model, xs, ys), -1e9, 1e9)  # contours cannot pass between infinities
     axes = _axes(ax, (7, 6))
@@ -109,12 +109,6 @@ def _shade(axes: "Axes", xs: np.ndarray, ys: np.ndarray, margins: np.ndarray) ->
 
     shades = LinearSegmentedColormap.from_list("classes", SHADES)
     axes.contourf(xs, ys, np.clip(margins, -3, 3), levels=np.linspace(-3, 3, 25), cmap=shades)
-
-
-def _increasing(levels: Sequence[float]) -> tuple[float, float, float]:
-    if len(levels) != 3 or not levels[0] < levels[1] < levels[2]:
-        raise ValueError(f"levels are {levels}; they are margin, boundary, margin, such as (-1, 0, 1), increasing")
-    return levels[0], levels[1], levels[2]
 
 
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":

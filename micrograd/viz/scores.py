@@ -6,7 +6,7 @@ and by the table's own forward functions. A model that takes another path at ano
 be misread like that, so a few points are asked both ways; where the answers differ, each point is asked by itself.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,6 +38,13 @@ def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     if len(classes) != 2:
         raise ValueError(f"y holds {len(classes)} kinds of labels; a boundary is between two, such as -1 and 1")
     return points, {f"{label:g}": labels == label for label in classes}
+
+
+def increasing(levels: Sequence[float]) -> tuple[float, float, float]:
+    """The levels, checked."""
+    if len(levels) != 3 or not levels[0] < levels[1] < levels[2]:
+        raise ValueError(f"levels are {levels}; they are margin, boundary, margin, such as (-1, 0, 1), increasing")
+    return levels[0], levels[1], levels[2]
 
 
 def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,156 @@
+"""`movie`: a camera for training. One line in the loop takes a frame; the result plays in a notebook or a browser.
+
+    film = movie(model, X, y)
+    for step in range(100):
+        loss = ...
+        film.frame(loss)
+        ...
+    film.save("training.html")
+
+A frame holds what there was to see at that step, in numbers: the scores on a grid, the weights, the loss. `panels.py`
+makes pictures of these, `cinema.py` the page that plays them, `gif.py` a GIF.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .scores import increasing, plane, samples, scores
+
+MAX_FRAMES = 121
+MAX_WEIGHTS = 4000  # a layer's, for its histogram; of more, every second, third, ... is kept
+MAX_LAYERS = 6  # with a histogram each; more share one
+
+
+@dataclass
+class Frame:
+    """What there was to see at one step."""
+
+    step: int
+    loss: float
+    accuracy: float  # the part of the points that is on the right side
+    scores: np.ndarray  # on the movie's grid, (rows, columns), the highest y in the first row
+    weights: list[np.ndarray]  # by layer
+
+
+def movie(
+    model: Callable[..., Any],
+    X: Any,
+    y: Any,
+    *,
+    resolution: int = 80,
+    levels: tuple[float, float, float] = (-1.0, 0.0, 1.0),
+    max_frames: int = MAX_FRAMES,
+    title: str = "Training",
+) -> "Movie":
+    """A recorder for the training of a two-class model: call its `frame(loss)` once a step, then show or save it.
+
+    Args:
+        model: a network of Values or Tensors, or any function of a point or of an (n, 2) array of points; it gives one
+            score a point, or two, of which the higher one is the answer.
+        X, y: points of shape (n, 2), and two kinds of labels: the lower are circles, the higher triangles.
+        resolution: places along the longer side of the grid on which the model is asked; 80 means some 4,000.
+        levels: the scores of the margin, of the boundary, and of the other margin.
+        max_frames: when there are more, every second is dropped, so that any number of steps makes a movie.
+        title: what stands above it.
+
+    >>> from micrograd.nn import MLP
+    >>> model = MLP(2, [4, 1])
+    >>> film = movie(model, [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
+    >>> for loss in (0.9, 0.5, 0.3):
+    ...     film.frame(loss)
+    >>> film
+    <Movie of 3 frames, steps 0 to 2>
+    """
+    return Movie(model, X, y, resolution, levels, max_frames, title)
+
+
+class Movie:
+    """What `movie` gives: it takes frames, and shows itself in a notebook."""
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        X: Any,
+        y: Any,
+        resolution: int,
+        levels: tuple[float, float, float],
+        max_frames: int,
+        title: str,
+    ):
+        if max_frames < 2:
+            raise ValueError(f"max_frames is {max_frames}; a movie needs at least 2")
+        self.model, self.title, self.max_frames = model, title, max_frames
+        self.points, self.classes = samples(X, y)
+        self.levels = increasing(levels)
+        self.xs, self.ys = plane(self.points, resolution)
+        self.layers = _layers(model)
+        self.frames: list[Frame] = []
+        self.losses: list[float] = []  # of every step, also of those whose frame was dropped
+        self._every = 1
+        across, up = np.meshgrid(self.xs, self.ys[::-1])
+        self._places = np.concatenate([np.stack([across.ravel(), up.ravel()], axis=1), self.points])
+
+    def frame(self, loss: Any, accuracy: Any = None) -> None:
+        """Take a frame of the model as it is now, and its loss (a number, a Value or a Tensor).
+
+        Right after the loss is computed and before the optimizer steps, all that is seen belongs together. `accuracy`,
+        a part of 1, is what the model gets right of X and y, unless it is given.
+        """
+        step, loss = len(self.losses), float(loss)
+        found = np.clip(scores(self.model, self._places), -1e9, 1e9)
+        grid, of_points = np.split(found, [len(self.xs) * len(self.ys)])
+        _, second = self.classes.values()
+        right = ((of_points > self.levels[1]) == second).mean() if accuracy is None else accuracy
+        grid = grid.reshape(len(self.ys), len(self.xs)).astype(np.float32)
+        weights = [_weights(layer) for layer in self.layers.values()]
+        self.losses.append(loss)
+        self._keep(Frame(step, loss, float(right), grid, weights))
+
+    def _keep(self, new: Frame) -> None:
+        """The newest frame, and of the others those whose step is a multiple of what keeps them few enough."""
+        if self.frames and self.frames[-1].step % self._every:
+            self.frames.pop()
+        self.frames.append(new)
+        if len(self.frames) > self.max_frames:
+            self._every *= 2
+            self.frames = [frame for frame in self.frames if frame.step % self._every == 0 or frame is new]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def __repr__(self) -> str:
+        if not self.frames:
+            return "<Movie without a frame yet>"
+        return f"<Movie of {len(self)} frames, steps {self.frames[0].step} to {self.frames[-1].step}>"
+
+
+# ------------------------------------------------------------------------------------------------ weights
+def _layers(model: Any) -> dict[str, list[Any]]:
+    """The parameters of each layer, by its name; {} for a model that tells of none."""
+    if callable(getattr(model, "named_parameters", None)):
+        named = list(model.named_parameters())
+    else:
+        named = [("weights", p) for p in model.parameters()] if callable(getattr(model, "parameters", None)) else []
+    layers: dict[str, list[Any]] = {}
+    for name, p in named:
+        layers.setdefault(_layer_of(name), []).append(p)
+    if len(layers) > MAX_LAYERS:
+        return {f"all {len(layers)} layers": [p for _, p in named]}
+    if all(name.rpartition(".")[2].isdigit() for name in layers):
+        return {f"layer {i}": layer for i, layer in enumerate(layers.values(), 1)}
+    return layers
+
+
+def _layer_of(name: str) -> str:
+    """layers.0.neurons.3.w.1 -> layers.0; hidden.weight -> hidden; w.1 -> w."""
+    parts = name.split(".")
+    numbered = next((i for i, part in enumerate(parts[:-1]) if part.isdigit()), 0)
+    return ".".join(parts[: numbered + 1])
+
+
+def _weights(layer: list[Any]) -> np.ndarray:
+    flat = np.concatenate([np.ravel(np.asarray(p.data, dtype=np.float32)) for p in layer])
+    return flat[:: -(-len(flat) // MAX_WEIGHTS)]

@@ -1,0 +1,267 @@
+"""The panels of a movie as SVG: the boundary, the loss, the weights. `still` puts those of one frame into a picture.
+
+The page draws with the same panels and only moves what changes: which part of the strip of pictures is seen, the three
+lines, the cursor, the bars. `moving` gives these, a dict a frame. Colours are CSS classes, light and dark, in movie.css.
+"""
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from itertools import pairwise
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .contours import contours, simplified
+from .data import value_text
+from .plots import wants_log
+from .png import png
+
+if TYPE_CHECKING:
+    from .film import Frame, Movie
+
+WIDE = 1000  # the boundary's width, in units; its height follows from the grid
+MAX_POINTS = 1000  # that are drawn; of more, every second, third, ... is
+DARKEST = 3.0  # margins away from the boundary
+SHADES = 31  # on each side of it
+BINS = 28
+PLOT = (440, 168)  # width and height of the loss and of the weights, in units
+LEFT, RIGHT, TOP, BOTTOM = 44.0, 428.0, 12.0, 140.0  # of the curve within
+
+# Transparent at the boundary: the ground of the page shines through, be it light or dark.
+PALETTE = [
+    (*((0, 114, 178) if i < 0 else (213, 94, 0)), round(165 * abs(i) / SHADES)) for i in range(-SHADES, SHADES + 1)
+]
+
+
+# ------------------------------------------------------------------------------------------------ what moves
+def moving(film: "Movie") -> list[dict[str, Any]]:
+    """For each frame, in words and numbers, what is to be seen of it."""
+    curve = Curve(film)
+    bars = histograms(film)
+    last = film.frames[-1].step
+    return [
+        {
+            "step": f"step {frame.step}",
+            "right": f"{_percent(frame.accuracy)} right",
+            "loss": number(frame.loss),
+            "says": f"Step {frame.step} of {last}: loss {number(frame.loss)}, {_percent(frame.accuracy)} right.",
+            "at": curve.at(frame.step, frame.loss),
+            "lines": lines(film, frame),
+            "bars": [counts[i].tolist() for counts in bars],
+        }
+        for i, frame in enumerate(film.frames)
+    ]
+
+
+def strip(film: "Movie", frames: Sequence["Frame"]) -> str:
+    """The scores of these frames, one below the other, as the address of a PNG."""
+    low, middle, high = film.levels
+    margins = (np.concatenate([frame.scores for frame in frames]) - middle) / ((high - low) / 2)
+    shades = np.nan_to_num(np.clip(margins / DARKEST, -1, 1)) * SHADES + SHADES
+    return "data:image/png;base64," + base64.b64encode(png(np.round(shades), PALETTE)).decode()
+
+
+def lines(film: "Movie", frame: "Frame") -> list[str]:
+    """Margin, boundary, margin: each the path of its lines."""
+    unit = _unit(film)
+    paths = []
+    for level in film.levels:
+        found = [simplified(line, 0.06) for line in contours(frame.scores, level)]
+        paths.append("".join(_path([(round(x * unit), round(y * unit)) for x, y in line]) for line in found))
+    return paths
+
+
+def _path(points: Sequence[tuple[int, int]]) -> str:
+    """Straight from point to point, in steps from the one before, which are short to write."""
+    (x, y), *_ = points
+    steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(points) if (x0, y0) != (x1, y1)]
+    return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
+
+
+def _unit(film: "Movie") -> float:
+    return WIDE / (len(film.xs) - 1)
+
+
+# ------------------------------------------------------------------------------------------------ the boundary
+def boundary(film: "Movie", frame: "Frame", shades: str, frames: int, place: str = "") -> str:
+    """Shades, lines and points. Of the `frames` pictures in the strip the first is seen: the view box moves."""
+    rows, columns = frame.scores.shape
+    high = _high(film)
+    margin, edge, other_margin = lines(film, frame)
+    return "".join(
+        [
+            f'<svg class="boundary" {place}viewBox="0 0 {WIDE} {high}" role="img" aria-label="{escape(_spoken(film))}">',
+            # from middle to middle of the outermost pixels: no neighbouring picture is mixed in
+            f'<svg class="shades" width="{WIDE}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
+            f'preserveAspectRatio="none"><image width="{columns}" height="{rows * frames}" '
+            f'preserveAspectRatio="none" href="{shades}"/></svg>',
+            f'<path class="line margin" d="{margin}"/><path class="line" d="{edge}"/>',
+            f'<path class="line margin" d="{other_margin}"/>',
+            *_marks(film, high),
+            "</svg>",
+        ]
+    )
+
+
+def _high(film: "Movie") -> int:
+    return round(_unit(film) * (len(film.ys) - 1))
+
+
+def _marks(film: "Movie", high: int) -> list[str]:
+    low = np.array([film.xs[0], film.ys[0]])
+    size = np.array([film.xs[-1], film.ys[-1]]) - low
+    places = (film.points - low) / size * (WIDE, -high) + (0, high)
+    every = -(-len(places) // MAX_POINTS)
+    first, _ = film.classes.values()
+    return [
+        f'<circle class="first" cx="{x:.0f}" cy="{y:.0f}" r="10"/>'
+        if is_first
+        else f'<path class="second" d="M{x:.0f} {y - 13:.0f}l12 21h-24z"/>'
+        for (x, y), is_first in zip(places.tolist()[::every], first.tolist()[::every], strict=True)
+    ]
+
+
+def _spoken(film: "Movie") -> str:
+    first, second = film.classes
+    return (
+        f"The plane, shaded by the model's score, with lines at {', '.join(f'{level:g}' for level in film.levels)}; "
+        f"circles are class {first}, triangles class {second}"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ the loss
+class Curve:
+    """The losses of all steps, on a linear scale or, where that says more, a logarithmic one."""
+
+    def __init__(self, film: "Movie"):
+        self.losses = np.array(film.losses)
+        self.last = max(len(self.losses) - 1, 1)
+        finite = self.losses[np.isfinite(self.losses)]
+        self.log = wants_log(self.losses)
+        if self.log:
+            self.low, self.high = log10(finite.min()), log10(finite.max())
+        else:
+            self.low, self.high = (min(finite.min(), 0.0), finite.max()) if len(finite) else (0.0, 1.0)
+        if self.high <= self.low:
+            self.high = self.low + 1
+
+    def at(self, step: int, loss: float) -> tuple[float, float]:
+        """The place of a loss on the panel; one that is no finite number stands at the top."""
+        height = (log10(loss) if self.log else loss) if loss - loss == 0 and (loss > 0 or not self.log) else self.high
+        part = (height - self.low) / (self.high - self.low)
+        x = LEFT + (RIGHT - LEFT) * step / self.last
+        return round(x, 1), round(BOTTOM - (BOTTOM - TOP) * part, 1)
+
+    def path(self) -> str:
+        """Through all losses that are finite; of very many, through the lowest and highest of each few."""
+        steps = np.flatnonzero(np.isfinite(self.losses)).tolist()
+        few = -(-len(steps) // 400)
+        if few > 1:
+            groups = [steps[i : i + few] for i in range(0, len(steps), few)]
+            steps = [i for group in groups for i in sorted({min(group, key=self._loss), max(group, key=self._loss)})]
+        places = [self.at(step, self._loss(step)) for step in steps]
+        return "".join(f"{'L' if i else 'M'}{x:g} {y:g}" for i, (x, y) in enumerate(places))
+
+    def _loss(self, step: int) -> float:
+        return float(self.losses[step])
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Heights on the panel, and what is written there."""
+        if self.log:
+            whole = [10.0**i for i in range(ceil(self.low), floor(self.high) + 1)]
+            values = whole if len(whole) > 1 else [float(f"{10**h:.1g}") for h in (self.low, self.high)]
+            values = values[:: -(-len(values) // 5)]
+        else:
+            step = _nice((self.high - self.low) / 3)
+            values = [i * step for i in range(ceil(self.low / step), floor(self.high / step) + 1)]
+        return [(self.at(0, value)[1], f"{value:g}".replace("-", "\u2212")) for value in values]
+
+
+def loss(film: "Movie", frame: "Frame", place: str = "") -> str:
+    """The curve, pale where it has not come yet, and the cursor."""
+    curve = Curve(film)
+    x, y = curve.at(frame.step, frame.loss)
+    width, height = PLOT
+    path = curve.path()
+    return "".join(
+        [
+            f'<svg class="loss" {place}viewBox="0 0 {width} {height}" role="img" aria-label="The loss at each step">',
+            f'<clipPath id="seen"><rect width="{x}" height="{height}"/></clipPath>',
+            *[
+                f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
+                f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
+                for h, text in curve.ticks()
+            ],
+            f'<text class="tick" x="{LEFT:g}" y="{height - 6}">step 0</text>',
+            f'<text class="tick end" x="{RIGHT:g}" y="{height - 6}">step {curve.last}</text>',
+            f'<path class="curve later" d="{path}"/><path class="curve" clip-path="url(#seen)" d="{path}"/>',
+            f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
+            f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
+        ]
+    )
+
+
+def _nice(step: float) -> float:
+    """The next of 1, 2, 5, 10, 20, ..."""
+    ten = 10.0 ** floor(log10(step))
+    return next((n * ten for n in (1, 2, 5) if n * ten >= step * 0.999), 10 * ten)
+
+
+# ------------------------------------------------------------------------------------------------ the weights
+def histograms(film: "Movie") -> list[np.ndarray]:
+    """For each layer an array (frames, BINS): how many weights are where, all on the scale of `reach`."""
+    edges = np.linspace(-reach(film), reach(film), BINS + 1)
+    per_layer = zip(*[frame.weights for frame in film.frames], strict=True)
+    return [
+        np.array([np.histogram(np.clip(w[np.isfinite(w)], edges[0], edges[-1]), edges)[0] for w in layer])
+        for layer in per_layer
+    ]
+
+
+def reach(film: "Movie") -> float:
+    """How far from 0 the weights get in all frames, rounded up."""
+    sizes = [abs(w[np.isfinite(w)]).max(initial=0) for frame in film.frames for w in frame.weights]
+    return _nice(float(max(sizes, default=0)) or 1.0)
+
+
+def weights(film: "Movie", counts: Sequence[Sequence[int]], place: str = "") -> str:
+    """A histogram for each layer, side by side; the tallest bar of a layer's whole movie fills its height."""
+    width, height = PLOT
+    room = (width - 8) / max(len(film.layers), 1)
+    limit = f"{reach(film):g}"
+    parts = [f'<svg class="weights" {place}viewBox="0 0 {width} {height}" role="img" aria-label="Weights by layer">']
+    for i, (name, tallest) in enumerate(zip(film.layers, tallest_bars(film), strict=True)):
+        x, wide = 8 + i * room, room - 8
+        parts += [
+            f'<g transform="translate({x:.1f} 0)">',
+            f'<text class="tick name" x="{wide / 2:.1f}" y="14">{escape(name)}</text>',
+            f'<path class="bars b{i % 3}" transform="translate(0 {BOTTOM:g}) scale({wide / BINS:.3f} {-112 / tallest:.4f})" '
+            f'd="{bars(counts[i])}"/>',
+            f'<path class="grid" d="M0 {BOTTOM:g}H{wide:.1f}"/>',
+            f'<text class="tick" x="0" y="{height - 12}">\u2212{limit}</text>',
+            f'<text class="tick name" x="{wide / 2:.1f}" y="{height - 12}">0</text>',
+            f'<text class="tick end" x="{wide:.1f}" y="{height - 12}">{limit}</text></g>',
+        ]
+    return "".join([*parts, "</svg>"])
+
+
+def bars(counts: Sequence[int]) -> str:
+    """One bar a bin, each one unit wide and as high as its count. movie.js does the same."""
+    return "".join(f"M{i + 0.1:g} 0v{count}h.8v-{count}z" for i, count in enumerate(counts) if count)
+
+
+def tallest_bars(film: "Movie") -> list[int]:
+    """For each layer the highest count of its whole movie."""
+    return [max(int(counts.max()), 1) for counts in histograms(film)]
+
+
+# ------------------------------------------------------------------------------------------------ words
+def number(x: float) -> str:
+    """As drawings have it, with a real minus sign."""
+    return value_text(x).replace("-", "\u2212")
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.3g}\u202f%"
