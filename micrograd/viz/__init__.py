@@ -14,6 +14,9 @@ And what a model does, rather than how it was made:
 
     scores.py   what it says of every place of the plane                 (knows models)
     plots.py    plot_decision_boundary, plot_loss: on matplotlib axes
+    film.py     movie: takes frames in a training loop
+    panels.py   frames to SVG; contours.py finds the lines, png.py packs the shades
+    cinema.py   panels to one page, with movie.html, .css and .js
 
 Nothing here is imported by the engine; no NumPy, matplotlib or graphviz is imported before something asks for it.
 """
@@ -23,11 +26,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .data import trace
     from .draw import draw_dot
+    from .film import movie
     from .plots import plot_decision_boundary, plot_loss
 
-__all__ = ["draw_dot", "plot_decision_boundary", "plot_loss", "trace"]
+__all__ = ["draw_dot", "movie", "plot_decision_boundary", "plot_loss", "trace"]
 
-_HOME = {"draw_dot": "draw", "trace": "data", "plot_decision_boundary": "plots", "plot_loss": "plots"}
+_HOME = {"draw_dot": "draw", "trace": "data", "movie": "film", "plot_decision_boundary": "plots", "plot_loss": "plots"}
 
 
 def __getattr__(name: str) -> Any:

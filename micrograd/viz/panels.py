@@ -36,23 +36,27 @@ PALETTE = [
 
 
 # ------------------------------------------------------------------------------------------------ what moves
-def moving(film: "Movie") -> list[dict[str, Any]]:
-    """For each frame, in words and numbers, what is to be seen of it."""
+def moving(film: "Movie", frames: Sequence["Frame"]) -> list[dict[str, Any]]:
+    """For each of these frames, in words and numbers, what is to be seen of it."""
     curve = Curve(film)
-    bars = histograms(film)
-    last = film.frames[-1].step
     return [
         {
             "step": f"step {frame.step}",
             "right": f"{_percent(frame.accuracy)} right",
             "loss": number(frame.loss),
-            "says": f"Step {frame.step} of {last}: loss {number(frame.loss)}, {_percent(frame.accuracy)} right.",
+            "says": says(film, frame),
             "at": curve.at(frame.step, frame.loss),
             "lines": lines(film, frame),
-            "bars": [counts[i].tolist() for counts in bars],
+            "bars": [counts.tolist() for counts in histograms(film, frame)],
         }
-        for i, frame in enumerate(film.frames)
+        for frame in frames
     ]
+
+
+def says(film: "Movie", frame: "Frame") -> str:
+    """A frame in one sentence."""
+    last = film.frames[-1].step
+    return f"Step {frame.step} of {last}: loss {number(frame.loss)}, {_percent(frame.accuracy)} right."
 
 
 def strip(film: "Movie", frames: Sequence["Frame"]) -> str:
@@ -88,7 +92,7 @@ def _unit(film: "Movie") -> float:
 def boundary(film: "Movie", frame: "Frame", shades: str, frames: int, place: str = "") -> str:
     """Shades, lines and points. Of the `frames` pictures in the strip the first is seen: the view box moves."""
     rows, columns = frame.scores.shape
-    high = _high(film)
+    high = height(film)
     margin, edge, other_margin = lines(film, frame)
     return "".join(
         [
@@ -105,7 +109,8 @@ def boundary(film: "Movie", frame: "Frame", shades: str, frames: int, place: str
     )
 
 
-def _high(film: "Movie") -> int:
+def height(film: "Movie") -> int:
+    """Of the boundary, where its width is `WIDE`."""
     return round(_unit(film) * (len(film.ys) - 1))
 
 
@@ -126,7 +131,7 @@ def _marks(film: "Movie", high: int) -> list[str]:
 def _spoken(film: "Movie") -> str:
     first, second = film.classes
     return (
-        f"The plane, shaded by the model's score, with lines at {', '.join(f'{level:g}' for level in film.levels)}; "
+        f"The plane, shaded by the model's score, with lines at {', '.join(map(plain, film.levels))}; "
         f"circles are class {first}, triangles class {second}"
     )
 
@@ -176,26 +181,26 @@ class Curve:
         else:
             step = _nice((self.high - self.low) / 3)
             values = [i * step for i in range(ceil(self.low / step), floor(self.high / step) + 1)]
-        return [(self.at(0, value)[1], f"{value:g}".replace("-", "\u2212")) for value in values]
+        return [(self.at(0, value)[1], plain(value)) for value in values]
 
 
 def loss(film: "Movie", frame: "Frame", place: str = "") -> str:
     """The curve, pale where it has not come yet, and the cursor."""
     curve = Curve(film)
     x, y = curve.at(frame.step, frame.loss)
-    width, height = PLOT
+    width, tall = PLOT
     path = curve.path()
     return "".join(
         [
-            f'<svg class="loss" {place}viewBox="0 0 {width} {height}" role="img" aria-label="The loss at each step">',
-            f'<clipPath id="seen"><rect width="{x}" height="{height}"/></clipPath>',
+            f'<svg class="loss" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="The loss at each step">',
+            f'<clipPath id="seen"><rect width="{x}" height="{tall}"/></clipPath>',
             *[
                 f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
                 f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
                 for h, text in curve.ticks()
             ],
-            f'<text class="tick" x="{LEFT:g}" y="{height - 6}">step 0</text>',
-            f'<text class="tick end" x="{RIGHT:g}" y="{height - 6}">step {curve.last}</text>',
+            f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
+            f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
             f'<path class="curve later" d="{path}"/><path class="curve" clip-path="url(#seen)" d="{path}"/>',
             f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
             f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
@@ -210,14 +215,10 @@ def _nice(step: float) -> float:
 
 
 # ------------------------------------------------------------------------------------------------ the weights
-def histograms(film: "Movie") -> list[np.ndarray]:
-    """For each layer an array (frames, BINS): how many weights are where, all on the scale of `reach`."""
+def histograms(film: "Movie", frame: "Frame") -> list[np.ndarray]:
+    """For each layer how many of its weights are where; all layers and frames share the scale of `reach`."""
     edges = np.linspace(-reach(film), reach(film), BINS + 1)
-    per_layer = zip(*[frame.weights for frame in film.frames], strict=True)
-    return [
-        np.array([np.histogram(np.clip(w[np.isfinite(w)], edges[0], edges[-1]), edges)[0] for w in layer])
-        for layer in per_layer
-    ]
+    return [np.histogram(w[np.isfinite(w)], edges)[0] for w in frame.weights]
 
 
 def reach(film: "Movie") -> float:
@@ -228,21 +229,21 @@ def reach(film: "Movie") -> float:
 
 def weights(film: "Movie", counts: Sequence[Sequence[int]], place: str = "") -> str:
     """A histogram for each layer, side by side; the tallest bar of a layer's whole movie fills its height."""
-    width, height = PLOT
+    width, tall = PLOT
     room = (width - 8) / max(len(film.layers), 1)
-    limit = f"{reach(film):g}"
-    parts = [f'<svg class="weights" {place}viewBox="0 0 {width} {height}" role="img" aria-label="Weights by layer">']
+    limit = plain(reach(film))
+    parts = [f'<svg class="weights" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="Weights by layer">']
     for i, (name, tallest) in enumerate(zip(film.layers, tallest_bars(film), strict=True)):
         x, wide = 8 + i * room, room - 8
+        scale = f"scale({wide / BINS:.3f} {-112 / tallest:.4f})"
         parts += [
             f'<g transform="translate({x:.1f} 0)">',
             f'<text class="tick name" x="{wide / 2:.1f}" y="14">{escape(name)}</text>',
-            f'<path class="bars b{i % 3}" transform="translate(0 {BOTTOM:g}) scale({wide / BINS:.3f} {-112 / tallest:.4f})" '
-            f'd="{bars(counts[i])}"/>',
+            f'<path class="bars b{i % 3}" transform="translate(0 {BOTTOM:g}) {scale}" d="{bars(counts[i])}"/>',
             f'<path class="grid" d="M0 {BOTTOM:g}H{wide:.1f}"/>',
-            f'<text class="tick" x="0" y="{height - 12}">\u2212{limit}</text>',
-            f'<text class="tick name" x="{wide / 2:.1f}" y="{height - 12}">0</text>',
-            f'<text class="tick end" x="{wide:.1f}" y="{height - 12}">{limit}</text></g>',
+            f'<text class="tick" x="0" y="{tall - 12}">\u2212{limit}</text>',
+            f'<text class="tick name" x="{wide / 2:.1f}" y="{tall - 12}">0</text>',
+            f'<text class="tick end" x="{wide:.1f}" y="{tall - 12}">{limit}</text></g>',
         ]
     return "".join([*parts, "</svg>"])
 
@@ -254,13 +255,19 @@ def bars(counts: Sequence[int]) -> str:
 
 def tallest_bars(film: "Movie") -> list[int]:
     """For each layer the highest count of its whole movie."""
-    return [max(int(counts.max()), 1) for counts in histograms(film)]
+    each = zip(*[histograms(film, frame) for frame in film.frames], strict=True)
+    return [max(1, *[int(counts.max()) for counts in layer]) for layer in each]
 
 
 # ------------------------------------------------------------------------------------------------ words
 def number(x: float) -> str:
     """As drawings have it, with a real minus sign."""
     return value_text(x).replace("-", "\u2212")
+
+
+def plain(x: float) -> str:
+    """A round number as people write it."""
+    return f"{x:g}".replace("-", "\u2212")
 
 
 def _percent(part: float) -> str:

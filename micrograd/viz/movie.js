@@ -1,0 +1,126 @@
+"use strict";
+// What is seen is a function of one number, the frame: `show` draws it, and all else only chooses it.
+(() => {
+  const film = JSON.parse(document.getElementById("film").textContent);
+  const last = film.frames.length - 1;
+  const root = document.documentElement;
+  const one = selector => document.querySelector(selector);
+  const host = hostFrame();
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const speeds = [1, 2, 4, 0.5];
+  let now = 0, playing = false, speed = 0, due = 0;
+
+  // ---------------------------------------------------------------------------------------------- one frame
+  function show(n) {
+    now = Math.min(Math.max(n, 0), last);
+    const frame = film.frames[now];
+    one(".shades").setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
+    document.querySelectorAll(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
+    const [x, y] = frame.at;
+    one("#seen rect").setAttribute("width", x);
+    one(".cursor").setAttribute("transform", `translate(${x} 0)`);
+    one(".dot").setAttribute("cx", x);
+    one(".dot").setAttribute("cy", y);
+    document.querySelectorAll(".bars").forEach((path, i) => path.setAttribute("d", bars(frame.bars[i])));
+    for (const name of ["right", "loss", "step", "says"]) one("#" + name).textContent = frame[name];
+    const track = one("#frame");
+    track.max = last;
+    track.value = now;
+    track.setAttribute("aria-valuetext", frame.says);
+    if (host) host.dataset.frame = now;  // a notebook may load this page anew when it is scrolled back into sight
+  }
+
+  // One bar a bin, each one unit wide and as high as its count. panels.py does the same.
+  const bars = counts => counts.map((n, i) => n ? `M${i + 0.1} 0v${n}h.8v-${n}z` : "").join("");
+
+  // ---------------------------------------------------------------------------------------------- choosing it
+  function play(on) {
+    playing = on && last > 0;
+    if (playing && now === last) show(0);
+    root.classList.toggle("playing", playing);
+    one("#play").setAttribute("aria-label", playing ? "Pause" : "Play");
+    one("#says").setAttribute("aria-live", playing ? "off" : "polite");  // ten sentences a second are not heard
+    due = 0;
+    if (playing) requestAnimationFrame(tick);
+  }
+
+  function tick(time) {
+    if (!playing) return;
+    due ||= time + pause();
+    if (time >= due) {
+      due = Math.max(due, time - pause()) + pause();
+      show(now + 1);
+      if (now === last) return play(false);
+    }
+    requestAnimationFrame(tick);
+  }
+
+  const pause = () => (calm.matches ? 600 : 100) / speeds[speed];  // milliseconds a frame
+
+  function setSpeed(n) {
+    speed = n % speeds.length;
+    one("#speed").textContent = `${speeds[speed]}\u00d7`;
+    one("#speed").setAttribute("aria-label", `Speed ${speeds[speed]}\u00d7`);
+  }
+
+  function seek(n) {
+    play(false);
+    show(n);
+  }
+
+  const keys = {
+    ArrowLeft: () => seek(now - 1), ArrowRight: () => seek(now + 1),
+    Home: () => seek(0), End: () => seek(last), " ": () => play(!playing),
+  };
+
+  addEventListener("keydown", event => {
+    const key = keys[event.key];
+    const pressed = event.key === " " && event.target.closest("button");  // which the space bar presses
+    if (!key || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    key();
+  });
+  one("#play").addEventListener("click", () => play(!playing));
+  one("#speed").addEventListener("click", () => setSpeed(speed + 1));
+  one("#frame").addEventListener("input", event => seek(Number(event.target.value)));
+  addEventListener("hashchange", () => seek(asked() ?? now));
+
+  // #frame=12
+  function asked() {
+    const found = /^#frame=(\d+)$/.exec(location.hash);
+    return found ? Number(found[1]) : null;
+  }
+
+  // ---------------------------------------------------------------------------------------------- in a notebook
+  function hostFrame() {
+    try { return window.frameElement; } catch { return null; }  // on its own, or in a page that is a stranger
+  }
+
+  // The theme of the page around: the first ground above this frame that can not be seen through.
+  function theme() {
+    for (let above = host; above; above = above.parentElement) {
+      const ground = above.ownerDocument.defaultView.getComputedStyle(above).backgroundColor;
+      const [red, green, blue, opaque = 1] = (/^rgb/.test(ground) && ground.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number);
+      if (opaque === 1) return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
+    }
+    return "";
+  }
+
+  function dress() {
+    const found = theme();
+    if (found) root.dataset.theme = found;
+  }
+
+  if (host) {
+    dress();
+    addEventListener("pointerenter", dress);  // the notebook's theme may have been changed
+    addEventListener("focus", dress);
+    const still = host.previousElementSibling;
+    if (still && still.tagName === "IMG") still.style.display = "none";  // it stood in for this page
+    const fit = () => { host.style.height = `${Math.ceil(one("main").getBoundingClientRect().height)}px`; };
+    new ResizeObserver(fit).observe(one("main"));
+  }
+
+  setSpeed(0);
+  show(asked() ?? Number(host?.dataset.frame ?? 0));
+})();
