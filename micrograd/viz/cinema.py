@@ -5,13 +5,13 @@ import json
 import re
 from functools import cache
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import panels
 
 if TYPE_CHECKING:
-    from .film import Movie
+    from .film import Frame, Movie
 
 
 def page(film: "Movie") -> str:
@@ -132,4 +132,4 @@ def _filled(template: str, **parts: str) -> str:
 
 @cache
 def _file(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8").rstrip()
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").rstrip()

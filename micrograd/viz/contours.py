@@ -23,7 +23,7 @@ def contours(grid: np.ndarray, level: float) -> list[list[Point]]:
     >>> contours(np.array([[0.0, 4.0], [0.0, 4.0]]), 1.0)
     [[(0.25, 0.0), (0.25, 1.0)]]
     """
-    grid = np.clip(grid, -1e300, 1e300)  # between infinities there is no interpolation
+    grid = np.clip(np.asarray(grid, dtype=float), -1e300, 1e300)  # between infinities there is no interpolation
     above = grid > level
     neighbours: dict[Edge, list[Edge]] = defaultdict(list)
     for one, other in _pieces(grid, above, level):

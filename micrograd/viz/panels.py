@@ -1,7 +1,7 @@
 """The panels of a movie as SVG: the boundary, the loss, the weights. `still` puts those of one frame into a picture.
 
 The page draws with the same panels and only moves what changes: which part of the strip of pictures is seen, the three
-lines, the cursor, the bars. `moving` gives these, a dict a frame. Colours are CSS classes, light and dark, in movie.css.
+lines, the cursor, the bars. `moving` gives these, a dict a frame. Colours, light and dark, are classes in movie.css.
 """
 
 import base64
@@ -94,9 +94,10 @@ def boundary(film: "Movie", frame: "Frame", shades: str, frames: int, place: str
     rows, columns = frame.scores.shape
     high = height(film)
     margin, edge, other_margin = lines(film, frame)
+    says = escape(_spoken(film))
     return "".join(
         [
-            f'<svg class="boundary" {place}viewBox="0 0 {WIDE} {high}" role="img" aria-label="{escape(_spoken(film))}">',
+            f'<svg class="boundary" {place}viewBox="0 0 {WIDE} {high}" role="img" aria-label="{says}">',
             # from middle to middle of the outermost pixels: no neighbouring picture is mixed in
             f'<svg class="shades" width="{WIDE}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
             f'preserveAspectRatio="none"><image width="{columns}" height="{rows * frames}" '
@@ -230,11 +231,11 @@ def reach(film: "Movie") -> float:
 def weights(film: "Movie", counts: Sequence[Sequence[int]], place: str = "") -> str:
     """A histogram for each layer, side by side; the tallest bar of a layer's whole movie fills its height."""
     width, tall = PLOT
-    room = (width - 8) / max(len(film.layers), 1)
+    room = width / max(len(film.layers), 1)
     limit = plain(reach(film))
     parts = [f'<svg class="weights" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="Weights by layer">']
     for i, (name, tallest) in enumerate(zip(film.layers, tallest_bars(film), strict=True)):
-        x, wide = 8 + i * room, room - 8
+        x, wide = i * room + 11, room - 22
         scale = f"scale({wide / BINS:.3f} {-112 / tallest:.4f})"
         parts += [
             f'<g transform="translate({x:.1f} 0)">',

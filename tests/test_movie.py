@@ -1,0 +1,308 @@
+"""The movie: what it records, how many frames it keeps, the page it makes. tests/browser/test_movie.py plays it."""
+
+import base64
+import io
+import json
+import random
+import re
+import webbrowser
+import xml.etree.ElementTree as ET
+from html import unescape
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import make_moons
+
+from micrograd import Tensor, Value, nn, viz
+from micrograd.functional import hinge
+from micrograd.nn import MLP, Neuron
+from micrograd.viz import panels
+
+X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def filmed(losses=(0.9, 0.5, 0.3), model=None, **options):
+    film = viz.movie(model or MLP(2, [4, 3, 1]), X, Y, resolution=20, **options)
+    for loss in losses:
+        film.frame(loss)
+    return film
+
+
+def embedded(film):
+    """What the page's script is given."""
+    return json.loads(re.search(r'<script type="application/json" id="film">(.*?)</script>', film.html(), re.S)[1])
+
+
+# ------------------------------------------------------------------------------------------------ frames
+def test_a_frame_is_what_the_model_says_at_that_moment():
+    slope = Value(1.0)
+    film = viz.movie(lambda p: slope * p[0] - 0.5, X, Y, resolution=20)
+    film.frame(Value(0.25))
+    slope.data = -1.0
+    film.frame(Tensor(0.125))
+    first, second = film.frames
+    np.testing.assert_allclose(first.scores[0], film.xs - 0.5, rtol=1e-6)
+    np.testing.assert_allclose(second.scores[-1], -film.xs - 0.5, rtol=1e-6)
+    assert [first.loss, second.loss] == film.losses == [0.25, 0.125]
+    assert [first.accuracy, second.accuracy] == [1.0, 0.5]
+
+
+def test_the_first_row_of_a_frame_is_the_highest():
+    film = filmed([1.0], model=lambda p: p[:, 1])
+    np.testing.assert_allclose(film.frames[0].scores[:, 0], film.ys[::-1], rtol=1e-6)
+
+
+def test_accuracy_is_as_given_or_what_is_right_of_the_points():
+    film = viz.movie(lambda p: p[:, 0] - 2, X, Y, resolution=20)
+    film.frame(1.0)
+    film.frame(1.0, accuracy=Value(0.125))
+    assert [frame.accuracy for frame in film.frames] == [0.75, 0.125]
+
+
+def test_a_movie_leaves_gradients_and_training_alone():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.5), nn.Linear(3, 1))
+    filmed(model=model)
+    assert all(p.grad is None for p in model.parameters())
+    assert all(module.training for module in model.modules())
+
+
+def test_any_number_of_steps_makes_a_movie_of_the_first_the_last_and_some_between():
+    film = filmed(range(1, 101), max_frames=8)
+    steps = [frame.step for frame in film.frames]
+    assert steps == [0, 16, 32, 48, 64, 80, 96, 99]
+    assert len(film.losses) == 100
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 10, 17, 33])
+def test_frames_are_evenly_spaced_but_for_the_last(n):
+    film = filmed(range(1, n + 1), max_frames=8)
+    steps = [frame.step for frame in film.frames]
+    assert steps[0] == 0
+    assert steps[-1] == n - 1
+    assert min(n, 4) <= len(steps) <= 8
+    assert len(set(np.diff(steps[:-1]).tolist())) <= 1
+
+
+def test_layers_have_names_and_their_weights():
+    model = MLP(2, [4, 1])
+    film = filmed([1.0], model=model)
+    assert list(film.layers) == ["layer 1", "layer 2"]
+    assert [len(weights) for weights in film.frames[0].weights] == [12, 5]
+    assert film.frames[0].weights[1].tolist() == pytest.approx([p.data for p in model.layers[1].parameters()])
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        (Neuron(2), ["w", "b"]),
+        (nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)), ["layer 1", "layer 2"]),
+        (MLP(2, [2] * 6 + [1]), ["all 7 layers"]),
+        (lambda p: p[:, 0], []),
+    ],
+)
+def test_layers_are_told_apart_by_the_names_of_parameters(model, names):
+    assert list(filmed([1.0], model=model).layers) == names
+
+
+def test_of_many_weights_a_part_is_kept():
+    model = nn.Sequential(nn.Linear(2, 6000), nn.Linear(6000, 1))
+    assert [len(w) <= 4000 for w in filmed([1.0], model=model).frames[0].weights] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_frames": 1}, "max_frames is 1; a movie needs at least 2"),
+        ({"resolution": 1}, "resolution is 1"),
+        ({"levels": (1, 0, -1)}, "levels are"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        viz.movie(MLP(2, [1]), X, Y, **options)
+
+
+def test_a_movie_without_a_frame_says_what_to_do():
+    film = filmed([])
+    assert repr(film) == "<Movie without a frame yet>"
+    assert film._repr_mimebundle_() == {"text/plain": "<Movie without a frame yet>"}
+    with pytest.raises(ValueError, match="call its frame"):
+        film.html()
+
+
+# ------------------------------------------------------------------------------------------------ the page
+def test_the_page_holds_every_frame_in_numbers_and_words():
+    data = embedded(filmed())
+    assert [frame["says"] for frame in data["frames"]][1] == "Step 1 of 2: loss 0.5000, 50\u202f% right."
+    assert [frame["loss"] for frame in data["frames"]] == ["0.9000", "0.5000", "0.3000"]
+    assert all(len(frame["lines"]) == 3 and len(frame["bars"]) == 3 for frame in data["frames"])
+
+
+def test_the_bars_count_every_weight():
+    film = filmed()
+    for frame in embedded(film)["frames"]:
+        assert [sum(counts) for counts in frame["bars"]] == [12, 15, 4]
+
+
+def test_the_strip_has_a_picture_a_frame_transparent_at_the_boundary():
+    film = filmed(model=lambda p: 3 * (p[:, 0] - p[:, 0].mean()))
+    uri = re.search(r'<image [^>]*href="data:image/png;base64,([^"]*)"', film.html())[1]
+    image = Image.open(io.BytesIO(base64.b64decode(uri)))
+    columns, rows = len(film.xs), len(film.ys)
+    assert image.size == (columns, 3 * rows)
+    opaque = np.asarray(image.convert("RGBA"))[:, :, 3]
+    assert opaque[:, columns // 2].max() < 60 < 160 < opaque[:, 0].min()
+
+
+def test_the_lines_lie_where_the_score_is_that_of_the_level():
+    film = filmed([1.0], model=lambda p: 2 * p[:, 0] - 3)
+    wide = film.xs[-1] - film.xs[0]
+    for level, path in zip((-1, 0, 1), panels.lines(film, film.frames[0]), strict=True):
+        x = 1000 * ((level + 3) / 2 - film.xs[0]) / wide
+        assert path == f"M{x:.0f},0l0,{panels.height(film)}"
+
+
+def test_the_page_is_the_same_from_run_to_run():
+    random.seed(3)
+    one = filmed().html()
+    random.seed(3)
+    assert filmed().html() == one
+
+
+def test_sixty_one_frames_of_the_moons_take_less_than_300_kb():
+    """A short training on few points, for time; the size is that of pictures and lines, which the boundary sets."""
+    points, labels = make_moons(100, noise=0.1, random_state=1)
+    signs = 2 * labels - 1
+    model = MLP(2, [16, 16, 1])
+    film = viz.movie(model, points, signs)
+    for step in range(61):
+        some = slice(step % 5, None, 5)
+        loss = hinge([model(p) for p in points[some].tolist()], signs[some].tolist())
+        film.frame(loss)
+        model.zero_grad()
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 0.2 * p.grad
+    assert len(film) == 61
+    assert len(film.html().encode()) < 300_000
+    assert film.frames[-1].accuracy > 0.85
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["</script><script>alert(1)</script>", "{{js}} {{nothing}}", 'a "b" & <img src=x onerror=alert(1)>', "∂ 😀"],
+)
+def test_a_hostile_title_stays_text(title):
+    film = filmed(title=title)
+    page = film.html()
+    assert page.count("</script>") == 2
+    assert unescape(re.search(r"<h1>(.*?)</h1>", page, re.S)[1]) == title
+    assert "<img" not in page
+    assert film._repr_mimebundle_()["text/html"].count("<iframe") == 1
+    ET.fromstring(film.still())
+
+
+def test_hostile_names_of_layers_stay_text():
+    class Odd(nn.Module):
+        def __init__(self):
+            setattr(self, "</svg><script>", nn.Linear(2, 1))
+
+        def forward(self, x):
+            return vars(self)["</svg><script>"](x)
+
+    film = filmed(model=Odd())
+    assert film.html().count("</script>") == 2
+    assert "</svg><script>" in [text.text for text in ET.fromstring(film.still()).iter(f"{SVG}text")]
+
+
+def test_save_writes_the_page_and_open_shows_it(tmp_path, monkeypatch):
+    film, shown = filmed(), []
+    monkeypatch.setattr(webbrowser, "open", shown.append)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    film.save(tmp_path / "film.html")
+    film.open()
+    (address,) = shown
+    assert address.startswith("file://")
+    assert {path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")} == {film.html()}
+
+
+# ------------------------------------------------------------------------------------------------ notebooks
+def test_a_notebook_gets_a_picture_in_words_then_the_page_in_a_frame_without_sandbox():
+    film = filmed()
+    bundle = film._repr_mimebundle_()
+    assert list(bundle) == ["text/html", "text/plain"]
+    html = bundle["text/html"]
+    assert html.index("<img ") < html.index("<iframe ")
+    assert "sandbox" not in re.search(r"<iframe [^>]*>", html)[0].partition("srcdoc")[0]
+    assert unescape(re.search(r'srcdoc="([^"]*)"', html)[1]) == film.html()
+    alt = unescape(re.search(r'alt="([^"]*)"', html)[1])
+    assert alt == (
+        "Training, a movie of a decision boundary in 3 frames. "
+        "Step 0 of 2: loss 0.9000, 50\u202f% right. Step 2 of 2: loss 0.3000, 50\u202f% right."
+    )
+    assert alt in bundle["text/plain"]
+
+
+def test_the_picture_is_the_last_frame_as_svg():
+    film = filmed()
+    picture = re.search(r'src="data:image/svg\+xml;base64,([^"]*)"', film._repr_mimebundle_()["text/html"])[1]
+    assert base64.b64decode(picture).decode() == film.still() == film.still(2) != film.still(0)
+    root = ET.fromstring(film.still())
+    assert len(list(root.iter(f"{SVG}circle"))) == 2 + 2  # of a class, of the legend and of the cursor
+    assert not list(root.iter(f"{SVG}script"))
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "kinds"), [(["text/plain"], None, ["text/plain"]), (None, ["text/plain"], ["text/html"])]
+)
+def test_a_notebook_may_choose_what_it_gets(include, exclude, kinds):
+    assert list(filmed()._repr_mimebundle_(include=include, exclude=exclude)) == kinds
+
+
+# ------------------------------------------------------------------------------------------------ odd numbers
+@pytest.mark.parametrize(
+    "losses", [[float("nan")] * 2, [1.0, float("inf"), 0.5], [0.0, 0.0], [-3.0, -1.0], [1e-9, 1e9], [5.0]]
+)
+def test_whatever_the_losses_everything_stands_on_its_panel(losses):
+    film = filmed(losses)
+    for frame in embedded(film)["frames"]:
+        x, y = frame["at"]
+        assert panels.LEFT <= x <= panels.RIGHT
+        assert panels.TOP <= y <= panels.BOTTOM
+    for numbers in re.findall(r'<path class="curve later" d="([^"]*)"', film.html()):
+        assert "nan" not in numbers
+        assert "inf" not in numbers
+
+
+def test_a_model_that_says_nan_or_infinity_is_filmed():
+    with np.errstate(all="ignore"):
+        film = filmed(model=lambda p: np.log(p[:, 0] - 1) / 0.0)
+    film.html()
+    film.still()
+
+
+def test_weights_that_are_no_numbers_are_left_out():
+    model = MLP(2, [1])
+    model.layers[0].neurons[0].b.data = float("nan")
+    assert [sum(counts) for counts in embedded(filmed([1.0], model=model))["frames"][0]["bars"]] == [2]
+
+
+def test_a_long_curve_is_drawn_through_its_extremes():
+    losses = np.sin(np.arange(5000.0)) + 2
+    losses[1234] = 9.0
+    film = viz.movie(lambda p: p[:, 0], X, Y, resolution=5, max_frames=2)
+    film.losses = losses.tolist()
+    path = panels.Curve(film).path()
+    heights = [float(y) for y in re.findall(r" ([\d.]+)", path)]
+    assert len(heights) <= 800
+    assert min(heights) == panels.TOP
+
+
+@pytest.mark.parametrize("losses", [[3, 1], [1000, 0.001], [1e-9, 2e-9], [0.99, 1.0], [-5, 5]])
+def test_the_scale_has_a_few_ticks_at_round_numbers(losses):
+    ticks = panels.Curve(filmed(losses)).ticks()
+    assert 2 <= len(ticks) <= 6
+    assert all(panels.TOP - 1 <= height <= panels.BOTTOM + 1 for height, _ in ticks)
+    assert all(len(text) <= 6 for _, text in ticks)
