@@ -1,0 +1,269 @@
+"""The movie's page, used as people do: every frame, keys, the scrubber, play, light and dark, in a notebook's frame."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from micrograd import viz
+from micrograd.viz import panels
+
+X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
+FRAMES = 7
+NOW = "return Number(document.querySelector('#frame').value)"
+STATE = """return JSON.stringify([
+  document.querySelector('.shades').getAttribute('viewBox'),
+  [...document.querySelectorAll('.boundary > .line')].map(e => e.getAttribute('d')),
+  [...document.querySelectorAll('.bars')].map(e => e.getAttribute('d')),
+  ['right', 'loss', 'step', 'says'].map(id => document.getElementById(id).textContent),
+  ['cx', 'cy'].map(name => document.querySelector('.dot').getAttribute(name)),
+  document.querySelector('#seen rect').getAttribute('width')])"""
+GROUND = "return getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(247, 249, 252)", "rgb(15, 20, 28)"
+
+
+@pytest.fixture(scope="module")
+def film():
+    """A line that turns, of a model with two layers of weights."""
+    film = viz.movie(Turning(), X, Y, resolution=20, title="A line that turns")
+    for i in range(FRAMES):
+        film.model.angle = i / 3
+        film.frame(2.0 / (i + 1))
+    return film
+
+
+class Turning:
+    angle = 0.0
+
+    def __call__(self, points):
+        return 3 * (math.cos(self.angle) * (points[:, 0] - 1.5) + math.sin(self.angle) * (points[:, 1] - 1))
+
+    def named_parameters(self):
+        return [("0.w", Weight(self)), ("1.w", Weight(self))]
+
+
+class Weight:
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def data(self):
+        return [math.cos(self.model.angle), math.sin(self.model.angle), 0.5]
+
+
+@pytest.fixture
+def movie(page, film):
+    return page.open(film.html())
+
+
+def test_every_frame_shows_its_own_words_picture_lines_and_bars(movie, film):
+    shown = panels.moving(film, film.frames)
+    for i, frame in enumerate(shown):
+        assert movie.run("return document.querySelector('#says').textContent") == frame["says"]
+        assert movie.run("return document.querySelector('#frame').getAttribute('aria-valuetext')") == frame["says"]
+        lines = movie.run("return [...document.querySelectorAll('.boundary > .line')].map(e => e.getAttribute('d'))")
+        assert lines == frame["lines"]
+        bars = movie.run("return [...document.querySelectorAll('.bars')].map(e => e.getAttribute('d'))")
+        assert bars == [panels.bars(counts) for counts in frame["bars"]]
+        x, y, *_ = movie.run("return document.querySelector('.shades').getAttribute('viewBox').split(' ').map(Number)")
+        assert (x, y) == (0.5, i * len(film.ys) + 0.5)
+        movie.press("ArrowRight")
+    assert movie.run(NOW) == FRAMES - 1
+
+
+def test_the_state_is_that_of_the_frame_whichever_way_it_was_reached(movie):
+    forward = []
+    for _ in range(FRAMES):
+        forward.append(movie.run(STATE))
+        movie.press("ArrowRight")
+    assert len(set(forward)) == FRAMES
+    for state in reversed(forward):
+        assert movie.run(STATE) == state
+        movie.press("ArrowLeft")
+    assert movie.run(NOW) == 0
+
+
+def test_home_and_end_and_the_keys_beyond_them(movie):
+    movie.press("End", "ArrowRight")
+    assert movie.run(NOW) == FRAMES - 1
+    movie.press("Home", "ArrowLeft")
+    assert movie.run(NOW) == 0
+
+
+def test_the_scrubber_is_dragged_and_its_own_keys_step_once(movie):
+    movie.click("#frame")  # in the middle
+    assert movie.run(NOW) == FRAMES // 2
+    movie.press("ArrowRight")
+    assert movie.run(NOW) == FRAMES // 2 + 1
+
+
+def wait(page, condition):
+    return page.run(
+        "return new Promise((done, failed) => { const began = performance.now(); (function look() {"
+        f"if ({condition}) done(true); else if (performance.now() - began > 8000) done(false);"
+        "else setTimeout(look, 20) })() })"
+    )
+
+
+PLAYING = "document.documentElement.classList.contains('playing')"
+
+
+def test_space_plays_to_the_end_and_from_there_again(movie):
+    movie.press(" ")
+    assert movie.run("return document.querySelector('#play').getAttribute('aria-label')") == "Pause"
+    assert movie.run("return document.querySelector('#says').getAttribute('aria-live')") == "off"
+    assert wait(movie, f"!{PLAYING}")
+    assert movie.run(NOW) == FRAMES - 1
+    assert movie.run("return document.querySelector('#says').getAttribute('aria-live')") == "polite"
+    movie.press(" ")
+    assert movie.run(NOW) < FRAMES - 1
+
+
+def test_the_play_button_stops_where_it_is(movie):
+    movie.click("#play")
+    movie.click("#play")
+    stopped = movie.run(NOW)
+    movie.run("return new Promise(done => setTimeout(done, 400))")
+    assert movie.run(NOW) == stopped
+
+
+def test_the_space_bar_on_a_button_presses_it_once(movie):
+    movie.run("document.querySelector('#speed').focus()")
+    movie.press(" ")
+    assert movie.run("return document.querySelector('#speed').textContent") == "2×"
+    assert not movie.run(f"return {PLAYING}")
+
+
+def test_a_key_stops_the_playing(movie):
+    movie.press(" ", "Home")
+    assert not movie.run(f"return {PLAYING}")
+    assert movie.run(NOW) == 0
+
+
+def test_the_speed_goes_around(movie):
+    seen = []
+    for _ in range(5):
+        seen.append(movie.run("return document.querySelector('#speed').textContent"))
+        movie.click("#speed")
+    assert seen == ["1×", "2×", "4×", "0.5×", "1×"]
+
+
+def test_reduced_motion_plays_slowly_and_only_when_asked(page, film):
+    page.open(film.html(), reduced_motion=True)
+    assert not page.run(f"return {PLAYING}")
+    page.press(" ")
+    page.run("return new Promise(done => setTimeout(done, 450))")
+    assert page.run(NOW) == 0
+    assert wait(page, "document.querySelector('#frame').value > 0")
+
+
+@pytest.mark.parametrize(("fragment", "frame"), [("frame=5", 5), ("frame=999", FRAMES - 1), ("frame=x", 0), ("", 0)])
+def test_a_link_leads_to_a_frame(page, film, fragment, frame):
+    page.open(film.html(), fragment=fragment)
+    assert page.run(NOW) == frame
+
+
+def test_a_link_within_the_page_leads_to_a_frame(movie):
+    movie.run("location.hash = '#frame=4'")
+    assert wait(movie, "document.querySelector('#frame').value == 4")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [320, 480, 1400])
+def test_it_fits_and_everybody_can_use_it(page, film, width, dark):
+    page.open(film.html(), width, dark=dark)
+    assert page.run(GROUND) == (DARK if dark else LIGHT)
+    assert page.run("return document.documentElement.scrollWidth") == width
+    assert page.axe() == []
+    clipped = page.run(
+        "return [...document.querySelectorAll('svg text')].filter(text => {"
+        "const a = text.getBoundingClientRect(), b = text.closest('.panel').getBoundingClientRect();"
+        "return a.left < b.left || a.right > b.right || a.top < b.top || a.bottom > b.bottom }).length"
+    )
+    assert clipped == 0
+
+
+def test_a_movie_of_one_frame_and_no_weights_is_still_a_page(page):
+    film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10)
+    film.frame(1.0)
+    page.open(film.html())
+    page.press(" ", "ArrowRight", "End")
+    assert page.run(NOW) == 0
+    assert page.axe() == []
+
+
+@pytest.mark.parametrize("title", ["</script><script>console.log(1)</script>", "<img src=x onerror='console.log(1)'>"])
+def test_a_hostile_title_does_nothing(page, title):
+    film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10, title=title)
+    film.frame(1.0)
+    page.open(film.html())
+    assert page.run("return document.title") == title
+    page.open(f"<!doctype html>{film._repr_mimebundle_()['text/html']}")
+
+
+# ------------------------------------------------------------------------------------------------ in a notebook
+IN_FRAME = "const doc = document.querySelector('iframe').contentDocument; "
+
+
+@pytest.fixture
+def notebook(page, film):
+    def show(ground, **how):
+        output = film._repr_mimebundle_()["text/html"]
+        page.open(f"<!doctype html><body style='background:{ground}'><div>{output}</div>", **how)
+        assert wait(page, "document.querySelector('iframe').dataset.frame")
+        return page
+
+    return show
+
+
+def test_in_a_notebook_the_page_takes_the_picture_s_place(notebook):
+    page = notebook("#fff")
+    assert not page.run("return document.querySelector('img').checkVisibility()")
+
+
+@pytest.mark.parametrize(("ground", "expected"), [("#111", DARK), ("white", LIGHT)])
+@pytest.mark.parametrize("system_is_dark", [False, True])
+def test_in_a_notebook_the_theme_is_that_of_the_page_around(notebook, ground, expected, system_is_dark):
+    page = notebook(ground, dark=system_is_dark)
+    assert page.run(IN_FRAME + "return getComputedStyle(doc.body).backgroundColor") == expected
+
+
+def test_in_a_notebook_the_frame_is_as_high_as_the_page(notebook):
+    page = notebook("#fff")
+    assert wait(
+        page,
+        "Math.abs(document.querySelector('iframe').clientHeight"
+        " - document.querySelector('iframe').contentDocument.querySelector('main').offsetHeight) < 2",
+    )
+
+
+def test_in_a_notebook_the_frame_survives_a_reload(notebook):
+    page = notebook("#fff")
+    page.run(
+        IN_FRAME + "const track = doc.querySelector('#frame'); track.value = 5; track.dispatchEvent(new Event('input'))"
+    )
+    page.run("const frame = document.querySelector('iframe'); frame.srcdoc = frame.srcdoc")
+    assert wait(
+        page,
+        "document.querySelector('iframe').contentDocument.querySelector('#says')?.textContent.startsWith('Step 5')",
+    )
+
+
+def test_two_movies_share_a_page(page, film):
+    output = film._repr_mimebundle_()["text/html"]
+    page.open(f"<!doctype html>{output}{output}")
+    assert wait(page, "[...document.querySelectorAll('iframe')].every(f => f.dataset.frame)")
+
+
+def test_without_scripts_there_is_the_picture(page, film):
+    """What sanitizers leave of the output: the picture, at its full size."""
+    output = film._repr_mimebundle_()["text/html"].partition("<iframe")[0]
+    page.open(f"<!doctype html>{output}")
+    assert page.run("return document.querySelector('img').naturalWidth") > 1000
+
+
+def test_the_picture_of_a_frame_is_seen_by_itself(page, film, tmp_path: Path):
+    path = tmp_path / "still.svg"
+    path.write_text(film.still(), encoding="utf-8")
+    page.open(path)
+    assert page.run("return document.documentElement.tagName") == "svg"
