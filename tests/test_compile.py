@@ -15,7 +15,7 @@ from compile_helpers import near
 from test_random_graphs import BINARY, UNARY, allowed
 
 import micrograd
-from micrograd import Value, grad, gradient, hessian, nn, no_grad, value_and_grad, where
+from micrograd import Value, draw_dot, grad, gradient, hessian, nn, no_grad, value_and_grad, where
 from micrograd import functional as F
 from micrograd.optim import SGD
 
@@ -494,3 +494,54 @@ def test_the_trace_is_let_go():
     from micrograd.compiler.trace import TracedValue
 
     assert not any(type(x) is TracedValue for x in gc.get_objects())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Looking at a program
+
+
+def test_the_source_is_the_program_that_one_would_write_by_hand():
+    f = value_and_grad(micrograd.compile(lambda x, y: (x * y).exp() + x))
+    f(1.0, 2.0)
+    assert f.source == (
+        "def program(x, y):\n"
+        "    t1 = exp(x * y)\n"
+        "    t2 = t1 + x\n"
+        "    t3 = t1 * x\n"
+        "    t4 = 1.0 + t1 * y\n"
+        "    return (t2, (t4, t3))\n"
+    )  # fmt: skip
+
+
+def test_the_source_says_the_shapes_of_arrays():
+    f = micrograd.compile(lambda x: (x * 2).exp())
+    f(np.ones((2, 3)))
+    assert "np.exp(b0)  # (2, 3)" in f.source
+
+
+def test_the_source_before_the_first_call_says_what_to_do():
+    with pytest.raises(RuntimeError, match="call the function once"):
+        _ = micrograd.compile(lambda x: x).source
+
+
+def test_the_graph_of_a_program_can_be_drawn():
+    f = value_and_grad(micrograd.compile(lambda x, y: (x * y).exp() + x))
+    f(1.0, 2.0)
+    text = draw_dot(f.graph).source
+    assert all(box in text for box in ("x | data number", "t1 | data number", 'label="exp"', "= 1 + t1 * y")), text
+
+
+def test_the_graph_of_a_program_of_arrays_shows_their_shapes():
+    w = micrograd.Tensor(np.ones((3, 4)), requires_grad=True)
+    f = micrograd.compile(lambda x: (x @ w).relu().mean())
+    f(np.ones((2, 3)))
+    nodes, _ = micrograd.viz.trace(f.graph)
+    assert {"dot", "less_equal", "matmul"} <= {node._op for node in nodes}
+    assert "(2, 4)" in {node.data for node in nodes}
+    assert len([node for node in nodes if not node._prev and node.label in ("x", "p0")]) == 2
+
+
+def test_cache_info_counts_programs():
+    f = micrograd.compile(lambda x: x * 2)
+    f(1.0), f(2.0), f([1.0][0])
+    assert f.cache_info() == (2, 1, 128, 1)

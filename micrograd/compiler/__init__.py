@@ -11,6 +11,7 @@ levels       from numbers to arrays, and products of matrices
 emit         from Symbols to the text of a function
 program      runs that, and answers with nodes
 guards       whether it still holds
+picture      its graph, to be drawn
 """
 
 from .interface import compile

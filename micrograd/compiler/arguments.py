@@ -19,7 +19,7 @@ import numpy as np
 from ..engine import Value
 from ..tensor import Tensor
 from ..transforms import leaves
-from .trace import Trace
+from .trace import Trace, data_of, traced_value
 
 _RESERVED = re.compile(r"([tbkp]\d+|np|inf|nan|stock|buffers|new_buffers|answer|program|leaves|seed\d+)$")
 _TEXT = (bool, str, type(None))
@@ -75,8 +75,10 @@ def has_arrays(args: Any) -> bool:
 class Arguments:
     """The arguments of one trace: `seen` by the function, `lines` of code, and the nodes that want a gradient."""
 
-    def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool):
-        self.trace, self.scalars, self.tensors = trace, scalars, not scalars and has_arrays(args)
+    def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
+        self.trace, self.scalars, self.batch = trace, scalars or batch, batch
+        self.tensors = not self.scalars and has_arrays(args)
+        self.samples: int | None = None  # how many, under `batch`
         self.lines: list[str] = []
         self.unpacking: list[str] = []  # the lines that take arrays apart
         self.arrays: list[tuple[str, str, list[Any]]] = []  # (name, the text of a vector, its numbers as Values)
@@ -94,6 +96,8 @@ class Arguments:
             return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
         if isinstance(x, _TEXT):
             return x
+        if isinstance(x, np.ndarray) and self.batch:
+            return self._sample(x, name, place)
         if isinstance(x, np.ndarray) and self.scalars:
             self.unpacking.append(f"{name} = {place}.astype(float).tolist()")
             found: list[Any] = []
@@ -110,10 +114,35 @@ class Arguments:
             self.unpacking.append(f"{', '.join(f'{name}_{i}' for i in range(shape[0]))}, = {name}")
         return [self._unpacked(shape[1:], f"{name}_{i}", found) for i in range(shape[0])]
 
+    def _sample(self, x: np.ndarray, name: str, place: str) -> Any:
+        """For an array of samples nested lists of Values, as if it were one sample: each stands for all of them."""
+        if not x.ndim:
+            raise ValueError(f"{place} has no axis: with batch=True the first axis of an array counts the samples")
+        if self.samples not in (None, len(x)):
+            raise ValueError(f"{place} holds {len(x)} samples, an array before it {self.samples}")
+        self.samples = len(x)
+        self.lines.append(f'{name} = np.array({place}.T, float, order="C")  # the samples last')
+        symbol = self.trace.graph.input(name, x.shape[::-1], np.dtype(float))
+
+        def part(*index: int) -> Any:
+            if len(index) + 1 == x.ndim:
+                return traced_value(symbol[index[::-1]] if index else symbol)
+            return [part(*index, i) for i in range(x.shape[len(index) + 1])]
+
+        return part()
+
+    def for_each(self, x: Any) -> Any:
+        """What a function of one sample gives; under `batch`, a number for each of the samples."""
+        if not self.batch or not isinstance(x, Value) or getattr(data_of(x), "shape", None) is not None:
+            return x
+        if self.samples is None:
+            raise TypeError("batch=True needs an array of samples among the arguments")
+        return x * traced_value(self.trace.graph.constant(np.ones(self.samples)))
+
     def _leaf(self, x: Any, name: str, place: str) -> Any:
         wanted = isinstance(x, (Value, Tensor)) and x.requires_grad
         if isinstance(x, Tensor) and self.scalars:
-            raise TypeError(f"{place} is a Tensor: with scalars=True a compiled function takes Values and plain arrays")
+            raise TypeError(f"{place} is a Tensor: a compiled function of scalars takes Values and plain arrays")
         like = x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(0.0)
         as_tensor = not isinstance(x, Value) and (self.tensors or isinstance(x, (Tensor, np.ndarray)))
         node = self.trace.tensor(name, like, wanted) if as_tensor else self.trace.value(name, wanted)

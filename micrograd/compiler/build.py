@@ -48,11 +48,18 @@ class Out:
         self.symbol, self.root = data_of(node), root  # root: its number among the outputs that have a gradient
         self.shape: Any = getattr(self.symbol, "shape", None)
         self.dtype = getattr(self.symbol, "dtype", None)
-        self.is_array = isinstance(node, Tensor)
+        self.is_array = isinstance(node, Tensor) or self.shape is not None
 
     def zero(self) -> Any:
         """The gradient of an output that nobody asked about."""
         return np.zeros(self.shape, self.dtype) if self.is_array else 0.0
+
+
+def _over_samples(node: Any, g: Any) -> Any:
+    """A gradient in the form of what it goes to: under `batch`, a number takes part in each sample."""
+    if isinstance(node, Value) and getattr(data_of(node), "shape", None) is None and getattr(g, "shape", None):
+        return g.graph.make(".item", (g.sum(),))
+    return g
 
 
 class Built:
@@ -78,14 +85,16 @@ class Built:
         names: list[str],
         plain: bool,
         scalars: bool,
+        batch: bool,
         backend: str,
     ):
         self.plain = plain
         trace = Trace()
-        given = Arguments(trace, args, names, scalars)
+        given = Arguments(trace, args, names, scalars, batch)
         self.names = given.names
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            tree = tree_map(given.for_each, tree)
             self._outputs(tree)
             many = len(trace.rows) > BACKENDS[backend] and all(symbol.shape is None for symbol in trace.graph.symbols)
             many = many and (backend != "auto" or len(trace.rows) > WIDTH * depth(trace.rows))
@@ -107,7 +116,7 @@ class Built:
         numbers = {id(root): i for i, root in enumerate(roots)}
         self.tree = tree_map(lambda x: Out(x, numbers.get(id(x))) if is_traced(x) else x, tree)
         self.outs = [x for x in leaves(self.tree) if isinstance(x, Out)]
-        self.fused = len(roots) == 1 and (isinstance(roots[0], Value) or roots[0].size == 1)
+        self.fused = len(roots) == 1 and np.size(data_of(roots[0])) == 1
 
     def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> tuple[list, list, list]:
         """For each node that a gradient goes to: where it is to be found, and the gradient; and the seeds."""
@@ -115,7 +124,8 @@ class Built:
         wanted = [*given.wanted, *((leaf, node) for leaf, node in trace.order if node.requires_grad)]
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
         parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if roots else ()
-        found = [(place, g) for (place, _), g in zip(wanted, parts, strict=False) if g is not None]
+        pairs = zip(wanted, parts, strict=False)
+        found = [(place, _over_samples(node, g)) for (place, node), g in pairs if g is not None]
         return [place for place, _ in found], [g for _, g in found], list(map(data_of, seeds))
 
     def _straight(

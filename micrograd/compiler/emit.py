@@ -50,7 +50,7 @@ class Code:
         self.lines = len(writer.lines)
         self.buffers = writer.shapes
         self.run = self.careful = _define(self.source, FAST | writer.names)
-        if all(symbol.shape is None for symbol in writer.order):  # for where Python raises
+        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # for where Python raises
             careful = Writer(outputs, careful=True).source(parameters, reading)
             self.careful = _define(careful, vars(floats) | writer.names)
 
@@ -160,6 +160,8 @@ class Writer:
         if op in ("maximum", "minimum") and args[1].__class__ is float and args[1] == args[1]:
             a, b = self._named(args[0]), self._within(args[1], 0)
             return f"{b} if {a} {'<' if op == 'maximum' else '>'} {b} else {a}", LOOSE  # a nan stays one
+        if op == ".item":
+            return f"{self._within(args[0], ATOM)}.item()", ATOM
         name = "abs" if op == "absolute" else op
         return f"{name}({', '.join(map(self._argument, args))})", ATOM
 

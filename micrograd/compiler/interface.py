@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ..modes import is_grad_enabled, is_tracing, modes
 from .arguments import kind, names_of, static
 from .build import BACKENDS
+from .picture import Step, graph_of
 from .program import Program, program_for
 
 MOST = 128  # programs that one function keeps; the oldest goes first
@@ -32,7 +33,7 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
-def compile(fn: Callable | None = None, *, scalars: bool = False, backend: str = "auto") -> Any:
+def compile(fn: Callable | None = None, *, scalars: bool = False, batch: bool = False, backend: str = "auto") -> Any:
     """The function, traced once and then run as a program: forward and backward, without building a graph.
 
     Numbers and arrays that the function closes over are constants, as in JAX: a later change goes unseen. Values and
@@ -43,6 +44,8 @@ def compile(fn: Callable | None = None, *, scalars: bool = False, backend: str =
             and dicts of them; numbers beside arrays are Tensors too. What is given by keyword, and bools, strings and
             None, it gets as they are, and each new one is traced anew.
         scalars: it sees arrays as nested lists of Values.
+        batch: it is written for one sample, in scalars, and called with arrays of many: the first axis counts them. It
+            gives a Tensor of as many elements. Numbers and Values among the arguments are the same for each sample.
         backend: of what programs of numbers are made: "python", straight Python; "numpy", operations on arrays, in
             which sums are reassociated; "auto", Python for short ones.
 
@@ -63,12 +66,14 @@ def compile(fn: Callable | None = None, *, scalars: bool = False, backend: str =
     (36.0, 36.0)
     """
     if fn is None:
-        return lambda fn: compile(fn, scalars=scalars, backend=backend)
+        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend)
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
-    return Compiled(fn, fn, {"scalars": scalars, "backend": backend})
+    if scalars and batch:
+        raise ValueError("found scalars=True and batch=True: the one takes whole arrays apart, the other one sample")
+    return Compiled(fn, fn, {"scalars": scalars, "batch": batch, "backend": backend})
 
 
 def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -95,7 +100,7 @@ class Compiled:
         key: Any = tuple(map(type, args))  # of plain numbers, it is all that matters
         if modes or named or key not in self._programs:
             if modes and is_tracing():
-                return self.fn(*args, **named)  # inside of another function that is traced
+                return self._inside(args, named)
             key = _key(args, named)
         program = self._programs.get(key)
         if program is None or not (program.current is None or program.current()):
@@ -103,6 +108,12 @@ class Compiled:
         else:
             self._hits += 1
         return program(args)
+
+    def _inside(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call while another function is traced: it becomes a part of that one's program."""
+        if self.settings["batch"]:
+            raise TypeError(f"{self!r} takes arrays of samples, and so cannot be called inside of a compiled function")
+        return self.fn(*args, **named)
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
         with self._lock:
@@ -137,6 +148,11 @@ class Compiled:
     def source(self) -> str:
         """The text of the program that was traced last."""
         return self.program.code.source
+
+    @property
+    def graph(self) -> list[Step]:
+        """That program as a graph: the nodes of its outputs and gradients, for `draw_dot`."""
+        return graph_of(self.source)
 
     def cache_info(self) -> CacheInfo:
         """How many calls found their program, and how many were traced."""

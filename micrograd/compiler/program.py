@@ -52,14 +52,16 @@ class Program:
     plain = False
 
     def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
-        self.fn, self.named, self.scalars, self.tensors = owner.fn, named, owner.settings["scalars"], has_arrays(args)
+        self.fn, self.named, self.tensors = owner.fn, named, has_arrays(args)
+        self.scalars, self.batch = owner.settings["scalars"], owner.settings["batch"]
         with without_collector():
             built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
         self._read = _reader(self.leaves) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)
         self.current = guard(owner.origin, self.leaves, [x for x in self.leaves if not x.requires_grad])
-        self.row = ProgramRow(getattr(owner.origin, "__name__", "compiled"), nothing, lambda g, call, *_: call.parts(g))
+        name = getattr(owner.origin, "__name__", "compiled").strip("<>")
+        self.row = ProgramRow(name, nothing, lambda g, call, *_: call.parts(g))
 
     # ---- running it
 
@@ -166,6 +168,11 @@ class Call:
     def _again(self, g: Any) -> list[Any]:
         """The gradients as nodes: the function itself is run on nodes, and differentiated."""
         program = self.program
+        if program.batch:
+            raise RuntimeError(
+                "create_graph=True cannot go through a compiled function of samples (batch=True): compile the gradient "
+                "of one sample, compile(gradient(fn), batch=True)"
+            )
         args = [as_nodes(x, program.scalars, program.tensors) for x in self.args]
         nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
         roots = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None]
@@ -224,6 +231,9 @@ class CompiledTensor(Tensor):
 
     __slots__ = ()
     __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("CompiledTensor", "Tensor", 1)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None

@@ -193,7 +193,9 @@ def symbols_in(x: Any) -> Iterator[Symbol]:
 
 
 def stand_in(x: Any) -> Any:
-    """An array of zeros in the place of a Symbol; its elements are one and the same."""
+    """An array of zeros in the place of a Symbol; its elements are one and the same. For a number, a zero."""
+    if x.__class__ is Symbol and x.shape is None:
+        return 0.0 if x.dtype is None else False
     if x.__class__ is Symbol:
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)
     return type(x)(map(stand_in, x)) if x.__class__ in (tuple, list) else x
@@ -206,7 +208,8 @@ def number_type(op: Any) -> tuple[None, Any]:
 
 def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
     """Shape and dtype of an operation."""
-    if all(x.shape is None for x in symbols_in(args)):
+    arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
+    if op == ".item" or not arrays:
         return number_type(op)
     with np.errstate(all="ignore"):
         out = evaluate(op, tuple(map(stand_in, args)), dict(named))

@@ -91,7 +91,7 @@ class TracedValue(_Traced, Value):
     __slots__ = ()
 
     def _constant(self, data: Any) -> Any:
-        return fill(object.__new__(TracedValue), data)
+        return traced_value(data)
 
     def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
         seen = self._x, self._y
@@ -160,6 +160,11 @@ class TracedNode(ArrayNode):
         return grad + g
 
 
+def traced_value(data: Any, row: Any = None) -> TracedValue:
+    """A Value with this Symbol: a number, or under `batch` one for each sample."""
+    return fill(object.__new__(TracedValue), data, row)
+
+
 def as_traced(node: Any) -> Any:
     """The node, as one of a trace."""
     node.__class__ = TracedNode
@@ -195,8 +200,7 @@ class Trace:
 
     def value(self, name: str, requires_grad: bool = False) -> TracedValue:
         """A number as the function sees it."""
-        symbol: Any = self.graph.input(name)
-        return fill(object.__new__(TracedValue), symbol, LEAF if requires_grad else None)
+        return traced_value(self.graph.input(name), LEAF if requires_grad else None)
 
     def tensor(self, name: str, like: Any, requires_grad: bool = False) -> TracedTensor:
         """An array as the function sees it."""
@@ -219,7 +223,10 @@ class Trace:
 
     def like(self, name: str, x: Any) -> Any:
         """A constant of the kind and shape of x, which is traced."""
-        return self.tensor(name, data_of(x)) if isinstance(x, Tensor) else self.value(name)
+        like = data_of(x)
+        if isinstance(x, Tensor):
+            return self.tensor(name, like)
+        return traced_value(self.graph.input(name, getattr(like, "shape", None), getattr(like, "dtype", None)))
 
     # ---- ops
 

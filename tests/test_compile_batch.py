@@ -1,0 +1,114 @@
+"""`compile(fn, batch=True)`: fn is written for one sample, and called with arrays of many."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Value, grad, gradient, nn, value_and_grad, where
+
+POINTS = np.array([[0.0, 1.0], [2.0, -3.0], [4.0, 5.0]])
+TARGETS = np.array([1, -1, 1])
+
+
+def test_each_sample_gets_what_the_function_gives_for_it():
+    f = micrograd.compile(lambda x, y: (x[0] * x[1]).tanh() - y, batch=True)
+    np.testing.assert_allclose(f(POINTS, TARGETS).data, np.tanh(POINTS[:, 0] * POINTS[:, 1]) - TARGETS, rtol=1e-12)
+
+
+def test_a_network_of_scalars_trains_on_a_batch_as_on_one_sample_after_the_other():
+    model = nn.MLP(2, [4, 4, 1], rng=random.Random(0))
+
+    def loss(x: Any, y: Any) -> Any:
+        return (1 - y * model(x)).relu()
+
+    micrograd.compile(loss, batch=True)(POINTS, TARGETS).mean().backward()
+    found = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    (sum(loss(x, y) for x, y in zip(POINTS.tolist(), TARGETS.tolist(), strict=True)) / 3).backward()
+    np.testing.assert_allclose(found, [p.grad for p in model.parameters()], rtol=1e-12)
+
+
+def test_the_program_is_as_long_for_many_samples_as_for_few():
+    f = micrograd.compile(lambda x: (x * x + 1).log(), batch=True)
+    f(np.ones(3))
+    lines = f.source.count("\n")
+    f(np.ones(3000))
+    assert f.source.count("\n") == lines
+
+
+def test_the_gradient_of_a_batched_function_is_one_for_each_sample():
+    f = gradient(micrograd.compile(lambda x, w: w * x * x, batch=True))
+    of_x, of_w = f(np.array([1.0, 2.0, 3.0]), 10.0)
+    np.testing.assert_array_equal(of_x, [20.0, 40.0, 60.0])
+    np.testing.assert_array_equal(of_w, [1.0, 4.0, 9.0])
+
+
+def test_value_and_grad_of_a_batched_function_gives_arrays():
+    f = micrograd.compile(lambda x: where(x > 0, x * x, -x), batch=True)
+    value, slope = value_and_grad(f)(np.array([-2.0, 3.0]))
+    np.testing.assert_array_equal(value, [2.0, 9.0])
+    np.testing.assert_array_equal(slope, [-1.0, 6.0])
+
+
+def test_a_value_among_the_arguments_is_the_same_for_each_sample():
+    w = Value(3.0)
+    micrograd.compile(lambda w, x: w * x, batch=True)(w, np.array([1.0, 2.0])).sum().backward()
+    assert w.grad == 3.0
+
+
+def test_what_does_not_depend_on_the_sample_is_given_for_each():
+    w = Value(3.0)
+    out = micrograd.compile(lambda x: w * 2, batch=True)(np.zeros(4))
+    out.sum().backward()
+    assert (out.data.tolist(), w.grad) == ([6.0] * 4, 8.0)
+
+
+def test_a_list_of_results_gives_a_tensor_for_each():
+    a, b = micrograd.compile(lambda x: [x + 1, x.exp()], batch=True)(np.array([0.0, 1.0]))
+    assert (a.data.tolist(), b.shape) == ([1.0, 2.0], (2,))
+
+
+def test_samples_may_be_matrices():
+    def trace(x: Any) -> Any:
+        return sum(x[i][i] for i in range(2)) - x[0][1]
+
+    samples = np.arange(12.0).reshape(3, 2, 2)
+    assert micrograd.compile(trace, batch=True)(samples).data.tolist() == [2.0, 6.0, 10.0]
+
+
+def test_a_division_of_numbers_by_zero_gives_inf_in_a_batch_too():
+    w = Value(0.0)
+    out = micrograd.compile(lambda x: x + 1 / w, batch=True)(np.zeros(2))
+    assert out.data.tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("args", "kind", "message"),
+    [
+        ((np.ones(3), np.ones(4)), ValueError, "holds 4 samples, an array before it 3"),
+        ((np.ones(3), np.array(1.0)), ValueError, "no axis: with batch=True the first axis"),
+        ((1.0, 2.0), TypeError, "needs an array of samples"),
+        ((np.ones(3), micrograd.Tensor(np.ones(3))), TypeError, "takes Values and plain arrays"),
+    ],
+)
+def test_arguments_without_samples_raise(args: Any, kind: type[Exception], message: str):
+    with pytest.raises(kind, match=message):
+        micrograd.compile(lambda x, y: x * y, batch=True)(*args)
+
+
+def test_create_graph_through_a_batch_says_what_to_write():
+    w = Value(2.0)
+    out = micrograd.compile(lambda x: w * x * x, batch=True)(np.ones(2)).sum()
+    with pytest.raises(RuntimeError, match=r"compile\(gradient\(fn\), batch=True\)"):
+        grad(out, w, create_graph=True)
+
+
+def test_a_batched_function_inside_of_a_compiled_one_raises():
+    inner = micrograd.compile(lambda x: x * x, batch=True)
+    with pytest.raises(TypeError, match="cannot be called inside"):
+        micrograd.compile(lambda x: inner(x))(np.ones(3))
