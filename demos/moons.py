@@ -1,6 +1,6 @@
 """Teach a small network of scalars to tell two moons apart, and look at what it has learnt.
 
-    python demos/moons.py                    trains in some seconds, and leaves four pictures in out/
+    python demos/moons.py                    trains in some seconds; leaves pictures and a movie in out/
     python demos/moons.py --data spiral      something harder
     python demos/moons.py --help             all that can be set
 
@@ -23,7 +23,7 @@ try:
     from micrograd.functional import hinge
     from micrograd.nn import MLP
     from micrograd.optim import SGD, LambdaLR
-    from micrograd.viz import plot_decision_boundary, plot_loss
+    from micrograd.viz import movie, plot_decision_boundary, plot_loss
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
     sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
@@ -85,7 +85,7 @@ def accuracy(scores, labels):
     return sum((score > 0) == (label > 0) for score, label in zip(scores, labels, strict=True)) / len(labels)
 
 
-def train(model, points, labels, steps):
+def train(model, points, labels, steps, film=None):
     """Walk down the slope of the loss, in steps that get shorter. The history is (loss, accuracy) at each step."""
     optimizer = SGD(model.parameters(), lr=1.0)
     schedule = LambdaLR(optimizer, lambda step: 1.0 - 0.9 * step / steps)
@@ -94,11 +94,13 @@ def train(model, points, labels, steps):
     with tqdm(range(steps), desc="learning", unit="step", mininterval=often) as bar:
         for _ in bar:
             loss, scores = total_loss(model, points, labels)  # forward: a graph of some 65,000 nodes
+            history.append((loss.data, accuracy(scores, labels)))
+            if film is not None:
+                film.frame(*history[-1])
             optimizer.zero_grad()
             loss.backward()  # backward: how the loss changes with each of the parameters
             optimizer.step()  # and a step against it
             schedule.step()
-            history.append((loss.data, accuracy(scores, labels)))
             bar.set_postfix(loss=f"{loss.data:.4f}", accuracy=f"{history[-1][1]:.0%}", refresh=False)
     return history
 
@@ -143,7 +145,7 @@ def draw_graph(module, point, path, of):
 
 # ------------------------------------------------------------------------------------------------ the whole
 def main(arguments=None):
-    """Data, network, learning, pictures."""
+    """Data, network, learning, pictures, movie."""
     options = parse(arguments)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -154,13 +156,17 @@ def main(arguments=None):
     model = MLP(2, [16, 16, 1])
     untrained = deepcopy(model)
     print(f"{len(points)} points of {options.data}, and a network of {len(model.parameters())} parameters.")
-    history = train(model, points, labels, options.steps)
+    film = movie(model, points, labels, title=f"A network of {len(model.parameters())} Values learns {options.data}")
+    history = train(model, points, labels, options.steps, film)
     loss, scores = total_loss(model, points, labels)
+    film.frame(loss, accuracy(scores, labels))
     print(
         f"Right answers: {accuracy(scores, labels):.0%} of the points; "
         f"the loss went from {history[0][0]:.3f} to {loss.data:.3f}."
     )
+    film.save(options.out / "moons.html")
     draw_all(model, untrained, points, labels, history, options.out)
+    print(f"And watch it learn: {(options.out / 'moons.html').resolve().as_uri()} is a movie for the browser.")
 
 
 def draw_all(model, untrained, points, labels, history, out):

@@ -5,6 +5,8 @@ import io
 import json
 import random
 import re
+import subprocess
+import sys
 import webbrowser
 import xml.etree.ElementTree as ET
 from html import unescape
@@ -261,6 +263,53 @@ def test_a_notebook_may_choose_what_it_gets(include, exclude, kinds):
     assert list(filmed()._repr_mimebundle_(include=include, exclude=exclude)) == kinds
 
 
+# ------------------------------------------------------------------------------------------------ a GIF
+def test_a_gif_shows_each_frame_for_as_long_as_asked_and_begins_anew(tmp_path):
+    filmed(model=MLP(2, [3, 1])).gif(tmp_path / "film.gif", seconds=0.25, width=200)
+    with Image.open(tmp_path / "film.gif") as image:
+        assert image.format == "GIF"
+        assert image.width == 200
+        assert image.info["loop"] == 0
+        times = []
+        for i in range(image.n_frames):
+            image.seek(i)
+            times.append(image.info["duration"])
+    assert times == [250, 250, 2250]
+
+
+def test_a_gif_shows_blue_below_the_boundary_and_orange_above_it(tmp_path):
+    filmed([1.0], model=lambda p: 9 * (p[:, 0] - 1.5)).gif(tmp_path / "film.gif", width=200)
+    with Image.open(tmp_path / "film.gif") as image:
+        pixels = np.asarray(image.convert("RGB")).astype(int)
+    left, right = pixels[5, 5], pixels[5, -5]
+    assert left[2] > left[0] + 50
+    assert right[0] > right[2] + 50
+
+
+def test_without_pillow_one_sentence_says_what_to_install(tmp_path):
+    code = (
+        "import sys; sys.modules['PIL'] = None\n"
+        "from micrograd import viz\n"
+        "film = viz.movie(lambda p: p[0], [[0, 0], [1, 1]], [0, 1]); film.frame(1)\n"
+        "try: film.gif('film.gif')\n"
+        "except ModuleNotFoundError as error: print(error)"
+    )
+    command = [sys.executable, "-c", code]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert said.strip() == "a GIF needs Pillow, which is not installed here: pip install pillow"
+
+
+def test_a_movie_needs_neither_matplotlib_nor_pillow():
+    code = (
+        "import sys; sys.modules['PIL'] = sys.modules['matplotlib'] = None\n"
+        "from micrograd import viz\n"
+        "film = viz.movie(lambda p: p[0], [[0, 0], [1, 1]], [0, 1]); film.frame(1)\n"
+        "print(len(film.html()) > 1000, len(film._repr_mimebundle_()))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "True 2"
+
+
 # ------------------------------------------------------------------------------------------------ odd numbers
 @pytest.mark.parametrize(
     "losses", [[float("nan")] * 2, [1.0, float("inf"), 0.5], [0.0, 0.0], [-3.0, -1.0], [1e-9, 1e9], [5.0]]
@@ -276,11 +325,12 @@ def test_whatever_the_losses_everything_stands_on_its_panel(losses):
         assert "inf" not in numbers
 
 
-def test_a_model_that_says_nan_or_infinity_is_filmed():
+def test_a_model_that_says_nan_or_infinity_is_filmed(tmp_path):
     with np.errstate(all="ignore"):
         film = filmed(model=lambda p: np.log(p[:, 0] - 1) / 0.0)
     film.html()
     film.still()
+    film.gif(tmp_path / "film.gif")
 
 
 def test_weights_that_are_no_numbers_are_left_out():

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from . import gif
 from .cinema import notebook, page, spoken, still
 from .scores import increasing, plane, samples, scores
 
@@ -140,6 +141,10 @@ class Movie:
     def still(self, n: int = -1) -> str:
         """Frame number n as an SVG document."""
         return still(self, self._some().frames[n])
+
+    def gif(self, path: str | Path, *, seconds: float = 0.1, width: int = 480) -> None:
+        """Write a GIF, `width` pixels wide, that shows each frame for so many seconds. It needs Pillow."""
+        gif.save(self._some(), path, seconds, width)
 
     def _some(self) -> "Movie":
         if not self.frames:

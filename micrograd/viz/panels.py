@@ -61,10 +61,15 @@ def says(film: "Movie", frame: "Frame") -> str:
 
 def strip(film: "Movie", frames: Sequence["Frame"]) -> str:
     """The scores of these frames, one below the other, as the address of a PNG."""
+    pixels = np.round(np.concatenate([shades(film, frame.scores) for frame in frames]))
+    return "data:image/png;base64," + base64.b64encode(png(pixels, PALETTE)).decode()
+
+
+def shades(film: "Movie", scores: np.ndarray) -> np.ndarray:
+    """For each score where its colour stands in the palette, not yet rounded."""
     low, middle, high = film.levels
-    margins = (np.concatenate([frame.scores for frame in frames]) - middle) / ((high - low) / 2)
-    shades = np.nan_to_num(np.clip(margins / DARKEST, -1, 1)) * SHADES + SHADES
-    return "data:image/png;base64," + base64.b64encode(png(np.round(shades), PALETTE)).decode()
+    margins = (scores - middle) / ((high - low) / 2)
+    return np.nan_to_num(np.clip(margins / DARKEST, -1, 1)) * SHADES + SHADES
 
 
 def lines(film: "Movie", frame: "Frame") -> list[str]:
@@ -104,7 +109,7 @@ def boundary(film: "Movie", frame: "Frame", shades: str, frames: int, place: str
             f'preserveAspectRatio="none" href="{shades}"/></svg>',
             f'<path class="line margin" d="{margin}"/><path class="line" d="{edge}"/>',
             f'<path class="line margin" d="{other_margin}"/>',
-            *_marks(film, high),
+            *_marks(film),
             "</svg>",
         ]
     )
@@ -115,17 +120,23 @@ def height(film: "Movie") -> int:
     return round(_unit(film) * (len(film.ys) - 1))
 
 
-def _marks(film: "Movie", high: int) -> list[str]:
+def places(film: "Movie") -> list[tuple[float, float, bool]]:
+    """The points to draw, in units of the panel, and which of them are of the first class."""
     low = np.array([film.xs[0], film.ys[0]])
     size = np.array([film.xs[-1], film.ys[-1]]) - low
-    places = (film.points - low) / size * (WIDE, -high) + (0, high)
-    every = -(-len(places) // MAX_POINTS)
+    high = height(film)
+    every = -(-len(film.points) // MAX_POINTS)
+    points = ((film.points - low) / size * (WIDE, -high) + (0, high))[::every]
     first, _ = film.classes.values()
+    return [(x, y, is_first) for (x, y), is_first in zip(points.tolist(), first.tolist()[::every], strict=True)]
+
+
+def _marks(film: "Movie") -> list[str]:
     return [
         f'<circle class="first" cx="{x:.0f}" cy="{y:.0f}" r="10"/>'
         if is_first
         else f'<path class="second" d="M{x:.0f} {y - 13:.0f}l12 21h-24z"/>'
-        for (x, y), is_first in zip(places.tolist()[::every], first.tolist()[::every], strict=True)
+        for x, y, is_first in places(film)
     ]
 
 
@@ -161,14 +172,17 @@ class Curve:
         return round(x, 1), round(BOTTOM - (BOTTOM - TOP) * part, 1)
 
     def path(self) -> str:
-        """Through all losses that are finite; of very many, through the lowest and highest of each few."""
+        """The whole curve."""
+        return "".join(f"{'L' if i else 'M'}{x:g} {y:g}" for i, (x, y) in enumerate(self.places()))
+
+    def places(self) -> list[tuple[float, float]]:
+        """Of all losses that are finite; of very many, of the lowest and highest of each few."""
         steps = np.flatnonzero(np.isfinite(self.losses)).tolist()
         few = -(-len(steps) // 400)
         if few > 1:
             groups = [steps[i : i + few] for i in range(0, len(steps), few)]
             steps = [i for group in groups for i in sorted({min(group, key=self._loss), max(group, key=self._loss)})]
-        places = [self.at(step, self._loss(step)) for step in steps]
-        return "".join(f"{'L' if i else 'M'}{x:g} {y:g}" for i, (x, y) in enumerate(places))
+        return [self.at(step, self._loss(step)) for step in steps]
 
     def _loss(self, step: int) -> float:
         return float(self.losses[step])
