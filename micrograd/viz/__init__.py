@@ -1,4 +1,4 @@
-"""Pictures of graphs: `draw_dot` for the page, `trace` for code that wants nodes and edges.
+"""Pictures of graphs: `draw_dot` for the page, `player` to step through one, `trace` for code that wants nodes and edges.
 
 How a picture is made, one step a file, each knowing only the plain data of the step before:
 
@@ -9,6 +9,17 @@ How a picture is made, one step a file, each knowing only the plain data of the 
     svg.py      plain data to SVG, where there is no Graphviz
     text.py     labels cleaned and shortened; a drawing in words
     draw.py     draw_dot: the steps joined, as a `graphviz.Digraph`
+
+How a graph is played, on the same data, fold and layout:
+
+    backprop.py a backward pass to look at, and what each edge carried   (knows nodes)
+    symbols.py  the rules of the derivative table as text                (knows rows)
+    nudge.py    move a leaf, compute again: does the root follow?        (knows nodes)
+    heat.py     arrays and weights as small grids of letters
+    scenes.py   the graph as scenes, plain data; a box may open another  (knows nodes)
+    stage.py    where the cards, lines and numbers of a scene stand
+    page.py     one HTML file from a template, shown in a notebook
+    play.py     player: the steps joined, with player.html, .css and .js
 
 And what a model does, rather than how it was made:
 
@@ -27,11 +38,19 @@ if TYPE_CHECKING:
     from .data import trace
     from .draw import draw_dot
     from .film import movie
+    from .play import player
     from .plots import plot_decision_boundary, plot_loss
 
-__all__ = ["draw_dot", "movie", "plot_decision_boundary", "plot_loss", "trace"]
+__all__ = ["draw_dot", "movie", "player", "plot_decision_boundary", "plot_loss", "trace"]
 
-_HOME = {"draw_dot": "draw", "trace": "data", "movie": "film", "plot_decision_boundary": "plots", "plot_loss": "plots"}
+_HOME = {
+    "draw_dot": "draw",
+    "movie": "film",
+    "player": "play",
+    "plot_decision_boundary": "plots",
+    "plot_loss": "plots",
+    "trace": "data",
+}
 
 
 def __getattr__(name: str) -> Any:

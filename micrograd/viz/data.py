@@ -7,8 +7,9 @@ Text is plain and unescaped here; whoever writes a format escapes for that forma
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 
@@ -144,8 +145,14 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
 
 
 # ------------------------------------------------------------------------------------------------ nodes to boxes
-def describe(graph: Walk, groups: Sequence[Group] | None = None, note: str = "") -> Graph:
-    """The drawing's plain data: one box a group, in walk order; without groups, one box a node."""
+def describe(
+    graph: Walk, groups: Sequence[Group] | None = None, note: str = "", names: Mapping[int, str] | None = None
+) -> Graph:
+    """The drawing's plain data: one box a group, in walk order; without groups, one box a node.
+
+    `names` has names for nodes without a label, by their id; where it is given, what has neither a name nor a short
+    expression is called v1, v2 and so on.
+    """
     if groups is None:
         groups = [Group([i]) for i in range(len(graph.nodes))]
     groups = sorted(groups, key=lambda group: group.members[0])
@@ -156,13 +163,17 @@ def describe(graph: Walk, groups: Sequence[Group] | None = None, note: str = "")
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
     inputs = _module_inputs(graph.nodes)
+    unnamed = 0
     for g, group in enumerate(groups):
         id_ = f"n{g}"
         if group.kind == "node":
             i = group.members[0]
             below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
             complete = len(below) == len(graph.operands[i])
-            boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], id(graph.nodes[i]) in inputs))
+            is_input = id(graph.nodes[i]) in inputs
+            boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], is_input, names or {}))
+            if names is not None and not (boxes[-1].name or boxes[-1].expression or boxes[-1].kind == "constant"):
+                boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
         else:
             boxes.append(_group_box(id_, group, graph, home))
     return Graph(boxes, edges, note)
@@ -187,8 +198,10 @@ def _module_inputs(nodes: Iterable[Any]) -> set[int]:
     return {id(node) for mark in marks if mark for node in mark[-1]}
 
 
-def _node_box(id_: str, node: Any, below: Sequence[Box], is_input: bool) -> Box:
-    name, op = _label(node), _op(node)
+def _node_box(
+    id_: str, node: Any, below: Sequence[Box], is_input: bool = False, names: Mapping[int, str] = MappingProxyType({})
+) -> Box:
+    name, op = _label(node) or names.get(id(node), ""), _op(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
     kind = "result" if op or below else "constant" if not requires_grad else "input" if is_input else "parameter"
     data = getattr(node, "data", node)
@@ -210,7 +223,7 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
     if group.kind == "stretch":
         rows = [("", part) for part in _census(nodes)]
     elif len(outputs) == 1:
-        rows += _node_box("", outputs[0], [], False).rows
+        rows += _node_box("", outputs[0], []).rows
     elif group.kind == "repeat":
         rows += _range(outputs)
     if group.kind == "stretch":

@@ -20,6 +20,8 @@ from typing import Any
 from .data import Group, Walk, _label, _op
 
 AIM = 150  # once nodes must share boxes, no more boxes than one can take in, however many are allowed
+_LONGEST = 24  # letters of a module's name
+LONG = 4  # operations, from which on a chain of `+` reads better as one sum
 STRETCHES = 24  # and fewer where only cutting helps: such boxes say little, so many of them say no more
 
 
@@ -40,9 +42,25 @@ def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
     return modules + _stretches(graph, rest, depth, pieces), f"{how} and by depth"
 
 
+def fold_at(graph: Walk, calls: "list[Call | None]", level: int, limit: int) -> list[Group]:
+    """At most `limit` groups: modules at this level of nesting (0: none), long sums, and the rest as fine as fits."""
+    modules, home = _modules(graph, calls, level) if level else ([], [-1] * len(graph.nodes))
+    top = _sums(graph, home)
+    depth = _depths(graph, top)
+    long = any(len(members) >= LONG for members in _chains(home, top).values())
+    rest: list[Group] = []
+    for rest in _outside(graph, home, top, depth, limit - len(modules)):
+        if len(modules) + len(rest) <= limit and not long:
+            return modules + rest
+        long = False  # what is not folded at all comes first: leave it out
+    if len(modules) + len(rest) <= limit:
+        return modules + rest
+    return modules + _stretches(graph, rest, depth, max(min(limit - len(modules), STRETCHES), 1))
+
+
 def _levels(graph: Walk, limit: int) -> Iterator[tuple[list[Group], list[int]]]:
     """Groups by module, deepest nesting first, and each node's group (-1: outside); without modules if none will do."""
-    calls = _calls(graph)
+    calls = calls_of(graph)
     found = False
     for level in range(max((len(call[0]) for call in calls if call), default=0), 0, -1):
         modules, home = _modules(graph, calls, level)
@@ -70,7 +88,7 @@ def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], roo
 Call = tuple[tuple[Any, ...], frozenset[int]]
 
 
-def _calls(graph: Walk) -> list[Call | None]:
+def calls_of(graph: Walk) -> list[Call | None]:
     """For each node the module call it was made in: (modules, outermost first; ids of the inputs). None: in no call.
 
     A call's results are marked `_made_by`; what lies between them and the call's inputs belongs to it too, and so do
@@ -101,7 +119,7 @@ def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Gr
         key = tuple([id(module) for module in modules])
         g = found.setdefault(key[:level], len(groups))
         if g == len(groups):
-            groups.append(Group([], "module", repr(modules[:level][-1])))
+            groups.append(Group([], "module", _title(modules[:level][-1])))
             seen.append({})
         groups[g].members.append(i)
         seen[g].setdefault(key, set()).add(inputs)
@@ -110,6 +128,12 @@ def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Gr
         group.times = min(map(len, counts.values()))  # the part that was called least tells how often the whole was
     _number(graph, groups)
     return groups, home
+
+
+def _title(module: Any) -> str:
+    """A module's repr, if it is short; else its class."""
+    text = repr(module)
+    return text if len(text) <= _LONGEST and "\n" not in text else type(module).__name__
 
 
 def _number(graph: Walk, groups: list[Group]) -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from .data import Box, Edge, Graph
 from .dot import CROWDED, dense, not_finite
 from .layout import Layout, Point, layout
-from .text import clean, columns, shorten, spoken, summary
+from .text import clean, shorten, spoken, summary, text_width
 
 MARGIN, PAD = 20.0, 11.0
 TITLE, ROW = 20.0, 17.0  # heights of lines
@@ -86,7 +86,7 @@ def write(graph: Graph, rankdir: str = "LR") -> str:
         gap=72.0 if counted else 52.0,
     )
     note = _pretty(graph.note)
-    width = max(shape.width, _width(note, 12) if note else 0.0) + 2 * MARGIN
+    width = max(shape.width, text_width(note, 12) if note else 0.0) + 2 * MARGIN
     height = shape.height + 2 * MARGIN + (TITLE if note else 0.0)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -130,7 +130,7 @@ class _Card:
         self.box = box
         self.across = rankdir == "LR"
         self.sign = _SIGNS.get(box.op) or _pretty(shorten(box.op, 12, "\u2026"))
-        self.badge = max(BADGE, _width(self.sign, 13, bold=True) + 14) if box.op else 0.0
+        self.badge = max(BADGE, text_width(self.sign, 13, bold=True) + 14) if box.op else 0.0
         self.deck = DECK if box.times > 1 else 0.0
         out = (self.badge if self.across else BADGE) / 2 if box.op else 0.0  # how far the badge stands out
         self.left, self.top = (out, self.deck) if self.across else (0.0, max(out, self.deck))
@@ -159,7 +159,7 @@ class _Card:
 
     def _set_number(self, number: str) -> None:
         """A constant without a name is a number, and quiet."""
-        self.card_width = _width(number, 12, mono=True) + 2 * PAD
+        self.card_width = text_width(number, 12, mono=True) + 2 * PAD
         self.card_height = 26.0
         self.texts.append(_Text(self.card_width / 2, 17.0, "number data", number))
 
@@ -167,10 +167,10 @@ class _Card:
         """The title, with what stands across from it, then the rows: how wide the widest is, then each in its place."""
         times = f"\u00d7{self.box.times:,}" if self.box.times > 1 else ""
         aside = times or (_pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
-        top = _width(self.title, 13.5, bold=named) + (_width(aside, 12 if times else 11, bold=bool(times)) + 14) * bool(
+        top = text_width(self.title, 13.5, bold=named) + (text_width(aside, 12 if times else 11, bold=bool(times)) + 14) * bool(
             aside
         )
-        widest = max([_width(key, 12) + 14 + _width(text, 12, mono=bool(key)) for key, text in self.rows], default=0.0)
+        widest = max([text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text in self.rows], default=0.0)
         right = indent + 100 + 12 * max(0, -(-(max(top, widest) - 100) // 12))  # in steps, so that columns look even
         y = 9.0 + down
         if self.title:
@@ -301,7 +301,7 @@ def _free_spot(route: list[Point], rankdir: str, text: str, taken: list[tuple[fl
     """A place on the edge's longest bend where no other count stands yet; where there is none, the tooltip has it."""
     axis = 0 if rankdir == "LR" else 1
     p, q = max(pairwise(route), key=lambda ends: abs(ends[1][axis] - ends[0][axis]))
-    half = _width(text, 11) / 2 + 2
+    half = text_width(text, 11) / 2 + 2
     for t in (0.5, 0.36, 0.64, 0.25, 0.75):
         s = t * t * (3 - 2 * t)  # close to where the S is at t
         along, over = (t, s) if rankdir == "LR" else (s, t)
@@ -317,18 +317,6 @@ def _pretty(text: str) -> str:
     """Numbers with a real minus sign, signs as they are written by hand, a range with its dash."""
     text = clean(text)
     return text.replace("-", "\u2212").replace("*", "\u00d7").replace("\u00d7\u00d7", "**").replace(" .. ", " \u2026 ")
-
-
-def _width(text: str, size: float, *, mono: bool = False, bold: bool = False) -> float:
-    """About how wide a text is, rather too wide than too narrow."""
-    if mono:
-        return sum(map(columns, text)) * size * 0.62
-    return sum(map(_em, text)) * size * (1.08 if bold else 1.0)
-
-
-def _em(c: str) -> float:
-    """How wide a letter is in a wide sans serif, in units of the font's size."""
-    return 0.36 if c in " .,:;|!'()[]ijlIt" else 1.02 if c in "mwMW@%" else 0.74 if c.isupper() else 0.66 * columns(c)
 
 
 def _n(x: float) -> str:

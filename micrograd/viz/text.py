@@ -72,3 +72,15 @@ def title(box: Box) -> str:
     name = shorten(box.name, 40, "...") or box.id
     made = box.expression or box.op
     return f"{name} = {shorten(made, 40, '...')}" if made else name
+
+
+def text_width(text: str, size: float, *, mono: bool = False, bold: bool = False) -> float:
+    """About how wide a text is, rather too wide than too narrow."""
+    if mono:
+        return sum(map(columns, text)) * size * 0.62
+    return sum(map(_em, text)) * size * (1.08 if bold else 1.0)
+
+
+def _em(c: str) -> float:
+    """How wide a letter is in a wide sans serif, in units of the font's size."""
+    return 0.36 if c in " .,:;|!'()[]ijlIt" else 1.02 if c in "mwMW@%" else 0.74 if c.isupper() else 0.66 * columns(c)

@@ -1,0 +1,76 @@
+"""A page that carries all it needs: joined from a template, saved, opened, and shown in a notebook.
+
+In a notebook it is an `<img>`, which survives where scripts are taken away (an untrusted notebook, a mail, a code
+host), and then an `<iframe srcdoc>`, whose page hides the image once it runs. Inline SVG is kept out of the bundle: it
+vanishes from untrusted notebooks and breaks their export to LaTeX.
+"""
+
+import base64
+import html
+import json
+import tempfile
+import webbrowser
+from dataclasses import dataclass
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Page:
+    """One self-contained HTML document, the `picture` (`type`, bytes) that stands in for it, and that in words."""
+
+    html: str
+    picture: tuple[str, bytes]
+    words: str
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the page to a file; gives its path."""
+        target = Path(path)
+        target.write_text(self.html, encoding="utf-8")
+        return target
+
+    def open(self) -> Path:
+        """Show the page in the browser, from a temporary file; gives its path."""
+        target = self.save(Path(tempfile.mkdtemp(prefix="micrograd-")) / "index.html")
+        if not webbrowser.open(target.as_uri()):
+            raise RuntimeError(f"no browser was found: open {target} yourself, or save() the page where you want it")
+        return target
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.words.splitlines()[0]}; save(path), open()>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
+        bundle = {"text/html": self._notebook(), "text/plain": self.words}
+        return {
+            kind: what
+            for kind, what in bundle.items()
+            if (not include or kind in include) and not (exclude and kind in exclude)
+        }
+
+    def _notebook(self) -> str:
+        kind, picture = self.picture
+        source = f"data:{kind};base64,{base64.b64encode(picture).decode()}"
+        words, page = html.escape(self.words), html.escape(self.html)
+        frame = f'<iframe srcdoc="{page}" title="{html.escape(self.words.splitlines()[0])}"'
+        style = "width: 100%; height: 0; border: 0; display: block"
+        return f'<div><img src="{source}" alt="{words}" style="max-width: 100%">{frame} style="{style}"></iframe></div>'
+
+
+def join(name: str, title: str, data: Any) -> str:
+    """The page of this name: its template, with the style, the script and the data put in."""
+    parts = {kind: _text(f"{name}.{kind}") for kind in ("html", "css", "js")}
+    page = parts["html"].replace("{title}", html.escape(title, quote=False))
+    page = page.replace("{style}", parts["css"]).replace("{script}", parts["js"])
+    return page.replace("{data}", _json(data))
+
+
+def _text(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _json(data: Any) -> str:
+    """JSON that can stand in a <script>: nothing in it can end the element, and no line separator can end a line."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,147 @@
+"""`player`: step forward and backward through a graph, in one HTML page. Story, stages and template joined."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from . import svg
+from .data import value_text
+from .draw import picture
+from .heat import Heat
+from .nudge import Nudge
+from .page import Page, join
+from .scenes import OPEN, Card, Scene, Story, Wire, story
+from .stage import Place, Stage, aside, is_number, lines, sign, stage, title
+from .text import clean, shorten, spoken
+
+
+def player(root: Any, *, max_nodes: int = OPEN) -> Page:
+    """A page that steps through the forward and the backward pass of everything that `root` was made from.
+
+    `root` is a Value or a Tensor (of a Tensor with several elements the sum is differentiated). The page needs nothing
+    but itself: `.save(path)` writes it, `.open()` shows it, a notebook displays it. The pass is the player's own: no
+    `.grad` changes; hooks run, as in `micrograd.grad`. A graph of more than `max_nodes` nodes opens folded by module.
+
+    >>> from micrograd import Value
+    >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+    >>> player(a * b + a)
+    <Page: Computation graph: 4 nodes, 4 edges; save(path), open()>
+    """
+    node = _checked(root)
+    told = story(node, max_nodes)
+    graph = picture(node, max(max_nodes, 1))
+    page = join("player", told.title, _plain(told))
+    return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
+
+
+def _checked(root: Any) -> Any:
+    from ..graph import Node
+
+    node = getattr(root, "_node", root)
+    if isinstance(root, list | tuple):
+        raise TypeError("a player shows one root: give it the sum of these, or one after the other")
+    if not isinstance(node, Node):
+        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
+    return node.realize()
+
+
+# ------------------------------------------------------------------------------------------------ to plain data
+def _plain(told: Story) -> dict[str, Any]:
+    """The story as JSON takes it. What has its usual value is left out; the page puts it back."""
+    rules: dict[str, int] = {}
+    return {
+        "title": clean(told.title),
+        "nodes": told.nodes,
+        "missing": told.missing,
+        "unnudged": told.unnudged,
+        "scenes": [_scene(scene, stage(scene), rules) for scene in told.scenes],
+        "rules": [json.loads(rule) for rule in rules],
+    }
+
+
+def _scene(scene: Scene, drawn: Stage, rules: dict[str, int]) -> dict[str, Any]:
+    return _lean(
+        title=clean(scene.title),
+        tab=scene.tab,
+        note=scene.note,
+        parent=scene.parent if scene.parent >= 0 else None,
+        size=_points([(drawn.width, drawn.height)]),
+        cards=[_card(card, place) for card, place in zip(scene.cards, drawn.places, strict=True)],
+        wires=[
+            _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head])
+            for e, wire in enumerate(scene.wires)
+        ],
+        forward=scene.forward,
+        backward=scene.backward,
+    )
+
+
+def _card(card: Card, place: Place) -> dict[str, Any]:
+    box = card.box
+    return _lean(
+        name=shorten(box.name, 40, "\u2026") or box.expression or (value_text(card.data) if is_number(card) else box.op),
+        title=title(card),
+        aside=clean(aside(card)),
+        kind=box.kind,
+        op=sign(box.op) if box.op else "",
+        call=box.op if box.op.isidentifier() else "",
+        box=_points([(place.x, place.y), (place.width, place.height)]),
+        badge=round(place.badge),
+        lines=[clean(line) for line in lines(card)],
+        data=_number(card.data),
+        grad=_number(card.grad),
+        shape=card.shape,
+        uses=card.uses,
+        times=box.times if box.times > 1 else 0,
+        nodes=box.nodes if box.nodes > 1 else 0,
+        heats=[_heat(heat) for heat in card.heats],
+        opens=card.opens if card.opens >= 0 else None,
+        outside=card.outside,
+        byHand=card.hand_written,
+        letGo=card.let_go,
+        nudge=_nudge(card.nudge) if card.nudge else None,
+    )
+
+
+def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: Card) -> dict[str, Any]:
+    rule = None
+    if wire.rule is not None and not head.hand_written:
+        rule = rules.setdefault(json.dumps([wire.rule.local, wire.rule.part]), len(rules))
+    return _lean(
+        ends=[wire.tail, wire.head],
+        count=wire.count if wire.count > 1 else 0,
+        local=_number(wire.local),
+        part=True if wire.part is True else _number(wire.part),
+        rule=rule,
+        route=_points(route),
+        pill=_points([pill]) if pill else None,
+    )
+
+
+def _heat(heat: Heat) -> dict[str, Any]:
+    return asdict(heat)
+
+
+def _nudge(nudge: Nudge) -> dict[str, Any]:
+    return _lean(
+        step=nudge.step,
+        moved=_number(nudge.moved),
+        slope=_number(nudge.slope),
+        agrees=nudge.agrees,
+        index=list(nudge.index) if nudge.index is not None else None,
+    )
+
+
+def _lean(**fields: Any) -> dict[str, Any]:
+    return {name: x for name, x in fields.items() if x is not None and x is not False and x not in ("", [])}
+
+
+def _number(x: Any) -> float | str | None:
+    """Ten digits are more than is shown; JSON has no nan and no infinity, so these are words."""
+    if x is None:
+        return None
+    return float(f"{x:.10g}") if x - x == 0 else str(float(x))
+
+
+def _points(points: list[Any]) -> list[float]:
+    return [round(number, 1) for point in points for number in point]

@@ -1,0 +1,164 @@
+"""Plain data to layout: where the cards, the lines and the numbers on the lines of a scene stand.
+
+Cards go where `layout` puts them. Every line that carries numbers gets a pill, which stands on the line before the card
+where it ends; pills that would overlap move along their lines, then off them.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .heat import Heat
+from .layout import Layout, Point, layout
+from .scenes import Card, Scene, Wire
+from .text import shorten, text_width
+
+PAD, BADGE = 12.0, 32.0
+LINE = 19.0
+TITLE = 27.0
+CELL, GUTTER = 4.5, 14.0  # of a heat-map: the side of a cell, the space between two maps
+PILL = (70.0, 38.0)
+ROUNDS = 40  # of pushing pills apart
+CROWDED = 70  # wires, from which on there is no room for pills
+SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
+
+
+@dataclass
+class Place:
+    """A card's top left corner and size, and how wide its badge is, which stands on its left edge."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    badge: float
+
+
+@dataclass
+class Stage:
+    """A scene with its coordinates: `routes` are the points of each wire, `pills` the middle of its pill, if any."""
+
+    width: float
+    height: float
+    places: list[Place]
+    routes: list[list[Point]]
+    pills: list[Point | None]
+
+
+def stage(scene: Scene) -> Stage:
+    """Coordinates for a scene."""
+    sizes = [card_size(card) for card in scene.cards]
+    crowded = len(scene.wires) > CROWDED
+    shape = layout(
+        [(width + badge / 2, height) for width, height, badge in sizes],
+        [(wire.tail, wire.head) for wire in scene.wires],
+        spread=[8.0 if badge else height / 3 for _, height, badge in sizes],
+        gap=64.0 if crowded else PILL[0] + 44,
+    )
+    places = [
+        Place(x + badge / 2, y, width, height, badge)
+        for (x, y, _, _), (width, height, badge) in zip(shape.boxes, sizes, strict=True)
+    ]
+    routes = [_to_badge(route, places[w.head]) for route, w in zip(shape.routes, scene.wires, strict=True)]
+    pills = [None] * len(routes) if crowded else _pills(scene.wires, routes, shape)
+    return Stage(shape.width, shape.height, places, routes, pills)
+
+
+# ------------------------------------------------------------------------------------------------ cards
+def sign(op: str) -> str:
+    """What stands in the badge."""
+    return SIGNS.get(op) or shorten(op, 12, "\u2026").replace("-", "\u2212")
+
+
+def title(card: Card) -> str:
+    """What stands at the top of a card: its name, else how it was made."""
+    return shorten(card.box.name, 24, "\u2026") or card.box.expression
+
+
+def aside(card: Card) -> str:
+    """What stands across from the title: how it was made, or what it is."""
+    box = card.box
+    if box.times > 1:
+        return f"\u00d7{box.times:,}"
+    if card.shape:
+        return card.shape
+    if box.name and box.expression and len(box.expression) <= 16:
+        return box.expression
+    return {"input": "input", "parameter": "parameter"}.get(box.kind, "") if box.name else ""
+
+
+def is_number(card: Card) -> bool:
+    """Is it a constant without a name? Then it is a number, and small."""
+    return card.box.kind == "constant" and not title(card) and not card.shape
+
+
+def lines(card: Card) -> list[str]:
+    """The names of the lines of numbers below the title: "data", "grad", or what a fold has to say."""
+    if card.data is not None:
+        return ["data"] if card.box.kind == "constant" else ["data", "grad"]
+    if card.box.kind in ("module", "repeat", "stretch"):
+        return [" ".join(row).strip() for row in card.box.rows if row[0] in ("", "nodes")]
+    return []
+
+
+def card_size(card: Card) -> tuple[float, float, float]:
+    """Width, height, and the width of the badge (0 without one)."""
+    badge = max(BADGE, text_width(sign(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
+    if is_number(card):
+        return 84.0, 34.0, badge
+    left = PAD + max(badge / 2 - 2, 0)
+    head = text_width(title(card), 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
+    rows = lines(card)
+    wide = [108.0 if name in ("data", "grad") else text_width(name, 12) for name in rows]
+    maps = sum(heat.columns * CELL for heat in card.heats) + GUTTER * max(len(card.heats) - 1, 0)
+    labels = sum(max(text_width(heat.name, 11), heat.columns * CELL) for heat in card.heats) + GUTTER
+    width = left + max(head, *wide, maps, labels if card.heats else 0.0, 96.0) + PAD
+    tall = max((_height(heat) for heat in card.heats), default=0.0)
+    return width, TITLE + 8 + LINE * len(rows) + tall, badge
+
+
+def _height(heat: Heat) -> float:
+    """A heat-map with its name above, and air below."""
+    return 15 + heat.rows * CELL + 6
+
+
+# ------------------------------------------------------------------------------------------------ wires
+def _to_badge(route: list[Point], place: Place) -> list[Point]:
+    """The last point moved on to the round edge of the badge, or to the card."""
+    if len(route) < 2 or not place.badge:
+        return route
+    x, y = route[-1]
+    radius = BADGE / 2
+    off = y - (place.y + place.height / 2)
+    inset = radius - max(radius**2 - off**2, 0.0) ** 0.5 if abs(off) < radius else place.badge / 2
+    return [*route[:-1], (x + inset, y)]
+
+
+def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout) -> list[Point | None]:
+    """Every pill in the middle of its wire's last bend, then pushed up or down from those that it would overlap."""
+    spots = {
+        e: _on_bend(route) for e, route in enumerate(routes) if len(route) > 1 and e not in shape.backward
+    }
+    order = sorted(spots, key=lambda e: (spots[e][1], routes[e][-1][1], e))
+    for _ in range(ROUNDS):
+        if not any([_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]):
+            break
+    return [spots.get(e) for e in range(len(wires))]
+
+
+def _push(spots: dict[int, Point], upper: int, lower: int) -> bool:
+    """Move two pills apart by what they overlap, half each; False if they do not."""
+    (x0, y0), (x1, y1) = spots[upper], spots[lower]
+    overlap = PILL[1] + 3 - (y1 - y0)
+    if overlap <= 0.5 or abs(x1 - x0) >= PILL[0] + 3:
+        return False
+    spots[upper], spots[lower] = (x0, y0 - overlap / 2), (x1, y1 + overlap / 2)
+    return True
+
+
+def _on_bend(route: list[Point]) -> Point:
+    """The middle of the last stretch of a wire that is long enough, no further from its end than a gap is wide."""
+    stretches = [(p, q) for p, q in pairwise(route) if q[0] - p[0] > PILL[0]] or [(route[-2], route[-1])]
+    (x0, y0), (x1, y1) = stretches[-1]
+    if y0 == y1:
+        x0 = max(x0, x1 - PILL[0] - 60)
+    return (x0 + x1) / 2, (y0 + y1) / 2

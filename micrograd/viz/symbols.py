@@ -1,0 +1,223 @@
+"""The rules of the derivative table as text: a row is run on Symbols, which write down what is done to them.
+
+The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Symbols it gives "g * b"; run on the number
+1 for g, and Symbols for the rest, it gives the local derivative, "b". So what a reader sees is the row that ran, and
+there is no second copy of it to fall behind.
+
+Operands are written as the places "{0}" and "{1}", the result as "{out}" and its gradient as "g"; whoever shows the
+text puts names there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..graph import Node
+from ..rows import Each, HandWritten, Many, Row
+
+ATOM, POWER, UNARY, TIMES, PLUS, CONDITION = range(6, 0, -1)  # how strongly a text holds together
+OPERATORS = {"+": PLUS, "-": PLUS, "*": TIMES, "/": TIMES, "@": TIMES}
+
+
+class Symbol:
+    """A text that can be computed with as a number or an array can; `like` answers for its shape, if it has one."""
+
+    def __init__(self, text: str, binds: int = ATOM, like: Any = None):
+        self.text, self.binds, self.like = text, binds, like
+
+    def __str__(self) -> str:
+        return self.text
+
+    def within(self, strength: int) -> str:
+        """The text as part of an operation of this strength, in brackets where it needs them."""
+        return self.text if self.binds >= strength else f"({self.text})"
+
+    # ---- what arrays are asked for
+
+    shape = property(lambda self: self.like.shape)
+    ndim = property(lambda self: self.like.ndim)
+    size = property(lambda self: self.like.size)
+    dtype = property(lambda self: self.like.dtype)
+    T = property(lambda self: Symbol(f"{self.within(ATOM)}.T"))
+
+    def swapaxes(self, a: int, b: int) -> "Symbol":
+        """The last two axes exchanged are the transpose, as it is written by hand."""
+        return self.T if {a, b} == {-1, -2} else self._method("swapaxes", a, b)
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> "Symbol":
+        """The sum, over an axis where one is given."""
+        return self._method("sum", *([] if axis is None else [f"axis={axis}"]), *(["keepdims=True"] if keepdims else []))
+
+    def reshape(self, *shape: Any) -> "Symbol":
+        """Another shape; which one, the picture tells."""
+        return self._method("reshape", *shape)
+
+    def astype(self, dtype: Any) -> "Symbol":
+        """Another dtype."""
+        return self._method("astype", dtype)
+
+    def _method(self, name: str, *arguments: Any) -> "Symbol":
+        return Symbol(f"{self.within(ATOM)}.{name}({', '.join(map(str, arguments))})")
+
+    def __getitem__(self, index: Any) -> "Symbol":
+        return Symbol(f"{self.within(ATOM)}[...]")
+
+    # ---- rows and operators
+
+    def _apply(self, row: Row, operands: Any) -> Any:
+        """A row of the table, called inside of a rule."""
+        a = _symbol(operands[0])
+        if row.name.startswith("**") and row.to_b is None:
+            return a ** float(row.name[2:])
+        if row.word in READINGS:
+            return READINGS[row.word](*map(_symbol, operands))
+        text = ", ".join(str(_symbol(x)) for x in operands)
+        if row.word in SHAPED and a.like is not None:
+            like = row.forward(a.like)
+            return Symbol(f"{SHAPED[row.word]}({text}, {like.shape})", like=like)
+        return Symbol(f"{row.word.lower()}({text})", like=a.like)
+
+    def __neg__(self) -> "Symbol":
+        return Symbol(f"-{self.within(UNARY)}", UNARY, self.like)
+
+    def __abs__(self) -> "Symbol":
+        return Symbol(f"abs({self})")
+
+    def __pow__(self, n: Any) -> "Symbol":
+        if _is(n, 1):
+            return self
+        return Symbol(f"{self.within(ATOM)}**{_symbol(n).within(UNARY)}", POWER)
+
+    def __rpow__(self, n: Any) -> "Symbol":
+        return Symbol(f"{_symbol(n).within(ATOM)}**{self.within(UNARY)}", POWER)
+
+
+def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable, Callable]:
+    """The method of an operator and its reflection. `unit` is what it leaves as it is, on `either` side or the right."""
+    strength = OPERATORS[sign]
+
+    def write(a: Any, b: Any) -> Symbol:
+        if unit is not None and _is(b, unit):
+            return a
+        if unit is not None and either and _is(a, unit):
+            return b
+        if sign == "*" and _is(a, -1):
+            return -b
+        a, b = _symbol(a), _symbol(b)
+        text = f"{a.within(strength)} {sign} {b.within(strength + (sign in '-/@'))}"
+        return Symbol(text, strength, b.like if a.like is None else a.like)
+
+    return write, lambda b, a: write(a, b)
+
+
+for _name, _sign, _unit, _either in (
+    ("add", "+", 0, True),
+    ("sub", "-", 0, False),
+    ("mul", "*", 1, True),
+    ("truediv", "/", 1, False),
+    ("matmul", "@", None, False),
+):
+    _there, _back = _operator(_sign, _unit, _either)
+    setattr(Symbol, f"__{_name}__", _there)
+    setattr(Symbol, f"__r{_name}__", _back)
+
+
+def _is(x: Any, number: float) -> bool:
+    return isinstance(x, int | float) and x == number
+
+
+def _symbol(x: Any) -> Symbol:
+    """A number as it is written: 2.0 is 2, and digits that nobody reads are left out."""
+    if isinstance(x, Symbol):
+        return x
+    text = f"{x:.4g}" if isinstance(x, int | float) else str(x)
+    return Symbol(text, UNARY if text.startswith("-") else ATOM)
+
+
+# The rows that stand in rules for a comparison, read as one. Each is a condition that counts as 0 or 1.
+def _condition(sign: str) -> Callable[..., Symbol]:
+    return lambda a, b=Symbol("0"): Symbol(f"{a.within(PLUS)} {sign} {b.within(PLUS)}", CONDITION)
+
+
+def _gate(a: Symbol, b: Symbol) -> Symbol:
+    if str(a) == str(b):
+        return a  # a condition, let through where it holds
+    if b.binds == UNARY and str(b).startswith("-") and str(b)[1:].isdigit():
+        return Symbol("0")
+    condition = str(b) if b.binds == CONDITION else f"{b.within(PLUS)} > 0"
+    return Symbol(f"{a.within(PLUS)} if {condition} else 0", CONDITION)
+
+
+SHAPED = {"reshape": "reshape", "broadcast_to": "broadcast_to", "full": "broadcast_to", "sum_to": "sum_to"}
+READINGS: dict[str, Callable[..., Symbol]] = {
+    "step": _condition(">"),
+    "above": _condition(">"),
+    "equal": _condition("=="),
+    "gate": _gate,
+    "getitem": lambda a: a[...],
+    "transpose": lambda a: a.T,
+}
+
+
+# ------------------------------------------------------------------------------------------------ rules as text
+@dataclass(frozen=True)
+class RuleText:
+    """What a row does for one of its operands: `local`, the derivative by it, and `part`, what it is sent for `g`."""
+
+    local: str
+    part: str
+
+
+def rule_texts(node: Node) -> list[RuleText | None]:
+    """For each operand of an inner node, in order, the rule that serves it; None where there is no text for it.
+
+    >>> from micrograd import Value
+    >>> rule_texts(Value(2.0) * Value(3.0))
+    [RuleText(local='{1}', part='g * {1}'), RuleText(local='{0}', part='g * {0}')]
+    >>> rule_texts(Value(2.0).relu())
+    [RuleText(local='1 if {0} > 0 else 0', part='g if {0} > 0 else 0')]
+    """
+    row = node._row
+    operands = node._prev
+    if not row or isinstance(row, HandWritten):
+        return [None] * len(operands)
+    if node._is_number:
+        return list(_scalar_texts(row, len(operands)))
+    return list(_texts(row, [n._data for n in operands], node._data))
+
+
+@cache
+def _scalar_texts(row: Row, count: int) -> tuple[RuleText | None, ...]:
+    """Of numbers there is nothing to know but the row: the text is made once."""
+    return tuple(_texts(row, [None] * count, None))
+
+
+def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
+    operands = [Symbol(f"{{{i}}}", like=like) for i, like in enumerate(likes)]
+    out = Symbol("{out}", like=out_like)
+    locals_ = _run(row, 1.0, operands, out)
+    parts = _run(row, Symbol("g", like=out_like), operands, out)
+    pairs = zip(locals_, parts, strict=True)
+    return [None if part is None else RuleText(local or "", part) for local, part in pairs]
+
+
+def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | None]:
+    """The row's rules on Symbols. One that needs real numbers has no text; the others keep theirs."""
+    if isinstance(row, Each):
+        return [_written(rule, g, *operands) for rule in row.rules]
+    if isinstance(row, Many):
+        try:
+            return [None if part is None else str(_symbol(part)) for part in row.rule(g, *operands)]
+        except (TypeError, AttributeError, ValueError, KeyError, IndexError):
+            return [None] * len(operands)
+    if row.to_b is None:
+        return [_written(row.to_a, g, out, *operands)]
+    return [_written(rule, g, *operands) for rule in (row.to_a, row.to_b)]
+
+
+def _written(rule: Any, *symbols: Any) -> str | None:
+    try:
+        return str(_symbol(rule(*symbols)))
+    except (TypeError, AttributeError, ValueError, KeyError, IndexError):
+        return None
