@@ -172,8 +172,9 @@ def describe(
             complete = len(below) == len(graph.operands[i])
             is_input = id(graph.nodes[i]) in inputs
             boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], is_input, names or {}))
-            if names is not None and not (boxes[-1].name or boxes[-1].expression or boxes[-1].kind == "constant"):
-                boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
+            if names is not None and not boxes[-1].name and boxes[-1].kind != "constant":
+                if not boxes[-1].expression or len(boxes[-1].expression) > _SHORT:
+                    boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
         else:
             boxes.append(_group_box(id_, group, graph, home))
     return Graph(boxes, edges, note)
@@ -320,9 +321,21 @@ def _whole(data: Any) -> str:
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2, "neg": 3, "**": 4}
 _ATOM = 5
 _LONGEST = 28
+_SHORT = 16  # what may still stand for a name
 
 
-def _expression(op: str, below: Sequence[Box]) -> str:
+def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
+    """How the root was made from the leaves, whatever the nodes between are called; "" if that is long."""
+    boxes: list[Box] = []
+    for i, node in enumerate(graph.nodes):
+        box = _node_box("", node, below := [boxes[j] for j in graph.operands[i]], names=names)
+        if below:
+            box.name, box.expression = "", _expression(box.op, below, 2 * _LONGEST)
+        boxes.append(box)
+    return boxes[graph.roots[0]].expression
+
+
+def _expression(op: str, below: Sequence[Box], longest: int = _LONGEST) -> str:
     """`x1*w1 + b` from the operands' names; "" where an operand has none or the line gets long."""
     terms = [_term(box) for box in below]
     if not terms or not all(text for text, _ in terms):
@@ -339,15 +352,14 @@ def _expression(op: str, below: Sequence[Box]) -> str:
         text = f"-{a}" if op == "neg" else f"{a}{op}"
     else:
         text = f"{op}({', '.join(text for text, _ in terms)})"
-    return text if len(text) <= _LONGEST else ""
+    return text if len(text) <= longest else ""
 
 
 def _term(box: Box) -> tuple[str, int]:
     """A box as an operand: its text, and how strongly that text holds together."""
     if box.name:
         return box.name, _ATOM
-    if box.kind == "constant" and len(box.rows) == 1:
-        number = box.rows[0][1]
+    if box.kind == "constant" and (number := box.rows[-1][1])[-1].isalnum() and " " not in number:
         number = number if "e" in number else number.rstrip("0").rstrip(".")
         return number, _BINDS["neg"] if number.startswith("-") else _ATOM
     if box.op.startswith("**"):

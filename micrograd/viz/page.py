@@ -8,6 +8,7 @@ vanishes from untrusted notebooks and breaks their export to LaTeX.
 import base64
 import html
 import json
+import re
 import tempfile
 import webbrowser
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from .text import clean
 
 
 @dataclass
@@ -60,10 +63,13 @@ class Page:
 
 def join(name: str, title: str, data: Any) -> str:
     """The page of this name: its template, with the style, the script and the data put in."""
-    parts = {kind: _text(f"{name}.{kind}") for kind in ("html", "css", "js")}
-    page = parts["html"].replace("{title}", html.escape(title, quote=False))
-    page = page.replace("{style}", parts["css"]).replace("{script}", parts["js"])
-    return page.replace("{data}", _json(data))
+    parts = {
+        "title": html.escape(clean(title), quote=False),
+        "style": _text(f"{name}.css"),
+        "script": _text(f"{name}.js"),
+        "data": _json(data),
+    }
+    return re.sub(r"%(title|style|script|data)%", lambda mark: parts[mark[1]], _text(f"{name}.html"))
 
 
 def _text(name: str) -> str:

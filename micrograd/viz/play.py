@@ -10,7 +10,7 @@ from .draw import picture
 from .heat import Heat
 from .nudge import Nudge
 from .page import Page, join
-from .scenes import OPEN, Card, Scene, Story, Wire, story
+from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, story
 from .stage import Place, Stage, aside, is_number, lines, sign, stage, title
 from .text import clean, shorten, spoken
 
@@ -51,6 +51,7 @@ def _plain(told: Story) -> dict[str, Any]:
     rules: dict[str, int] = {}
     return {
         "title": clean(told.title),
+        "root": shorten(told.root, 24, "\u2026"),
         "nodes": told.nodes,
         "missing": told.missing,
         "unnudged": told.unnudged,
@@ -91,11 +92,11 @@ def _card(card: Card, place: Place) -> dict[str, Any]:
         data=_number(card.data),
         grad=_number(card.grad),
         shape=card.shape,
-        uses=card.uses,
-        times=box.times if box.times > 1 else 0,
-        nodes=box.nodes if box.nodes > 1 else 0,
+        uses=card.uses or None,
+        times=box.times if box.times > 1 else None,
+        nodes=box.nodes if box.nodes > 1 else None,
         heats=[_heat(heat) for heat in card.heats],
-        opens=card.opens if card.opens >= 0 else None,
+        opens=card.opens if card.opens != LEADS_NOWHERE else None,
         outside=card.outside,
         byHand=card.hand_written,
         letGo=card.let_go,
@@ -109,7 +110,7 @@ def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: 
         rule = rules.setdefault(json.dumps([wire.rule.local, wire.rule.part]), len(rules))
     return _lean(
         ends=[wire.tail, wire.head],
-        count=wire.count if wire.count > 1 else 0,
+        count=wire.count if wire.count > 1 else None,
         local=_number(wire.local),
         part=True if wire.part is True else _number(wire.part),
         rule=rule,

@@ -14,13 +14,14 @@ from typing import Any
 
 from ..graph import Node
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
-from .data import Box, Group, Walk, describe, walk
+from .data import Box, Group, Walk, describe, expression, walk
 from .fold import AIM, calls_of, fold_at
 from .heat import Heat, heat_of, heat_of_module
 from .nudge import Nudge, nudges
 from .symbols import RuleText, rule_texts
 
 OPEN = 60  # nodes that one still takes in, one by one; with more, modules fold
+LEADS_NOWHERE = -1
 EACH = -1  # the level at which nothing folds, not even a sum
 MOST_BOXES = 8_000  # in all scenes of a page, which must not grow with the graph
 
@@ -35,7 +36,7 @@ class Card:
     shape: str = ""
     uses: int = 0  # how often its gradient is added to, in the whole graph
     heats: list[Heat] = field(default_factory=list)  # of the data and the gradient
-    opens: int = -1  # the scene of what it stands for
+    opens: int = LEADS_NOWHERE  # the scene of what it stands for
     outside: bool = False  # it belongs to the scene around, and is shown since it is used here
     hand_written: bool = False
     let_go: bool = False
@@ -74,6 +75,7 @@ class Story:
 
     scenes: list[Scene]
     title: str
+    root: str  # what the root is called
     nodes: int
     missing: str = ""
     unnudged: str = ""
@@ -85,7 +87,8 @@ def story(root: Node, max_nodes: int = OPEN) -> Story:
     back = backprop(root, graph.nodes)
     teller = _Teller(graph, back)
     teller.tell(max_nodes)
-    return Story(teller.scenes, teller.scenes[0].title, len(graph.nodes), back.missing, teller.unnudged)
+    title = teller.scenes[0].title
+    return Story(teller.scenes, title, root.label or "out", len(graph.nodes), back.missing, teller.unnudged)
 
 
 @dataclass
@@ -135,11 +138,10 @@ class _Teller:
             self._scene(part)
 
     def _title(self) -> str:
-        """`loss = a*b`: the root's name and how it was made, where these are short."""
-        box = describe(self.graph, names=self.names).boxes[self.graph.roots[0]] if len(self.graph.nodes) <= AIM else None
-        if box is None:
-            return self.graph.nodes[self.graph.roots[0]].label or "computation graph"
-        return " = ".join(filter(None, [box.name, box.expression])) or box.op or "computation graph"
+        """`loss = (a + b)*c`: the root's name, and how it was made from the leaves, where that is short."""
+        root = self.graph.nodes[self.graph.roots[0]]
+        made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
+        return " = ".join(filter(None, [root.label, made])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """The levels of nesting at which the whole graph can be seen, the one that opens first."""
@@ -173,10 +175,11 @@ class _Teller:
             [],
         )
         local = [Group([place[i] for i in g.members], g.kind, g.name, g.op, g.times) for g in groups]
-        drawn = describe(sub, local, names=self.names)
+        drawn = describe(sub, local, names=self.names | self._given(part, outside))
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
-            card.outside = True
+            card.outside, card.box.op = True, ""
+            card.box.kind = "input" if card.box.kind == "result" else card.box.kind
         wires = self._wires(sub, local, cards)
         forward = _forward(cards, wires)
         backward = [i for i in reversed(forward) if self._sends(i, cards, wires)]
@@ -185,6 +188,15 @@ class _Teller:
         self.boxes += len(cards)
         for card, group in zip(cards[len(border) :], groups[len(border) :], strict=True):
             self._lead_on(part, at, card, group, groups)
+
+    def _given(self, part: _Part, outside: set[int]) -> dict[int, str]:
+        """What a module was called with is x in its own scene, or x0, x1 and so on."""
+        marks = (getattr(self.graph.nodes[i], "_made_by", None) for i in part.members)
+        inputs = next((mark[-1] for mark in marks if mark), ()) if outside else ()
+        border = {id(self.graph.nodes[i]) for i in outside}
+        return {
+            id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border
+        }
 
     def _inside(self, members: Sequence[int]) -> Walk:
         """The members as a graph of their own."""
@@ -231,10 +243,12 @@ class _Teller:
         if node._is_number:
             card.data, card.grad = node._data, grad
             return
-        card.shape = str(tuple(node._data.shape))
-        card.heats = [heat_of(node._data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
         if node._data.size == 1:
             card.data, card.grad = float(node._data.item()), None if grad is None else float(grad.item())
+        else:
+            card.heats = [heat_of(node._data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
+        if node._data.ndim or not card.box.kind == "constant":
+            card.shape = str(tuple(node._data.shape))
 
     def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
         """An edge for each use, in the order of the operands; where a fold is involved, uses are counted."""
@@ -282,14 +296,24 @@ class _Teller:
             self.waiting.append(_Part(members, EACH if _is_sum(group) else 0, name or card.box.op, at, around, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
-        """Of a module that was called many times what its first call made, with the weights that it used."""
-        made = [i for i in members if self.graph.operands[i]]
-        first = self.calls[made[0]] if made else None
-        if times < 2 or first is None:
+        """Of a module that was called many times what one call made, with its weights: the call that matters most."""
+        calls: dict[Any, list[int]] = {}
+        for i in members:
+            if self.graph.operands[i] and self.calls[i] is not None:
+                calls.setdefault(self.calls[i], []).append(i)
+        if times < 2 or len(calls) < 2:
             return members, ""
-        chosen = {i for i in made if self.calls[i] == first}
-        weights = {j for i in chosen for j in self.graph.operands[i] if not self.graph.operands[j]} & {*members}
-        return sorted(chosen | weights), f"the first of {times:,} calls"
+        order = list(calls)
+        strongest = max(order, key=lambda call: sum(map(self._strength, calls[call])))
+        weights = {j for i in calls[strongest] for j in self.graph.operands[i] if not self.graph.operands[j]} & {*members}
+        note = f"call {order.index(strongest) + 1} of {len(order):,}: the one with the largest gradients"
+        return sorted({*calls[strongest]} | weights), note
+
+    def _strength(self, i: int) -> float:
+        """How large the gradient of a node is, nan being none."""
+        grad = self.back.grads.get(self.graph.nodes[i], 0.0)
+        size = abs(grad) if isinstance(grad, float | int) else float(abs(grad).max(initial=0.0))
+        return size if size == size else 0.0
 
 
 def _is_sum(group: Group) -> bool:
@@ -316,7 +340,7 @@ def _uses(graph: Walk) -> dict[Node, int]:
 
 
 def _names(graph: Walk, calls: Sequence[Any]) -> dict[int, str]:
-    """What a module calls its parameters, "w0", and what it was called with, "x0", by the ids of the nodes."""
+    """What a module calls its parameters, "w0" or "weight", by the ids of the nodes."""
     names: dict[int, str] = {}
     asked: set[int] = set()
     for call in calls:
@@ -324,12 +348,6 @@ def _names(graph: Walk, calls: Sequence[Any]) -> dict[int, str]:
             asked.add(id(call[0][-1]))
             for path, parameter in call[0][-1].named_parameters():
                 names.setdefault(id(getattr(parameter, "_node", parameter)), _short(path))
-    for node in graph.nodes:
-        mark = getattr(node, "_made_by", None)
-        inputs = mark[-1] if mark else ()
-        for i, given in enumerate(inputs):
-            if isinstance(given, Node):
-                names.setdefault(id(given), f"x{i}" if len(inputs) > 1 else "x")
     return names
 
 
@@ -366,4 +384,4 @@ def _forward(cards: list[Card], wires: list[Wire]) -> list[int]:
         done.append(ready)
         for i in out[ready]:
             into[i].discard(ready)
-    return [i for i in done if not cards[i].outside and (cards[i].box.op or cards[i].box.kind in FOLDED)]
+    return [i for i in done if not cards[i].outside and (cards[i].box.op or cards[i].box.kind in ("module", "stretch"))]

@@ -9,13 +9,13 @@ from itertools import pairwise
 
 from .heat import Heat
 from .layout import Layout, Point, layout
-from .scenes import Card, Scene, Wire
+from .scenes import FOLDED, LEADS_NOWHERE, Card, Scene, Wire
 from .text import shorten, text_width
 
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
 TITLE = 27.0
-CELL, GUTTER = 4.5, 14.0  # of a heat-map: the side of a cell, the space between two maps
+CELL, GUTTER = 5.0, 14.0  # of a heat-map: the height of a cell, the space between two maps
 PILL = (70.0, 38.0)
 ROUNDS = 40  # of pushing pills apart
 CROWDED = 70  # wires, from which on there is no room for pills
@@ -71,7 +71,8 @@ def sign(op: str) -> str:
 
 def title(card: Card) -> str:
     """What stands at the top of a card: its name, else how it was made."""
-    return shorten(card.box.name, 24, "\u2026") or card.box.expression
+    name = shorten(card.box.name, 24, "\u2026") or card.box.expression
+    return name or ("sum" if card.box.op == "sum" else "")
 
 
 def aside(card: Card) -> str:
@@ -95,8 +96,8 @@ def lines(card: Card) -> list[str]:
     """The names of the lines of numbers below the title: "data", "grad", or what a fold has to say."""
     if card.data is not None:
         return ["data"] if card.box.kind == "constant" else ["data", "grad"]
-    if card.box.kind in ("module", "repeat", "stretch"):
-        return [" ".join(row).strip() for row in card.box.rows if row[0] in ("", "nodes")]
+    if card.box.kind in FOLDED:
+        return [f"{text} {key}" if key == "nodes" else text for key, text in card.box.rows if key != "grad"]
     return []
 
 
@@ -106,14 +107,18 @@ def card_size(card: Card) -> tuple[float, float, float]:
     if is_number(card):
         return 84.0, 34.0, badge
     left = PAD + max(badge / 2 - 2, 0)
-    head = text_width(title(card), 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
+    head = text_width(("\u25b8 " if card.opens != LEADS_NOWHERE else "") + title(card), 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
     rows = lines(card)
     wide = [108.0 if name in ("data", "grad") else text_width(name, 12) for name in rows]
-    maps = sum(heat.columns * CELL for heat in card.heats) + GUTTER * max(len(card.heats) - 1, 0)
-    labels = sum(max(text_width(heat.name, 11), heat.columns * CELL) for heat in card.heats) + GUTTER
-    width = left + max(head, *wide, maps, labels if card.heats else 0.0, 96.0) + PAD
+    maps = sum(max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns)) + GUTTER for heat in card.heats)
+    width = left + max(head, *wide, maps - GUTTER, 96.0) + PAD
     tall = max((_height(heat) for heat in card.heats), default=0.0)
     return width, TITLE + 8 + LINE * len(rows) + tall, badge
+
+
+def cell_width(columns: int) -> float:
+    """Cells of a narrow map are wider than high."""
+    return max(CELL, min(12.0, 90.0 / columns))
 
 
 def _height(heat: Heat) -> float:

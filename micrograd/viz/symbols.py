@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from ..graph import Node
+from ..ops import TABLE
 from ..rows import Each, HandWritten, Many, Row
 
 ATOM, POWER, UNARY, TIMES, PLUS, CONDITION = range(6, 0, -1)  # how strongly a text holds together
@@ -76,7 +77,7 @@ class Symbol:
         if row.word in SHAPED and a.like is not None:
             like = row.forward(a.like)
             return Symbol(f"{SHAPED[row.word]}({text}, {like.shape})", like=like)
-        return Symbol(f"{row.word.lower()}({text})", like=a.like)
+        return Symbol(f"{row.word.lower()}({text})", like=a.like if row.word in TABLE else None)
 
     def __neg__(self) -> "Symbol":
         return Symbol(f"-{self.within(UNARY)}", UNARY, self.like)
@@ -106,7 +107,7 @@ def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable, Ca
             return -b
         a, b = _symbol(a), _symbol(b)
         text = f"{a.within(strength)} {sign} {b.within(strength + (sign in '-/@'))}"
-        return Symbol(text, strength, b.like if a.like is None else a.like)
+        return Symbol(text, strength, None if sign == "@" else b.like if a.like is None else a.like)
 
     return write, lambda b, a: write(a, b)
 
@@ -205,19 +206,24 @@ def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
 def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | None]:
     """The row's rules on Symbols. One that needs real numbers has no text; the others keep theirs."""
     if isinstance(row, Each):
-        return [_written(rule, g, *operands) for rule in row.rules]
+        rules = zip(operands, row.rules, strict=True)
+        return [_written(operand, rule, g, *operands) for operand, rule in rules]
     if isinstance(row, Many):
         try:
             return [None if part is None else str(_symbol(part)) for part in row.rule(g, *operands)]
         except (TypeError, AttributeError, ValueError, KeyError, IndexError):
             return [None] * len(operands)
     if row.to_b is None:
-        return [_written(row.to_a, g, out, *operands)]
-    return [_written(rule, g, *operands) for rule in (row.to_a, row.to_b)]
+        return [_written(operands[0], row.to_a, g, out, *operands)]
+    return [_written(n, rule, g, *operands) for n, rule in zip(operands, (row.to_a, row.to_b), strict=True)]
 
 
-def _written(rule: Any, *symbols: Any) -> str | None:
+def _written(operand: Symbol, rule: Any, *symbols: Any) -> str | None:
+    """The rule's text; where the engine sums what broadcasting stretched, so does the text."""
     try:
-        return str(_symbol(rule(*symbols)))
+        part = _symbol(rule(*symbols))
+        if part.like is not None and operand.like is not None and part.like.size > operand.like.size:
+            return f"sum_to({part}, {operand.like.shape})"
+        return str(part)
     except (TypeError, AttributeError, ValueError, KeyError, IndexError):
         return None
