@@ -18,7 +18,7 @@ const number = (x, digits = 4) => {
 const short = x => { const size = Math.abs(+x); return number(x, size && size < .01 ? 4 : 2); };
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
-const pretty = text => text.replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
+const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const attribute = text => isName(text) ? text : `(${text})`;
@@ -397,7 +397,7 @@ function tellBackward(card, state) {
   const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
     ? `<span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span>` : "";
   const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
-  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, wires, state), said.join(" ")];
+  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, written, wires, state), said.join(" ")];
 }
 function picture(card, name) {  // a heat-map among words
   const heat = (card.heats ?? []).find(heat => heat.name === name);
@@ -423,8 +423,8 @@ function tellPart(card, wire, mine, state) {
     token("local", `${partial(card.name, operand.name)} = ${known ? "" : `${escaped(pretty(symbol))} = `}${number(wire.local)}`) +
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span>`;
 }
-function ranBackward(card, wires, state) {
-  const g = isName(card.name) ? `g = ${card.name}.grad\n` : "g = out.grad\n";
+function ranBackward(card, written, wires, state) {
+  const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${written}\n`;
   const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${attribute(wire.tail.name)}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
   const code = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
     : lines.length ? `<pre>${escaped(g + [...new Set(lines)].slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
@@ -444,9 +444,9 @@ function tellEnd() {
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
     : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${escaped(pretty(rootName))}.${move.length ? " A step of gradient descent moves each parameter against its gradient:" : ""}</p><p class="math">${move.join("<br>")}</p>`;
   const tests = scene.cards.filter(card => card.nudge), odd = tests.filter(card => !card.nudge.agrees);
-  const worst = Math.max(0, ...tests.filter(card => card.nudge.agrees && !card.nudge.index?.length).map(card => Math.abs(card.nudge.slope - card.grad)));
+  const errors = tests.filter(card => card.nudge.agrees && card.grad !== undefined).map(card => Math.abs(card.nudge.slope - card.grad));
   const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
-    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>, the furthest off by ${number(worst)}.`}</p>`;
+    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${number(Math.max(...errors))}` : ""}.`}</p>`;
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
 function tellPaths(state, {exact, listed, all}) {
