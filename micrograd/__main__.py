@@ -10,7 +10,6 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from . import viz
 from .engine import Value
@@ -127,22 +126,16 @@ def write(out: Value, path: Path) -> None:
     """The player or the drawing, by what the name ends in; see FORMATS."""
     suffix = _format(path.name)
     if suffix == ".html":
-        _player(out).save(path)
+        viz.player(out).save(path)
     else:
         drawing = viz.draw_dot(out)
         path.write_bytes(drawing.source.encode() if suffix == ".dot" else drawing.pipe(suffix[1:]))
 
 
-def _player(out: Value) -> Any:
-    if not hasattr(viz, "player"):
-        raise RuntimeError("this version has no player yet: -o file.svg draws the graph")
-    return viz.player(out)
-
-
 def _show(out: Value, paths: Sequence[Path]) -> int:
     pictures = [path for path in paths if _format(path.name) != ".dot"]
     if not pictures:
-        _player(out).open()
+        viz.player(out).open()
     shown = [webbrowser.open(path.resolve().as_uri()) for path in pictures]
     return 0 if all(shown) else _fail("no program was found that shows it: open the file yourself", 1)
 

@@ -120,6 +120,12 @@ class Node:
         _ = self._data
         return self
 
+    def show(self, **options: Any) -> Any:
+        """A page that steps forward and backward through the graph below; see `micrograd.viz.player`."""
+        from .viz.play import player  # the one arrow upwards, followed when somebody asks
+
+        return player(self, **options)
+
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once this node's gradient is complete and before it is accumulated.
 

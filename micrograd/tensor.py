@@ -183,6 +183,10 @@ class Tensor(TensorOps):
         _ = self._node
         return self
 
+    def show(self, **options: Any) -> Any:
+        """A page that steps forward and backward through the graph below; see `micrograd.viz.player`."""
+        return self._node.show(**options)
+
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
         storage = self._node.storage

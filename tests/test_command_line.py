@@ -413,35 +413,12 @@ def test_a_machine_without_a_browser_says_so(micrograd, tmp_path, monkeypatch):
     assert (code, err) == (1, "python -m micrograd: no program was found that shows it: open the file yourself\n")
 
 
-def test_html_is_left_to_the_player(micrograd, tmp_path, monkeypatch):
-    class Player:
-        def __init__(self, root):
-            self.root = root
-
-        def save(self, path):
-            path.write_text(self.root.label, encoding="utf-8")
-
-        def open(self):
-            print("opened", self.root.label)
-
-    monkeypatch.setattr(viz, "player", Player, raising=False)
-    path = tmp_path / "x.html"
-    assert micrograd("x*2", "x=1", "-o", str(path))[0] == 0
-    assert path.read_text(encoding="utf-8") == "out"
-    assert micrograd("x*2", "x=1", "--open")[1].endswith("opened out\n")
-
-
-player = pytest.mark.skipif(not hasattr(viz, "player"), reason="micrograd.viz.player is not there yet")
-
-
-@player
 def test_it_writes_the_player(micrograd, tmp_path):
     path = tmp_path / "neuron.html"
     assert micrograd(*NEURON, "-o", str(path))[0] == 0
     assert path.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
-@player
 def test_open_alone_shows_the_player(micrograd, monkeypatch):
     shown = []
     monkeypatch.setattr("webbrowser.open", lambda url, *_: shown.append(url) or True)

@@ -1,4 +1,4 @@
-"""Pictures of graphs: `draw_dot` for the page, `player` to step through one, `trace` for code that wants nodes and edges.
+"""Pictures of graphs: `draw_dot` draws one, `player` steps through it, `trace` gives its nodes and edges.
 
 How a picture is made, one step a file, each knowing only the plain data of the step before:
 

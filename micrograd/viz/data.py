@@ -172,12 +172,16 @@ def describe(
             complete = len(below) == len(graph.operands[i])
             is_input = id(graph.nodes[i]) in inputs
             boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], is_input, names or {}))
-            if names is not None and not boxes[-1].name and boxes[-1].kind != "constant":
-                if not boxes[-1].expression or len(boxes[-1].expression) > _SHORT:
-                    boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
+            if names is not None and _needs_name(boxes[-1]):
+                boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
         else:
             boxes.append(_group_box(id_, group, graph, home))
     return Graph(boxes, edges, note)
+
+
+def _needs_name(box: Box) -> bool:
+    """Is there nothing short that it can be called in the expressions of others?"""
+    return not box.name and box.kind != "constant" and not 0 < len(box.expression) <= _SHORT
 
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:

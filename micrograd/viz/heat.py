@@ -16,7 +16,7 @@ STEPS = 9
 
 @dataclass
 class Heat:
-    """`rows` by `columns` cells, row after row in `cells`; `most` is the magnitude that the deepest colour stands for."""
+    """`rows` by `columns` cells, row after row in `cells`; the deepest colour stands for the magnitude `most`."""
 
     name: str
     rows: int
@@ -31,7 +31,7 @@ def heat_of(array: Any, name: str) -> Heat:
 
     >>> import numpy as np
     >>> heat_of(np.array([[-1.0, 0.0], [0.5, 1.0]]), "data").cells
-    'AJOS'
+    'AJNS'
     """
     import numpy as np
 
@@ -63,7 +63,8 @@ def heat(grid: Sequence[Sequence[float | None]], name: str, tip: str = "") -> He
     numbers = [abs(x) for row in grid for x in row if x is not None and abs(x) < float("inf")]
     most = max(numbers, default=0.0)
     cells = "".join(_letter(row[k] if k < len(row) else None, most) for row in grid for k in range(columns))
-    return Heat(name, len(grid), columns, cells, value_text(most), tip or f"{name}: up to {value_text(most)} either way")
+    tip = tip or f"{name}: up to {value_text(most)} either way"
+    return Heat(name, len(grid), columns, cells, value_text(most), tip)
 
 
 def _letter(x: float | None, most: float) -> str:

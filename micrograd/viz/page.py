@@ -73,7 +73,7 @@ def join(name: str, title: str, data: Any) -> str:
 
 
 def _text(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
+    return (files("micrograd.viz") / name).read_text(encoding="utf-8")
 
 
 def _json(data: Any) -> str:

@@ -80,7 +80,7 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int]) -> dict[str, Any]:
 def _card(card: Card, place: Place) -> dict[str, Any]:
     box = card.box
     return _lean(
-        name=shorten(box.name, 40, "\u2026") or box.expression or (value_text(card.data) if is_number(card) else box.op),
+        name=_name(card),
         title=title(card),
         aside=clean(aside(card)),
         kind=box.kind,
@@ -102,6 +102,12 @@ def _card(card: Card, place: Place) -> dict[str, Any]:
         letGo=card.let_go,
         nudge=_nudge(card.nudge) if card.nudge else None,
     )
+
+
+def _name(card: Card) -> str:
+    """What formulas call it."""
+    box = card.box
+    return shorten(box.name, 40, "\u2026") or box.expression or (value_text(card.data) if is_number(card) else box.op)
 
 
 def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: Card) -> dict[str, Any]:

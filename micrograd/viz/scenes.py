@@ -71,7 +71,7 @@ class Scene:
 
 @dataclass
 class Story:
-    """All scenes; the first is the one that is shown. `missing` says why there is no backward pass, `unnudged` no test."""
+    """All scenes, the one that opens first. `missing` says why there is no backward pass, `unnudged` why no test."""
 
     scenes: list[Scene]
     title: str
@@ -194,9 +194,7 @@ class _Teller:
         marks = (getattr(self.graph.nodes[i], "_made_by", None) for i in part.members)
         inputs = next((mark[-1] for mark in marks if mark), ()) if outside else ()
         border = {id(self.graph.nodes[i]) for i in outside}
-        return {
-            id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border
-        }
+        return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
 
     def _inside(self, members: Sequence[int]) -> Walk:
         """The members as a graph of their own."""
@@ -205,7 +203,7 @@ class _Teller:
         return Walk([self.graph.nodes[i] for i in members], below, [place[i] for i in self.graph.roots if i in place])
 
     def _border(self, part: _Part) -> list[Group]:
-        """What the members use that is not among them: node by node, or, if that is too much, as it was folded around."""
+        """What the members use that is not among them: node by node, or, if that is much, as it was folded around."""
         inside = {*part.members}
         used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
         if len(used) <= OPEN:
@@ -247,7 +245,7 @@ class _Teller:
             card.data, card.grad = float(node._data.item()), None if grad is None else float(grad.item())
         else:
             card.heats = [heat_of(node._data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
-        if node._data.ndim or not card.box.kind == "constant":
+        if node._data.ndim or card.box.kind != "constant":
             card.shape = str(tuple(node._data.shape))
 
     def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
@@ -275,10 +273,8 @@ class _Teller:
         """Does the box send a gradient to another?"""
         if self.back.missing:
             return False
-        return any(
-            wire.head == i and (wire.part is not None or (wire.rule is None and cards[wire.tail].box.kind != "constant"))
-            for wire in wires
-        )
+        mine = [wire for wire in wires if wire.head == i]
+        return any(w.part is not None or (w.rule is None and cards[w.tail].box.kind != "constant") for w in mine)
 
     # ---- where a box leads
 
@@ -293,7 +289,8 @@ class _Teller:
             one, note = self._one_call(members, group.times)
             self.waiting.append(_Part(one, 0, name, at, around, note=note, opener=card))
         elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
-            self.waiting.append(_Part(members, EACH if _is_sum(group) else 0, name or card.box.op, at, around, opener=card))
+            level = EACH if _is_sum(group) else 0
+            self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
         """Of a module that was called many times what one call made, with its weights: the call that matters most."""
@@ -305,9 +302,9 @@ class _Teller:
             return members, ""
         order = list(calls)
         strongest = max(order, key=lambda call: sum(map(self._strength, calls[call])))
-        weights = {j for i in calls[strongest] for j in self.graph.operands[i] if not self.graph.operands[j]} & {*members}
+        leaves = {j for i in calls[strongest] for j in self.graph.operands[i] if not self.graph.operands[j]}
         note = f"call {order.index(strongest) + 1} of {len(order):,}: the one with the largest gradients"
-        return sorted({*calls[strongest]} | weights), note
+        return sorted({*calls[strongest]} | (leaves & {*members})), note
 
     def _strength(self, i: int) -> float:
         """How large the gradient of a node is, nan being none."""

@@ -59,7 +59,9 @@ def stage(scene: Scene) -> Stage:
         for (x, y, _, _), (width, height, badge) in zip(shape.boxes, sizes, strict=True)
     ]
     routes = [_to_badge(route, places[w.head]) for route, w in zip(shape.routes, scene.wires, strict=True)]
-    pills = [None] * len(routes) if crowded else _pills(scene.wires, routes, shape)
+    pills: list[Point | None] = [None] * len(routes)
+    if not crowded:
+        pills = _pills(scene.wires, routes, shape)
     return Stage(shape.width, shape.height, places, routes, pills)
 
 
@@ -107,7 +109,8 @@ def card_size(card: Card) -> tuple[float, float, float]:
     if is_number(card):
         return 84.0, 34.0, badge
     left = PAD + max(badge / 2 - 2, 0)
-    head = text_width(("\u25b8 " if card.opens != LEADS_NOWHERE else "") + title(card), 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
+    top = title(card) if card.opens == LEADS_NOWHERE else f"\u25b8 {title(card)}"
+    head = text_width(top, 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
     rows = lines(card)
     wide = [108.0 if name in ("data", "grad") else text_width(name, 12) for name in rows]
     maps = sum(max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns)) + GUTTER for heat in card.heats)
@@ -140,12 +143,11 @@ def _to_badge(route: list[Point], place: Place) -> list[Point]:
 
 def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout) -> list[Point | None]:
     """Every pill in the middle of its wire's last bend, then pushed up or down from those that it would overlap."""
-    spots = {
-        e: _on_bend(route) for e, route in enumerate(routes) if len(route) > 1 and e not in shape.backward
-    }
+    spots = {e: _on_bend(route) for e, route in enumerate(routes) if len(route) > 1 and e not in shape.backward}
     order = sorted(spots, key=lambda e: (spots[e][1], routes[e][-1][1], e))
     for _ in range(ROUNDS):
-        if not any([_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]):
+        pushed = [_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
+        if not any(pushed):
             break
     return [spots.get(e) for e in range(len(wires))]
 

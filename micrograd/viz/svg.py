@@ -167,10 +167,10 @@ class _Card:
         """The title, with what stands across from it, then the rows: how wide the widest is, then each in its place."""
         times = f"\u00d7{self.box.times:,}" if self.box.times > 1 else ""
         aside = times or (_pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
-        top = text_width(self.title, 13.5, bold=named) + (text_width(aside, 12 if times else 11, bold=bool(times)) + 14) * bool(
-            aside
-        )
-        widest = max([text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text in self.rows], default=0.0)
+        beside = text_width(aside, 12 if times else 11, bold=bool(times)) + 14 if aside else 0.0
+        top = text_width(self.title, 13.5, bold=named) + beside
+        wide = [text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text in self.rows]
+        widest = max(wide, default=0.0)
         right = indent + 100 + 12 * max(0, -(-(max(top, widest) - 100) // 12))  # in steps, so that columns look even
         y = 9.0 + down
         if self.title:

@@ -48,7 +48,8 @@ class Symbol:
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> "Symbol":
         """The sum, over an axis where one is given."""
-        return self._method("sum", *([] if axis is None else [f"axis={axis}"]), *(["keepdims=True"] if keepdims else []))
+        said = [f"axis={axis}"] if axis is not None else []
+        return self._method("sum", *said, *(["keepdims=True"] if keepdims else []))
 
     def reshape(self, *shape: Any) -> "Symbol":
         """Another shape; which one, the picture tells."""
@@ -95,7 +96,7 @@ class Symbol:
 
 
 def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable, Callable]:
-    """The method of an operator and its reflection. `unit` is what it leaves as it is, on `either` side or the right."""
+    """The method of an operator and its reflection. `unit` changes nothing, on `either` side or on the right alone."""
     strength = OPERATORS[sign]
 
     def write(a: Any, b: Any) -> Symbol:
@@ -136,9 +137,12 @@ def _symbol(x: Any) -> Symbol:
     return Symbol(text, UNARY if text.startswith("-") else ATOM)
 
 
+NOTHING = Symbol("0")
+
+
 # The rows that stand in rules for a comparison, read as one. Each is a condition that counts as 0 or 1.
 def _condition(sign: str) -> Callable[..., Symbol]:
-    return lambda a, b=Symbol("0"): Symbol(f"{a.within(PLUS)} {sign} {b.within(PLUS)}", CONDITION)
+    return lambda a, b=NOTHING: Symbol(f"{a.within(PLUS)} {sign} {b.within(PLUS)}", CONDITION)
 
 
 def _gate(a: Symbol, b: Symbol) -> Symbol:
