@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from . import ops, walk
 from .graph import LEAF, Node
-from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes, stand_in
 from .rows import HandWritten, Many, Row, nothing
 
 _new = object.__new__
@@ -143,7 +143,9 @@ def _compare(compare: Callable) -> Callable:
     """The method of a comparison: of the numbers, a plain bool."""
 
     def method(self: Value, other: Any) -> Any:
-        return NotImplemented if (y := _data_of(other)) is None else compare(look(self) if modes else self._data, y)
+        if modes and (twin := stand_in(self)) is not self:
+            return compare(twin, other)
+        return NotImplemented if (y := _data_of(other)) is None else compare(self._data, y)
 
     return method
 

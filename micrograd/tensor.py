@@ -20,7 +20,7 @@ import numpy as np
 from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, record, record_many, write
 from .graph import LEAF, RemovableHandle
-from .modes import look, modes
+from .modes import look, modes, stand_in
 from .rows import Many, Row
 from .tensor_ops import TensorOps, plain_index, real_dtype
 
@@ -29,6 +29,8 @@ def _compare(compare: Callable) -> Callable[[Tensor, Any], Any]:
     """The method of a comparison: elementwise, a plain array."""
 
     def method(self: Tensor, other: Any) -> Any:
+        if modes and (twin := stand_in(self)) is not self:
+            return compare(twin, other)
         return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
 
     return method
@@ -247,11 +249,11 @@ class Tensor(TensorOps):
 
     def argmax(self, axis: int | None = None) -> Any:
         """Where the greatest value stands, as a plain integer array."""
-        return self._node._data.argmax(axis)
+        return look(self._node).argmax(axis)
 
     def argmin(self, axis: int | None = None) -> Any:
         """Where the smallest value stands, as a plain integer array."""
-        return self._node._data.argmin(axis)
+        return look(self._node).argmin(axis)
 
     def __len__(self) -> int:
         return len(self._node._data)
@@ -260,7 +262,7 @@ class Tensor(TensorOps):
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        return bool(self._node._data)
+        return bool(look(self._node))
 
     def __float__(self) -> float:
         return float(self.item())
@@ -276,11 +278,11 @@ class Tensor(TensorOps):
 
     def item(self) -> Any:
         """The one element, as a Python number."""
-        return self._node._data.item()
+        return look(self._node).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        return self._node._data.tolist()
+        return look(self._node).tolist()
 
     def numpy(self) -> Array:
         """The array; of a Tensor that requires a gradient, ask for `detach().numpy()`."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import scalar_walk
 from .graph import Node, added, contributions, edges, grads_lock, hooked, run_hooks, undo
-from .modes import enable_grad, is_anomaly_enabled, modes
+from .modes import enable_grad, is_anomaly_enabled, modes, stand_in
 
 
 def topological(roots: Iterable[Node]) -> list[Node]:
@@ -213,6 +213,8 @@ def _nodes(given: Any, what: str) -> tuple[Node, ...]:
     """One node or several, as a tuple."""
     single = isinstance(given, Node) or hasattr(given, "_node")  # a Tensor has a node
     given = (given,) if single or not isinstance(given, Iterable) else given
+    if modes:
+        given = map(stand_in, given)
     nodes = tuple(getattr(x, "_node", x) for x in given)
     if not nodes:
         raise ValueError(f"found an empty list where {what} is needed")

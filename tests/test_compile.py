@@ -15,7 +15,7 @@ from compile_helpers import near
 from test_random_graphs import BINARY, UNARY, allowed
 
 import micrograd
-from micrograd import Value, draw_dot, grad, gradient, hessian, nn, no_grad, value_and_grad, where
+from micrograd import Value, draw_dot, grad, gradient, hessian, nn, no_grad, value_and_grad
 from micrograd import functional as F
 from micrograd.optim import SGD
 
@@ -342,127 +342,6 @@ def test_where_python_raises_a_program_gives_what_ieee_gives(op: Callable, x: fl
     eager.backward()
     found.backward()
     np.testing.assert_allclose([found.data, b.grad], [eager.data, a.grad], rtol=1e-12)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What is frozen
-
-
-def test_an_if_on_a_value_raises_and_names_the_line():
-    def f(x: Any) -> Any:
-        return x if x > 0 else -x
-
-    with pytest.raises(RuntimeError, match=r"where\(condition, a, b\).*test_compile.py:\d+: return x if x > 0 else -x"):
-        micrograd.compile(f)(1.0)
-
-
-PARAMETER = Value(2.0)
-
-
-@pytest.mark.parametrize(
-    "look",
-    [
-        lambda x: x * float(x),
-        lambda x: x * x.data,
-        lambda x: x * (1 if PARAMETER > 0 else 2),
-        lambda x: x * PARAMETER.data,
-        lambda x: x * round(x),
-        lambda x: x * [1, 2][x],
-        lambda x: x * max(x, PARAMETER),
-        lambda x: Value(x * 2),
-    ],
-)
-def test_a_number_that_is_looked_at_raises(look: Callable):
-    with pytest.raises((RuntimeError, TypeError)):
-        micrograd.compile(look)(1.0)
-
-
-def test_a_parameter_that_is_changed_inside_raises():
-    w = Value(2.0)
-
-    def f(x: Any) -> Any:
-        w.data = 3.0
-        return w * x
-
-    with pytest.raises(RuntimeError, match="change the number"):
-        micrograd.compile(f)(1.0)
-    assert w.data == 2.0
-
-
-def test_a_draw_from_a_global_generator_raises_and_is_taken_back():
-    state = random.getstate()
-    with pytest.raises(RuntimeError, match="global random generator"):
-        micrograd.compile(lambda x: x * random.random())(1.0)
-    assert random.getstate() == state
-
-
-def test_where_takes_the_place_of_an_if():
-    f = value_and_grad(micrograd.compile(lambda x: where(x > 0, x * x, -x)))
-    assert [f(3.0), f(-3.0)] == [(9.0, 6.0), (3.0, -1.0)]
-
-
-def test_a_mistake_of_the_function_is_reported_as_ever():
-    with pytest.raises(TypeError, match=r"takes Values and numbers|unsupported"):
-        micrograd.compile(lambda x: x + "a")(1.0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# When it is traced again
-
-
-def test_a_replaced_parameter_is_found():
-    model = nn.MLP(2, [2, 1], rng=random.Random(0))
-    f = micrograd.compile(lambda x: model([x, x]))
-    f(1.0)
-    model.layers[0].neurons[1].w[0] = Value(10.0)
-    assert near(f(1.0).data, model([1.0, 1.0]).data)
-    model.layers[1].neurons[0].b = Value(7.0)
-    assert near(f(1.0).data, model([1.0, 1.0]).data)
-    assert f.cache_info().misses == 3
-
-
-def test_a_parameter_that_is_unfrozen_is_found():
-    v, w = Value(2.0), Value(3.0, requires_grad=False)
-    f = micrograd.compile(lambda: v * w)
-    f().backward()
-    w.requires_grad = True
-    f().backward()
-    assert w.grad == 2.0
-
-
-def test_a_parameter_that_is_frozen_gets_no_gradient():
-    v, w = Value(2.0), Value(3.0)
-    f = micrograd.compile(lambda: v * w)
-    f()
-    w.requires_grad = False
-    f().backward()
-    assert (v.grad, w.grad) == (3.0, 0)
-
-
-def test_a_closed_over_number_is_a_constant():
-    k = 2.0
-    f = micrograd.compile(lambda x: x * k)
-    f(1.0)
-    k = 3.0
-    assert f(1.0).data == 2.0
-
-
-def test_what_is_given_by_keyword_is_traced_for_each():
-    f = micrograd.compile(lambda x, n=1: sum(x for _ in range(n)))
-    assert [f(2.0, n=3).data, f(2.0, n=4).data, f(2.0, n=3).data] == [6.0, 8.0, 6.0]
-    assert f.cache_info()[:2] == (1, 2)
-
-
-def test_an_argument_of_another_form_is_traced_anew():
-    f = micrograd.compile(lambda xs: sum(xs))
-    assert (f([1.0, 2.0]).data, f([1.0, 2.0, 3.0]).data, f([1, 2]).data) == (3.0, 6.0, 3.0)
-
-
-def test_a_node_that_is_made_inside_is_a_constant():
-    f = micrograd.compile(lambda x: x * Value(2.0) + F.softmax([x, 0.0])[1])
-    out = f(Value(1.0))
-    out.backward()
-    assert len(out._prev) == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ class Built:
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
         parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if roots else ()
         pairs = zip(wanted, parts, strict=False)
-        found = [(place, _over_samples(node, g)) for (place, node), g in pairs if g is not None]
+        found = [(place, _over_samples(node, data_of(g))) for (place, node), g in pairs if g is not None]
         return [place for place, _ in found], [g for _, g in found], list(map(data_of, seeds))
 
     def _straight(
@@ -181,7 +181,7 @@ class Built:
             grads: Any = (
                 grad(found, by, seeds or None, allow_unused=True) if found.requires_grad and not self.plain else ()
             )
-        values, grads = rebuilt((data_of(found), list(grads)), second.constants())
+        values, grads = rebuilt((data_of(found), list(map(data_of, grads))), second.constants())
         second.graph.let_go()
         places = [place for place, _ in given.wanted]
         pairs = [(x, g) for x, g in zip([x for x in (places, own) if x], grads, strict=False) if g is not None]

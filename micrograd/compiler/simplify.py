@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..rows import Row
-from .symbols import NUMBERS, Frozen, Symbol, evaluate, inferred, needed, number_type, settings, stand_in, symbols_in
+from .symbols import NUMBERS, Frozen, Shapeless, Symbol, evaluate, inferred, needed, number_type, settings, stand_in
+from .symbols import symbols_in
 
 
 class Graph:
@@ -70,6 +71,8 @@ class Graph:
             return self.make("scatter", (operands[0], *found))
         try:
             return row.forward(*operands)
+        except Shapeless:
+            raise
         except (Frozen, TypeError, ValueError, IndexError) as error:
             try:
                 return self.make(row, (settings(row.forward), *operands))

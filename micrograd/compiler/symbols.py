@@ -34,10 +34,18 @@ READ = (
     "a compiled function cannot look at {}: its value would be frozen into the program. Write where(condition, a, b) "
     "for an if, give what it may look at by keyword, and compute on nodes instead of their data"
 )
+MASKED = (
+    "a compiled function cannot be given an index by a condition: how many elements it picks, the numbers decide. Write "
+    "where(condition, a, 0.0), or give the mask as an array that the function closes over"
+)
 
 
 class Frozen(RuntimeError):
     """Raised where a traced program would read a number that is known only when it runs."""
+
+
+class Shapeless(Frozen):
+    """Raised where the shape of a result would depend on numbers."""
 
 
 def frozen(what: str) -> Frozen:
@@ -103,6 +111,8 @@ class Symbol:
         return self.graph.make(function.__name__, tuple(args), tuple(named.items()))
 
     def __getitem__(self, index: Any) -> Any:
+        if any(x.dtype == bool for x in symbols_in(index)):
+            raise Shapeless(frozen(MASKED).args[0])
         return self.graph.make("getitem", (self, index))
 
     def _apply(self, row: Row, operands: Any) -> Any:

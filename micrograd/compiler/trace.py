@@ -16,14 +16,13 @@ constant. To look at a number (`if`, `float`, `.data`) or to write to one is ref
 from __future__ import annotations
 
 import operator
-import random
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, creation
+from .. import arrays
 from ..array_node import ArrayNode, new_node, remember
 from ..engine import Value, number
 from ..engine import _fill as fill
@@ -32,12 +31,22 @@ from ..graph import LEAF
 from ..modes import _Mode, deferring, is_grad_enabled, modes
 from ..rows import Many, Row
 from ..tensor import Tensor
+from .draws import DRAWN, without_draws
 from .simplify import Graph
-from .symbols import READ, Frozen, Symbol, frozen
+from .symbols import READ, Symbol, frozen
 
 WRITE = (
     "a compiled function cannot change {} in place: the program would not do it again. Write y = y + ..., and change "
     "parameters outside of it"
+)
+
+OUTSIDE = (
+    "a compiled function cannot look at or change the numbers in a node: they would be frozen into the program. Compute "
+    "on the node itself, and change parameters outside of the function; what is an if can be where(condition, a, b)"
+)
+BACKWARD = (
+    "a compiled function cannot call backward(): its program computes the gradients by itself. Return the loss, and "
+    "call backward() on what comes back; gradients inside are grad(output, inputs, create_graph=True)"
 )
 
 
@@ -75,6 +84,16 @@ class _Traced:
     __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
     __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
     register_hook = _reading("gradients through hooks")
+
+    def _kept(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
+        if inputs is None:
+            raise frozen(BACKWARD)
+        return {node: self._as_node(grads[node]) for node in inputs if node in grads}
+
+    def _as_node(self, g: Any) -> Any:
+        """A gradient that is asked for inside of the function: a number or an array that nobody can look at."""
+        return g if is_traced(g) else traced_value(g)
+
     __lt__, __le__ = _comparison("__lt__"), _comparison("__le__")
     __gt__, __ge__ = _comparison("__gt__"), _comparison("__ge__")
 
@@ -136,6 +155,11 @@ class TracedNode(ArrayNode):
         """The Tensor that has this node, or where it is gone a new one."""
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
+
+    _kept = _Traced._kept
+
+    def _as_node(self, g: Any) -> Any:
+        return g if is_traced(g) else traced_tensor(new_node(g))
 
     def _constant(self, data: Any) -> ArrayNode:
         return as_traced(new_node(data))
@@ -281,20 +305,20 @@ class Trace:
 
     def run(self, function: Callable, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What the function gives for traced arguments."""
-        before = _states()
-        with tracing(self):
-            out = function(*args, **named)
-        if repr(_states()) != repr(before):
-            _restore(before)
-            raise Frozen(
-                "the function drew from a global random generator: each call of the program would have the same "
-                "draws. Draw outside, and give the draws as an argument"
-            )
-        return out
+
+        def traced() -> Any:
+            with tracing(self):
+                return function(*args, **named)
+
+        return without_draws(traced)
 
     def refuse(self) -> None:
         """Raise for a number of a node from outside that is read or written."""
-        raise frozen(READ.format("or change the number in a node"))
+        raise frozen(OUTSIDE)
+
+    def refuse_draw(self) -> None:
+        """Raise for a draw from a generator that is not watched: that of a Dropout of its own."""
+        raise frozen(DRAWN)
 
     def constants(self) -> dict[Symbol, Any]:
         """The Symbols of what is known after all: of nodes that were made inside, and are gone, for one."""
@@ -319,15 +343,4 @@ def is_traced(x: Any) -> bool:
 
 def data_of(x: Any) -> Any:
     """The Symbol (or a constant) in a traced node."""
-    return x._node._data if isinstance(x, Tensor) else x._data
-
-
-def _states() -> tuple[Any, ...]:
-    """Where the global random generators stand: Python's, the package's, and NumPy's."""
-    return random.getstate(), creation.generator().bit_generator.state, np.random.get_state()
-
-
-def _restore(states: tuple[Any, ...]) -> None:
-    random.setstate(states[0])
-    creation.generator().bit_generator.state = states[1]
-    np.random.set_state(states[2])
+    return x._node._data if isinstance(x, Tensor) else x._data if isinstance(x, Value) else x

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..creation import generator
 from ..functional import cross_entropy
-from ..modes import is_tracing, stand_in
+from ..modes import deferred, is_tracing, stand_in
 from ..tensor import Tensor
 from ..tensor_ops import linear
 from .module import Module
@@ -145,6 +145,8 @@ class Dropout(Module):
         x = _tensor(x)
         if not self.training or self.p == 0:
             return x
+        if is_tracing():
+            deferred().refuse_draw()  # type: ignore[union-attr]
         dtype = x.dtype if x.dtype.kind == "f" else float
         if self.p == 1:
             return x * np.zeros(x.shape, dtype)

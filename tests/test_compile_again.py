@@ -1,0 +1,164 @@
+"""When a compiled function is traced anew: what it was traced with is no longer what it would meet."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import Any
+
+import numpy as np
+from compile_helpers import near
+
+import micrograd
+from micrograd import Tensor, Value, nn, no_grad
+from micrograd import functional as F
+
+
+def test_a_replaced_parameter_is_found():
+    model = nn.MLP(2, [2, 1], rng=random.Random(0))
+    f = micrograd.compile(lambda x: model([x, x]))
+    f(1.0)
+    model.layers[0].neurons[1].w[0] = Value(10.0)
+    assert near(f(1.0).data, model([1.0, 1.0]).data)
+    model.layers[1].neurons[0].b = Value(7.0)
+    assert near(f(1.0).data, model([1.0, 1.0]).data)
+    assert f.cache_info().misses == 3
+
+
+def test_a_parameter_that_is_unfrozen_is_found():
+    v, w = Value(2.0), Value(3.0, requires_grad=False)
+    f = micrograd.compile(lambda: v * w)
+    f().backward()
+    w.requires_grad = True
+    f().backward()
+    assert w.grad == 2.0
+
+
+def test_a_parameter_that_is_frozen_gets_no_gradient():
+    v, w = Value(2.0), Value(3.0)
+    f = micrograd.compile(lambda: v * w)
+    f()
+    w.requires_grad = False
+    f().backward()
+    assert (v.grad, w.grad) == (3.0, 0)
+
+
+def test_a_closed_over_number_is_a_constant():
+    k = 2.0
+    f = micrograd.compile(lambda x: x * k)
+    f(1.0)
+    k = 3.0
+    assert f(1.0).data == 2.0
+
+
+def test_what_is_given_by_keyword_is_traced_for_each():
+    f = micrograd.compile(lambda x, n=1: sum(x for _ in range(n)))
+    assert [f(2.0, n=3).data, f(2.0, n=4).data, f(2.0, n=3).data] == [6.0, 8.0, 6.0]
+    assert f.cache_info()[:2] == (1, 2)
+
+
+def test_an_argument_of_another_form_is_traced_anew():
+    f = micrograd.compile(lambda xs: sum(xs))
+    assert (f([1.0, 2.0]).data, f([1.0, 2.0, 3.0]).data, f([1, 2]).data) == (3.0, 6.0, 3.0)
+
+
+def test_a_node_that_is_made_inside_is_a_constant():
+    f = micrograd.compile(lambda x: x * Value(2.0) + F.softmax([x, 0.0])[1])
+    out = f(Value(1.0))
+    out.backward()
+    assert len(out._prev) == 1
+
+
+def test_arrays_of_other_shapes_and_dtypes_are_traced_anew():
+    f = micrograd.compile(lambda x: x.sum())
+    x = np.ones((2, 3))
+    found = [f(a).dtype for a in (x, x.astype(np.float32), x[:1], x.astype(int), x)]
+    assert found == [np.float64, np.float32, np.float64, np.int64, np.float64]
+    assert f.cache_info()[:2] == (1, 4)
+
+
+def test_a_program_without_gradients_is_another_one():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    f = micrograd.compile(lambda x: (w * x).sum())
+    f(np.ones(2))
+    with no_grad():
+        assert not f(np.ones(2)).requires_grad
+    assert f(np.ones(2)).requires_grad
+    assert f.cache_info().misses == 2
+
+
+def test_train_and_eval_are_two_programs():
+    model = nn.Sequential(nn.Linear(2, 2, rng=np.random.default_rng(0)), nn.BatchNorm1d(2))
+    model.eval()
+    f = micrograd.compile(lambda x: model(x))
+    x = np.array([[1.0, 2.0], [3.0, 5.0]])
+    used = f(x).data
+    model.train()
+    with no_grad():
+        trained = model(Tensor(x)).data
+    assert not np.allclose(used, trained)
+    model.eval()
+    np.testing.assert_allclose(f(x).data, model(Tensor(x)).data)
+
+
+def test_a_replaced_attribute_of_self_is_found():
+    class Line:
+        def __init__(self) -> None:
+            self.w = Value(2.0)
+
+        @micrograd.compile
+        def at(self, x: Any) -> Any:
+            return self.w * x
+
+    line = Line()
+    first = line.at(3.0).data
+    line.w = Value(5.0)
+    assert (first, line.at(3.0).data) == (6.0, 15.0)
+
+
+slope = Value(2.0)
+
+
+def test_a_replaced_global_is_found(monkeypatch):
+    f = micrograd.compile(lambda x: slope * x)
+    first = f(3.0).data
+    monkeypatch.setitem(globals(), "slope", Value(5.0))
+    assert (first, f(3.0).data) == (6.0, 15.0)
+
+
+def test_a_replaced_variable_around_the_function_is_found():
+    w = Value(2.0)
+    f = micrograd.compile(lambda x: w * x)
+    first = f(3.0).data
+    w = Value(5.0)
+    assert (first, f(3.0).data) == (6.0, 15.0)
+
+
+def test_a_replaced_parameter_in_a_dict_or_a_partial_is_found():
+    state = {"w": Value(2.0)}
+    f = micrograd.compile(partial(lambda state, x: state["w"] * x, state))
+    first = f(3.0).data
+    state["w"] = Value(5.0)
+    assert (first, f(3.0).data) == (6.0, 15.0)
+
+
+def test_a_layer_that_is_added_is_found():
+    layers = [nn.Linear(2, 2, rng=np.random.default_rng(0))]
+
+    def f(x: Any) -> Any:
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    compiled, x = micrograd.compile(f), np.ones((1, 2))
+    compiled(x)
+    layers.append(nn.Linear(2, 3, rng=np.random.default_rng(1)))
+    assert compiled(x).shape == (1, 3)
+
+
+def test_a_closed_over_array_is_a_constant():
+    scale = np.array([1.0, 2.0])
+    f = micrograd.compile(lambda x: x * scale)
+    f(np.ones(2))
+    scale[:] = 7.0
+    assert f(np.ones(2)).data.tolist() == [1.0, 2.0]

@@ -1,0 +1,212 @@
+"""What a compiled function may not do: its program could not do it again. Each raises, and names the user's line."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, Value, grad, nn, no_grad, value_and_grad, where
+from micrograd.optim import SGD
+
+W = Value(2.0)
+T = Tensor([1.0, 2.0], requires_grad=True)
+C = Tensor([1.0, 2.0])
+DROPOUT = nn.Dropout(0.5)
+OWN_DROPOUT = nn.Dropout(0.5, rng=np.random.default_rng(0))
+OPTIMIZER = SGD([W], lr=0.1)
+
+
+def writes(x: Any) -> Any:
+    W.data = 3.0  # here
+    return W * x
+
+
+def updates(x: Any) -> Any:
+    W.data -= 0.1 * W.grad  # here
+    return W * x
+
+
+def steps(x: Any) -> Any:
+    OPTIMIZER.step()  # here
+    return W * x
+
+
+def trains(x: Any) -> Any:
+    loss = W * x
+    loss.backward()  # here
+    return loss
+
+
+def trains_by_function(x: Any) -> Any:
+    loss = W * x
+    micrograd.backward(loss)  # here
+    return loss
+
+
+OF_NUMBERS = [
+    (lambda x: x if x > 0 else -x, "where(condition, a, b)"),  # here
+    (lambda x: x * (1 if W > 0 else 2), "where(condition, a, b)"),  # here
+    (lambda x: x and W, "where(condition, a, b)"),  # here
+    (lambda x: max(x, W), "where(condition, a, b)"),  # here
+    (lambda x: sorted([x, W])[-1], "where(condition, a, b)"),  # here
+    (lambda x: x * float(x), "by keyword"),  # here
+    (lambda x: x * int(x), "by keyword"),  # here
+    (lambda x: x * round(x), "by keyword"),  # here
+    (lambda x: x * [1, 2][x], "by keyword"),  # here
+    (lambda x: x * math.exp(x), "by keyword"),  # here
+    (lambda x: x * x.data, "on nodes instead of their data"),  # here
+    (lambda x: x * x.item(), "on nodes instead of their data"),  # here
+    (lambda x: x * W.data, "on the node itself"),  # here
+    (writes, "change parameters outside of the function"),
+    (updates, "change parameters outside of the function"),
+    (steps, "change parameters outside of the function"),
+    (trains, "call backward() on what comes back"),
+    (trains_by_function, "call backward() on what comes back"),
+    (lambda x: x * random.random(), "give the draws as an argument"),  # here
+    (lambda x: x * np.random.rand(), "give the draws as an argument"),  # here
+]
+
+
+@pytest.mark.parametrize(("look", "advice"), OF_NUMBERS)
+def test_what_cannot_be_done_with_numbers_raises_and_says_what_to_write(look: Callable, advice: str):
+    with pytest.raises(RuntimeError, match=r"test_compile_frozen.py:\d+: .*# here$") as raised:
+        micrograd.compile(look)(1.0)
+    assert advice in str(raised.value)
+    assert W.data == 2.0
+
+
+def adds(x: Any) -> Any:
+    x += 1  # here
+    return x
+
+
+def puts(x: Any) -> Any:
+    x[0] = 1.0  # here
+    return x
+
+
+def puts_outside(x: Any) -> Any:
+    with no_grad():
+        T[0] = 1.0  # here
+    return x * T
+
+
+def writes_the_array(x: Any) -> Any:
+    T.data[0] = 3.0  # here
+    return x * T
+
+
+def draws(x: Any) -> Any:
+    noise = micrograd.randn(2)  # here
+    return x + noise
+
+
+OF_ARRAYS = [
+    (lambda x: x if x.sum() > 0 else -x, "where(condition, a, b)"),  # here
+    (lambda x: x if C.sum() > 0 else -x, "where(condition, a, b)"),  # here
+    (lambda x: x * x.sum().item(), "on nodes instead of their data"),  # here
+    (lambda x: x * float(C[0]), "by keyword"),  # here
+    (lambda x: x * C[0].item(), "on nodes instead of their data"),  # here
+    (lambda x: x * C.data, "on the node itself"),  # here
+    (lambda x: x * C.numpy(), "on the node itself"),  # here
+    (lambda x: x * C.tolist()[0], "on the node itself"),  # here
+    (lambda x: x[int(C.argmax())], "on the node itself"),  # here
+    (lambda x: x[x.argmax()], "by keyword"),  # here
+    (lambda x: x.data * 2, "on nodes instead of their data"),  # here
+    (lambda x: np.asarray(x) * 2, "on nodes instead of their data"),  # here
+    (lambda x: x[x > 0], "where(condition, a, 0.0)"),  # here
+    (adds, "Write y = y + ..."),
+    (puts, "Write y = y + ..."),
+    (puts_outside, "change parameters outside of the function"),
+    (writes_the_array, "change parameters outside of the function"),
+    (lambda x: DROPOUT(x), "eval()"),  # here
+    (lambda x: OWN_DROPOUT(x), "eval()"),  # here
+    (draws, "give the draws as an argument"),
+]
+
+
+@pytest.mark.parametrize(("look", "advice"), OF_ARRAYS)
+def test_what_cannot_be_done_with_arrays_raises_and_says_what_to_write(look: Callable, advice: str):
+    with pytest.raises(RuntimeError, match=r"test_compile_frozen.py:\d+: .*# here$") as raised:
+        micrograd.compile(look)(np.array([1.0, 2.0]))
+    assert advice in str(raised.value)
+    np.testing.assert_array_equal(T.detach().data, [1.0, 2.0])
+
+
+def test_a_draw_is_taken_back():
+    states = random.getstate(), repr(np.random.get_state())
+    for draw in (random.random, np.random.rand):
+        with pytest.raises(RuntimeError, match="cannot draw"):
+            micrograd.compile(lambda x, draw=draw: x * draw())(1.0)
+    assert (random.getstate(), repr(np.random.get_state())) == states
+
+
+def test_a_draw_in_a_helper_is_found_there():
+    def helper() -> float:
+        return random.gauss(0, 1)  # there
+
+    with pytest.raises(RuntimeError, match="# there"):
+        micrograd.compile(lambda x: x * helper())(1.0)
+
+
+def test_after_a_failure_the_function_can_be_traced():
+    f = micrograd.compile(lambda x, strict=True: x * float(x) if strict else x * x)
+    with pytest.raises(RuntimeError, match="cannot look"):
+        f(3.0)
+    assert f(3.0, strict=False).data == 9.0
+    assert (W * 2).data == 4.0
+
+
+def test_dropout_in_use_can_be_compiled():
+    model = nn.Sequential(nn.Dropout(0.5)).eval()
+    assert micrograd.compile(lambda x: model(x))(np.ones(3)).data.tolist() == [1.0] * 3
+
+
+def test_where_takes_the_place_of_an_if():
+    f = value_and_grad(micrograd.compile(lambda x: where(x > 0, x * x, -x)))
+    assert [f(3.0), f(-3.0)] == [(9.0, 6.0), (3.0, -1.0)]
+
+
+def test_a_parameter_may_be_compared_for_where():
+    w, t = Value(2.0), Tensor([1.0, 5.0], requires_grad=True)
+    number = micrograd.compile(lambda x: where(w > x, w, x))
+    array = micrograd.compile(lambda x: where(t > x, t, x))
+    assert (number(1.0).data, number(3.0).data) == (2.0, 3.0)
+    assert array(np.array([3.0, 3.0])).data.tolist() == [3.0, 5.0]
+    w.data = 10.0
+    assert number(3.0).data == 10.0
+
+
+def test_a_gradient_by_a_parameter_may_be_asked_for_inside():
+    w = Value(3.0)
+
+    def penalty(x: Any) -> Any:
+        (slope,) = grad(w * w * x, w, create_graph=True)
+        return slope * slope
+
+    out = micrograd.compile(penalty)(2.0)
+    out.backward()
+    assert (out.data, w.grad) == (144.0, 96.0)
+
+
+def test_a_gradient_without_a_graph_is_a_constant_inside():
+    w = Value(3.0)
+
+    def f(x: Any) -> Any:
+        (slope,) = grad(w * w * x, w)
+        return w * slope
+
+    out = micrograd.compile(f)(2.0)
+    out.backward()
+    assert (out.data, w.grad) == (36.0, 12.0)
+
+
+def test_a_mistake_of_the_function_is_reported_as_ever():
+    with pytest.raises(TypeError, match=r"takes Values and numbers|unsupported"):
+        micrograd.compile(lambda x: x + "a")(1.0)
