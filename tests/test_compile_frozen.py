@@ -54,7 +54,7 @@ OF_NUMBERS = [
     (lambda x: x * (1 if W > 0 else 2), "where(condition, a, b)"),  # here
     (lambda x: x and W, "where(condition, a, b)"),  # here
     (lambda x: max(x, W), "where(condition, a, b)"),  # here
-    (lambda x: sorted([x, W])[-1], "where(condition, a, b)"),  # here
+    (lambda x: sorted([x, W]), "where(condition, a, b)"),  # here
     (lambda x: x * float(x), "by keyword"),  # here
     (lambda x: x * int(x), "by keyword"),  # here
     (lambda x: x * round(x), "by keyword"),  # here

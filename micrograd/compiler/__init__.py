@@ -4,6 +4,7 @@ interface    `compile`: which program for which call
 build        a program, from the trace to the code
 arguments    what the function sees of what it is given
 trace        one run on Symbols, with the library's own nodes, rows and walk
+frozen       what it may not do
 symbols      what stands for a number or an array
 simplify     the graph that Symbols make, each as simple as can be
 normal       sums of products in a graph of numbers

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..rows import Row
-from .symbols import NUMBERS, Frozen, Shapeless, Symbol, evaluate, inferred, needed, number_type, settings, stand_in
-from .symbols import symbols_in
+from .frozen import Frozen, Shapeless
+from .symbols import NUMBERS, Symbol, evaluate, inferred, needed, number_type, settings, stand_in, symbols_in
 
 
 class Graph:

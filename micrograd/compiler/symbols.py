@@ -14,47 +14,17 @@ folded by itself.
 from __future__ import annotations
 
 import operator
-import sys
 import types
 from collections.abc import Callable, Iterator
-from linecache import getline
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import floats
 from ..rows import Row
+from .frozen import MASKED, READ, Shapeless, frozen
 
 VIEWS = {".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem"}  # they may share their operand's memory
-
-
-PACKAGE = str(Path(__file__).parent.parent)
-READ = (
-    "a compiled function cannot look at {}: its value would be frozen into the program. Write where(condition, a, b) "
-    "for an if, give what it may look at by keyword, and compute on nodes instead of their data"
-)
-MASKED = (
-    "a compiled function cannot be given an index by a condition: how many elements it picks, the numbers decide. Write "
-    "where(condition, a, 0.0), or give the mask as an array that the function closes over"
-)
-
-
-class Frozen(RuntimeError):
-    """Raised where a traced program would read a number that is known only when it runs."""
-
-
-class Shapeless(Frozen):
-    """Raised where the shape of a result would depend on numbers."""
-
-
-def frozen(what: str) -> Frozen:
-    """The error for what a program cannot do again; it names the user's line."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame = frame.f_back
-    name, line = frame.f_code.co_filename, frame.f_lineno
-    return Frozen(f"{what}; it stands in {name}:{line}: {getline(name, line).strip()}")
 
 
 class _Library:
@@ -112,7 +82,7 @@ class Symbol:
 
     def __getitem__(self, index: Any) -> Any:
         if any(x.dtype == bool for x in symbols_in(index)):
-            raise Shapeless(frozen(MASKED).args[0])
+            raise frozen(MASKED, Shapeless)
         return self.graph.make("getitem", (self, index))
 
     def _apply(self, row: Row, operands: Any) -> Any:

@@ -31,23 +31,9 @@ from ..graph import LEAF
 from ..modes import _Mode, deferring, is_grad_enabled, modes
 from ..rows import Many, Row
 from ..tensor import Tensor
-from .draws import DRAWN, without_draws
+from .frozen import BACKWARD, DRAWN, OUTSIDE, READ, WRITE, frozen, without_draws
 from .simplify import Graph
-from .symbols import READ, Symbol, frozen
-
-WRITE = (
-    "a compiled function cannot change {} in place: the program would not do it again. Write y = y + ..., and change "
-    "parameters outside of it"
-)
-
-OUTSIDE = (
-    "a compiled function cannot look at or change the numbers in a node: they would be frozen into the program. Compute "
-    "on the node itself, and change parameters outside of the function; what is an if can be where(condition, a, b)"
-)
-BACKWARD = (
-    "a compiled function cannot call backward(): its program computes the gradients by itself. Return the loss, and "
-    "call backward() on what comes back; gradients inside are grad(output, inputs, create_graph=True)"
-)
+from .symbols import Symbol
 
 
 def _reading(what: str) -> Callable:
@@ -156,7 +142,7 @@ class TracedNode(ArrayNode):
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
 
-    _kept = _Traced._kept
+    _kept = _Traced._kept  # type: ignore[assignment]
 
     def _as_node(self, g: Any) -> Any:
         return g if is_traced(g) else traced_tensor(new_node(g))

@@ -1,0 +1,124 @@
+"""What a program cannot do again, and so a compiled function cannot do: each such thing raises, and names the line.
+
+To look at a number would freeze it (an `if`, `float`, `.data`); to write one would happen but once. Draws are found by
+the states of the global generators, compared before and after the trace: if one has moved, they are all put back, and
+the function is run once more, line by line, to see where.
+
+    f = compile(lambda x: x if x > 0 else -x)
+    f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; it stands in demo.py:1: f = compile(...)
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable
+from linecache import getline
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import creation
+
+READ = (
+    "a compiled function cannot look at {}: its value would be frozen into the program. Write where(condition, a, b) "
+    "for an if, give what it may look at by keyword, and compute on nodes instead of their data"
+)
+OUTSIDE = (
+    "a compiled function cannot look at or change the numbers in a node: its program could not. Compute on the node "
+    "itself, and change parameters outside of the function; for an if write where(condition, a, b)"
+)
+WRITE = (
+    "a compiled function cannot change {} in place: the program would not do it again. Write y = y + ..., and change "
+    "parameters outside of it"
+)
+BACKWARD = (
+    "a compiled function cannot call backward(): its program computes the gradients by itself. Return the loss, and "
+    "call backward() on what comes back; gradients inside are grad(output, inputs, create_graph=True)"
+)
+MASKED = (
+    "a compiled function cannot be given an index by a condition: the numbers decide how many elements it picks. Write "
+    "where(condition, a, 0.0), or give the mask as an array that the function closes over"
+)
+DRAWN = (
+    "a compiled function cannot draw random numbers: each call of the program would have the same ones. Draw outside, "
+    "and give the draws as an argument; dropout is for eager mode, or off by eval()"
+)
+PACKAGE = str(Path(__file__).parent.parent)
+
+
+class Frozen(RuntimeError):
+    """Raised where a traced program would read a number that is known only when it runs."""
+
+
+class Shapeless(Frozen):
+    """Raised where the shape of a result would depend on numbers."""
+
+
+def frozen(what: str, kind: type[Frozen] = Frozen) -> Frozen:
+    """The error for what a program cannot do again; it names the user's line."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return kind(f"{what}; it stands in {_line(frame)}")
+
+
+def _line(frame: Any) -> str:
+    name, line = frame.f_code.co_filename, frame.f_lineno
+    return f"{name}:{line}: {getline(name, line).strip()}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Draws
+
+NOT_THE_USERS = (PACKAGE, os.path.dirname(np.__file__), random.__file__, "<frozen")
+
+
+def states() -> tuple[Any, ...]:
+    """Where the global generators stand: Python's, the package's, and NumPy's."""
+    kind, keys, *rest = np.random.get_state(legacy=True)
+    keys = np.asarray(keys)
+    return random.getstate(), creation.generator().bit_generator.state, (kind, keys.tobytes(), *rest)
+
+
+def restore(before: tuple[Any, ...]) -> None:
+    """Have them stand there again."""
+    random.setstate(before[0])
+    creation.generator().bit_generator.state = before[1]
+    kind, keys, *rest = before[2]
+    np.random.set_state((kind, np.frombuffer(keys, np.uint32), *rest))
+
+
+def without_draws(run: Callable[[], Any]) -> Any:
+    """What `run` gives; raises if it draws, and names the line."""
+    before = states()
+    out = run()
+    if states() == before:
+        return out
+    restore(before)
+    line = _line_of_the_draw(run)
+    restore(before)
+    raise Frozen(f"{DRAWN}; it stands in {line}")
+
+
+def _line_of_the_draw(run: Callable[[], Any]) -> str:
+    """The last line of the user's that was begun before a state changed."""
+    before, seen, found = states(), ["an unknown line"], []
+
+    def watch(frame: Any, event: str, _: Any) -> Any:
+        if not found and states() != before:
+            found.append(seen[-1])
+        if found or frame.f_code.co_filename.startswith(NOT_THE_USERS):
+            return None
+        seen.append(_line(frame))
+        return watch
+
+    others = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        run()
+    finally:
+        sys.settrace(others)
+    return [*found, seen[-1]][0]
