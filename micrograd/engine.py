@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from . import ops, walk
 from .graph import LEAF, Node
-from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes, stand_in
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, look, modes, stand_in
 from .rows import HandWritten, Many, Row, nothing
 
 _new = object.__new__
@@ -143,9 +143,8 @@ def _compare(compare: Callable) -> Callable:
     """The method of a comparison: of the numbers, a plain bool."""
 
     def method(self: Value, other: Any) -> Any:
-        if modes and (twin := stand_in(self)) is not self:
-            return compare(twin, other)
-        return NotImplemented if (y := _data_of(other)) is None else compare(self._data, y)
+        x, y = (stand_in(self), other) if modes and is_tracing() else (self._data, _data_of(other))
+        return NotImplemented if y is None else compare(x, y)
 
     return method
 
@@ -304,8 +303,7 @@ class Value(Node):
 
     # ---- a Value where a number is expected. `==` and hash are identity, so that nodes can stand in sets and dicts
 
-    __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
-    __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
+    __lt__, __le__, __gt__, __ge__ = map(_compare, (operator.lt, operator.le, operator.gt, operator.ge))
 
     def __float__(self) -> float:
         return self.data

@@ -213,9 +213,7 @@ def _nodes(given: Any, what: str) -> tuple[Node, ...]:
     """One node or several, as a tuple."""
     single = isinstance(given, Node) or hasattr(given, "_node")  # a Tensor has a node
     given = (given,) if single or not isinstance(given, Iterable) else given
-    if modes:
-        given = map(stand_in, given)
-    nodes = tuple(getattr(x, "_node", x) for x in given)
+    nodes = tuple(getattr(x, "_node", x) for x in (map(stand_in, given) if modes else given))
     if not nodes:
         raise ValueError(f"found an empty list where {what} is needed")
     for node in nodes:
