@@ -20,6 +20,7 @@ How a graph is played, on the same data, fold and layout:
     stage.py    where the cards, lines and numbers of a scene stand
     page.py     one HTML file from a template, shown in a notebook
     play.py     player: the steps joined, with player.html, .css and .js
+    animation.py     animate: scene and stage as SVG that moves, by the keyframes of clock.py
 
 And what a model does, rather than how it was made:
 
@@ -27,7 +28,7 @@ And what a model does, rather than how it was made:
     plots.py    plot_decision_boundary, plot_loss: on matplotlib axes
     film.py     movie: takes frames in a training loop
     panels.py   frames to SVG; contours.py finds the lines, png.py packs the shades
-    cinema.py   panels to one page, with movie.html, .css and .js
+    cinema.py   panels to one page, with movie.html, .css and .js; gif.py to a GIF
 
 Nothing here is imported by the engine; no NumPy, matplotlib or graphviz is imported before something asks for it.
 """
@@ -35,15 +36,17 @@ Nothing here is imported by the engine; no NumPy, matplotlib or graphviz is impo
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .animation import animate
     from .data import trace
     from .draw import draw_dot
     from .film import movie
     from .play import player
     from .plots import plot_decision_boundary, plot_loss
 
-__all__ = ["draw_dot", "movie", "player", "plot_decision_boundary", "plot_loss", "trace"]
+__all__ = ["animate", "draw_dot", "movie", "player", "plot_decision_boundary", "plot_loss", "trace"]
 
 _HOME = {
+    "animate": "animation",
     "draw_dot": "draw",
     "movie": "film",
     "player": "play",

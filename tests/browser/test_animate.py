@@ -1,0 +1,80 @@
+"""The moving picture in a browser: by itself, inside an <img>, and at rest."""
+
+import base64
+
+import pytest
+
+from micrograd import Value, viz
+
+STEP = 1200  # milliseconds
+LAST = 8
+VISIBLE = """
+const shown = e => { for (; e instanceof SVGElement; e = e.parentElement)
+  if (Number(getComputedStyle(e).opacity) < 0.2) return false; return true };
+return [...document.querySelectorAll(arguments[0])].filter(shown).map(e => e.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def picture():
+    a, b, c = Value(2.0, label="a"), Value(-3.0, label="b"), Value(5.5, label="c")
+    e = a * b
+    d = e + c
+    e.label, d.label = "e", "d"
+    return viz.animate(d.tanh())
+
+
+def at(page, step):
+    page.run(f"document.getAnimations().forEach(a => {{ a.pause(); a.currentTime = {(step + 0.7) * STEP} }})")
+    return page
+
+
+def visible(page, selector):
+    return page.driver.execute_script(VISIBLE, selector)
+
+
+def test_each_step_shows_one_caption_and_as_many_numbers_as_are_known(page, picture):
+    page.open(picture.svg)
+    known = []
+    for step in range(LAST + 1):
+        at(page, step)
+        assert len(visible(page, ".caption")) == 1
+        known.append((len(visible(page, ".number.data")), len(visible(page, ".number.grad"))))
+    assert known == [(3, 0), (4, 0), (5, 0), (6, 0), (6, 1), (6, 2), (6, 4), (6, 6), (6, 6)]
+
+
+def test_reduced_motion_shows_the_last_state_and_nothing_moves(page, picture):
+    at(page.open(picture.svg), LAST)
+    end = [visible(page, "text"), visible(page, ".ring")]
+    page.open(picture.svg, reduced_motion=True)
+    assert page.run("return document.getAnimations().length") == 0
+    assert [visible(page, "text"), visible(page, ".ring")] == end
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("step", range(LAST + 1))
+def test_no_text_leaves_its_card_or_the_picture(page, picture, step, dark):
+    at(page.open(picture.svg, dark=dark), step)
+    outside = page.run(
+        "const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;"
+        "const box = e => e.getBoundingClientRect();"
+        "return [...document.querySelectorAll('text')].filter(t => !inside(box(t), box(t.parentElement.tagName == 'svg'"
+        " ? document.documentElement : t.parentElement.querySelector(t.matches('.op') ? '.badge' : 'rect'))))"
+        ".map(t => t.textContent)"
+    )
+    assert outside == []
+
+
+def test_it_moves_inside_an_img(page, picture):
+    source = base64.b64encode(picture.svg.encode()).decode()
+    page.open(f'<!doctype html><img alt="" src="data:image/svg+xml;base64,{source}">', 800, 300)
+    first = page.screenshot()
+    page.run(f"return new Promise(done => setTimeout(done, {1.5 * STEP}))")
+    assert page.screenshot() != first
+    assert page.run("return document.querySelector('img').naturalWidth") > 300
+
+
+def test_a_notebook_s_output_can_be_used_by_everybody(page, picture):
+    output = picture._repr_mimebundle_()["text/html"]
+    page.open(f'<!doctype html><html lang="en"><title>t</title><main><h1>t</h1>{output}</main>', 480)
+    assert page.axe() == []
+    assert page.run("return document.documentElement.scrollWidth") == 480

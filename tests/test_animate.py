@@ -1,0 +1,241 @@
+"""The moving picture of a graph: when each number is seen, and that it stands still for whoever wants that."""
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+from html import unescape
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, Value, no_grad, tanh, viz
+from micrograd.viz.animation import MAX_NODES
+from micrograd.viz.clock import Clock
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def example():
+    """L = tanh(a*b + c): step 0 the leaves, 1 to 3 forward, 4 the root's gradient, 5 to 7 backward."""
+    a, b, c = Value(2.0, label="a"), Value(-3.0, label="b"), Value(5.5, label="c")
+    e = a * b
+    d = e + c
+    out = d.tanh()
+    e.label, d.label, out.label = "e", "d", "L"
+    return out
+
+
+def neuron():
+    x1, x2, w1, w2, b = (Value(x, label=f"n{i}") for i, x in enumerate((2.0, 0.0, -3.0, 1.0, 6.88)))
+    return tanh(x1 * w1 + x2 * w2 + b)
+
+
+def texts(picture):
+    """(classes, text) of every text, in the order of the document."""
+    return [(t.get("class", "").split(), t.text) for t in ET.fromstring(picture.svg).iter(f"{SVG}text")]
+
+
+def seen(picture, kind):
+    """Of the texts of one kind, the text and the class that says when it is seen: "t3", "t3-4"; "" is always."""
+    found = [
+        (text, [c for c in classes if re.fullmatch(r"t\d+(-\d+)?", c)])
+        for classes, text in texts(picture)
+        if kind in classes
+    ]
+    return [(text, when[0] if when else "") for text, when in found]
+
+
+# ------------------------------------------------------------------------------------------------ when
+def test_values_appear_step_by_step_from_the_leaves():
+    assert seen(viz.animate(example()), "data") == [
+        ("2.0000", ""),
+        ("\u22123.0000", ""),
+        ("\u22126.0000", "t1"),
+        ("5.5000", ""),
+        ("\u22120.5000", "t2"),
+        ("\u22120.4621", "t3"),
+    ]
+
+
+def test_gradients_appear_step_by_step_from_the_root():
+    assert seen(viz.animate(example()), "grad") == [
+        ("\u22122.3593", "t7"),
+        ("1.5729", "t7"),
+        ("0.7864", "t6"),
+        ("0.7864", "t6"),
+        ("0.7864", "t5"),
+        ("1.0000", "t4"),
+    ]
+
+
+def test_derivatives_stand_on_their_edges_and_stay():
+    picture = viz.animate(example())
+    root = ET.fromstring(picture.svg)
+    pills = [g for g in root.iter(f"{SVG}g") if "pill" in g.get("class", "")]
+    forward = [t.text for g in pills if "forward" in g.get("class") for t in g.iter(f"{SVG}text")]
+    backward = [[t.text for t in g.iter(f"{SVG}text")] for g in pills if "backward" in g.get("class")]
+    quiet = [
+        t.text for g in pills if not {"forward", "backward"} & {*g.get("class").split()} for t in g.iter(f"{SVG}text")
+    ]
+    assert forward == ["2.00", "\u22123.00", "\u22126.00", "5.50", "\u22120.50"]
+    assert backward[:2] == [["\u00d7 \u22123.00", "= \u22122.36"], ["\u00d7 2.00", "= 1.57"]]
+    assert quiet == [local for local, _ in backward]
+
+
+def test_a_gradient_of_several_uses_grows_and_is_bold_when_it_is_whole():
+    a = Value(3.0, label="a")
+    picture = viz.animate(a * a + a * 2)
+    of_a = [(text, "whole" in classes) for classes, text in texts(picture) if "grad" in classes][:2]
+    assert of_a == [("2.0000", False), ("8.0000", True)]
+
+
+def test_the_captions_follow_one_another_without_a_gap():
+    captions = seen(viz.animate(example()), "caption")
+    assert [text for text, _ in captions] == [
+        "The leaves have their values",
+        "Forward: e = a \u00d7 b",
+        "Forward: d = e + c",
+        "Forward: L = tanh(d)",
+        "Backward: the gradient of the result by itself is 1",
+        "Backward: through L = tanh(d)",
+        "Backward: through d = e + c",
+        "Backward: through e = a \u00d7 b",
+        "Every gradient is known",
+    ]
+    assert [when for _, when in captions] == [*[f"t{i}-{i + 1}" for i in range(8)], "t8"]
+
+
+def test_the_whole_lasts_as_long_as_its_steps_and_begins_anew():
+    style = viz.animate(example(), seconds=0.5).svg
+    assert "animation-duration:5s;animation-iteration-count:infinite" in style  # 8 steps, and two more of rest
+
+
+def test_at_rest_there_is_the_last_state():
+    """Without its animation, what is seen for a while only is hidden, and nothing else."""
+    style = viz.animate(example()).svg
+    for name, rest in re.findall(r"\.([tw]\d+(?:-\d+)?)\{([^}]*)\}@keyframes", style):
+        assert rest.startswith("opacity:0;") == ("-" in name)
+    assert "@media(prefers-reduced-motion:reduce){.t{animation:none!important}}" in style
+
+
+def test_every_class_that_moves_has_its_keyframes():
+    svg = viz.animate(neuron()).svg
+    used = {
+        name
+        for classes in re.findall(r'class="([^"]*)"', svg)
+        for name in classes.split()
+        if re.fullmatch(r"[twfb]\d+(-\d+)?", name)
+    }
+    assert used == set(re.findall(r"@keyframes (\S+?)\{", svg))
+    assert len(used) > 20
+
+
+def test_keyframes_are_in_order_and_within_the_period():
+    clock = Clock(3, 1.0)
+    clock.since(1), clock.between(0, 2), clock.waking(2), clock.drawn(1), clock.drawn(2, backward=True)
+    for frames in re.findall(r"@keyframes \S+?\{((?:[^{}]*\{[^{}]*\})*)\}", clock.style()):
+        places = [float(x) for x in re.findall(r"([\d.]+)%", frames)]
+        assert places == sorted(places)
+        assert places[-1] <= 100
+
+
+# ------------------------------------------------------------------------------------------------ what
+def test_the_passes_are_its_own():
+    out = example()
+    out._prev[0].grad = 7.0
+    viz.animate(out)
+    assert out.grad == 0
+    assert out._prev[0].grad == 7.0
+
+
+def test_ten_nodes_take_less_than_40_kb():
+    assert len(viz.animate(neuron()).svg.encode()) < 40_000
+
+
+def test_the_text_is_the_same_from_run_to_run():
+    assert viz.animate(neuron()).svg == viz.animate(neuron()).svg
+
+
+def test_there_is_no_script_and_nothing_to_fetch():
+    svg = viz.animate(example()).svg
+    assert "<script" not in svg
+    assert "href" not in svg
+    assert "url(" not in svg
+
+
+@pytest.mark.parametrize(
+    "label", ["</style><script>alert(1)</script>", 'a "b" & c', "x" * 10_000, "\u202e\x00", "∂ 😀"]
+)
+def test_a_hostile_label_stays_text(label):
+    svg = viz.animate(Value(1.0, label=label) * 2).svg
+    root = ET.fromstring(svg)
+    assert not list(root.iter(f"{SVG}script"))
+    assert len(svg) < 30_000
+
+
+def test_a_leaf_alone_is_a_picture():
+    assert [text for text, _ in seen(viz.animate(Value(2.0, label="x")), "data")] == ["2.0000"]
+
+
+def test_without_gradients_there_is_a_forward_pass():
+    with no_grad():
+        constant = Value(2.0) * 3
+    for root in (constant, Value(2.0, requires_grad=False) * 3):
+        captions = [text for text, _ in seen(viz.animate(root), "caption")]
+        assert not [text for text in captions if text.startswith("Backward")]
+
+
+def test_nan_and_infinity_are_shown_as_they_are():
+    x = Value(float("inf"), label="x")
+    shown = [text for text, _ in seen(viz.animate(x - x), "data")]
+    assert shown == ["inf", "nan"]
+
+
+def test_a_hand_written_closure_is_animated():
+    a = Value(3.0, label="a")
+    out = Value(a.data * 5, (a,), "five")
+
+    def backward():
+        a.grad += 5 * out.grad
+
+    out._backward = backward
+    assert "5.0000" in [text for text, _ in seen(viz.animate(out), "grad")]
+
+
+def test_tensors_are_heat_maps():
+    x = Tensor(np.arange(6.0).reshape(2, 3) - 2, requires_grad=True)
+    svg = viz.animate((x * 2).sum()).svg
+    cells = re.findall(r'<path class="(plus|minus|odd)"', svg)
+    assert {"plus", "minus"} <= set(cells)
+    assert x.grad is None
+
+
+# ------------------------------------------------------------------------------------------------ refused
+def test_more_nodes_than_one_can_take_in_are_refused_with_what_draws_them():
+    x = Value(1.0)
+    for _ in range(MAX_NODES):
+        x = x.tanh()
+    with pytest.raises(ValueError, match=r"has 41 nodes; an animation is for at most 40: draw_dot\(root\) draws more"):
+        viz.animate(x)
+
+
+def test_what_is_no_graph_is_refused():
+    with pytest.raises(TypeError, match="wrap it first"):
+        viz.animate(3.0)
+    with pytest.raises(TypeError, match="one root"):
+        viz.animate([Value(1.0), Value(2.0)])
+    with pytest.raises(ValueError, match="seconds is 0"):
+        viz.animate(Value(1.0), seconds=0)
+
+
+# ------------------------------------------------------------------------------------------------ kept
+def test_a_notebook_gets_it_as_a_picture_with_words(tmp_path):
+    picture = viz.animate(example())
+    bundle = picture._repr_mimebundle_()
+    assert list(bundle) == ["text/html", "text/plain"]
+    source = re.search(r'src="data:image/svg\+xml;base64,([^"]*)"', bundle["text/html"])[1]
+    assert base64.b64decode(source).decode() == picture.svg
+    assert unescape(re.search(r'alt="([^"]*)"', bundle["text/html"])[1]) == bundle["text/plain"]
+    assert "L = tanh(d)" in bundle["text/plain"]
+    assert list(picture._repr_mimebundle_(exclude=["text/html"])) == ["text/plain"]
+    assert picture.save(tmp_path / "a.svg").read_text(encoding="utf-8") == picture.svg
