@@ -55,7 +55,8 @@ def test_reduced_motion_shows_the_last_state_and_nothing_moves(page, picture):
 def test_no_text_leaves_its_card_or_the_picture(page, picture, step, dark):
     at(page.open(picture.svg, dark=dark), step)
     outside = page.run(
-        "const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;"
+        "const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1"
+        " && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;"
         "const box = e => e.getBoundingClientRect();"
         "return [...document.querySelectorAll('text')].filter(t => !inside(box(t), box(t.parentElement.tagName == 'svg'"
         " ? document.documentElement : t.parentElement.querySelector(t.matches('.op') ? '.badge' : 'rect'))))"
