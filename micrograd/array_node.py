@@ -10,7 +10,6 @@ import operator
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,13 +30,16 @@ _new = object.__new__
 class Storage:
     """What Tensors that share memory have in common: how often it was written to, and how many nodes have kept it."""
 
-    __slots__ = ("kept", "shown", "version", "views")
+    version = 0
+    kept = 0
+    views: Sequence[weakref.ref[ArrayNode]] = ()
+    shown: tuple[int, int, Array, Array] | None = None  # from one version to another: memory, and its copy
 
-    def __init__(self) -> None:
-        self.version = 0
-        self.kept = 0
-        self.views: list[weakref.ref[ArrayNode]] = []
-        self.shown: tuple[int, int, Array, Array] | None = None  # from one version to another: memory, and its copy
+    def share(self, node: ArrayNode) -> None:
+        """Let a node have this memory too."""
+        self.views = views = self.views or []
+        views.append(weakref.ref(node, views.remove))
+        node._store = self
 
     def show(self, array: Array) -> None:
         """Give out an array, which may then be written to unseen: a new version, and a copy to compare it with."""
@@ -68,7 +70,7 @@ class ArrayNode(Node):
 
     kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
     _store: Storage | None
-    _saved: tuple[tuple[Storage, int] | None, ...]  # for each of `_x` and `_y`: the storage, and its version then
+    _saved: Sequence[tuple[Storage, int]]  # of what was kept in `_x` and `_y`: the storage, and its version then
 
     @property
     def tensor(self) -> Tensor:
@@ -111,17 +113,17 @@ class ArrayNode(Node):
         return array.astype(like.dtype)
 
     def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
-        if self._saved:
-            self._check_versions()
+        for storage, version in self._saved:
+            if storage.version != version and storage.changed(version):
+                raise RuntimeError(
+                    f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
+                    f"{storage.version}, version {version} is needed; change a copy, or change it after backward()"
+                )
         row, x, y = self._row, self._x, self._y
         if create_graph or row.to_a is None:
             return self._arguments_of_many(create_graph)
         first, second = (self, self._a) if row.to_b is None else (self._a, self._b)
-        if x is None and first is not None:
-            x = first._data
-        if y is None and second is not None:
-            y = second._data
-        return x, y
+        return (first._data if x is None else x), (second._data if y is None else y)
 
     def _arguments_of_many(self, create_graph: bool) -> tuple[Any, ...]:
         """The same for any number of operands, and of nodes."""
@@ -134,15 +136,6 @@ class ArrayNode(Node):
         if create_graph:
             return tuple([x if n is None else self._as_it_was(n, x) for n, x in pairs])
         return tuple([n._data if x is None else x for n, x in pairs])
-
-    def _check_versions(self) -> None:
-        """Raise if an array that was kept for the backward pass was written to since."""
-        for saved in self._saved:
-            if saved is not None and saved[0].version != saved[1] and saved[0].changed(saved[1]):
-                raise RuntimeError(
-                    f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
-                    f"{saved[0].version}, version {saved[1]} is needed; change a copy, or change it after backward()"
-                )
 
     def _as_it_was(self, operand: ArrayNode, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
@@ -176,6 +169,8 @@ class ArrayNode(Node):
     def _fit(self, part: Any) -> Any:
         """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
         like = self._data
+        if part.__class__ is Array and part.shape == like.shape and part.dtype is like.dtype:
+            return part
         if part.__class__ is not Array and not isinstance(part, self.kind):
             part = np.asarray(part)
         if part.shape != like.shape:
@@ -199,14 +194,12 @@ class ArrayNode(Node):
 
     def _let_go(self) -> None:
         self.__del__()
-        super()._let_go()
+        self._saved = ()
+        Node._let_go(self)
 
     def __del__(self) -> None:
-        if self._saved:  # say of the arrays that were kept that they are no more
-            for saved in self._saved:
-                if saved is not None:
-                    saved[0].kept -= 1
-            self._saved = ()
+        for storage, _ in self._saved:  # what was kept is so no more
+            storage.kept -= 1
 
     def __repr__(self) -> str:
         return repr(self.tensor)
@@ -237,6 +230,15 @@ def handle(node: ArrayNode) -> Tensor:
 # How an op is recorded
 
 
+def _needed(row: Row, wants: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Which of the values that a row's rules are called with are used, if these of its operands want a gradient?"""
+    if isinstance(row, Many) and not isinstance(row, Each):
+        return (row.keeps,) * len(wants)
+    rules = row.rules if isinstance(row, Each) else (row.to_a, row.to_b)
+    needed = row.needed[wants] = _used(*[rule.__code__ for rule, wanted in zip(rules, wants, strict=True) if wanted])
+    return needed
+
+
 @cache  # by the code, which all rows that one function makes have in common
 def _used(*codes: Any) -> tuple[bool, ...]:
     """Which of the values that they are called with do these rules use? The names of parameters say so: see `ops`."""
@@ -261,20 +263,18 @@ def record(row: Row, *operands: Any) -> Tensor:
     """The row on one or two Tensors, arrays and numbers."""
     if modes and (defer := deferred()):
         return defer(row, operands)
+    unary = row.to_b is None
     a, x = operand(operands[0])
-    b, y = (None, None) if row.to_b is None else operand(operands[1])
+    b, y = (None, None) if unary else operand(operands[1])
     try:
-        data = row.forward(x) if row.to_b is None else row.forward(x, y)
+        data = row.forward(x) if unary else row.forward(x, y)
     except (ValueError, TypeError, IndexError) as error:
-        note(error, row, *([x] if row.to_b is None else [x, y]))
+        note(error, row, *([x] if unary else [x, y]))
         raise
     node = new_node(data if data.__class__ is Array else np.asarray(data))
     if row.view and a is not None and np.may_share_memory(node._data, x):
-        node._store = a.storage
-        node._store.views.append(weakref.ref(node, node._store.views.remove))
-    if (a is not None and a._row is not None) or (b is not None and b._row is not None):
-        remember(node, row, a, b, *((node._data, x) if row.to_b is None else (x, y)))
-    return handle(node)
+        a.storage.share(node)
+    return handle(remember(node, row, a, b, node._data, x) if unary else remember(node, row, a, b, x, y))
 
 
 def note(error: Exception, row: Row, *values: Any) -> None:
@@ -285,45 +285,44 @@ def note(error: Exception, row: Row, *values: Any) -> None:
 
 def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None, x: Any, y: Any) -> ArrayNode:
     """Give the node its history, if an operand requires a gradient and no `no_grad` is on."""
-    wants_a, wants_b = a is not None and a._row is not None, b is not None and b._row is not None
-    if not (wants_a or wants_b) or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
+    wants = a is not None and a._row is not None, b is not None and b._row is not None
+    if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
-    rules: list[Any] = [row.to_a, row.to_b] if wants_a and wants_b else [row.to_a if wants_a else row.to_b]
-    needs_x, needs_y = _used(*[rule.__code__ for rule in rules])
+    needs_x, needs_y = row.needed.get(wants) or _needed(row, wants)
     first, second = (node, a) if row.to_b is None else (a, b)
-    node._row, node._a, node._b = row, a, b
-    node._x, saved_x = _kept_value(first, x, needs_x)
-    node._y, saved_y = _kept_value(second, y, needs_y)
-    node._saved = (saved_x, saved_y)
+    saved: list[tuple[Storage, int]] = []
+    node._row, node._a, node._b, node._saved = row, a, b, saved
+    node._x = _kept_value(first, x, needs_x, saved)
+    node._y = _kept_value(second, y, needs_y, saved)
     if modes and is_anomaly_enabled():
         node._made_at = line_of_the_user()
     return node
 
 
-def _kept_value(node: ArrayNode | None, value: Any, needed: bool) -> tuple[Any, tuple[Storage, int] | None]:
-    """What a node keeps of an operand: the array and its version, or nothing; of a plain array a copy."""
+def _kept_value(node: ArrayNode | None, value: Any, needed: bool, saved: list[tuple[Storage, int]]) -> Any:
+    """What is kept of an operand: the array, whose version is noted, or nothing; of a plain array a copy."""
     if node is None:
-        return (value.copy() if needed and value.__class__ is Array else value), None
+        return value.copy() if needed and value.__class__ is Array else value
     if not needed:
-        return None, None
+        return None
     storage = node._store or node.storage
     storage.kept += 1
-    return value, (storage, storage.version)
+    saved.append((storage, storage.version))
+    return value
 
 
 def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
     """A row of any number of operands on Tensors (arrays and numbers become constants)."""
     if modes and (defer := deferred()):
         return defer(row, tensors)
-    nodes = tuple(t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1])) for t in tensors)
+    nodes = tuple([t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1])) for t in tensors])
     node = new_node(np.asarray(row.forward(*[n._data for n in nodes])))
-    if any(n._row is not None for n in nodes) and is_grad_enabled():
-        needed = repeat(row.keeps)
-        if isinstance(row, Each):
-            needed = _used(*[rule.__code__ for n, rule in zip(nodes, row.rules, strict=True) if n._row is not None])
-        pairs = [_kept_value(n, n._data, need) for n, need in zip(nodes, needed, strict=False)]
-        node._row, node._x = row, nodes
-        node._y, node._saved = zip(*pairs, strict=True)
+    wants = tuple([n._row is not None for n in nodes])
+    if True in wants and (not modes or is_grad_enabled()):
+        needed = row.needed.get(wants) or _needed(row, wants)
+        saved: list[tuple[Storage, int]] = []
+        node._row, node._x, node._saved = row, nodes, saved
+        node._y = [_kept_value(n, n._data, need, saved) for n, need in zip(nodes, needed, strict=True)]
         if modes and is_anomaly_enabled():
             node._made_at = line_of_the_user()
     return handle(node)
@@ -386,12 +385,13 @@ def _change(data: Array, row: Row, y: Any) -> None:
 def _keep_own(node: ArrayNode) -> Array:
     """Have the node of an op in place keep a copy of what it is about to write over, where its rules need that."""
     old = node._data
-    shared = [saved is not None and saved[0] is node._store for saved in node._saved]
-    if any(shared):
-        old = old.copy()
-        node.storage.kept -= sum(shared)
-        node._x, node._y = (old if own else x for own, x in zip(shared, (node._x, node._y), strict=True))
-        node._saved = tuple(None if own else saved for own, saved in zip(shared, node._saved, strict=True))
+    shared = [pair for pair in node._saved if pair[0] is node._store]
+    if shared:
+        own = old.copy()
+        node.storage.kept -= len(shared)
+        node._x, node._y = (own if x is old else x for x in (node._x, node._y))
+        node._saved = [pair for pair in node._saved if pair not in shared]
+        return own
     return old
 
 

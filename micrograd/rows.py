@@ -19,7 +19,7 @@ class Row:
     the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
     """
 
-    __slots__ = ("name", "forward", "to_a", "to_b", "word", "view")
+    __slots__ = ("name", "forward", "to_a", "to_b", "word", "view", "needed")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class Row:
         self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
         self.word = word or name  # what a symbol such as "+" is called
         self.view = view  # the result shares the operand's memory
+        self.needed: dict[tuple[bool, ...], tuple[bool, ...]] = {}  # what nodes of arrays keep; see `array_node`
 
     def __call__(self, *operands: Any) -> Any:
         for operand in operands:

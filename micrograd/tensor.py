@@ -191,9 +191,8 @@ class Tensor(TensorOps):
 
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
-        storage = self._node.storage
-        node = new_node(self._node._data, storage=storage)
-        storage.views.append(weakref.ref(node, storage.views.remove))
+        node = new_node(self._node._data)
+        self._node.storage.share(node)
         return handle(node)
 
     def retain_grad(self) -> None:

@@ -37,10 +37,7 @@ def topological(roots: Iterable[Node]) -> list[Node]:
         elif node not in seen:
             seen.add(node)
             waiting += (node, None)
-            if node._row.to_a is None:
-                waiting += [below for below in edges(node)[::-1] if below._row and below not in seen]
-                continue
-            for below in (node._b, node._a):  # `edges`, without the call
+            for below in (node._b, node._a) if node._row.to_a else edges(node)[::-1]:  # two are told without a call
                 if below is not None and below._row and below not in seen:
                     waiting.append(below)
     return order
@@ -60,11 +57,13 @@ def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node]
     summed: set[Node] = set()
     with next(iter(grads))._quiet():
         for node in reversed(order):
-            if node not in grads:
+            g = grads.pop(node, None)
+            if g is None:
                 continue  # a `Function` gave None for it
             if node in watched:
-                grads[node] = run_hooks(node, grads[node])
-            g = grads[node] if node._keeps_grad or node in wanted else grads.pop(node)
+                g = run_hooks(node, g)
+            if node._keeps_grad or node in wanted:
+                grads[node] = g
             for operand, part in contributions(node, g, create_graph):
                 if checking and _is_nan(part):
                     raise RuntimeError(

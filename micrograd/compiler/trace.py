@@ -280,7 +280,6 @@ class Trace:
         if isinstance(row, Many):
             if any(n is not None and n._row is not None for n in nodes) and is_grad_enabled():
                 node._row, node._x, node._y = row, tuple(nodes), tuple(values)
-                node._saved = (None,) * len(nodes)
         elif row.to_a is not None:
             a, b = nodes[0], nodes[-1] if row.to_b is not None else None
             x, y = (data, values[0]) if row.to_b is None else values
