@@ -1,7 +1,6 @@
 """The node of an array: what it keeps for the backward pass, and how an op on Tensors, or in place, is recorded.
 
-A node keeps of its operands' values what its row's rules use, and no more. Each array has a `Storage` that counts the
-writes to it: a value that was kept and since written to raises in the backward pass.
+A node keeps of its operands' values what its row's rules use, and no more.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from . import array_library, arrays, ops
 from .graph import LEAF, Node
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
 from .rows import Each, Many, Row
+from .storage import Kept, Storage
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -25,41 +25,6 @@ if TYPE_CHECKING:
 Array = np.ndarray
 ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # scalars, too, that NumPy gives
 _new = object.__new__
-
-
-class Storage:
-    """What Tensors that share memory have in common: how often it was written to, and how many nodes have kept it."""
-
-    version = 0
-    kept = 0
-    views: Sequence[weakref.ref[ArrayNode]] = ()
-    shown: tuple[int, int, Array, Array] | None = None  # from one version to another: memory, and its copy
-
-    def share(self, node: ArrayNode) -> None:
-        """Let a node have this memory too."""
-        self.views = views = self.views or []
-        views.append(weakref.ref(node, views.remove))
-        node._store = self
-
-    def show(self, array: Array) -> None:
-        """Give out an array, which may then be written to unseen: a new version, and a copy to compare it with."""
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        since, then = self.version, None
-        if self.shown is not None and self.shown[2] is array and self._untouched(self.version):
-            since, _, _, then = self.shown
-        self.version += 1
-        self.shown = since, self.version, array, array.copy() if then is None else then
-
-    def changed(self, version: int) -> bool:
-        """Was anything written since that version?"""
-        return version != self.version and not self._untouched(version)
-
-    def _untouched(self, version: int) -> bool:
-        if self.shown is None:
-            return False
-        since, until, array, then = self.shown
-        return since <= version and until == self.version and np.array_equal(array, then, equal_nan=True)
 
 
 class ArrayNode(Node):
@@ -70,7 +35,7 @@ class ArrayNode(Node):
 
     kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
     _store: Storage | None
-    _saved: Sequence[tuple[Storage, int]]  # of what was kept in `_x` and `_y`: the storage, and its version then
+    _saved: Kept | None  # what of `_x` and `_y` is not to change
 
     @property
     def tensor(self) -> Tensor:
@@ -98,7 +63,7 @@ class ArrayNode(Node):
         if gradient is None:
             if like.size != 1:
                 raise RuntimeError(f"backward() of a Tensor of shape {like.shape} needs a gradient of that shape")
-            gradient = np.ones_like(like)
+            gradient = np.array(1, like.dtype).reshape(like.shape)
         if isinstance(gradient, self.kind):
             array, seed = gradient._node._data, gradient
         else:
@@ -112,30 +77,17 @@ class ArrayNode(Node):
             return seed if array.dtype == like.dtype else seed.astype(like.dtype)
         return array.astype(like.dtype)
 
-    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
-        for storage, version in self._saved:
-            if storage.version != version and storage.changed(version):
-                raise RuntimeError(
-                    f"an array that '{self._op}' needs for its gradient was changed in place: it is at version "
-                    f"{storage.version}, version {version} is needed; change a copy, or change it after backward()"
-                )
-        row, x, y = self._row, self._x, self._y
-        if create_graph or row.to_a is None:
-            return self._arguments_of_many(create_graph)
-        first, second = (self, self._a) if row.to_b is None else (self._a, self._b)
-        return (first._data if x is None else x), (second._data if y is None else y)
-
-    def _arguments_of_many(self, create_graph: bool) -> tuple[Any, ...]:
-        """The same for any number of operands, and of nodes."""
-        if isinstance(self._row, Many):
+    def _arguments(self, create_graph: bool) -> Any:
+        row = self._row
+        if self._saved:
+            self._saved.check(row.name)
+        if row.to_a is None:
             nodes, kept = self._x, self._y
         else:
-            nodes = (self, self._a) if self._row.to_b is None else (self._a, self._b)
-            kept = (self._x, self._y)
-        pairs = zip(nodes, kept, strict=True)
+            nodes, kept = (self, self._a) if row.to_b is None else (self._a, self._b), (self._x, self._y)
         if create_graph:
-            return tuple([x if n is None else self._as_it_was(n, x) for n, x in pairs])
-        return tuple([n._data if x is None else x for n, x in pairs])
+            return [x if n is None else self._as_it_was(n, x) for n, x in zip(nodes, kept, strict=True)]
+        return [n._data if x is None else x for n, x in zip(nodes, kept, strict=True)]
 
     def _as_it_was(self, operand: ArrayNode, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
@@ -153,9 +105,7 @@ class ArrayNode(Node):
 
     def _kept(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
         """Those of leaves, of nodes that retain theirs, or of the inputs; each an array that nobody else has."""
-        chosen = (
-            [n for n in grads if not n._row or n._keeps_grad] if inputs is None else [n for n in inputs if n in grads]
-        )
+        chosen = [n for n in inputs or grads if n in grads and (inputs or not n._row or n._keeps_grad)]
         taken: set[int] = set()
         kept = {}
         for node in chosen:
@@ -169,8 +119,6 @@ class ArrayNode(Node):
     def _fit(self, part: Any) -> Any:
         """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
         like = self._data
-        if part.__class__ is Array and part.shape == like.shape and part.dtype is like.dtype:
-            return part
         if part.__class__ is not Array and not isinstance(part, self.kind):
             part = np.asarray(part)
         if part.shape != like.shape:
@@ -193,13 +141,8 @@ class ArrayNode(Node):
         return self  # a Tensor's closure is for looking at, not for replacing
 
     def _let_go(self) -> None:
-        self.__del__()
-        self._saved = ()
+        self._saved = None
         Node._let_go(self)
-
-    def __del__(self) -> None:
-        for storage, _ in self._saved:  # what was kept is so no more
-            storage.kept -= 1
 
     def __repr__(self) -> str:
         return repr(self.tensor)
@@ -210,7 +153,7 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
     node = _new(ArrayNode)
     node._data, node.grad, node._row, node._store = data, None, row, storage
     node._a = node._b = node._x = node._y = None
-    node._saved, node._handle = (), _no_tensor
+    node._saved, node._handle = None, _no_tensor
     return node
 
 
@@ -234,8 +177,8 @@ def _needed(row: Row, wants: tuple[bool, ...]) -> tuple[bool, ...]:
     """Which of the values that a row's rules are called with are used, if these of its operands want a gradient?"""
     if isinstance(row, Many) and not isinstance(row, Each):
         return (row.keeps,) * len(wants)
-    rules = row.rules if isinstance(row, Each) else (row.to_a, row.to_b)
-    needed = row.needed[wants] = _used(*[rule.__code__ for rule, wanted in zip(rules, wants, strict=True) if wanted])
+    rules: list[Any] = [*row.rules] if isinstance(row, Each) else [row.to_a, row.to_b]
+    needed = row.needed[wants] = _used(*[rule.__code__ for rule, want in zip(rules, wants, strict=True) if want])
     return needed
 
 
@@ -263,24 +206,25 @@ def record(row: Row, *operands: Any) -> Tensor:
     """The row on one or two Tensors, arrays and numbers."""
     if modes and (defer := deferred()):
         return defer(row, operands)
-    unary = row.to_b is None
     a, x = operand(operands[0])
-    b, y = (None, None) if unary else operand(operands[1])
+    if row.to_b is None:
+        node = new_node(_computed(row, x))
+        if row.view and a is not None and np.may_share_memory(node._data, x):
+            a.storage.share(node)
+        return handle(remember(node, row, a, None, node._data, x))
+    b, y = operand(operands[1])
+    return handle(remember(new_node(_computed(row, x, y)), row, a, b, x, y))
+
+
+def _computed(row: Row, *values: Any) -> Array:
+    """What the row makes of the values; an error of NumPy's says in which op, and of which shapes."""
     try:
-        data = row.forward(x) if unary else row.forward(x, y)
+        data = row.forward(*values)
     except (ValueError, TypeError, IndexError) as error:
-        note(error, row, *([x] if unary else [x, y]))
+        shapes = " and ".join(str(np.shape(value)) for value in values)
+        error.add_note(f"in '{row.name}' of {'shape' if len(values) == 1 else 'shapes'} {shapes}")
         raise
-    node = new_node(data if data.__class__ is Array else np.asarray(data))
-    if row.view and a is not None and np.may_share_memory(node._data, x):
-        a.storage.share(node)
-    return handle(remember(node, row, a, b, node._data, x) if unary else remember(node, row, a, b, x, y))
-
-
-def note(error: Exception, row: Row, *values: Any) -> None:
-    """Add to NumPy's message where it was raised."""
-    shapes = " and ".join(str(np.shape(value)) for value in values)
-    error.add_note(f"in '{row.name}' of {'shape' if len(values) == 1 else 'shapes'} {shapes}")
+    return data if data.__class__ is Array else np.asarray(data)
 
 
 def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None, x: Any, y: Any) -> ArrayNode:
@@ -288,27 +232,27 @@ def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None
     wants = a is not None and a._row is not None, b is not None and b._row is not None
     if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
-    needs_x, needs_y = row.needed.get(wants) or _needed(row, wants)
-    first, second = (node, a) if row.to_b is None else (a, b)
-    saved: list[tuple[Storage, int]] = []
-    node._row, node._a, node._b, node._saved = row, a, b, saved
-    node._x = _kept_value(first, x, needs_x, saved)
-    node._y = _kept_value(second, y, needs_y, saved)
-    if modes and is_anomaly_enabled():
-        node._made_at = line_of_the_user()
+    node._row, node._a, node._b = row, a, b
+    node._x, node._y = _keep(node, row, wants, (node, a) if row.to_b is None else (a, b), (x, y))
     return node
 
 
-def _kept_value(node: ArrayNode | None, value: Any, needed: bool, saved: list[tuple[Storage, int]]) -> Any:
-    """What is kept of an operand: the array, whose version is noted, or nothing; of a plain array a copy."""
-    if node is None:
-        return value.copy() if needed and value.__class__ is Array else value
-    if not needed:
-        return None
-    storage = node._store or node.storage
-    storage.kept += 1
-    saved.append((storage, storage.version))
-    return value
+def _keep(node: ArrayNode, row: Row, wants: tuple[bool, ...], sources: Sequence[Any], values: Sequence[Any]) -> list:
+    """Of the values that the row's rules are called with, those that they use; of a plain array a copy."""
+    needed = row.needed.get(wants) or _needed(row, wants)
+    node._saved = saved = Kept()
+    kept = []
+    for source, value, need in zip(sources, values, needed, strict=True):
+        if source is None:
+            kept.append(value.copy() if need and value.__class__ is Array else value)
+        elif need:
+            saved.add(source._store or source.storage)
+            kept.append(value)
+        else:
+            kept.append(None)
+    if modes and is_anomaly_enabled():
+        node._made_at = line_of_the_user()
+    return kept
 
 
 def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
@@ -316,15 +260,12 @@ def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
     if modes and (defer := deferred()):
         return defer(row, tensors)
     nodes = tuple([t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1])) for t in tensors])
-    node = new_node(np.asarray(row.forward(*[n._data for n in nodes])))
+    values = [n._data for n in nodes]
+    node = new_node(_computed(row, *values))
     wants = tuple([n._row is not None for n in nodes])
     if True in wants and (not modes or is_grad_enabled()):
-        needed = row.needed.get(wants) or _needed(row, wants)
-        saved: list[tuple[Storage, int]] = []
-        node._row, node._x, node._saved = row, nodes, saved
-        node._y = [_kept_value(n, n._data, need, saved) for n, need in zip(nodes, needed, strict=True)]
-        if modes and is_anomaly_enabled():
-            node._made_at = line_of_the_user()
+        node._row, node._x = row, nodes
+        node._y = _keep(node, row, wants, nodes, values)
     return handle(node)
 
 
@@ -385,12 +326,9 @@ def _change(data: Array, row: Row, y: Any) -> None:
 def _keep_own(node: ArrayNode) -> Array:
     """Have the node of an op in place keep a copy of what it is about to write over, where its rules need that."""
     old = node._data
-    shared = [pair for pair in node._saved if pair[0] is node._store]
-    if shared:
+    if node._saved and node._saved.drop(node.storage):
         own = old.copy()
-        node.storage.kept -= len(shared)
         node._x, node._y = (own if x is old else x for x in (node._x, node._y))
-        node._saved = [pair for pair in node._saved if pair not in shared]
         return own
     return old
 

@@ -18,6 +18,7 @@ from .array_node import ArrayNode
 from .engine import Value, number
 from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, no_grad
 from .rows import Many
+from .storage import Kept
 from .tensor import Tensor
 from .transforms import copied, leaves
 
@@ -151,10 +152,9 @@ class _Call:
         node._x = nodes
         node._y = tuple(n._data if i in kept or self.kind is Value else None for i, n in enumerate(nodes))
         if isinstance(node, ArrayNode):
-            storages = [node.storage if i == _OUT else nodes[i].storage for i in kept]
-            for storage in storages:
-                storage.kept += 1
-            node._saved = tuple((storage, storage.version) for storage in storages)
+            node._saved = Kept()
+            for i in kept:
+                node._saved.add(node.storage if i == _OUT else nodes[i].storage)
         node._row = Many(self.name, self.forward, self.rule)
         node._row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
         if is_anomaly_enabled():

@@ -27,7 +27,7 @@ CORE = {
     "micrograd.arrays": {"micrograd.rows", "micrograd.ops"},
     "micrograd.array_library": set(),
 }
-TENSOR = {"micrograd.array_node", "micrograd.tensor_ops", "micrograd.tensor"}
+TENSOR = {"micrograd.storage", "micrograd.array_node", "micrograd.tensor_ops", "micrograd.tensor"}
 CORE |= {name: {*CORE, *TENSOR} for name in TENSOR}  # they stand on all of these, and name each other as types
 USES_NUMPY = {"micrograd.array_library", *TENSOR}
 ARRAYS = {"micrograd.arrays", *USES_NUMPY}

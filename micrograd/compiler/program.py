@@ -26,6 +26,7 @@ from ..engine import _fill as fill
 from ..graph import LEAF, grads_lock, hooked, undo
 from ..modes import modes
 from ..rows import Many, nothing
+from ..storage import Kept
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from ..walk import grad
@@ -147,14 +148,15 @@ class Call:
         """The arguments of the call."""
         return self.given[1:] if self.program._read else self.given
 
-    def keep(self) -> tuple[Any, ...]:
+    def keep(self) -> Kept:
         """Have the arrays that a later run will read kept as they are: those of Tensors by their versions."""
         nodes = [x._node for x in (*leaves(list(self.args)), *self.program.leaves) if isinstance(x, Tensor)]
         own = [tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, arg) for arg in self.args]
         self.given = (*self.given[: len(self.given) - len(own)], *own)
+        kept = Kept()
         for node in nodes:
-            node.storage.kept += 1
-        return tuple((node.storage, node.storage.version) for node in nodes)
+            kept.add(node.storage)
+        return kept
 
     def parts(self, g: Any) -> list[Any]:
         """The gradients of the operands, for the gradient that came in."""
