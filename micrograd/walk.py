@@ -37,7 +37,7 @@ def topological(roots: Iterable[Node]) -> list[Node]:
         elif node not in seen:
             seen.add(node)
             waiting += (node, None)
-            for below in (node._b, node._a) if node._row.to_a else edges(node)[::-1]:  # two are told without a call
+            for below in (node._b, node._a) if node._row.to_a else node._x[::-1]:
                 if below is not None and below._row and below not in seen:
                     waiting.append(below)
     return order
@@ -51,8 +51,8 @@ def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node]
     order = topological(grads)
     if inputs is not None:
         order = _towards(inputs, order)
-    watched = {node for ref in hooked.copy() if (node := ref()) is not None}
-    checking = is_anomaly_enabled()
+    watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else ()
+    checking = modes and is_anomaly_enabled()
     wanted = set(inputs or ())
     summed: set[Node] = set()
     with next(iter(grads))._quiet():
@@ -60,7 +60,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node]
             g = grads.pop(node, None)
             if g is None:
                 continue  # a `Function` gave None for it
-            if node in watched:
+            if watched and node in watched:
                 g = run_hooks(node, g)
             if node._keeps_grad or node in wanted:
                 grads[node] = g
@@ -191,7 +191,7 @@ def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool |
 
 def _is_plain(roots: Sequence[Node], create_graph: bool) -> bool:
     """May the pass take the short way of `scalar_walk`?"""
-    return not (create_graph or hooked or modes) and all(root._is_number for root in roots)
+    return roots[0]._is_number and not (create_graph or hooked or modes)
 
 
 def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
