@@ -280,13 +280,20 @@ matmul = Row(
 
 # ---- several operands
 
+column_sums = Row("column_sums", lambda a: lib(a).column_sums(a), lambda g, _out, like: broadcast_to(like.shape)(g))
+
 linear = Each(
     "linear",
-    lambda x, w, b: _plus(x @ w.T, b),  # x: (batch, in), w: (out, in), b: (out,)
+    lambda x, w, b: _plus(x @ w.T, b),  # x: (..., in), w: (out, in), b: (out,)
     lambda g, _x, w, _b: g @ w,
-    lambda g, x, _w, _b: g.T @ x,
-    lambda g, _x, _w, like: g,
+    lambda g, x, _w, _b: _matrix(g).T @ _matrix(x),
+    lambda g, _x, _w, _b: column_sums(_matrix(g)),
 )
+
+
+def _matrix(a: Any) -> Any:
+    """a with all axes but the last as one."""
+    return a if a.ndim == 2 else reshape((math.prod(a.shape[:-1]), a.shape[-1]))(a)
 
 
 def _plus(a: Any, b: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import arrays, ops
-from .array_node import ArrayNode, fits, note, record, record_many
+from .array_node import ArrayNode, fits, record, record_many
 from .modes import stand_in
 from .rows import Row
 
@@ -265,14 +265,11 @@ def _tensor(x: Any) -> Tensor:
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
-    """x @ weight.T + bias, for a batch of rows in one node: see `functional.linear`."""
+    """x @ weight.T + bias, in one node: see `functional.linear`."""
     x, weight = _tensor(x), _tensor(weight)
-    bias = None if bias is None else _tensor(bias)
-    if bias is not None and (x.ndim, weight.ndim, bias.ndim) == (2, 2, 1):
-        try:
-            return record_many(arrays.linear, (x, weight, bias))
-        except ValueError as error:
-            note(error, arrays.linear, x._node._data, weight._node._data, bias._node._data)
-            raise
-    out = x @ weight.T
-    return out if bias is None else out + bias
+    if bias is None:
+        return x @ weight.T
+    bias = _tensor(bias)
+    if weight.ndim == 2 and bias.ndim == 1:
+        return record_many(arrays.linear, (x, weight, bias))
+    return x @ weight.T + bias

@@ -30,12 +30,14 @@ def test_it_is_the_product_and_the_sum_in_value_and_gradients(rows, dtype):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
-def test_its_second_derivatives_are_right_too():
-    gradcheck(lambda x, w, b: (linear(x, w, b) ** 3).sum(), *tensors((4, 3), (2, 3), (2,)), order=2)
+@pytest.mark.parametrize("shapes", [((4, 3), (2, 3), (2,)), ((2, 2, 3), (2, 3), (2,)), ((2, 3), (2, 3), (1,))])
+def test_its_second_derivatives_are_right_too(shapes):
+    gradcheck(lambda x, w, b: (linear(x, w, b) ** 3).sum(), *tensors(*shapes), order=2)
 
 
-def test_it_is_one_node_and_without_a_bias_none_is_missed():
-    x, w, b = tensors((4, 3), (2, 3), (2,))
+@pytest.mark.parametrize("rows", [(4,), (2, 4), ()])
+def test_it_is_one_node_and_without_a_bias_none_is_missed(rows):
+    x, w, b = tensors((*rows, 3), (2, 3), (2,))
     assert repr(linear(x, w, b).grad_fn) == "<LinearBackward0>"
     assert [n is t for n, t in zip(linear(x, w, b)._prev, (x, w, b), strict=True)] == [True] * 3
     np.testing.assert_allclose(linear(x, w).data, x.data @ w.data.T)

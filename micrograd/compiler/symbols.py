@@ -37,6 +37,10 @@ class _Library:
         """a where b is over 0, else 0."""
         return np.where(b <= 0, 0.0, a)
 
+    def column_sums(self, a: Any) -> Any:
+        """The sums of a matrix's columns."""
+        return a.sum(axis=0)
+
     def full(self, shape: Any, a: Any, dtype: Any = None) -> Any:
         """An array of this shape whose elements are all a."""
         return np.broadcast_to(a, shape)
