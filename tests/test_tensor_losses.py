@@ -83,6 +83,25 @@ def test_softmax_loss_is_cross_entropy_as_a_module():
     assert nn.SoftmaxLoss("sum")(logits, [0] * 5).item() == F.cross_entropy(logits, [0] * 5, "sum").item()
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_hinge_is_one_node_with_both_derivatives_and_both_orders_of_scores_and_of_targets(reduction):
+    scores, targets = leaf([[0.3, -0.7], [2.0, 0.1]]), leaf([[1, -1], [-1, 1]])
+    loss = F.hinge(scores, targets, reduction)
+    assert loss._prev == (scores, targets)
+    each = (1 - scores * targets).relu()
+    expected = {"mean": each.mean(), "sum": each.sum(), "none": each}[reduction]
+    assert loss.detach().data == pytest.approx(expected.detach().data, rel=1e-15)
+    assert gradcheck(lambda a: (F.hinge(a, targets, reduction) ** 3).sum(), scores, order=2)
+    loss.sum().backward()
+    slope = np.where(scores.data * targets.data < 1, -1, 0) / (4 if reduction == "mean" else 1)
+    assert scores.grad == pytest.approx(slope * targets.data)
+    assert targets.grad == pytest.approx(slope * scores.data)
+
+
+def test_a_loss_of_halves_that_add_up_to_more_than_a_half_can_hold_has_a_mean():
+    assert F.hinge(leaf(np.full(10_000, -9.0), np.float16), np.ones(10_000)).item() == 10.0
+
+
 OF_SCORES = {
     "hinge": (F.hinge, [1, -1, 1, 1, -1, -1, 1]),
     "mse": (F.mse, [0.1, 0.2, 3.0, 0.0, -1.0, 2.0, 5.0]),

@@ -40,7 +40,7 @@ def numbers(batch: int, lengths: tuple[int, ...]) -> tuple[Any, Any, list[tuple[
 def ours(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     """The step with Tensors."""
     from micrograd import Tensor
-    from micrograd.functional import cross_entropy, linear
+    from micrograd.functional import cross_entropy, hinge, linear
 
     params = [Tensor(p.T, requires_grad=True) for layer in layers for p in layer]
     x, signs = Tensor(inputs), signs_of(classes)
@@ -52,7 +52,7 @@ def ours(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
             if i + 2 < len(params):
                 h = h.relu()
         if h.shape[1] == 1:
-            loss = (1 - h * signs).relu().mean()
+            loss = hinge(h, signs)
         else:
             loss = cross_entropy(h, classes)
         for p in params:
