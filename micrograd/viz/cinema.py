@@ -1,58 +1,42 @@
 """The page that plays a movie: one HTML file, with nothing to fetch. And `still`, a picture of one frame."""
 
-import base64
-import json
-import re
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import panels
+from .page import Page, join
+from .text import clean
 
 if TYPE_CHECKING:
     from .film import Frame, Movie
 
 
-def page(film: "Movie") -> str:
-    """The whole page; it opens at the first frame."""
+def page(film: "Movie") -> Page:
+    """The page, which opens at the first frame; where no page can be, the last frame stands in for it."""
     first, moving = film.frames[0], panels.moving(film, film.frames)
     rows, columns = first.scores.shape
-    return _filled(
-        _file("movie.html"),
-        title=escape(film.title),
-        css=_file("movie.css"),
-        js=_file("movie.js"),
+    weights = _WEIGHTS.format(panels.weights(film, moving[0]["bars"])) if film.layers else ""
+    html = join(
+        "movie",
+        film.title,
+        {"frames": moving, "rows": rows, "columns": columns},
         boundary=panels.boundary(film, first, panels.strip(film, film.frames), len(film.frames)),
         legend="".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film)),
         loss=panels.loss(film, first),
-        weights=_WEIGHTS.format(panels.weights(film, moving[0]["bars"])) if film.layers else "",
-        film=_json({"frames": moving, "rows": rows, "columns": columns}),
+        weights=weights,
     )
+    return Page(html, ("image/svg+xml", still(film, film.frames[-1]).encode()), spoken(film))
 
 
 _WEIGHTS = '<section class="panel">\n<h2>Weights and biases</h2>\n{}\n</section>'
 
 
-def _json(data: Any) -> str:
-    """For a `<script>`, which no `</script>` in a string may end."""
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-
-
-def notebook(film: "Movie") -> str:
-    """For a notebook: a picture of the last frame, which sanitizers let pass, and the page in a frame of its own."""
-    picture = base64.b64encode(still(film, film.frames[-1]).encode()).decode()
-    return (
-        f'<div><img alt="{escape(spoken(film))}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
-        f'<iframe title="{escape(film.title)}" style="width:100%;height:620px;border:0" '
-        f'srcdoc="{escape(page(film))}"></iframe></div>'
-    )
-
-
 def spoken(film: "Movie") -> str:
-    """The movie in words: how it began and how it ended."""
+    """The movie in words: what it is, how it began and how it ended."""
     began, ended = (panels.says(film, film.frames[i]) for i in (0, -1))
-    return f"{film.title}, a movie of a decision boundary in {len(film.frames)} frames. {began} {ended}"
+    return f"{clean(film.title)}: a movie of a decision boundary, {len(film.frames)} frames\n{began}\n{ended}"
 
 
 # ------------------------------------------------------------------------------------------------ one frame
@@ -82,8 +66,8 @@ def still(film: "Movie", frame: "Frame") -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" role="img" '
-            f'viewBox="0 0 {width:g} {height:g}" aria-label="{escape(film.title)}">',
-            f"<desc>{escape(shown['says'])}</desc><style>{_file('movie.css')}</style>",
+            f'viewBox="0 0 {width:g} {height:g}" aria-label="{escape(clean(film.title))}">',
+            f"<desc>{escape(shown['says'])}</desc><style>{_style()}</style>",
             f'<rect class="picture-ground" width="{width:g}" height="{height:g}"/>',
             *parts,
             "</svg>",
@@ -125,11 +109,6 @@ def _place(x: float, y: float, width: float, height: float) -> str:
     return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
 
 
-def _filled(template: str, **parts: str) -> str:
-    """The template with each {{name}} replaced, all in one go: what is put in is not looked at again."""
-    return re.sub(r"{{(\w+)}}", lambda found: parts[found[1]], template)
-
-
 @cache
-def _file(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8").rstrip()
+def _style() -> str:
+    return Path(__file__).with_name("movie.css").read_text(encoding="utf-8")

@@ -11,17 +11,16 @@ A frame holds what there was to see at that step, in numbers: the scores on a gr
 makes pictures of these, `cinema.py` the page that plays them, `gif.py` a GIF.
 """
 
-import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
 
 from . import gif
-from .cinema import notebook, page, spoken, still
+from .cinema import page, still
+from .page import Page
 from .scores import increasing, plane, samples, scores
 
 MAX_FRAMES = 121
@@ -124,19 +123,17 @@ class Movie:
             self.frames = [frame for frame in self.frames if frame.step % self._every == 0 or frame is new]
 
     # -------------------------------------------------------------------------------------------- showing it
-    def html(self) -> str:
-        """The page that plays the movie, whole: it needs no other file, and fetches nothing."""
+    def page(self) -> Page:
+        """The page that plays the movie; it needs no other file, and fetches nothing."""
         return page(self._some())
 
-    def save(self, path: str | Path) -> None:
-        """Write that page to a file."""
-        Path(path).write_text(self.html(), encoding="utf-8")
+    def save(self, path: str | Path) -> Path:
+        """Write that page to a file; gives its path."""
+        return self.page().save(path)
 
-    def open(self) -> None:
-        """Show that page in the browser, from a temporary file."""
-        with NamedTemporaryFile("w", suffix=".html", delete=False, encoding="utf-8") as file:
-            file.write(self.html())
-        webbrowser.open(Path(file.name).as_uri())
+    def open(self) -> Path:
+        """Show that page in the browser, from a temporary file; gives its path."""
+        return self.page().open()
 
     def still(self, n: int = -1) -> str:
         """Frame number n as an SVG document."""
@@ -152,15 +149,7 @@ class Movie:
         return self
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        """No SVG by itself: it is dropped from untrusted notebooks and breaks their export to LaTeX."""
-        if not self.frames:
-            return {"text/plain": repr(self)}
-        bundle = {"text/html": notebook(self), "text/plain": f"{self!r}\n{spoken(self)}"}
-        return {
-            kind: what
-            for kind, what in bundle.items()
-            if (not include or kind in include) and not (exclude and kind in exclude)
-        }
+        return self.page()._repr_mimebundle_(include, exclude) if self.frames else {"text/plain": repr(self)}
 
     def __len__(self) -> int:
         return len(self.frames)

@@ -61,15 +61,16 @@ class Page:
         return f'<div><img src="{source}" alt="{words}" style="max-width: 100%">{frame} style="{style}"></iframe></div>'
 
 
-def join(name: str, title: str, data: Any) -> str:
-    """The page of this name: its template, with the style, the script and the data put in."""
+def join(name: str, title: str, data: Any, **markup: str) -> str:
+    """The page of this name: its template, with the style, the script and the data put in, and pieces of markup."""
     parts = {
         "title": html.escape(clean(title), quote=False),
         "style": _text(f"{name}.css"),
         "script": _text(f"{name}.js"),
         "data": _json(data),
+        **markup,
     }
-    return re.sub(r"%(title|style|script|data)%", lambda mark: parts[mark[1]], _text(f"{name}.html"))
+    return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], _text(f"{name}.html"))
 
 
 def _text(name: str) -> str:

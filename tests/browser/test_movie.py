@@ -53,7 +53,7 @@ class Weight:
 
 @pytest.fixture
 def movie(page, film):
-    return page.open(film.html())
+    return page.open(film.page().html)
 
 
 def test_every_frame_shows_its_own_words_picture_lines_and_bars(movie, film):
@@ -149,7 +149,7 @@ def test_the_speed_goes_around(movie):
 
 
 def test_reduced_motion_plays_slowly_and_only_when_asked(page, film):
-    page.open(film.html(), reduced_motion=True)
+    page.open(film.page().html, reduced_motion=True)
     assert not page.run(f"return {PLAYING}")
     page.press(" ")
     page.run("return new Promise(done => setTimeout(done, 450))")
@@ -159,7 +159,7 @@ def test_reduced_motion_plays_slowly_and_only_when_asked(page, film):
 
 @pytest.mark.parametrize(("fragment", "frame"), [("frame=5", 5), ("frame=999", FRAMES - 1), ("frame=x", 0), ("", 0)])
 def test_a_link_leads_to_a_frame(page, film, fragment, frame):
-    page.open(film.html(), fragment=fragment)
+    page.open(film.page().html, fragment=fragment)
     assert page.run(NOW) == frame
 
 
@@ -171,7 +171,7 @@ def test_a_link_within_the_page_leads_to_a_frame(movie):
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [320, 480, 1400])
 def test_it_fits_and_everybody_can_use_it(page, film, width, dark):
-    page.open(film.html(), width, dark=dark)
+    page.open(film.page().html, width, dark=dark)
     assert page.run(GROUND) == (DARK if dark else LIGHT)
     assert page.run("return document.documentElement.scrollWidth") == width
     assert page.axe() == []
@@ -186,7 +186,7 @@ def test_it_fits_and_everybody_can_use_it(page, film, width, dark):
 def test_a_movie_of_one_frame_and_no_weights_is_still_a_page(page):
     film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10)
     film.frame(1.0)
-    page.open(film.html())
+    page.open(film.page().html)
     page.press(" ", "ArrowRight", "End")
     assert page.run(NOW) == 0
     assert page.axe() == []
@@ -196,7 +196,7 @@ def test_a_movie_of_one_frame_and_no_weights_is_still_a_page(page):
 def test_a_hostile_title_does_nothing(page, title):
     film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10, title=title)
     film.frame(1.0)
-    page.open(film.html())
+    page.open(film.page().html)
     assert page.run("return document.title") == title
     page.open(f"<!doctype html>{film._repr_mimebundle_()['text/html']}")
 
