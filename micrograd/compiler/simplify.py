@@ -87,7 +87,7 @@ class Graph:
         """A constant array as a copy that nobody else can change; the copy is made once."""
         if isinstance(x, np.ndarray):
             if id(x) not in self._arrays:
-                kept = x.copy() if any(x.strides) else np.broadcast_to(x.flat[0], x.shape)
+                kept = x.copy() if any(x.strides) or not x.size else np.broadcast_to(x.flat[0], x.shape)
                 self._arrays[id(x)] = (x, kept)
                 self._arrays[id(kept)] = (kept, kept)
             return self._arrays[id(x)][1]

@@ -155,7 +155,9 @@ class TracedNode(ArrayNode):
             return gradient if create_graph else gradient._node._data
         if gradient is None and self._data.size == 1:
             gradient = np.ones(self._data.shape, self._data.dtype)
-        seed = self._data.graph.constant(super()._seed(gradient, False))
+        seed = super()._seed(gradient, False)
+        if self._data.__class__ is Symbol:  # and not a constant, after all
+            seed = self._data.graph.constant(seed)
         return traced_tensor(new_node(seed)) if create_graph else seed
 
     def _fit(self, part: Any) -> Any:

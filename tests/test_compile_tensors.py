@@ -1,0 +1,269 @@
+"""Programs of arrays: each op and each layer gives compiled what it gives eagerly, and no result is written over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_helpers import every_op, leaves, numbers, seed
+from tensor_ops_list import Op
+
+import micrograd
+from micrograd import Tensor, grad, gradient, nn
+from micrograd import functional as F
+from micrograd.optim import SGD, Adam
+
+
+def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    """Equal to 1e-12 of the greatest element: sums may be taken in another order."""
+    for a, b in zip(found, expected, strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(abs(b).max(initial=0), 1))
+
+
+def first_order(op: Op, call: Callable, operands: list[np.ndarray]) -> list[np.ndarray]:
+    inputs = leaves(operands)
+    out = call(*inputs)
+    if not out.requires_grad:
+        return [out.data]
+    return [out.detach().data, *numbers(grad(out, inputs, seed(op, out), allow_unused=True), inputs)]
+
+
+@every_op
+def test_an_op_is_the_same_compiled(op: Op):
+    for operands in op.runs():
+        compiled = micrograd.compile(op.call)
+        for scale in (1.0, 0.97):  # the second call runs the program of the first
+            scaled = [scale * a for a in operands]
+            same(first_order(op, compiled, scaled), first_order(op, op.call, scaled))
+        assert compiled.cache_info()[:2] == (1, 1)
+
+
+@every_op
+def test_an_op_on_float32_is_the_same_compiled_within_its_rounding(op: Op):
+    for operands in op.runs(np.float32):
+        found, expected = (first_order(op, call, operands) for call in (micrograd.compile(op.call), op.call))
+        same(found, expected, 1e-5)
+
+
+@every_op
+def test_an_op_has_the_same_second_derivatives_compiled(op: Op):
+    for operands in op.runs():
+        if all(a.size for a in operands):
+            square = squared_gradient(op)
+            found = gradient(micrograd.compile(square))(*operands)
+            expected = gradient(square)(*operands)
+            same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-11)
+
+
+def squared_gradient(op: Op) -> Callable:
+    """The sum of the squares of an op's gradients, each element of its result weighted by another number."""
+
+    def square(*inputs: Any) -> Any:
+        weighted = lambda *xs: (out := op.call(*xs)) * out * seed(op, out)  # noqa: E731
+        gradients = gradient(weighted)(*inputs)
+        return sum((g * g).sum() for g in (gradients if isinstance(gradients, tuple) else [gradients]))
+
+    return square
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Layers, losses, training
+
+LAYERS = {
+    "Linear": (lambda rng: nn.Linear(3, 2, rng=rng), (4, 3)),
+    "Linear of three axes": (lambda rng: nn.Linear(3, 2, rng=rng), (2, 4, 3)),
+    "Linear without a bias": (lambda rng: nn.Linear(3, 2, bias=False, rng=rng), (4, 3)),
+    "ReLU": (lambda rng: nn.ReLU(), (4, 3)),
+    "Tanh": (lambda rng: nn.Tanh(), (4, 3)),
+    "Sigmoid": (lambda rng: nn.Sigmoid(), (4, 3)),
+    "GELU": (lambda rng: nn.GELU(), (4, 3)),
+    "Flatten": (lambda rng: nn.Flatten(), (4, 3, 2)),
+    "Dropout in use": (lambda rng: nn.Dropout(0.5).eval(), (4, 3)),
+    "LayerNorm1d": (lambda rng: nn.LayerNorm1d(3), (4, 3)),
+    "BatchNorm1d in use": (lambda rng: nn.BatchNorm1d(3).eval(), (4, 3)),
+    "MLP": (lambda rng: nn.Sequential(nn.Linear(3, 8, rng=rng), nn.ReLU(), nn.Linear(8, 1, rng=rng)), (5, 3)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_is_the_same_compiled(name: str):
+    make, shape = LAYERS[name]
+    rng = np.random.default_rng(0)
+    layer, x = make(rng), rng.normal(size=shape)
+    for p in layer.parameters():
+        p.data = rng.normal(size=p.shape)
+    found, expected = (step_of(layer, call, x) for call in (micrograd.compile(lambda x: layer(x)), layer))
+    same(found, expected)
+
+
+def step_of(layer: Any, call: Callable, x: np.ndarray) -> list[Any]:
+    layer.zero_grad()
+    x_node = Tensor(x, requires_grad=True)
+    out = call(x_node)
+    (out * np.arange(1.0, out.size + 1).reshape(out.shape)).sum().backward()
+    return [out.detach().data, x_node.grad, *(p.grad for p in layer.parameters())]
+
+
+def test_an_embedding_is_the_same_compiled():
+    layer, places = nn.Embedding(5, 3, rng=np.random.default_rng(0)), np.array([[0, 3], [3, 4]])
+    f = micrograd.compile(lambda places: layer(places))
+    found = []
+    for call in (f, layer):
+        layer.zero_grad()
+        (call(places) ** 3).sum().backward()
+        found.append([p.grad for p in layer.parameters()])
+    same(*found)
+
+
+SCORES, SIGNS = (
+    np.random.default_rng(1).normal(size=(4, 3)),
+    np.array([[1.0, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, -1]]),
+)
+LOSSES = {
+    "cross_entropy": lambda x: F.cross_entropy(x, np.array([0, 2, 1, 1])),
+    "cross_entropy of an argument": F.cross_entropy,
+    "mse": lambda x: F.mse(x, SIGNS),
+    "hinge": lambda x: F.hinge(x, SIGNS),
+    "bce_with_logits": lambda x: F.bce_with_logits(x, (SIGNS > 0).astype(float)),
+    "softmax": lambda x: (F.softmax(x) ** 2).sum(),
+    "logsumexp": lambda x: F.logsumexp(x).sum(),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_is_the_same_compiled(name: str):
+    loss, more = LOSSES[name], [np.array([0, 2, 1, 1])] if "argument" in name else []
+    found = []
+    for call in (micrograd.compile(loss), loss):
+        x = Tensor(SCORES, requires_grad=True)
+        out = call(x, *more)
+        out.backward()
+        found.append([out.detach().data, x.grad])
+    same(*found)
+
+
+@pytest.mark.parametrize("optimizer", [lambda p: SGD(p, lr=0.1, momentum=0.9), lambda p: Adam(p, lr=0.01)])
+def test_training_on_arrays_compiled_takes_the_same_path(optimizer: Callable):
+    taken = []
+    for compiled in (False, True):
+        rng = np.random.default_rng(0)
+        model = nn.Sequential(nn.Linear(3, 8, rng=rng), nn.Tanh(), nn.Linear(8, 3, rng=rng))
+        x, classes = rng.normal(size=(10, 3)), rng.integers(0, 3, 10)
+        loss_of = lambda x, model=model, classes=classes: F.cross_entropy(model(x), classes)  # noqa: E731
+        loss_of = micrograd.compile(loss_of) if compiled else loss_of
+        opt = optimizer(model.parameters())
+        for _ in range(20):
+            opt.zero_grad()
+            loss = loss_of(x)
+            loss.backward()
+            opt.step()
+        taken.append([loss.item(), *(p.detach().data for p in model.parameters())])
+    same(*taken, tolerance=1e-10)
+
+
+def test_gradients_add_up_until_they_are_zeroed():
+    w = Tensor(np.ones(2), requires_grad=True)
+    f = micrograd.compile(lambda x: (w * x).sum())
+    f(np.array([1.0, 2.0])).backward()
+    f(np.array([10.0, 20.0])).backward()
+    assert w.grad.tolist() == [11.0, 22.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Buffers
+
+
+def test_a_result_is_not_written_over_by_the_next_call():
+    w = Tensor(np.ones((2, 3)), requires_grad=True)
+    f = micrograd.compile(
+        lambda x: {"scores": (y := (x @ w).tanh()), "row": y[0], "flat": y.reshape(-1), "same": x, "w": w}
+    )
+    first = f(np.ones((4, 2)))
+    kept = {name: x.detach().data.copy() for name, x in first.items()}
+    f(np.full((4, 2), 5.0))
+    for name, x in first.items():
+        np.testing.assert_array_equal(x.detach().data, kept[name])
+
+
+def test_no_two_results_share_memory_with_each_other_or_with_what_was_given():
+    w, x = Tensor(np.ones(3), requires_grad=True), np.ones(3)
+    f = micrograd.compile(lambda x: [x, x, x * w, (x * w).reshape(3, 1), w, x + 1])
+    arrays = [x, w.detach().data, *(out.detach().data for out in f(x))]
+    assert [(i, j) for i, a in enumerate(arrays) for j, b in enumerate(arrays[:i]) if np.shares_memory(a, b)] == []
+
+
+def test_a_gradient_is_not_written_over_by_the_next_call():
+    w = Tensor(np.ones(3), requires_grad=True)
+    f = micrograd.compile(lambda x: (w * x * w).sum())
+    f(np.ones(3)).backward()
+    first, w.grad = w.grad, None
+    f(np.full(3, 7.0)).backward()
+    assert first.tolist() == [2.0] * 3
+    assert not np.shares_memory(first, w.grad)
+
+
+def test_two_losses_may_be_open_at_once():
+    w = Tensor(np.ones(3), requires_grad=True)
+    f = micrograd.compile(lambda x: (w * x * x).sum())
+    first, second = f(np.ones(3)), f(np.full(3, 2.0))
+    second.backward()
+    first.backward()
+    assert w.grad.tolist() == [5.0] * 3
+
+
+def test_an_argument_is_never_written_to():
+    x = np.ones((3, 3))
+    x.flags.writeable = False
+    w = Tensor(np.ones((3, 3)), requires_grad=True)
+    micrograd.compile(lambda x: ((x + 1).exp() * w - x).tanh().sum())(x).backward()
+    assert (w.detach().data == 1).all()
+
+
+def test_nothing_is_computed_for_inputs_that_need_no_gradient():
+    w = Tensor(np.ones((3, 2)), requires_grad=True)
+    f = micrograd.compile(lambda x: (x @ w).sum())
+    f(np.ones((4, 3)))
+    assert f.source.count("np.dot") + f.source.count("np.matmul") <= 3  # x @ w, its sum, and x.T @ g
+
+
+def test_operations_write_over_what_nobody_reads_any_more():
+    f = micrograd.compile(lambda x: ((x + 1).exp() * 2 + 3).tanh().sum())
+    f(np.ones(100))
+    assert f.source.count("= buffers[") == 1
+
+
+def test_threads_may_call_one_compiled_function_at_once():
+    rng = np.random.default_rng(0)
+    model = nn.Sequential(nn.Linear(3, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))
+    f = micrograd.compile(lambda x: (model(x) ** 2).mean())
+    points = [np.full((5, 3), float(i)) for i in range(6)]
+    expected = [grad(f(x), model.parameters()) for x in points]
+    wrong: list[Any] = []
+
+    def run(i: int) -> None:
+        for _ in range(50):
+            found = grad(f(points[i]), model.parameters())
+            wrong.extend(i for a, b in zip(found, expected[i], strict=True) if not np.array_equal(a, b))
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_threads_may_trace_one_compiled_function_at_once():
+    f = micrograd.compile(lambda x: (x * 2).sum())
+    found: list[float] = []
+    threads = [threading.Thread(target=lambda: found.append(f(np.ones(3)).item())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (found, f.cache_info().misses) == ([6.0] * 8, 1)
