@@ -147,6 +147,15 @@ def test_a_loss_is_the_same_compiled(name: str):
     same(*found)
 
 
+def test_the_greatest_score_of_each_row_is_its_own():
+    """A common one would leave nothing of a row whose scores are far below it."""
+    scores, classes = np.array([[1000.0, 1001.0], [-1000.0, -999.0]]), np.array([0, 1])
+    f = micrograd.compile(lambda x: F.cross_entropy(x, classes) + F.softmax(x).sum() + F.logsumexp(x).sum())
+    little = np.log1p(np.exp(-1.0))  # what logsumexp adds to the greatest
+    expected = (little + 1 + little) / 2 + 2 + (1001 + little) + (-999 + little)
+    assert f(scores).item() == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("optimizer", [lambda p: SGD(p, lr=0.1, momentum=0.9), lambda p: Adam(p, lr=0.01)])
 def test_training_on_arrays_compiled_takes_the_same_path(optimizer: Callable):
     taken = []

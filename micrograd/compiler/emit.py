@@ -266,7 +266,6 @@ class Writer:
             self.names[op] = OWN[op]
             return f"{op}({', '.join(map(self._argument, args))})"
         if op in REDUCTIONS:
-            named = [f"axis={dict(symbol.named).get('axis')}", *(text for text in named if text[:4] == "keep")]
             return f"np.{REDUCTIONS[op]}.reduce({', '.join([self._argument(args[0]), *named])})"
         if op.__class__ is not str:
             return self._opened(symbol)

@@ -130,6 +130,15 @@ def _method(name: str) -> Callable:
     return method
 
 
+def _reduction(op: str) -> Callable:
+    """A method whose settings are always named, so that equal ones are one."""
+
+    def method(self: Symbol, axis: Any = None, keepdims: bool = False) -> Any:
+        return self.graph.make(op, (self,), (("axis", axis), ("keepdims", bool(keepdims))))
+
+    return method
+
+
 INFIX = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@"}
 UFUNCS = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
 COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal"}
@@ -144,8 +153,10 @@ for _name in INFIX:
         setattr(Symbol, _dunder, _made)
 for _name, _op in {**COMPARISONS, "ne": "not_equal"}.items():
     setattr(Symbol, f"__{_name}__", _infix(_op)[0])
-for _name in ("sum", "mean", "max", "min", "reshape", "transpose", "swapaxes", "astype", "cumsum"):
+for _name in ("reshape", "transpose", "swapaxes", "astype", "cumsum"):
     setattr(Symbol, _name, _method(_name))
+for _name in ("sum", "mean", "max", "min"):
+    setattr(Symbol, _name, _reduction("." + _name))
 Symbol.__neg__ = lambda self: self.graph.make("negative", (self,))  # type: ignore[attr-defined]
 Symbol.__pos__ = lambda self: self  # type: ignore[attr-defined]
 Symbol.__abs__ = lambda self: self.graph.make("absolute", (self,))  # type: ignore[attr-defined]
