@@ -39,7 +39,7 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: 
         raise ValueError(f"rankdir is {rankdir!r}; it must be 'LR' (left to right) or 'TB' (top to bottom)")
     if max_nodes is not None and max_nodes < 1:
         raise ValueError(f"max_nodes is {max_nodes!r}; it must be at least 1, or None to draw every node")
-    graph = picture(root, max_nodes)
+    graph = _picture(root, max_nodes)
     drawing = Drawing(filename="Digraph.gv", format=format, graph_attr={"rankdir": rankdir, **dot.GRAPH})
     drawing.node_attr.update(dot.NODE)
     drawing.edge_attr.update(dot.EDGE)
@@ -50,8 +50,7 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: 
     return drawing
 
 
-def picture(root: Any, max_nodes: int | None) -> Graph:
-    """The plain data of a drawing of at most so many boxes."""
+def _picture(root: Any, max_nodes: int | None) -> Graph:
     nodes = walk(root)
     groups, how = fold(nodes, max_nodes)
     note = ""

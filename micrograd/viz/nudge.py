@@ -105,7 +105,8 @@ def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:
             for by in (0.0, step, -step)
         )
         slope = (up - down) / (2 * step)
-        tried = Nudge(step, up - here, slope, abs(slope - grad) <= CLOSE * max(1.0, abs(grad)), index)
+        agrees = abs(slope - grad) <= CLOSE * max(1.0, abs(grad)) < float("inf")
+        tried = Nudge(step, up - here, slope, agrees, index)
         if tried.agrees:
             break
     return tried

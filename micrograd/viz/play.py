@@ -5,8 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from . import svg
-from .data import value_text
-from .draw import picture
+from .data import Edge, Graph, value_text
 from .heat import Heat
 from .nudge import Nudge
 from .page import Page, join
@@ -27,9 +26,8 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Page:
     >>> player(a * b + a)
     <Page: Computation graph: 4 nodes, 4 edges; save(path), open()>
     """
-    node = _checked(root)
-    told = story(node, max_nodes)
-    graph = picture(node, max(max_nodes, 1))
+    told = story(_checked(root), max_nodes)
+    graph = _still(told)
     page = join("player", told.title, _plain(told))
     return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
 
@@ -43,6 +41,14 @@ def _checked(root: Any) -> Any:
     if not isinstance(node, Node):
         raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
     return node.realize()
+
+
+def _still(told: Story) -> Graph:
+    """The first scene as a drawing: for places where nothing plays."""
+    first = told.scenes[0]
+    edges = [Edge(wire.tail, wire.head, wire.count) for wire in first.wires]
+    note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
+    return Graph([card.box for card in first.cards], edges, note)
 
 
 # ------------------------------------------------------------------------------------------------ to plain data
@@ -107,7 +113,11 @@ def _card(card: Card, place: Place) -> dict[str, Any]:
 def _name(card: Card) -> str:
     """What formulas call it."""
     box = card.box
-    return shorten(box.name, 40, "\u2026") or box.expression or (value_text(card.data) if is_number(card) else box.op)
+    return (
+        shorten(box.name, 40, "\u2026")
+        or clean(box.expression)
+        or (value_text(card.data) if is_number(card) else box.op)
+    )
 
 
 def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: Card) -> dict[str, Any]:

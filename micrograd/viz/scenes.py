@@ -14,7 +14,7 @@ from typing import Any
 
 from ..graph import Node
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
-from .data import Box, Group, Walk, describe, expression, walk
+from .data import Box, Group, Walk, describe, expression, value_text, walk
 from .fold import AIM, calls_of, fold_at
 from .heat import Heat, heat_of, heat_of_module
 from .nudge import Nudge, nudges
@@ -23,7 +23,7 @@ from .symbols import RuleText, rule_texts
 OPEN = 60  # nodes that one still takes in, one by one; with more, modules fold
 LEADS_NOWHERE = -1
 EACH = -1  # the level at which nothing folds, not even a sum
-MOST_BOXES = 8_000  # in all scenes of a page, which must not grow with the graph
+MOST_BOXES = 5_000  # in all scenes of a page, which must not grow with the graph
 
 
 @dataclass
@@ -114,7 +114,7 @@ class _Teller:
         self.calls = calls_of(graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
         self.uses = _uses(graph)
-        self.names = _names(graph, self.calls)
+        self.names = {id(graph.nodes[graph.roots[0]]): "out"} | _names(graph, self.calls)
         self.scenes: list[Scene] = []
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
@@ -238,6 +238,8 @@ class _Teller:
         card.uses = self.uses.get(node, 0)
         card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
         card.nudge = self.tests.get(node)
+        if grad is not None:
+            card.box.rows = [(key, value_text(grad) if key == "grad" else text) for key, text in card.box.rows]
         if node._is_number:
             card.data, card.grad = node._data, grad
             return

@@ -10,7 +10,7 @@ from itertools import pairwise
 from .heat import Heat
 from .layout import Layout, Point, layout
 from .scenes import FOLDED, LEADS_NOWHERE, Card, Scene, Wire
-from .text import shorten, text_width
+from .text import clean, shorten, text_width
 
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
@@ -73,7 +73,7 @@ def sign(op: str) -> str:
 
 def title(card: Card) -> str:
     """What stands at the top of a card: its name, else how it was made."""
-    name = shorten(card.box.name, 24, "\u2026") or card.box.expression
+    name = shorten(card.box.name, 24, "\u2026") or clean(card.box.expression)
     return name or ("sum" if card.box.op == "sum" else "")
 
 

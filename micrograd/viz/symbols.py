@@ -185,7 +185,7 @@ def rule_texts(node: Node) -> list[RuleText | None]:
     """
     row = node._row
     operands = node._prev
-    if not row or isinstance(row, HandWritten):
+    if not operands or isinstance(row, HandWritten):
         return [None] * len(operands)
     if node._is_number:
         return list(_scalar_texts(row, len(operands)))

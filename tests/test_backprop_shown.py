@@ -1,0 +1,175 @@
+"""The player's own pass: what flowed along each edge, and the nudge test of it. Nothing of the user's changes."""
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, Value, no_grad
+from micrograd.viz.backprop import backprop, sent
+from micrograd.viz.data import walk
+from micrograd.viz.nudge import MOST_LEAVES, MOST_NODES, nudges
+
+
+def passed(root):
+    graph = walk(getattr(root, "_node", root))
+    return graph, backprop(graph.nodes[graph.roots[0]], graph.nodes)
+
+
+def nudged(root):
+    graph, back = passed(root)
+    return nudges(graph, back)
+
+
+def test_no_grad_of_anybody_changes():
+    a = Value(2.0)
+    b = a * a
+    b.backward()
+    before = (a.grad, b.grad)
+    passed(b)
+    assert (a.grad, b.grad) == before
+
+
+def test_it_starts_from_one_whatever_was_there():
+    a = Value(3.0)
+    b = a * a
+    b.backward(10.0)
+    assert passed(b)[1].grads[a] == 6.0
+
+
+def test_hooks_run_in_it_as_in_grad():
+    a = Value(3.0)
+    a.register_hook(lambda g: g * 100)
+    assert passed(a * 2)[1].grads[a] == 200.0
+
+
+def test_each_use_of_a_shared_node_has_its_part():
+    a = Value(3.0)
+    b = a * a
+    graph, back = passed(b)
+    assert [(use.local, use.part) for use in sent(b, back.grads)] == [(3.0, 3.0), (3.0, 3.0)]
+    assert graph.nodes[-1] is b
+
+
+def test_a_constant_is_sent_nothing():
+    a = Value(3.0)
+    out = a * 2
+    _, back = passed(out)
+    assert [use.part for use in sent(out, back.grads)] == [2.0, None]
+
+
+def test_a_closure_tells_what_it_adds_once():
+    a = Value(3.0)
+    out = Value(9.0, (a, a), "square")
+    out._backward = lambda: setattr(a, "grad", a.grad + 6 * out.grad)
+    _, back = passed(out)
+    assert back.grads[a] == 6.0
+    assert [use.part for use in sent(out, back.grads)] == [6.0, None]
+    assert (a.grad, out.grad) == (0, 0)
+
+
+def test_a_root_without_a_gradient_has_a_forward_pass_alone():
+    with no_grad():
+        out = Value(1.0) * 2
+    assert "requires a gradient" in passed(out)[1].missing
+
+
+def test_a_graph_that_was_let_go_names_retain_graph():
+    t = Tensor([1.0, 2.0], requires_grad=True)
+    y = (t * t).sum()
+    y.backward()
+    assert "retain_graph=True" in passed(y)[1].missing
+
+
+def test_inner_gradients_of_tensors_are_known_and_not_kept():
+    t = Tensor([1.0, 2.0], requires_grad=True)
+    inner = t * t
+    y = inner.sum()
+    _, back = passed(y)
+    assert back.grads[inner._node].tolist() == [1.0, 1.0]
+    assert (t.grad, inner.grad) == (None, None)
+    y.backward()  # its graph is still there
+
+
+@pytest.mark.parametrize("size", [(), (3,), (2, 3)])
+def test_a_root_of_any_shape_is_differentiated_as_its_sum(size):
+    t = Tensor(np.full(size, 2.0), requires_grad=True)
+    assert (passed(t * 3)[1].grads[t._node] == 3.0).all()
+
+
+# ------------------------------------------------------------------------------------------------ nudges
+def test_a_nudge_agrees_with_a_right_gradient():
+    a, b = Value(2.0), Value(-3.0)
+    tests, why = nudged((a * b + a).tanh())
+    assert why == ""
+    assert set(tests) == {a, b}
+    assert all(test.agrees for test in tests.values())
+
+
+def test_a_nudge_finds_a_wrong_gradient():
+    a = Value(2.0)
+    graph, back = passed(a * a)
+    back.grads[a] = 4.01
+    tests, _ = nudges(graph, back)
+    assert not tests[a].agrees
+    assert tests[a].slope == pytest.approx(4.0)
+
+
+def test_at_a_kink_the_slopes_differ():
+    a = Value(0.0)
+    tests, _ = nudged(a.relu())
+    assert not tests[a].agrees
+
+
+@pytest.mark.parametrize("x", [1e-6, 1.0, 1e6])
+def test_the_step_suits_the_number(x):
+    a = Value(x)
+    tests, _ = nudged(a.log())
+    assert tests[a].agrees
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_of_an_array_the_steepest_element_is_nudged(dtype):
+    t = Tensor(np.array([1.0, 5.0, 2.0], dtype), requires_grad=True)
+    tests, _ = nudged((t * t).sum())
+    assert (tests[t._node].index, tests[t._node].agrees) == ((1,), True)
+    assert t.data.tolist() == [1.0, 5.0, 2.0]
+
+
+def test_infinite_slopes_do_not_agree_and_do_not_fail():
+    a = Value(0.0)
+    tests, _ = nudged(1 / a)
+    assert not tests[a].agrees
+
+
+def test_a_closure_cannot_be_nudged_through():
+    a = Value(3.0)
+    out = Value(9.0, (a,), "square")
+    out._backward = lambda: None
+    tests, why = nudged(out * 2)
+    assert tests == {}
+    assert "not available" in why
+
+
+def test_data_changed_since_makes_it_unavailable():
+    a = Value(3.0)
+    out = a * 2
+    a.data = 5.0
+    tests, why = nudged(out)
+    assert tests == {}
+    assert "changed after the forward pass" in why
+
+
+def test_only_the_leaves_nearest_the_root_are_nudged():
+    leaves = [Value(float(i)) for i in range(MOST_LEAVES + 5)]
+    tests, _ = nudged(sum(leaves[1:], leaves[0]))  # the last is nearest
+    assert len(tests) == MOST_LEAVES
+    assert leaves[-1] in tests
+    assert leaves[0] not in tests
+
+
+def test_a_large_graph_is_not_computed_again():
+    out = Value(1.0)
+    for _ in range(MOST_NODES):
+        out = out + 1
+    tests, why = nudged(out)
+    assert tests == {}
+    assert f"{MOST_NODES:,}" in why

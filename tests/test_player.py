@@ -1,0 +1,304 @@
+"""The player's page as text: what it holds for whatever graph, how large it is, and what a notebook gets."""
+
+import html
+import json
+import random
+import re
+
+import numpy as np
+import pytest
+from test_draw_dot import HOSTILE, neuron
+
+from micrograd import Tensor, Value, no_grad
+from micrograd.nn import MLP
+from micrograd.viz import player
+from micrograd.viz.fold import AIM
+from micrograd.viz.scenes import story
+
+
+def data_of(page):
+    """The plain data that the page carries."""
+    (text,) = re.findall(r'<script type="application/json" id="story">(.*?)</script>', page.html, re.DOTALL)
+    return json.loads(text)
+
+
+def cards_of(root, scene=0):
+    return data_of(player(root))["scenes"][scene]["cards"]
+
+
+def moons(samples):
+    random.seed(1337)
+    model = MLP(2, [16, 16, 1])
+    points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(samples)]
+    losses = [(1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)]
+    return sum(losses) * (1.0 / samples) + 1e-4 * sum(p * p for p in model.parameters())
+
+
+def chain(length):
+    out = Value(1.0)
+    for i in range(length):
+        out = out * 1.0 if i % 2 else out + 1.0
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ what it says
+def test_a_card_has_the_numbers_of_its_node():
+    x1, *_, out = cards_of(neuron())
+    assert (x1["name"], x1["data"], round(x1["grad"], 4)) == ("x1", 2.0, -0.6702)
+    assert (out["name"], out["op"], out["grad"]) == ("o", "tanh", 1.0)
+
+
+def test_an_edge_has_its_local_derivative_and_its_part():
+    a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+    data = data_of(player(a * b))
+    assert [(w["local"], w["part"]) for w in data["scenes"][0]["wires"]] == [(-3.0, -3.0), (2.0, 2.0)]
+    assert [data["rules"][w["rule"]] for w in data["scenes"][0]["wires"]] == [["{1}", "g * {1}"], ["{0}", "g * {0}"]]
+
+
+def test_both_uses_of_a_square_are_edges():
+    a = Value(3.0, label="a")
+    (card, _) = cards_of(a * a)
+    assert (card["uses"], card["grad"]) == (2, 6.0)
+
+
+def test_it_is_the_same_before_and_after_backward():
+    out = neuron()
+    before = player(out).html
+    out.backward()
+    assert player(out).html == before
+
+
+def test_it_leaves_every_gradient_alone():
+    out = neuron()
+    out.backward()
+    leaf = out._prev[0]._prev[1]
+    before = leaf.grad
+    player(out)
+    assert leaf.grad == before
+
+
+def test_what_has_no_name_is_called_by_its_expression():
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    assert [card["name"] for card in cards_of((a + b) * (a * b))] == ["a", "b", "a + b", "a * b", "out"]
+
+
+def test_what_has_no_short_expression_gets_a_number():
+    leaves = [Value(float(i)) for i in range(3)]
+    assert [card["name"] for card in cards_of(leaves[0] * leaves[1] * leaves[2])] == [
+        "v1",
+        "v2",
+        "v1 * v2",
+        "v3",
+        "out",
+    ]
+
+
+def test_the_title_says_how_the_root_was_made():
+    assert data_of(player(neuron()))["title"] == "o = tanh(x1 * w1 + x2 * w2 + b)"
+
+
+@pytest.mark.parametrize("x", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_is_data_like_any_other(x):
+    a = Value(x, label="a")
+    card = cards_of(a * 2)[0]
+    assert float(card["data"]) == x or x != x
+    assert card["grad"] == 2.0
+
+
+def test_without_a_gradient_it_says_why_and_plays_forward():
+    with no_grad():
+        out = Value(2.0) * 3
+    data = data_of(player(out))
+    assert "requires a gradient" in data["missing"]
+    assert "backward" not in data["scenes"][0]
+
+
+def test_a_tensor_s_graph_that_was_let_go_is_one_box():
+    t = Tensor([1.0, 2.0], requires_grad=True)
+    y = (t * t).sum()
+    y.backward()
+    data = data_of(player(y))
+    (card,) = data["scenes"][0]["cards"]
+    assert card["letGo"]
+    assert "retain_graph=True" in data["missing"]
+
+
+def test_a_closure_of_one_s_own_is_marked():
+    a = Value(3.0, label="a")
+    out = Value(9.0, (a,), "square")
+    out._backward = lambda: setattr(a, "grad", a.grad + 6 * out.grad)
+    data = data_of(player(out))
+    assert data["scenes"][0]["cards"][1]["byHand"]
+    assert data["scenes"][0]["cards"][0]["grad"] == 6.0
+    assert "not available" in data["unnudged"]
+
+
+def test_an_array_has_its_shape_and_heat_maps():
+    t = Tensor(np.arange(6.0).reshape(2, 3), requires_grad=True, label="t")
+    card = cards_of((t * t).sum())[0]
+    assert card["shape"] == "(2, 3)"
+    assert [(heat["name"], heat["rows"], heat["columns"]) for heat in card["heats"]] == [("data", 2, 3), ("grad", 2, 3)]
+
+
+def test_a_heat_map_of_a_large_array_stays_small():
+    t = Tensor(np.random.default_rng(0).normal(size=(784, 512)), requires_grad=True)
+    heat = cards_of(t.sum())[0]["heats"][0]
+    assert len(heat["cells"]) <= 16 * 24
+
+
+@pytest.mark.parametrize("root", [Value(1.0), Tensor([1.0, 2.0], requires_grad=True), Tensor(1.0)])
+def test_a_leaf_alone_is_a_graph(root):
+    assert len(cards_of(root)) == 1
+
+
+@pytest.mark.parametrize(("root", "says"), [([Value(1.0)], "one root"), (3.0, "found float"), ("x", "found str")])
+def test_what_cannot_be_played_says_what_can(root, says):
+    with pytest.raises(TypeError, match=says):
+        player(root)
+
+
+def test_show_is_the_player():
+    assert neuron().show().html == player(neuron()).html
+    assert "<!doctype html>" in (Tensor([1.0], requires_grad=True) * 2).show(max_nodes=5).html
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_labels_stay_text(name):
+    a = Value(2.0, label=HOSTILE[name])
+    page = player(a * a + 1)
+    assert page.html.lower().count("</script") == 2
+    assert "<img" not in page.html
+    assert data_of(page)["scenes"][0]["cards"][0]["data"] == 2.0
+    page.html.encode()
+
+
+# ------------------------------------------------------------------------------------------------ how large it gets
+def test_a_small_graph_is_a_small_page():
+    assert len(player(neuron()).html.encode()) < 60_000
+
+
+def test_a_training_step_of_65_000_nodes_stays_below_three_megabytes():
+    page = player(moons(100))
+    assert data_of(page)["nodes"] > 65_000
+    assert len(page.html.encode()) < 3_000_000
+
+
+@pytest.mark.parametrize("length", [10, 1_000, 20_000])
+def test_a_chain_of_any_length_is_shown(length):
+    page = player(chain(length))
+    assert len(page.html.encode()) < 3_000_000
+    assert all(len(scene["cards"]) <= 2 * AIM for scene in data_of(page)["scenes"])
+
+
+def test_no_scene_has_more_boxes_than_one_can_take_in():
+    assert max(len(scene.cards) for scene in story(moons(20)).scenes) <= 2 * AIM
+
+
+# ------------------------------------------------------------------------------------------------ folding
+def test_a_network_opens_at_its_layers():
+    first = data_of(player(moons(1)))["scenes"][0]
+    assert first["tab"] == "layers"
+    layers = [card for card in first["cards"] if card["kind"] == "module"]
+    assert [card["heats"][0]["name"] for card in layers] == ["weights"] * 3
+    assert all("opens" in card for card in layers)
+
+
+def test_layers_lead_to_neurons_and_these_to_operations():
+    scenes = data_of(player(moons(1)))["scenes"]
+    layer = next(card for card in scenes[0]["cards"] if card.get("title") == "Layer #2")
+    inside = scenes[layer["opens"]]
+    neurons = [card for card in inside["cards"] if card["kind"] == "module"]
+    assert len(neurons) == 16
+    operations = scenes[neurons[0]["opens"]]["cards"]
+    assert {card["op"] for card in operations if "op" in card} == {"×", "Σ", "ReLU"}
+    assert {"w0", "w15", "b", "x0", "x15"} <= {card["name"] for card in operations}
+
+
+def test_a_long_sum_opens_into_its_additions():
+    scenes = data_of(player(moons(1)))["scenes"]
+    total = next(card for scene in scenes for card in scene["cards"] if card.get("op") == "Σ" and "opens" in card)
+    assert {card["op"] for card in scenes[total["opens"]]["cards"] if "op" in card} == {"+"}
+
+
+def test_samples_that_went_the_same_way_are_shown_once():
+    scenes = data_of(player(moons(5)))["scenes"]
+    assert all(card["times"] == 5 for card in scenes[0]["cards"] if card["kind"] == "module")
+    notes = [scene["note"] for scene in scenes if "note" in scene]
+    assert notes
+    assert all(re.match(r"call \d of 5", note) for note in notes)
+
+
+def test_a_small_graph_is_not_folded():
+    random.seed(0)
+    out = MLP(2, [2, 1])([1.0, 2.0])
+    scenes = data_of(player(out))["scenes"]
+    assert not any(card["kind"] == "module" for card in scenes[0]["cards"])
+    assert scenes[0]["tab"] == "operations"
+
+
+def test_max_nodes_sets_what_is_small():
+    random.seed(0)
+    out = MLP(2, [2, 1])([1.0, 2.0])
+    assert any(card["kind"] == "module" for card in data_of(player(out, max_nodes=5))["scenes"][0]["cards"])
+
+
+def test_every_card_that_opens_leads_to_a_scene():
+    scenes = data_of(player(moons(3)))["scenes"]
+    assert all(0 < card["opens"] < len(scenes) for scene in scenes for card in scene["cards"] if "opens" in card)
+
+
+def test_gradients_of_a_scene_add_up():
+    """What a node is sent within the whole graph is its gradient."""
+    scene = data_of(player(neuron()))["scenes"][0]
+    for i, card in enumerate(scene["cards"][:-1]):
+        parts = [wire["part"] for wire in scene["wires"] if wire["ends"][0] == i]
+        assert sum(parts) == pytest.approx(card["grad"])
+
+
+# ------------------------------------------------------------------------------------------------ notebooks and files
+def test_a_notebook_gets_a_picture_then_a_frame_and_words():
+    bundle = player(neuron())._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain"}
+    assert re.match(r'<div><img src="data:image/svg\+xml;base64,', bundle["text/html"])
+    assert bundle["text/html"].index("<img") < bundle["text/html"].index("<iframe srcdoc=")
+    assert "sandbox" not in bundle["text/html"]
+    assert "o = tanh(n): data 0.8813, grad 1.0000" in bundle["text/plain"]
+
+
+def test_the_frame_holds_the_whole_page():
+    page = player(neuron())
+    (framed,) = re.findall(r'srcdoc="(.*?)"', page._repr_mimebundle_()["text/html"], re.DOTALL)
+    assert html.unescape(framed) == page.html
+
+
+def test_a_notebook_may_leave_parts_out():
+    page = player(neuron())
+    assert set(page._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}
+    assert set(page._repr_mimebundle_(exclude=["text/plain"])) == {"text/html"}
+
+
+def test_save_writes_the_page(tmp_path):
+    page = player(neuron())
+    assert page.save(tmp_path / "a.html").read_text(encoding="utf-8") == page.html
+
+
+def test_open_shows_a_file_and_says_where(monkeypatch):
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda url: shown.append(url) or True)
+    path = player(neuron()).open()
+    assert shown == [path.as_uri()]
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_machine_without_a_browser_is_told_where_the_file_is(monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    with pytest.raises(RuntimeError, match=r"open .*index\.html yourself"):
+        player(neuron()).open()
+
+
+def test_the_same_graph_gives_the_same_page():
+    assert player(neuron()).html == player(neuron()).html
+
+
+def test_the_page_asks_for_nothing_outside():
+    assert not re.search(r'(src|href)="(?!data:)|url\(|@import|https?://(?!www\.w3\.org)', player(neuron()).html)

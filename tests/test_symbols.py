@@ -1,0 +1,118 @@
+"""Rules as text: what a reader is told is the row that ran."""
+
+import numpy as np
+import pytest
+from ops_list import OPS
+
+from micrograd import Tensor, Value, concatenate, einsum, ops
+from micrograd.graph import contributions
+from micrograd.rows import Row
+from micrograd.viz.symbols import Symbol, rule_texts
+
+
+def texts(node):
+    return rule_texts(getattr(node, "_node", node))
+
+
+def computed(text, node):
+    """The text, evaluated as Python on the numbers that it names."""
+    operands = [f"({n.data!r})" for n in node._prev]
+    written = text.format(*operands, out=f"({node.data!r})")
+    return float(eval(written, {**ops.TABLE, "g": 1.0, "abs": abs}))
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if ":number" not in op.name and ":zero" not in op.name], ids=str)
+def test_the_text_of_a_rule_computes_the_derivative(op):
+    for point in op.points(5):
+        node = op.call(*[Value(x) for x in point])
+        if not node._row:
+            continue  # +a is a itself
+        wanted = [part for _, part in contributions(node, 1.0)]
+        for text, part in zip(texts(node), wanted, strict=True):
+            assert computed(text.local, node) == pytest.approx(part, rel=1e-3, abs=1e-3)  # it shows four digits
+            assert computed(text.part, node) == pytest.approx(part, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", sorted(ops.TABLE))
+def test_every_row_of_the_table_has_a_text(name):
+    row = ops.TABLE[name]
+    node = row(*[Value(0.5)] * (1 if row.to_b is None else 2))
+    assert all(text is not None and text.local and text.part for text in texts(node))
+
+
+def test_the_text_changes_with_the_row():
+    row = Row("*", lambda a, b: a * b, lambda g, a, b: g * b * b, lambda g, a, b: g * a)
+    first, second = texts(row(Value(2.0), Value(3.0)))
+    assert (first.local, second.local) == ("{1} * {1}", "{0}")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (lambda a, b: a * b, "{1}"),
+        (lambda a, b: a - b, "1"),
+        (lambda a, b: a / b, "1 / {1}"),
+        (lambda a, b: a**3, "3 * {0}**2"),
+        (lambda a, b: a**2, "2 * {0}"),
+        (lambda a, b: a**-1, "-{0}**-2"),
+        (lambda a, b: a.exp(), "{out}"),
+        (lambda a, b: a.tanh(), "4 * sigmoid(2 * {0}) * sigmoid(-2 * {0})"),
+        (lambda a, b: a.relu(), "1 if {0} > 0 else 0"),
+        (lambda a, b: a.maximum(b), "{0} > {1}"),
+    ],
+)
+def test_a_text_reads_as_one_writes_it(value, text):
+    assert texts(value(Value(2.0), Value(3.0)))[0].local == text
+
+
+@pytest.fixture
+def matrices():
+    return Tensor(np.ones((4, 2)), requires_grad=True), Tensor(np.ones((2, 3)), requires_grad=True)
+
+
+def test_a_matrix_product_reads_as_in_a_textbook(matrices):
+    a, b = matrices
+    assert [text.part for text in texts(a @ b)] == ["g @ {1}.T", "{0}.T @ g"]
+
+
+def test_what_broadcasting_stretched_is_summed_in_the_text(matrices):
+    a, _ = matrices
+    bias = Tensor(np.ones(2), requires_grad=True)
+    assert [text.part for text in texts(a + bias)] == ["g", "sum_to(g, (2,))"]
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda a: a.sum(), "broadcast_to(g, (4, 2))"),
+        (lambda a: a.T, "g.T"),
+        (lambda a: a.reshape(8), "reshape(g, (4, 2))"),
+        (lambda a: a[1], "scatter(g)"),
+        (lambda a: a.softmax(axis=1), "{out} * (g - (g * {out}).sum(axis=1, keepdims=True))"),
+        (lambda a: concatenate([a, a]), "g[...]"),
+    ],
+)
+def test_rules_of_arrays_have_texts(matrices, make, text):
+    assert texts(make(matrices[0]))[0].part == text
+
+
+def test_a_rule_that_needs_real_arrays_has_no_text(matrices):
+    assert texts(einsum("ij,jk->ik", *matrices)) == [None, None]
+
+
+def test_a_hand_written_closure_has_no_text():
+    a = Value(1.0)
+    out = Value(2.0, (a,), "mine")
+    out._backward = lambda: None
+    assert texts(out) == [None]
+
+
+def test_brackets_stand_where_they_are_needed_and_nowhere_else():
+    a, b, c = map(Symbol, "abc")
+    assert str((a + b) * c) == "(a + b) * c"
+    assert str(a + b * c) == "a + b * c"
+    assert str(a - (b - c)) == "a - (b - c)"
+    assert str(a - b - c) == "a - b - c"
+    assert str(a / (b * c)) == "a / (b * c)"
+    assert str((-a) ** 2) == "(-a)**2"
+    assert str(1 * a + 0) == "a"
