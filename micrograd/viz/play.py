@@ -154,10 +154,10 @@ def _lean(**fields: Any) -> dict[str, Any]:
 
 
 def _number(x: Any) -> float | str | None:
-    """Ten digits are more than is shown; JSON has no nan and no infinity, so these are words."""
+    """Ten digits are more than is shown; JSON has no nan and no infinity, so these are JavaScript's words for them."""
     if x is None:
         return None
-    return float(f"{x:.10g}") if x - x == 0 else str(float(x))
+    return float(f"{x:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
 
 
 def _points(points: list[Any]) -> list[float]:

@@ -1,0 +1,418 @@
+"""The player as people use it: every step, keys, clicks, links, themes, widths; in a real browser."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, Value
+from micrograd.nn import MLP
+from micrograd.viz import player
+
+
+def neuron():
+    x1, x2 = Value(2.0, label="x1"), Value(0.5, label="x2")
+    w1, w2, b = Value(-3.0, label="w1"), Value(1.0, label="w2"), Value(6.8813735870195432, label="b")
+    n = x1 * w1 + x2 * w2 + b
+    n.label = "n"
+    out = n.tanh()
+    out.label = "o"
+    return out
+
+
+def paths():
+    a, b = Value(3.0, label="a"), Value(2.0, label="b")
+    s, p = a + b, a * b
+    s.label, p.label = "s", "p"
+    root = s * p
+    root.label = "L"
+    return root
+
+
+def network(samples=1, sizes=(16, 16, 1)):
+    random.seed(1337)
+    model = MLP(2, list(sizes))
+    points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(samples)]
+    loss = sum((1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)) * (1.0 / samples)
+    loss.label = "loss"
+    return loss
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.normal(size=(5, 3)), label="x")
+    w = Tensor(rng.normal(size=(3, 4)), requires_grad=True, label="w")
+    b = Tensor(rng.normal(size=4), requires_grad=True, label="b")
+    return ((x @ w + b).tanh() ** 2).mean()
+
+
+GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
+
+
+def shown(page):
+    """All that one sees: the phase, the cards, the pills, the panels."""
+    return page.run(
+        "return [...document.querySelectorAll('#phase, #graph text, #why, #ran')].map(e => e.textContent.trim())"
+        ".concat([...document.querySelectorAll('.card, .wire')].map(e => e.getAttribute('class')))"
+    )
+
+
+def text(page, selector):
+    return page.run("return document.querySelector(arguments[0]).textContent", selector)
+
+
+def step(page):
+    return int(page.run("return document.getElementById('scrub').value"))
+
+
+def last(page):
+    return int(page.run("return document.getElementById('scrub').max"))
+
+
+def card(page, name):
+    """The element of the card with this name."""
+    return page.run(
+        "return [...document.querySelectorAll('.card')]"
+        ".find(e => e.getAttribute('aria-label').split(',')[0] === arguments[0])",
+        name,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ steps
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_step_back_shows_what_the_step_forward_did(page, name):
+    page.open(player(GRAPHS[name]()).html, reduced_motion=True)
+    forward = [shown(page)]
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+        forward.append(shown(page))
+    assert all(before != after for before, after in pairwise(forward))
+    for before in reversed(forward[:-1]):
+        page.press("ArrowLeft")
+        assert shown(page) == before
+
+
+def test_values_appear_forward_and_gradients_backward(page):
+    page.open(player(neuron()).html)
+    assert "data 0.8814" not in card(page, "o").get_attribute("aria-label")
+    assert card(page, "o").get_attribute("aria-label") == "o, data not yet, gradient not yet"
+    for _ in range(5):
+        page.press("ArrowRight")
+    assert card(page, "o").get_attribute("aria-label") == "o, data 0.8813, gradient not yet"
+    page.press("ArrowRight")
+    assert card(page, "o").get_attribute("aria-label") == "o, data 0.8813, gradient 1.0000"
+    page.press("End")
+    assert card(page, "w1").get_attribute("aria-label") == "w1, data −3.0000, gradient 0.4468"
+
+
+def test_the_why_panel_multiplies_what_arrives_with_the_local_derivative(page):
+    page.open(player(neuron()).html, fragment="step=11")
+    why = text(page, "#why")
+    assert "from the right" in why
+    assert "0.2234" in why
+    assert "w1 = −3.0000" in why
+    assert "−0.6702" in why
+    assert "x1.grad += g * w1" in text(page, "#ran")
+    assert "✓ agrees" in text(page, "#ran")
+
+
+def test_a_gradient_with_two_uses_fills_one_at_a_time(page):
+    page.open(player(paths()).html, fragment="step=6")
+    assert page.run("return document.querySelectorAll('.use.on').length") == 2  # one of two, of a and of b
+    assert "1 of 2 uses" in text(page, "#why")
+    assert page.run("return document.querySelectorAll('.number.grad.part').length") == 2
+    page.press("ArrowRight")
+    assert page.run("return document.querySelectorAll('.use.on').length") == 4
+    assert page.run("return document.querySelectorAll('.number.grad.part').length") == 0
+    assert "a.grad is 16.0000" in text(page, "#why")
+
+
+def test_the_track_and_the_buttons_go_where_they_say(page):
+    page.open(player(neuron()).html)
+    page.click("#last")
+    assert (step(page), text(page, "#phase")) == (12, "Done")
+    page.click("#first")
+    assert (step(page), text(page, "#phase")) == (0, "Ready")
+    page.click("#next")
+    assert text(page, "#phase") == "Forward 1 of 5"
+    page.click("#back")
+    assert step(page) == 0
+    page.click("#track")  # in the middle
+    assert text(page, "#phase") == "Backward begins"
+    assert page.run("return document.querySelectorAll('#marks circle.mark').length") == 6
+    assert page.run("return document.querySelectorAll('#marks rect.mark').length") == 7
+
+
+def test_home_end_and_space(page):
+    page.open(player(neuron()).html)
+    page.press("End")
+    assert step(page) == last(page)
+    page.press("Home")
+    assert step(page) == 0
+    page.press(" ")
+    assert page.run("return document.getElementById('play').getAttribute('aria-label')") == "Pause"
+    page.wait("document.getElementById('scrub').value > 0")
+    page.press(" ")
+    assert page.run("return document.getElementById('play').getAttribute('aria-label')") == "Play"
+
+
+def test_it_plays_to_the_end_and_stops(page):
+    page.open(player(Value(2.0, label="a") * 3).html)
+    page.click("#speed")
+    page.click("#speed")
+    assert text(page, "#speed") == "4×"
+    page.click("#play")
+    page.wait("document.getElementById('phase').textContent === 'Done'")
+    page.wait("document.getElementById('play').getAttribute('aria-label') === 'Play'")
+
+
+@pytest.mark.parametrize(("fragment", "wanted"), [("step=7", 7), ("step=0", 0), ("step=9999", 12), ("nonsense", 0)])
+def test_a_link_leads_to_a_step(page, fragment, wanted):
+    page.open(player(neuron()).html, fragment=fragment)
+    assert step(page) == wanted
+
+
+def test_the_address_follows_the_step_and_the_step_the_address(page):
+    page.open(player(neuron()).html)
+    page.press("ArrowRight", "ArrowRight")
+    assert page.run("return location.hash") == "#step=2"
+    page.run("location.hash = '#step=5'")
+    page.wait("document.getElementById('scrub').value === '5'")
+
+
+def test_each_step_is_said_aloud(page):
+    page.open(player(neuron()).html)
+    said = []
+    for _ in range(last(page) + 1):
+        said.append(text(page, "#live"))
+        page.press("ArrowRight")
+    assert len(set(said)) == len(said)
+    assert said[1] == "Forward 1 of 5. x1 * w1 equals −6.0000."
+    assert page.run("return document.getElementById('live').getAttribute('aria-live')") == "polite"
+
+
+# ------------------------------------------------------------------------------------------------ paths
+def test_a_click_lights_the_paths_and_sums_their_products(page):
+    page.open(player(paths()).html, fragment="step=99")
+    card(page, "a").click()
+    assert page.run("return document.querySelectorAll('.wire.path').length") == 4
+    why = text(page, "#why")
+    assert "Why is a.grad 16.0000?" in why
+    assert "a → s → L" in why
+    assert "sum = 16.0000" in why
+    page.press("Escape")
+    assert page.run("return document.querySelectorAll('.wire.path').length") == 0
+
+
+def test_enter_chooses_the_card_that_has_the_focus(page):
+    page.open(player(paths()).html, fragment="step=99")
+    page.run("arguments[0].focus()", card(page, "b"))
+    page.press("Enter")
+    assert "Why is b.grad 21.0000?" in text(page, "#why")
+
+
+def test_a_graph_with_very_many_paths_does_not_hang(page):
+    a = Value(1.0, label="a")
+    out = a
+    for _ in range(20):
+        out = out + out
+    page.open(player(out).html, fragment="step=99")
+    card(page, "a").click()
+    assert "More than 200 paths" in text(page, "#why")
+
+
+# ------------------------------------------------------------------------------------------------ folds
+def test_one_goes_in_by_clicks_and_out_by_escape(page):
+    page.open(player(network()).html, reduced_motion=True)
+    assert text(page, "#tabs [aria-pressed=true]") == "layers"
+    card(page, "Layer #2").click()
+    assert text(page, "#crumbs") == "layers›Layer #2"
+    assert page.run("return document.querySelectorAll('.card.module').length") == 16
+    card(page, "ReLUNeuron(16) #3").click()
+    assert text(page, "#crumbs") == "layers›Layer #2›ReLUNeuron(16) #3"
+    assert card(page, "w15") is not None
+    page.press("Escape")
+    assert text(page, "#crumbs") == "layers›Layer #2"
+    page.press("Escape")
+    assert page.run("return document.getElementById('crumbs').hidden")
+    assert card(page, "Layer #2") is not None
+
+
+def test_views_of_the_whole_are_tabs(page):
+    page.open(player(network()).html)
+    page.run("[...document.querySelectorAll('#tabs button')].find(e => e.textContent === 'neurons').click()")
+    assert page.run("return document.querySelectorAll('.card.module').length") == 33
+    assert page.run("return location.hash").startswith("#scene=")
+
+
+def test_a_way_back_is_a_click_too(page):
+    page.open(player(network()).html)
+    card(page, "Layer #1").click()
+    page.click("#crumbs button")
+    assert card(page, "Layer #2") is not None
+
+
+def test_a_link_leads_into_a_fold(page):
+    page.open(player(network()).html, fragment="scene=2&step=3")
+    assert step(page) == 3
+    assert text(page, "#crumbs") != ""
+
+
+def test_65_000_nodes_can_be_gone_through_and_into(page):
+    page.open(player(network(100)).html, reduced_motion=True)
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+    assert text(page, "#phase") == "Done"
+    card(page, "Layer #2").click()
+    assert page.run("return document.querySelectorAll('.card.module').length") >= 16
+
+
+# ------------------------------------------------------------------------------------------------ looks
+@pytest.mark.parametrize("width", [480, 1400])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_graph_is_never_smaller_than_it_can_be_read(page, name, width):
+    page.open(player(GRAPHS[name]()).html, width)
+    scale = page.run("const svg = document.getElementById('graph'); return svg.clientWidth / svg.viewBox.baseVal.width")
+    assert 0.799 <= scale <= 1.151
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [480, 1400])
+def test_the_step_that_runs_is_in_sight(page, width):
+    page.open(player(network()).html, width, reduced_motion=True)
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+        inside = page.run(
+            "const card = document.querySelector('.card.forward, .card.backward'); if (!card) return true;"
+            "const a = card.getBoundingClientRect(), b = document.getElementById('scroll').getBoundingClientRect();"
+            "return a.right > b.left && a.left < b.right && a.bottom > b.top && a.top < b.bottom"
+        )
+        assert inside
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_pill_covers_another_and_no_text_leaves_its_card(page, name):
+    page.open(player(GRAPHS[name]()).html, fragment="step=9999")
+    overlaps = page.run(
+        "const boxes = [...document.querySelectorAll('.pill rect')].map(e => e.getBBox());"
+        "return boxes.filter((a, i) => boxes.some((b, k) => k > i && a.x < b.x + b.width && b.x < a.x + a.width"
+        " && a.y < b.y + b.height && b.y < a.y + a.height)).length"
+    )
+    assert overlaps == 0
+    outside = page.run(
+        "return [...document.querySelectorAll('.card')].flatMap(card => {"
+        "  const body = card.querySelector('.body').getBBox();"
+        "  return [...card.querySelectorAll(':scope > text')].filter(t => { const b = t.getBBox();"
+        "    return b.x < body.x - 1 || b.x + b.width > body.x + body.width + 6; }).map(t => t.textContent); })"
+    )
+    assert outside == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_everybody_can_use_it(page, name, dark):
+    for fragment in ("step=0", "step=4", "step=9999"):
+        page.open(player(GRAPHS[name]()).html, dark=dark, fragment=fragment, reduced_motion=True)
+        assert page.axe() == []
+
+
+def test_it_follows_the_system_s_colours(page):
+    page.open(player(neuron()).html, dark=True)
+    dark = page.run("return getComputedStyle(document.body).backgroundColor")
+    page.emulate(dark=False)
+    page.wait("document.documentElement.dataset.theme === 'light'")
+    assert page.run("return getComputedStyle(document.body).backgroundColor") != dark
+
+
+def test_nothing_moves_for_those_who_asked_for_that(page):
+    page.open(player(neuron()).html, reduced_motion=True)
+    page.press("ArrowRight")
+    assert page.run("return document.querySelectorAll('.pulse').length") == 0
+    page.emulate(reduced_motion=False)
+    page.press("ArrowRight")
+    assert page.run("return document.querySelectorAll('.pulse').length") == 2
+
+
+def test_the_panels_do_not_make_the_page_jump(page):
+    page.open(player(paths()).html, reduced_motion=True)
+    tops = set()
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+        tops.add(
+            page.run(
+                "return [document.getElementById('bar').offsetTop, document.getElementById('app').offsetHeight].join()"
+            )
+        )
+    assert len(tops) == 1
+
+
+@pytest.mark.parametrize(
+    "label", ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a & b \"'", "{0}"]
+)
+def test_hostile_labels_do_nothing(page, label):
+    a = Value(2.0, label=label)
+    page.open(player(a * a + 1).html)
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+    assert page.run("return document.querySelectorAll('img').length") == 0
+    assert text(page, ".card .title").startswith(label[:9])
+
+
+@pytest.mark.parametrize("x", ["nan", "inf", "-inf"])
+def test_what_is_not_finite_is_said_plainly(page, x):
+    page.open(player(Value(float(x), label="a") * 2).html, fragment="step=99")
+    assert x.replace("-", "−") in text(page, "#graph")
+
+
+# ------------------------------------------------------------------------------------------------ notebooks
+def notebook(*roots, ground="#fff"):
+    """A page around outputs, as a trusted notebook has them."""
+    outputs = "".join(f"<section>{player(root)._repr_mimebundle_()['text/html']}</section>" for root in roots)
+    return f"<!doctype html><html lang=en><title>n</title><body style='background:{ground};margin:0'>{outputs}"
+
+
+def in_frame(page, script, k=0):
+    return page.run(f"const inner = document.querySelectorAll('iframe')[{k}].contentDocument; {script}")
+
+
+READY = "[...document.querySelectorAll('iframe')].every(f => f.contentDocument.querySelector('.card'))"
+
+
+def test_in_a_notebook_the_picture_gives_way_to_the_player(page):
+    page.open(notebook(neuron()))
+    page.wait(READY)
+    assert page.run("return document.querySelector('img').offsetHeight") == 0
+    page.wait("document.querySelector('iframe').offsetHeight > 300")
+
+
+def test_where_scripts_are_taken_away_the_picture_stays(page):
+    html = notebook(neuron()).replace("<iframe", "<iframe sandbox")  # as an untrusted notebook's viewer does
+    page.open(html)
+    assert page.run("return document.querySelector('img').offsetHeight") > 100
+    assert page.run("return document.querySelector('iframe').offsetHeight") == 0
+    page.console()  # that the script was blocked is said there
+
+
+def test_several_outputs_share_nothing(page):
+    page.open(notebook(neuron(), paths()))
+    page.wait(READY)
+    in_frame(page, "inner.getElementById('next').click()", 1)
+    assert in_frame(page, "return inner.getElementById('scrub').value", 0) == "0"
+    assert in_frame(page, "return inner.getElementById('scrub').value", 1) == "1"
+
+
+def test_a_frame_that_is_loaded_anew_keeps_its_place(page):
+    page.open(notebook(neuron()))
+    page.wait(READY)
+    in_frame(page, "inner.getElementById('last').click()")
+    page.run("const f = document.querySelector('iframe'); f.contentDocument.body.dataset.old = 1; f.srcdoc = f.srcdoc")
+    page.wait(f"!document.querySelector('iframe').contentDocument.body?.dataset.old && {READY}")
+    assert in_frame(page, "return inner.getElementById('scrub').value") == "12"
+
+
+@pytest.mark.parametrize(("ground", "theme"), [("#111", "dark"), ("#fff", "light"), ("rgb(30, 30, 46)", "dark")])
+def test_in_a_notebook_it_takes_the_notebook_s_colours(page, ground, theme):
+    page.open(notebook(neuron(), ground=ground), dark=theme == "light")  # the system says otherwise
+    page.wait(READY)
+    assert in_frame(page, "return inner.documentElement.dataset.theme") == theme
