@@ -124,7 +124,7 @@ def test_every_class_that_moves_has_its_keyframes():
         name
         for classes in re.findall(r'class="([^"]*)"', svg)
         for name in classes.split()
-        if re.fullmatch(r"[twfb]\d+(-\d+)?", name)
+        if re.fullmatch(r"[twfbn]\d+(-\d+)?", name)
     }
     assert used == set(re.findall(r"@keyframes (\S+?)\{", svg))
     assert len(used) > 20

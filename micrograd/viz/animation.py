@@ -135,16 +135,17 @@ class _Film:
         route, computed = self.drawn.routes[e], self.computed[wire.head]
         if len(route) < 2:
             return ""
-        curve, step = _curve(route), self.passes.get(wire.head)
-        parts = [
-            f'<g class="{self.clock.waking(computed)}"><path class="wire" d="{curve}"/>{_tip(route)}</g>',
-            f'<path class="flow forward {self.clock.drawn(computed)}" pathLength="1" d="{curve}"/>',
-        ]
+        curve, step, tip = _curve(route), self.passes.get(wire.head), _tip(route)
+        backward = []
         if wire.part is not None and step is not None:
-            flow = f'<path class="flow backward {self.clock.drawn(step, backward=True)}" pathLength="1" d="{curve}"/>'
-            seen = self.clock.between(step, step + 1)
-            parts += [flow, f'<g class="arriving {seen}">{_tip(route[::-1])}</g>']
-        return "".join(parts)
+            tip = f'<g class="{self.clock.without(step, step + 1)}">{tip}</g>'
+            drawn, seen = self.clock.drawn(step, backward=True), self.clock.between(step, step + 1)
+            backward.append(f'<path class="flow backward {drawn}" pathLength="1" d="{curve}"/>')
+            backward.append(f'<g class="arriving {seen}">{_tip(route[::-1])}</g>')
+        wakes, drawn = self.clock.waking(computed), self.clock.drawn(computed)
+        forward = f'<path class="flow forward {drawn}" pathLength="1" d="{curve}"/>'
+        line = f'<g class="{wakes}"><path class="wire" d="{curve}"/>{tip}</g>'
+        return "".join([line, forward, *backward])
 
     def _pills(self, e: int, wire: Wire) -> str:
         """The value on its way; the derivative and the gradient on theirs; then the derivative, which stays."""

@@ -35,6 +35,12 @@ class Clock:
         seen = f"{self._at(step + FADE)},{self._at(end)}{{opacity:1}}"
         return self._rule(f"t{step}-{end}", hidden + seen, at_rest="opacity:0;")
 
+    def without(self, step: int, end: int) -> str:
+        """The classes of what is seen but from a step on until another."""
+        seen = f"0%,{self._at(step)},{self._at(end + FADE)},to{{opacity:1}}"
+        hidden = f"{self._at(step + FADE)},{self._at(end)}{{opacity:0}}"
+        return self._rule(f"n{step}-{end}", seen + hidden)
+
     def drawn(self, step: int, backward: bool = False) -> str:
         """The classes of a line (of `pathLength` 1) that is drawn during a step: from its start, or from its end."""
         undrawn, name = (-1, f"b{step}") if backward else (1, f"f{step}")
