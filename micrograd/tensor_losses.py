@@ -81,18 +81,27 @@ HINGE = {reduction: _hinge(reduction) for reduction in ("mean", "sum", "none")}
 
 
 def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
-    """The fused row: one node, whose gradient is softmax - onehot (over n, if it is the mean)."""
+    """The row of one call: one node, whose gradient is softmax - onehot (over n, if it is the mean).
+
+    Forward comes by the softmax on its way, and leaves it for the backward pass; one over nodes makes it anew.
+    """
+    softmax: Any = None
 
     def forward(a: Any) -> Any:
+        nonlocal softmax
         a = a - a.max(-1, keepdims=True)
-        right = np.take_along_axis(a, classes[..., None], -1)[..., 0]
-        return _total(np.log(np.exp(a).sum(-1)) - right, reduction)
+        softmax = np.exp(a)
+        total = softmax.sum(-1, keepdims=True)
+        softmax = softmax / total
+        losses = np.log(total) - np.take_along_axis(a, classes[..., None], -1)
+        return _total(losses[..., 0], reduction)
 
     def rule(g: Any, _out: Any, a: Any) -> Any:
         onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
         if reduction == "none":
             g = arrays.reshape((*classes.shape, 1))(g)
-        return (arrays.softmax(-1)(a) - onehot) * (g / classes.size if reduction == "mean" else g)
+        slope = (arrays.softmax(-1)(a) if hasattr(a, "_apply") else softmax) - onehot
+        return slope * (g / classes.size if reduction == "mean" else g)
 
     return Row("cross_entropy", forward, rule)
 
@@ -124,8 +133,8 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
         )
     _check_scores(scores)
     n = scores.shape[-1]
-    if not is_tracing() and (wrong := (classes < 0) | (classes >= n)).any():
-        place = np.argwhere(wrong)[0]
+    if not is_tracing() and classes.astype(np.uintp).max() >= n:  # a negative index is then a great one
+        place = np.argwhere((classes < 0) | (classes >= n))[0]
         index = "".join(f"[{i}]" for i in place)
         raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")
     return scores, classes
