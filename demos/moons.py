@@ -1,6 +1,6 @@
 """Teach a small network of scalars to tell two moons apart, and look at what it has learnt.
 
-    python demos/moons.py                    trains in some seconds; leaves pictures and a movie in out/
+    python demos/moons.py                    trains in some seconds; leaves pictures, a movie and a player in out/
     python demos/moons.py --data spiral      something harder
     python demos/moons.py --help             all that can be set
 
@@ -23,7 +23,7 @@ try:
     from micrograd.functional import hinge
     from micrograd.nn import MLP
     from micrograd.optim import SGD, LambdaLR
-    from micrograd.viz import movie, plot_decision_boundary, plot_loss
+    from micrograd.viz import movie, player, plot_decision_boundary, plot_loss
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
     sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
@@ -125,7 +125,7 @@ def draw_neuron(model, point, path):
     """The graph of the neuron that the point excites most, with the gradients of its output."""
     neuron = max(model.layers[0].neurons, key=lambda neuron: neuron(point))
     neuron.w[0].label, neuron.w[1].label, neuron.b.label = "w1", "w2", "b"
-    draw_graph(neuron, point, path, lambda out: out)
+    return draw_graph(neuron, point, path, lambda out: out)
 
 
 def draw_sample(model, point, label, path):
@@ -141,6 +141,7 @@ def draw_graph(module, point, path, of):
     result.label = "result"
     result.backward()
     path.write_text(draw_dot(result).pipe(encoding="utf-8"), encoding="utf-8")
+    return result
 
 
 # ------------------------------------------------------------------------------------------------ the whole
@@ -166,7 +167,9 @@ def main(arguments=None):
     )
     film.save(options.out / "moons.html")
     draw_all(model, untrained, points, labels, history, options.out)
-    print(f"And watch it learn: {(options.out / 'moons.html').resolve().as_uri()} is a movie for the browser.")
+    print("And for the browser:")
+    print(f"  {(options.out / 'moons.html').resolve().as_uri()}   a movie: watch it learn")
+    print(f"  {(options.out / 'neuron.html').resolve().as_uri()}  a player: step through one neuron, and back")
 
 
 def draw_all(model, untrained, points, labels, history, out):
@@ -174,7 +177,8 @@ def draw_all(model, untrained, points, labels, history, out):
     wrongest = min(range(len(points)), key=lambda i: labels[i] * untrained(points[i]))
     draw_boundary(model, points, labels, out / "boundary.png")
     draw_history(history, out / "loss.png")
-    draw_neuron(model, points[wrongest], out / "neuron.svg")
+    neuron = draw_neuron(model, points[wrongest], out / "neuron.svg")
+    player(neuron).save(out / "neuron.html")
     draw_sample(untrained, points[wrongest], labels[wrongest], out / "sample.svg")
     print(f"Have a look, in {out.resolve()}:")
     print("  boundary.png   what it answers, for every place of the plane")

@@ -13,14 +13,13 @@ runs the function itself, on nodes.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..array_node import ArrayNode, handle, new_node
+from ..collector import without_collector
 from ..engine import Value
 from ..engine import _fill as fill
 from ..graph import LEAF, grads_lock, hooked, undo
@@ -33,18 +32,6 @@ from ..walk import grad
 from .arguments import as_nodes, has_arrays, picker
 from .build import Built, Out
 from .guards import guard
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Have Python's collector wait: a trace makes many objects and no circles, and it would look at them all, often."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Program:

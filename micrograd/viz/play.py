@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from ..collector import without_collector
 from . import svg
 from .data import Edge, Graph, value_text
 from .heat import Heat
@@ -26,10 +27,12 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Page:
     >>> player(a * b + a)
     <Page: Computation graph: 4 nodes, 4 edges; save(path), open()>
     """
-    told = story(_checked(root), max_nodes)
-    graph = _still(told)
-    page = join("player", told.title, _plain(told))
-    return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
+    node = _checked(root)
+    with without_collector():
+        told = story(node, max_nodes)
+        graph = _still(told)
+        page = join("player", told.title, _plain(told))
+        return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
 
 
 def _checked(root: Any) -> Any:
