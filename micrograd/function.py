@@ -16,7 +16,7 @@ import numpy as np
 
 from .array_node import ArrayNode
 from .engine import Value, number
-from .modes import is_anomaly_enabled, is_grad_enabled, line_of_the_user, no_grad
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, no_grad
 from .rows import Many
 from .storage import Kept
 from .tensor import Tensor
@@ -92,6 +92,8 @@ class Function:
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """The op on these arguments."""
+        if is_tracing():
+            deferred().refuse_op(cls.__name__)  # type: ignore[union-attr]
         call = _Call(cls, args)
         result = call.run(args)
         if not call.operands:

@@ -139,6 +139,29 @@ def test_what_cannot_be_done_with_arrays_raises_and_says_what_to_write(look: Cal
     np.testing.assert_array_equal(T.detach().data, [1.0, 2.0])
 
 
+class Cube(micrograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * g
+
+
+def by_hand(x: Any) -> Any:
+    out = Value(2.0, (x,), "double")
+    return out * 2  # here
+
+
+@pytest.mark.parametrize(("f", "name"), [(lambda x: Cube.apply(x), "Cube"), (by_hand, "double")])
+def test_an_op_with_a_derivative_of_its_own_is_refused_by_name(f: Callable, name: str):
+    with pytest.raises(RuntimeError, match=f"cannot use {name}, whose derivative was written by hand.*test_compile_fr"):
+        micrograd.compile(f)(1.0)
+
+
 def test_a_draw_is_taken_back():
     states = random.getstate(), repr(np.random.get_state())
     for draw in (random.random, np.random.rand):

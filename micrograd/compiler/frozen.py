@@ -46,6 +46,10 @@ DRAWN = (
     "a compiled function cannot draw random numbers: each call of the program would have the same ones. Draw outside, "
     "and give the draws as an argument; dropout is for eager mode, or off by eval()"
 )
+OWN_OP = (
+    "a compiled function cannot use {}, whose derivative was written by hand for numbers: its program is made from the "
+    "rows of the table. Write it with ops of micrograd's, or call it outside"
+)
 PACKAGE = str(Path(__file__).parent.parent)
 
 

@@ -75,7 +75,8 @@ class Graph:
             raise
         except (Frozen, TypeError, ValueError, IndexError) as error:
             try:
-                return self.make(row, (settings(row.forward), *operands))
+                closed = settings(row.forward)
+                return self.make(row, (closed if any(True for _ in symbols_in(closed)) else (), *operands))
             except Exception:
                 raise error from None
 

@@ -244,7 +244,7 @@ def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return OWN[op](*args)
     if isinstance(op, str):
         return getattr(args[0], op[1:])(*args[1:], **named) if op[0] == "." else getattr(np, op)(*args, **named)
-    return opened(op.forward)(*args[0])(*args[1:])
+    return (opened(op.forward)(*args[0]) if args[0] else op.forward)(*args[1:])
 
 
 def opened(function: Any) -> Callable:

@@ -29,9 +29,9 @@ from ..engine import _fill as fill
 from ..engine import _settle as settle
 from ..graph import LEAF
 from ..modes import _Mode, deferring, is_grad_enabled, modes
-from ..rows import Many, Row
+from ..rows import HandWritten, Many, Row
 from ..tensor import Tensor
-from .frozen import BACKWARD, DRAWN, OUTSIDE, READ, WRITE, frozen, without_draws
+from .frozen import BACKWARD, DRAWN, OUTSIDE, OWN_OP, READ, WRITE, frozen, without_draws
 from .simplify import Graph
 from .symbols import Symbol
 
@@ -225,6 +225,8 @@ class Trace:
             return x
         known = self.leaves.get(id(x))
         if known is None or known[0].ref() is not x:
+            if isinstance(x, Value) and isinstance(x._row, HandWritten) and any(map(is_traced, x._x)):
+                self.refuse_op(x._row.name)
             wanted = x.requires_grad
             name = f"p{len(self.order)}"
             data = x._node._data if isinstance(x, Tensor) else x._data
@@ -306,6 +308,10 @@ class Trace:
     def refuse_draw(self) -> None:
         """Raise for a draw from a generator that is not watched: that of a Dropout of its own."""
         raise frozen(DRAWN)
+
+    def refuse_op(self, name: str) -> None:
+        """Raise for an op of the user's own, whose rules are no rows."""
+        raise frozen(OWN_OP.format(name))
 
     def constants(self) -> dict[Symbol, Any]:
         """The Symbols of what is known after all: of nodes that were made inside, and are gone, for one."""

@@ -1,0 +1,84 @@
+"""Functions of arrays, indices and einsum: compiled they give what they give eagerly, first and second order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, concatenate, einsum, grad, stack, take_along_axis, where
+
+RNG = np.random.default_rng(0)
+A, B, SQUARE, CUBE = (RNG.normal(size=shape) for shape in ((3, 4), (4, 5), (3, 3), (2, 3, 4)))
+
+FUNCTIONS: dict[str, tuple[Callable, tuple[np.ndarray, ...]]] = {
+    "stack": (lambda a, b: stack([a, b], 1), (A, A * 2)),
+    "concatenate": (lambda a, b: concatenate([a, b], 0), (A, A * 2)),
+    "slices put together": (lambda a: concatenate([a[:, :2].tanh(), a[:, 2:].exp()], 1), (A,)),
+    "where by a comparison": (lambda a, b: where(a > b, a, b * 2), (A, A[::-1].copy())),
+    "where by an array": (lambda a, b: where(A > 0, a, b * 2), (A, A[::-1].copy())),
+    "rows by a list": (lambda a: a[[0, 2, 2]], (A,)),
+    "elements by two lists": (lambda a: a[[0, 2, 0], [1, 1, 1]], (A,)),
+    "rows by an argument": (lambda a, places: a[places], (A, np.array([0, 2, 2]))),
+    "take_along_axis": (lambda a, places: take_along_axis(a, places, 1), (A, np.array([[0], [2], [1]]))),
+    "a new axis": (lambda a: a[:, None, ::2], (A,)),
+    "an ellipsis": (lambda a: a[..., 0], (CUBE,)),
+    "backwards": (lambda a: a[::-1], (A,)),
+    "a mask that is an array": (lambda a: a[A > 0], (A,)),
+    "row by row": (lambda a: sum(row * i for i, row in enumerate(a)), (A,)),
+    "two reductions": (lambda a: a.max(0) * a.min(1).sum(), (A,)),
+}
+FUNCTIONS |= {
+    f"einsum {subscripts}": (lambda *xs, subscripts=subscripts: einsum(subscripts, *xs), arrays)
+    for subscripts, *arrays in [
+        ("ij,jk->ik", A, B),
+        ("ii->i", SQUARE),
+        ("ii->", SQUARE),
+        ("i,j->ij", A[0], B[0]),
+        ("bij,jk->bik", CUBE, B),
+        ("...ij,jk->...ik", CUBE, B),
+        ("ij->j", A),
+        ("ij,jk,k->i", A, B, B[0]),
+    ]
+}
+
+
+def inputs_of(arrays: Any) -> list[Tensor]:
+    return [Tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
+
+
+def gradients(call: Callable, arrays: Any) -> list[np.ndarray]:
+    xs = inputs_of(arrays)
+    out = call(*xs)
+    (out * out).sum().backward()
+    return [out.detach().data, *(x.grad for x in xs if x.requires_grad)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_arrays_is_the_same_compiled(name: str):
+    call, arrays = FUNCTIONS[name]
+    compiled = micrograd.compile(call)
+    for scale in (1.0, 1.25):
+        scaled = [a * scale if a.dtype.kind == "f" else a for a in arrays]
+        for found, expected in zip(gradients(compiled, scaled), gradients(call, scaled), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, strict=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_arrays_has_the_same_second_derivatives_compiled(name: str):
+    call, arrays = FUNCTIONS[name]
+
+    def square(*xs: Any) -> Any:
+        found = grad((call(*xs) ** 3).sum(), [x for x in xs if x.dtype.kind == "f"], create_graph=True)
+        return sum((g * g).sum() for g in found)
+
+    seen = []
+    for f in (micrograd.compile(square), square):
+        xs = inputs_of(arrays)
+        f(*xs).backward()
+        seen.append([x.grad for x in xs if x.requires_grad])
+    for found, expected in zip(*seen, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11, strict=True)
