@@ -95,7 +95,7 @@ def train(model, points, labels, steps, film=None):
         for _ in bar:
             loss, scores = total_loss(model, points, labels)  # forward: a graph of some 65,000 nodes
             history.append((loss.data, accuracy(scores, labels)))
-            if film is not None:
+            if film:
                 film.frame(*history[-1])
             optimizer.zero_grad()
             loss.backward()  # backward: how the loss changes with each of the parameters

@@ -131,6 +131,8 @@ def test_options_that_cannot_be_are_refused(options, message):
 def test_a_movie_without_a_frame_says_what_to_do():
     film = filmed([])
     assert repr(film) == "<Movie without a frame yet>"
+    assert len(film) == 0
+    assert film  # so that `if film:` asks whether there is one
     assert film._repr_mimebundle_() == {"text/plain": "<Movie without a frame yet>"}
     with pytest.raises(ValueError, match="call its frame"):
         film.page().html
@@ -166,6 +168,14 @@ def test_the_lines_lie_where_the_score_is_that_of_the_level():
     for level, path in zip((-1, 0, 1), panels.lines(film, film.frames[0]), strict=True):
         x = 1000 * ((level + 3) / 2 - film.xs[0]) / wide
         assert path == f"M{x:.0f},0l0,{panels.height(film)}"
+
+
+def test_of_very_many_points_some_are_drawn_and_all_are_judged():
+    points = np.random.default_rng(0).normal(size=(3000, 2))
+    film = viz.movie(lambda p: p[:, 0], points, points[:, 0] > 0, resolution=10)
+    film.frame(1.0)
+    assert len(panels.places(film)) == 1000
+    assert film.frames[0].accuracy == 1.0
 
 
 def test_the_page_is_the_same_from_run_to_run():

@@ -154,6 +154,9 @@ class Movie:
     def __len__(self) -> int:
         return len(self.frames)
 
+    def __bool__(self) -> bool:
+        return True  # `if film: film.frame(loss)` means whether there is one; an empty list would be False
+
     def __repr__(self) -> str:
         if not self.frames:
             return "<Movie without a frame yet>"
