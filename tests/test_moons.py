@@ -18,7 +18,7 @@ from micrograd.nn import MLP
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "demos" / "moons.py"
-PICTURES = ["boundary.png", "loss.png", "moons.html", "neuron.svg", "sample.svg"]
+PICTURES = ["boundary.png", "loss.png", "moons.html", "neuron.html", "neuron.svg", "sample.svg"]
 
 
 def load():
@@ -117,7 +117,9 @@ def test_the_pictures_are_pictures_even_of_a_network_that_has_learnt_nothing(nam
 def test_the_movie_shows_every_step_and_its_address_is_said(tmp_path, capsys):
     demo.main(["--steps", "3", "--out", str(tmp_path)])
     address = (tmp_path / "moons.html").resolve().as_uri()
-    assert f"watch it learn: {address} " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"  {address}   a movie" in said
+    assert f"  {(tmp_path / 'neuron.html').resolve().as_uri()}  a player" in said
     page = (tmp_path / "moons.html").read_text(encoding="utf-8")
     assert [f"Step {i} of 3" in page for i in range(5)] == [True] * 4 + [False]
 
