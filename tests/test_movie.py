@@ -167,7 +167,7 @@ def test_the_lines_lie_where_the_score_is_that_of_the_level():
     wide = film.xs[-1] - film.xs[0]
     for level, path in zip((-1, 0, 1), panels.lines(film, film.frames[0]), strict=True):
         x = 1000 * ((level + 3) / 2 - film.xs[0]) / wide
-        assert path == f"M{x:.0f},0l0,{panels.height(film)}"
+        assert path == f"M{x:.0f},0l0,{panels.size(film)[1]}"
 
 
 def test_of_very_many_points_some_are_drawn_and_all_are_judged():
@@ -176,6 +176,14 @@ def test_of_very_many_points_some_are_drawn_and_all_are_judged():
     film.frame(1.0)
     assert len(panels.places(film)) == 1000
     assert film.frames[0].accuracy == 1.0
+
+
+@pytest.mark.parametrize("stretch", [(100, 1), (1, 100), (1, 1)])
+def test_the_longer_side_of_the_boundary_is_always_as_long(stretch):
+    points = np.array(X) * stretch
+    film = viz.movie(lambda p: p[:, 0], points, Y)
+    assert max(panels.size(film)) == 1000
+    assert min(panels.size(film)) >= 300
 
 
 def test_the_page_is_the_same_from_run_to_run():

@@ -47,7 +47,8 @@ def still(film: "Movie", frame: "Frame") -> str:
     """A frame as an SVG document: the panels side by side, light or dark as whoever looks at it likes."""
     (shown,) = panels.moving(film, [frame])
     wide, (narrow, low) = 620, panels.PLOT
-    tall = min(round(wide * panels.height(film) / panels.WIDE), wide)
+    across, up = panels.size(film)
+    tall = min(round(wide * up / across), wide)
     high = max(tall + 74, 2 * (low + 44) + PAD)
     right, half = wide + 4 * PAD, (high - PAD) / 2
     shades = panels.strip(film, [frame])

@@ -33,12 +33,13 @@ def picture(film: "Movie", frame: "Frame", width: int) -> "Image":
     """One frame: the boundary, the numbers, the loss so far."""
     image, draw_on = _pillow()
     wide = width * SMOOTH
-    high = round(wide * panels.height(film) / panels.WIDE)
+    across, up = panels.size(film)
+    high = round(wide * up / across)
     whole = image.new("RGB", (wide, high + (CAPTION + CURVE) * SMOOTH), WHITE)
     whole.paste(_shades(film, frame, wide, high), (0, 0))
     pen = draw_on.Draw(whole)
     _lines(pen, film, frame, wide)
-    _points(pen, film, wide / panels.WIDE, high)
+    _points(pen, film, wide / across)
     _caption(pen, film, frame, wide, high)
     _curve(pen, film, frame, wide, high + CAPTION * SMOOTH)
     return whole.resize((width, whole.height // SMOOTH), image.Resampling.LANCZOS)
@@ -71,7 +72,7 @@ def _lines(pen: Any, film: "Movie", frame: "Frame", wide: int) -> None:
             pen.line([(x * unit, y * unit) for x, y in line], INK, thick * SMOOTH, "curve")
 
 
-def _points(pen: Any, film: "Movie", scale: float, high: int) -> None:
+def _points(pen: Any, film: "Movie", scale: float) -> None:
     """`scale` leads from the units of the panel to pixels."""
     for x, y, is_first in panels.places(film):
         x, y = x * scale, y * scale

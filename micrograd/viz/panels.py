@@ -21,7 +21,7 @@ from .png import png
 if TYPE_CHECKING:
     from .film import Frame, Movie
 
-WIDE = 1000  # the boundary's width, in units; its height follows from the grid
+LONGER = 1000  # side of the boundary, in units; the other follows from the grid
 MAX_POINTS = 1000  # that are drawn; of more, every second, third, ... is
 DARKEST = 3.0  # margins away from the boundary
 SHADES = 31  # on each side of it
@@ -90,21 +90,21 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
 
 
 def _unit(film: "Movie") -> float:
-    return WIDE / (len(film.xs) - 1)
+    return LONGER / (max(len(film.xs), len(film.ys)) - 1)
 
 
 # ------------------------------------------------------------------------------------------------ the boundary
 def boundary(film: "Movie", frame: "Frame", shades: str, frames: int, place: str = "") -> str:
     """Shades, lines and points. Of the `frames` pictures in the strip the first is seen: the view box moves."""
     rows, columns = frame.scores.shape
-    high = height(film)
+    wide, high = size(film)
     margin, edge, other_margin = lines(film, frame)
     says = escape(_spoken(film))
     return "".join(
         [
-            f'<svg class="boundary" {place}viewBox="0 0 {WIDE} {high}" role="img" aria-label="{says}">',
+            f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">',
             # from middle to middle of the outermost pixels: no neighbouring picture is mixed in
-            f'<svg class="shades" width="{WIDE}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
+            f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
             f'preserveAspectRatio="none"><image width="{columns}" height="{rows * frames}" '
             f'preserveAspectRatio="none" href="{shades}"/></svg>',
             f'<path class="line margin" d="{margin}"/><path class="line" d="{edge}"/>',
@@ -115,18 +115,18 @@ def boundary(film: "Movie", frame: "Frame", shades: str, frames: int, place: str
     )
 
 
-def height(film: "Movie") -> int:
-    """Of the boundary, where its width is `WIDE`."""
-    return round(_unit(film) * (len(film.ys) - 1))
+def size(film: "Movie") -> tuple[int, int]:
+    """Width and height of the boundary, in units."""
+    return round(_unit(film) * (len(film.xs) - 1)), round(_unit(film) * (len(film.ys) - 1))
 
 
 def places(film: "Movie") -> list[tuple[float, float, bool]]:
     """The points to draw, in units of the panel, and which of them are of the first class."""
     low = np.array([film.xs[0], film.ys[0]])
-    size = np.array([film.xs[-1], film.ys[-1]]) - low
-    high = height(film)
+    plane = np.array([film.xs[-1], film.ys[-1]]) - low
+    wide, high = size(film)
     every = -(-len(film.points) // MAX_POINTS)
-    points = ((film.points - low) / size * (WIDE, -high) + (0, high))[::every]
+    points = ((film.points - low) / plane * (wide, -high) + (0, high))[::every]
     first, _ = film.classes.values()
     return [(x, y, is_first) for (x, y), is_first in zip(points.tolist(), first.tolist()[::every], strict=True)]
 
