@@ -105,46 +105,48 @@ def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     return _of_classes(lambda row, i: -row[i], log_probs, target, reduction)
 
 
-def softmax(logits: Any) -> Any:
-    """Probabilities, which sum to 1, in the ratio of exp(logit); of a Tensor, along its last axis.
+def softmax(logits: Any, axis: int = -1) -> Any:
+    """Probabilities, which sum to 1, in the ratio of exp(logit); of a Tensor, along the axis.
 
     >>> [p.data for p in softmax([Value(1e4), Value(1e4)])]
     [0.5, 0.5]
     """
     if _any_tensor(logits):
-        return logits.softmax()
-    _, shifted = _shifted(logits)
+        return logits.softmax(axis)
+    _, shifted = _shifted(logits, axis)
     parts = [x.exp() for x in shifted]
     whole = _sum(parts)
     return [part / whole for part in parts]
 
 
-def log_softmax(logits: Any) -> Any:
+def log_softmax(logits: Any, axis: int = -1) -> Any:
     """The logarithms of `softmax`, right also where the probability is too small for a float."""
     if _any_tensor(logits):
-        return logits.log_softmax()
-    _, shifted = _shifted(logits)
+        return logits.log_softmax(axis)
+    _, shifted = _shifted(logits, axis)
     whole = _sum([x.exp() for x in shifted]).log()
     return [x - whole for x in shifted]
 
 
-def logsumexp(xs: Any) -> Any:
-    """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`. Of a Tensor, along its last axis.
+def logsumexp(xs: Any, axis: int = -1) -> Any:
+    """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`. Of a Tensor, along the axis.
 
     >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
     1000.6931
     """
     if _any_tensor(xs):
-        return xs.logsumexp(-1)
-    greatest, shifted = _shifted(xs)
+        return xs.logsumexp(axis)
+    greatest, shifted = _shifted(xs, axis)
     return _sum([x.exp() for x in shifted]).log() + greatest
 
 
-def _shifted(xs: Sequence[Number]) -> tuple[Number, list[Value]]:
+def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
     """The greatest, and all less the greatest, so that exp cannot overflow.
 
     The greatest is a mere number here: what is taken from all cancels out, and so does its derivative.
     """
+    if axis not in (0, -1):
+        raise ValueError(f"found axis {axis!r} for a list, which has but one: 0, or -1 counted from the end")
     values = _values(xs, "logits")
     if is_tracing():
         greatest = reduce(Value.maximum, values).detach()

@@ -222,6 +222,15 @@ def test_softmax_and_logsumexp_work_along_the_last_axis():
     assert F.logsumexp(x).tolist() == pytest.approx([1000.6931471805599, 0.0])
 
 
+@pytest.mark.parametrize("axis", [0, 1, -2, -1])
+def test_softmax_and_logsumexp_take_an_axis(axis):
+    x = leaf(np.random.default_rng(0).normal(size=(2, 3)))
+    whole = np.exp(x.data).sum(axis, keepdims=True)
+    assert F.softmax(x, axis).detach().data == pytest.approx(np.exp(x.data) / whole, rel=1e-14)
+    assert F.log_softmax(x, axis=axis).detach().data == pytest.approx(x.data - np.log(whole), rel=1e-14)
+    assert F.logsumexp(x, axis).detach().data == pytest.approx(np.log(whole).squeeze(axis), rel=1e-14)
+
+
 def test_losses_of_values_load_no_numpy():
     code = (
         "import sys, micrograd.functional as F\n"
