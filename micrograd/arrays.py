@@ -202,6 +202,10 @@ def mean(axis: Axis, keepdims: bool) -> Row:
     return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
 
 
+# the root of a variance: there is a kink at 0, where the gradient is 0
+deviation = Row("std", lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
+
+
 @lru_cache(maxsize=4096)
 def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     """The `max` or the `min` over the axis; those who tie share the gradient equally."""

@@ -202,8 +202,8 @@ class TensorOps:
         return ((self - mean) ** 2).sum(axis, keepdims) / (n - ddof)
 
     def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The standard deviation: the root of `var`."""
-        return self.var(axis, keepdims, ddof).sqrt()
+        """The standard deviation: the root of `var`. Where all are equal its gradient is 0, as in PyTorch."""
+        return record(arrays.deviation, self.var(axis, keepdims, ddof))
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""

@@ -117,6 +117,20 @@ def test_values_and_both_derivatives_are_pytorchs(op: Op, dtype: str, near: floa
             np.testing.assert_allclose(ours, other, rtol=near, atol=near)
 
 
+@pytest.mark.parametrize(("rows", "ddof"), [([[1, 1, 1], [1, 2, 4]], 0), ([[1, 1, 1], [1, 2, 4]], 1), ([[5], [0]], 0)])
+def test_std_of_equal_numbers_has_the_gradients_of_pytorch_which_are_0(rows: list, ddof: int):
+    torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
+    ours = Tensor(rows, dtype=float, requires_grad=True)
+    theirs = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+    (first,) = grad(ours.std(1, ddof=ddof).sum(), [ours], create_graph=True)
+    (expected,) = torch.autograd.grad(theirs.std(1, correction=ddof).sum(), theirs, create_graph=True)
+    np.testing.assert_allclose(first.detach().data, expected.detach(), rtol=1e-12, atol=1e-14)
+    weights = np.arange(first.size).reshape(first.shape) + 1.0
+    (second,) = grad((first * weights).sum(), [ours])
+    (expected,) = torch.autograd.grad((expected * torch.tensor(weights)).sum(), theirs)
+    np.testing.assert_allclose(second, expected, rtol=1e-10, atol=1e-12)
+
+
 @every_op
 def test_every_gradient_has_the_shape_and_dtype_of_its_operand_and_is_the_users_to_change(op: Op):
     for operands in op.runs():
