@@ -23,7 +23,7 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
     "--force-color-profile=srgb",
-    "--host-resolver-rules=MAP * ~NOTFOUND",  # a request that should not be is seen here, and gets nowhere
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # other requests are seen here, and get nowhere
 )
 
 

@@ -1,0 +1,155 @@
+"""Drawings, players and movies where notebooks go: exported to HTML and LaTeX, and in JupyterLab, trusted or not."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import nbformat
+import pytest
+from nbconvert import HTMLExporter, LatexExporter
+
+from micrograd import Value, draw_dot
+from micrograd.viz import player
+
+
+def square():
+    a = Value(3.0, label="a")
+    out = a * a
+    out.label = "out"
+    return out
+
+
+OUTPUTS = {"player": lambda: player(square()), "drawing": lambda: draw_dot(square())}
+
+
+def notebook(*outputs):
+    """A notebook whose one cell showed these."""
+    bundles = [output._repr_mimebundle_() for output in outputs]
+    shown = [nbformat.v4.new_output("display_data", data=bundle) for bundle in bundles]
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("show()", outputs=shown)])
+
+
+def of_the_template(page):
+    """What nbconvert's own template wants of the network (MathJax, RequireJS) is not of our making; drop it."""
+    asked = page.requests()
+    page.console()
+    return [url for url in asked if not re.search(r"mathjax|require", url, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_latex_gets_words_and_needs_no_inkscape(kind, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    source, _ = LatexExporter().from_notebook_node(notebook(OUTPUTS[kind]()))
+    assert "out = a * a: data 9.0000" in source.replace("\\", "").replace("{}", "")
+
+
+def test_exported_html_plays(page):
+    page.open(HTMLExporter().from_notebook_node(notebook(player(square()), player(square())))[0])
+    page.wait("[...document.querySelectorAll('iframe')].every(f => f.contentDocument.querySelector('.card'))")
+    heights = page.run("return [...document.querySelectorAll('iframe, .jp-OutputArea img')].map(e => e.offsetHeight)")
+    assert [height > 100 for height in heights] == [False, True, False, True]
+    assert of_the_template(page) == []
+
+
+def test_exported_html_shows_the_drawing(page):
+    page.open(HTMLExporter().from_notebook_node(notebook(draw_dot(square())))[0])
+    assert page.run("return document.querySelector('.jp-OutputArea img').naturalWidth") > 50
+    assert of_the_template(page) == []
+
+
+# ------------------------------------------------------------------------------------------------ JupyterLab
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """JupyterLab on a free port, with all that it keeps in a temporary folder; gives its address, and where that is."""
+    home = tmp_path_factory.mktemp("lab")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    names = ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    env = {**os.environ, **{name: str(home / name.lower()) for name in names}}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
+    options = [
+        "--ServerApp.ip=127.0.0.1",
+        "--IdentityProvider.token=",
+        "--ServerApp.password=",
+        "--ServerApp.port_retries=0",
+    ]
+    server = subprocess.Popen(
+        [*command, *options, f"--ServerApp.root_dir={home}"],
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(f"{address}/api", server)
+        yield address, home, env
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def _wait_for(url, server, seconds=60):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            urlopen(url, timeout=2).read()
+            return
+        except OSError:
+            if time.monotonic() > end or server.poll() is not None:
+                raise
+            time.sleep(0.2)
+
+
+def open_in_lab(page, lab, name, *outputs, trusted):
+    address, home, env = lab
+    path = home / f"{name}.ipynb"
+    path.write_text(json.dumps(notebook(*outputs)), encoding="utf-8")
+    if trusted:
+        subprocess.run([sys.executable, "-m", "jupyter", "trust", str(path)], env=env, check=True, capture_output=True)
+    page.resize(1400)
+    page.emulate()
+    page.driver.get(f"{address}/doc/tree/{path.name}?reset")
+    page.wait("document.querySelector('.jp-OutputArea-output img')", 60)
+
+
+def only_the_server(page, lab):
+    """The notebook's page asked its own server, and nobody else."""
+    page.console()  # what JupyterLab has to say
+    return [url for url in page.requests() if urlsplit(url).netloc != urlsplit(lab[0]).netloc]
+
+
+def test_in_jupyterlab_a_trusted_player_plays(page, lab):
+    open_in_lab(page, lab, "trusted", player(square()), player(square()), trusted=True)
+    page.wait("document.querySelectorAll('.jp-OutputArea iframe').length === 2", 20)
+    page.wait(
+        "[...document.querySelectorAll('.jp-OutputArea iframe')].every(f => f.contentDocument.querySelector('.card'))",
+        20,
+    )
+    assert page.run("return document.querySelector('.jp-OutputArea img').offsetHeight") == 0
+    page.run("document.querySelector('.jp-OutputArea iframe').contentDocument.getElementById('last').click()")
+    phases = "map(f => f.contentDocument.getElementById('phase').textContent)"
+    steps = page.run(f"return [...document.querySelectorAll('.jp-OutputArea iframe')].{phases}")
+    assert steps == ["Done", "Ready"]
+    assert only_the_server(page, lab) == []
+
+
+def test_in_jupyterlab_an_untrusted_player_is_a_picture(page, lab):
+    open_in_lab(page, lab, "untrusted", player(square()), trusted=False)
+    assert page.run("return document.querySelector('.jp-OutputArea img').offsetHeight") > 50
+    assert page.run("return document.querySelector('.jp-OutputArea img').alt").startswith("Computation graph: 2 nodes")
+    assert page.run("return document.querySelectorAll('.jp-OutputArea iframe').length") == 0
+    assert only_the_server(page, lab) == []
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_in_jupyterlab_a_drawing_is_seen(page, lab, trusted):
+    open_in_lab(page, lab, f"drawing{trusted}", draw_dot(square()), trusted=trusted)
+    assert page.run("return document.querySelector('.jp-OutputArea img').naturalWidth") > 50
+    assert only_the_server(page, lab) == []
