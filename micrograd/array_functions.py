@@ -368,11 +368,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
 
 
 def _joined(tensors: list[Tensor], axis: int) -> Tensor:
-    try:
-        return record_many(arrays.concatenate(operator.index(axis)), tensors)
-    except ValueError as error:
-        error.add_note(f"in 'concatenate' of shapes {', '.join(str(t.shape) for t in tensors)} along axis {axis}")
-        raise
+    return record_many(arrays.concatenate(operator.index(axis)), tensors)
 
 
 def matmul(a: Any, b: Any) -> Any:

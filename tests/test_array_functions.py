@@ -337,7 +337,7 @@ def test_joining_what_does_not_fit_raises_and_shows_the_shapes():
         F.stack([Tensor(A), np.ones(3)])
     with pytest.raises(ValueError, match="must match exactly") as caught:
         F.concatenate([Tensor(A), np.ones((2, 2))])
-    assert caught.value.__notes__ == ["in 'concatenate' of shapes (2, 3), (2, 2) along axis 0"]
+    assert caught.value.__notes__ == ["in 'concatenate' of shapes (2, 3) and (2, 2)"]
 
 
 @pytest.mark.parametrize("function", [F.concatenate, F.stack])
