@@ -15,11 +15,11 @@ from compile_helpers import near
 from test_random_graphs import BINARY, UNARY, allowed
 
 import micrograd
-from micrograd import Value, draw_dot, grad, gradient, hessian, nn, no_grad, value_and_grad
+from micrograd import Value, draw_dot, grad, gradient, nn, no_grad, value_and_grad
 from micrograd import functional as F
 from micrograd.optim import SGD
 
-GRAPHS = int(os.environ.get("MICROGRAD_RANDOM_GRAPHS", "300"))
+GRAPHS = 2000 if os.environ.get("CI") == "true" else 300
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -220,38 +220,6 @@ def test_a_compiled_method_has_its_own_programs_for_each_object():
 def test_a_compiled_function_may_call_another():
     inner = micrograd.compile(lambda x: x * x)
     assert gradient(micrograd.compile(lambda x: inner(x) + x))(3.0) == 7.0
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Transforms
-
-
-def test_value_and_grad_of_a_compiled_function_gives_plain_numbers():
-    f = value_and_grad(micrograd.compile(lambda x, y: x * y + x))
-    assert f(2.0, 3.0) == (8.0, (4.0, 2.0))
-    assert "def program(x, y)" in f.source
-
-
-def test_gradients_of_gradients_are_programs_too():
-    cube = micrograd.compile(lambda x: x**3)
-    third = gradient(gradient(gradient(cube)))
-    assert (third(2.0), third(5.0), third.cache_info().misses) == (6.0, 6.0, 1)
-
-
-def test_the_hessian_of_a_compiled_function_is_that_of_the_function():
-    f = lambda x: (x**3).sum() * x[0]  # noqa: E731
-    x = np.array([1.0, 2.0])
-    np.testing.assert_allclose(hessian(micrograd.compile(f))(x), hessian(f)(x), rtol=1e-12)
-
-
-def test_a_gradient_inside_of_a_compiled_function_is_compiled_with_it():
-    def penalty(w: Any) -> Any:
-        (g,) = grad(w**3, w, create_graph=True)
-        return g * g
-
-    w = Value(2.0)
-    micrograd.compile(penalty)(w).backward()
-    assert w.grad == pytest.approx(288.0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -55,6 +55,13 @@ class Out:
         return np.zeros(self.shape, self.dtype) if self.is_array else 0.0
 
 
+def _is_nested(tree: Any) -> bool:
+    """Is it made of lists and tuples, and nothing else?"""
+    if isinstance(tree, (list, tuple)):
+        return not hasattr(tree, "_fields") and all(map(_is_nested, tree))
+    return not isinstance(tree, dict)
+
+
 def _over_samples(node: Any, g: Any) -> Any:
     """A gradient in the form of what it goes to: under `batch`, a number takes part in each sample."""
     if isinstance(node, Value) and getattr(data_of(node), "shape", None) is None and getattr(g, "shape", None):
@@ -75,6 +82,7 @@ class Built:
     back: Code | None = None
     leaves: list[Any]
     vector: bool = False
+    as_text: bool = False  # the code of a `plain` program gives its results in their form, not in a row
     fused: bool = False
 
     def __init__(
@@ -141,7 +149,9 @@ class Built:
         reading = [f"{', '.join(leaf.name for leaf in alive)}, = leaves"] if alive else []
         reading += [*given.lines, *given.unpacking]
         names = ["leaves", *given.names] if alive else given.names
-        self._write(names, reading, self._filled() if self.plain else values, grads, [seed.args[0] for seed in seeds])
+        self.as_text = self.plain and _is_nested(self.tree)
+        values = self._filled() if self.as_text else values
+        self._write(names, reading, values, grads, [seed.args[0] for seed in seeds])
         self.leaves = [leaf.ref() for leaf in alive]
         self.places = [x for x, _ in pairs if isinstance(x, str)]
         self.own = [x.ref() for x, _ in pairs if isinstance(x, Leaf)]

@@ -107,7 +107,7 @@ class PlainProgram(Program):
             found = self.code.run(*given)
         except (ArithmeticError, ValueError):
             found = self.code.careful(*given)
-        return self._filled(found.tolist()) if self.built.vector else found
+        return found if self.built.as_text else self._filled(found.tolist() if self.built.vector else found)
 
     def _filled(self, values: list[float]) -> Any:
         """What the function gives, with these for its nodes."""

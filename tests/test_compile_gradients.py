@@ -1,0 +1,125 @@
+"""`gradient(f)` of a compiled function: the backward graph as a program of its own, as often as one likes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Value, draw_dot, grad, gradient, hessian, hvp, jacobian, nn, no_grad, value_and_grad
+from micrograd.transforms import leaves
+
+
+def test_value_and_grad_of_a_compiled_function_gives_plain_numbers():
+    f = value_and_grad(micrograd.compile(lambda x, y: x * y + x))
+    assert f(2.0, 3.0) == (8.0, (4.0, 2.0))
+    assert "def program(x, y)" in f.source
+
+
+def test_gradients_of_gradients_are_programs_too():
+    cube = micrograd.compile(lambda x: x**3)
+    third = gradient(gradient(gradient(cube)))
+    assert (third(2.0), third(5.0), third.cache_info().misses) == (6.0, 6.0, 1)
+
+
+def test_the_hessian_of_a_compiled_function_is_that_of_the_function():
+    f = lambda x: (x**3).sum() * x[0]  # noqa: E731
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(hessian(micrograd.compile(f))(x), hessian(f)(x), rtol=1e-12)
+
+
+def test_a_gradient_inside_of_a_compiled_function_is_compiled_with_it():
+    def penalty(w: Any) -> Any:
+        (g,) = grad(w**3, w, create_graph=True)
+        return g * g
+
+    w = Value(2.0)
+    micrograd.compile(penalty)(w).backward()
+    assert w.grad == pytest.approx(288.0)
+
+
+def test_the_backward_graph_is_derived_once():
+    called = []
+
+    def f(x: Any) -> Any:
+        called.append(x)
+        return x.exp() * x
+
+    slope = gradient(micrograd.compile(f))
+    for x in (1.0, 2.0, 3.0):
+        assert slope(x) == pytest.approx((1 + x) * np.exp(x), rel=1e-14)
+    assert len(called) == 1
+
+
+def test_the_backward_graph_can_be_printed_and_drawn():
+    slope = gradient(gradient(micrograd.compile(lambda x: x**4)))
+    slope(2.0)
+    assert slope.source == "def program(x):\n    t1 = 12.0 * x * x\n    return t1\n"
+    assert draw_dot(slope.graph).source.count('shape="oval"') == 2
+
+
+def test_a_gradient_is_taken_in_the_form_of_the_arguments():
+    f = gradient(micrograd.compile(lambda p, x: (p["w"][0] * x + p["w"][1]) ** 2))
+    assert f({"w": [2.0, 1.0]}, 3.0) == ({"w": [42.0, 14.0]}, 28.0)
+
+
+def test_a_gradient_of_nodes_is_a_node_that_can_be_differentiated():
+    w, x = Value(3.0), Value(2.0)
+    slope = gradient(micrograd.compile(lambda x: w * x**3))(x)
+    slope.backward()
+    assert (slope.data, x.grad, w.grad) == (36.0, 36.0, 12.0)
+
+
+def test_a_gradient_reads_parameters_each_time():
+    w = Value(3.0)
+    slope = gradient(micrograd.compile(lambda x: w * x * x))
+    first = slope(2.0)
+    w.data = 5.0
+    assert (first, slope(2.0), slope.cache_info().misses) == (12.0, 20.0, 1)
+
+
+@pytest.mark.parametrize("transform", [gradient, value_and_grad, jacobian, hessian])
+def test_a_transform_of_a_compiled_function_is_that_of_the_function(transform: Any):
+    f = lambda x: (x.exp() * np.array([1.0, 2.0, 3.0])).sum() + (x * x * x[0]).sum()  # noqa: E731
+    compiled = transform(micrograd.compile(f))
+    for x in (np.array([0.1, 0.2, 0.3]), np.array([1.0, -1.0, 2.0])):
+        for found, expected in zip(leaves(compiled(x)), leaves(transform(f)(x)), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert compiled.cache_info()[:2] == (1, 1)
+
+
+def test_hessian_times_vector_is_compiled():
+    f = lambda x: (x**3).sum()  # noqa: E731
+    x, v = np.array([1.0, 2.0]), np.array([1.0, -1.0])
+    np.testing.assert_allclose(hvp(micrograd.compile(f))(x, v), hvp(f)(x, v), rtol=1e-12)
+
+
+def test_a_jacobian_of_numbers_is_compiled():
+    assert jacobian(micrograd.compile(lambda xs: [xs[0] * xs[1], xs[0]]))([2.0, 3.0]) == [[3.0, 2.0], [1.0, 0.0]]
+
+
+def test_under_no_grad_plain_gradients_are_as_ever():
+    f = gradient(micrograd.compile(lambda x: x**3))
+    with no_grad():
+        assert f(2.0) == 12.0
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_a_network_has_the_same_gradient_by_its_inputs_compiled(backend: str):
+    model = nn.MLP(3, [4, 1], activation="tanh", rng=random.Random(0))
+    f = lambda x: model(x) ** 2  # noqa: E731
+    found, expected = (gradient(g)([0.5, -1.0, 2.0]) for g in (micrograd.compile(f, backend=backend), f))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_step_of_descent_by_gradients_alone():
+    loss = value_and_grad(micrograd.compile(lambda w, x, y: ((x @ w - y) ** 2).mean()))
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    y, w = x @ np.array([2.0, -3.0]), np.zeros(2)
+    for _ in range(500):
+        _, (slope, *_) = loss(w, x, y)
+        w = w - 0.3 * slope
+    np.testing.assert_allclose(w, [2.0, -3.0], rtol=1e-9)
