@@ -302,3 +302,11 @@ def test_the_same_graph_gives_the_same_page():
 
 def test_the_page_asks_for_nothing_outside():
     assert not re.search(r'(src|href)="(?!data:)|url\(|@import|https?://(?!www\.w3\.org)', player(neuron()).html)
+
+
+def test_the_one_result_of_a_module_sends_numbers_along_its_line():
+    scene = data_of(player(moons(1)))["scenes"][0]
+    (last,) = [i for i, card in enumerate(scene["cards"]) if card.get("title") == "Layer #3"]
+    (wire,) = [wire for wire in scene["wires"] if wire["ends"][0] == last and "local" in wire]
+    assert wire["local"] == -1.0
+    assert wire["part"] == scene["cards"][last]["grad"]

@@ -47,6 +47,7 @@ scenes.forEach((scene, index) => {
   for (const card of scene.cards) {  // what it is sent in this scene, in the order in which that arrives
     card.gifts = card.out.filter(wire => turn.has(wire.head.i) && (wire.part !== undefined || wire.rule === undefined))
       .sort((a, b) => turn.get(a.head.i) - turn.get(b.head.i));
+    if (card.data !== undefined && card.gifts.some(wire => !wire.count)) card.gifts = card.gifts.filter(wire => !wire.count);
     card.here = card.gifts.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
     const known = card.gifts.every(wire => typeof wire.part === "number");
     card.elsewhere = Math.max((card.uses ?? 0) - card.here, 0);

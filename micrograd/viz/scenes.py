@@ -223,8 +223,7 @@ class _Teller:
         if group.kind == "node":
             self._show(card, sub.nodes[group.members[0]])
             return card
-        inner = {j for i in group.members for j in sub.operands[i]}
-        outputs = [sub.nodes[i] for i in group.members if i not in inner]
+        outputs = [sub.nodes[i] for i in _outputs(sub, group)]
         if len(outputs) == 1:
             self._show(card, outputs[0])
         if group.kind == "module":
@@ -253,6 +252,7 @@ class _Teller:
     def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
         """An edge for each use, in the order of the operands; where a fold is involved, uses are counted."""
         home = {i: g for g, group in enumerate(groups) for i in group.members}  # also the order of the boxes
+        shown = {g: out[0] for g, group in enumerate(groups) if len(out := _outputs(sub, group)) == 1}
         counted: dict[tuple[int, int], Wire] = {}
         wires: list[Wire] = []
         for i, below in enumerate(sub.operands):
@@ -264,7 +264,7 @@ class _Teller:
             rules = rule_texts(sub.nodes[i]) if alone else []
             for k, j in enumerate(below):
                 tail = home[j]
-                if alone and tail != head and groups[tail].kind == "node":
+                if alone and tail != head and shown.get(tail) == j:
                     wires.append(_wire(tail, head, uses[k] if k < len(uses) else Sent(), rules[k]))
                 elif tail != head:
                     known = counted.setdefault((tail, head), Wire(tail, head, 0))
@@ -313,6 +313,12 @@ class _Teller:
         grad = self.back.grads.get(self.graph.nodes[i], 0.0)
         size = abs(grad) if isinstance(grad, float | int) else float(abs(grad).max(initial=0.0))
         return size if size == size else 0.0
+
+
+def _outputs(sub: Walk, group: Group) -> list[int]:
+    """What a group makes and does not use itself; of one node that is the node."""
+    used = {j for i in group.members for j in sub.operands[i]} if len(group.members) > 1 else ()
+    return [i for i in group.members if i not in used]
 
 
 def _is_sum(group: Group) -> bool:
