@@ -38,7 +38,7 @@ PALETTE = [
 # ------------------------------------------------------------------------------------------------ what moves
 def moving(film: "Movie", frames: Sequence["Frame"]) -> list[dict[str, Any]]:
     """For each of these frames, in words and numbers, what is to be seen of it."""
-    curve = Curve(film)
+    curve, limit = Curve(film), reach(film)
     return [
         {
             "step": f"step {frame.step}",
@@ -47,7 +47,7 @@ def moving(film: "Movie", frames: Sequence["Frame"]) -> list[dict[str, Any]]:
             "says": says(film, frame),
             "at": curve.at(frame.step, frame.loss),
             "lines": lines(film, frame),
-            "bars": [counts.tolist() for counts in histograms(film, frame)],
+            "bars": [counts.tolist() for counts in histograms(frame, limit)],
         }
         for frame in frames
     ]
@@ -230,14 +230,14 @@ def _nice(step: float) -> float:
 
 
 # ------------------------------------------------------------------------------------------------ the weights
-def histograms(film: "Movie", frame: "Frame") -> list[np.ndarray]:
-    """For each layer how many of its weights are where; all layers and frames share the scale of `reach`."""
-    edges = np.linspace(-reach(film), reach(film), BINS + 1)
+def histograms(frame: "Frame", limit: float) -> list[np.ndarray]:
+    """For each layer how many of its weights are where, between -limit and limit."""
+    edges = np.linspace(-limit, limit, BINS + 1)
     return [np.histogram(w[np.isfinite(w)], edges)[0] for w in frame.weights]
 
 
 def reach(film: "Movie") -> float:
-    """How far from 0 the weights get in all frames, rounded up."""
+    """How far from 0 the weights get in all layers and frames, rounded up: the scale that all share."""
     sizes = [abs(w[np.isfinite(w)]).max(initial=0) for frame in film.frames for w in frame.weights]
     return _nice(float(max(sizes, default=0)) or 1.0)
 
@@ -246,9 +246,9 @@ def weights(film: "Movie", counts: Sequence[Sequence[int]], place: str = "") -> 
     """A histogram for each layer, side by side; the tallest bar of a layer's whole movie fills its height."""
     width, tall = PLOT
     room = width / max(len(film.layers), 1)
-    limit = plain(reach(film))
+    limit = reach(film)
     parts = [f'<svg class="weights" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="Weights by layer">']
-    for i, (name, tallest) in enumerate(zip(film.layers, tallest_bars(film), strict=True)):
+    for i, (name, tallest) in enumerate(zip(film.layers, tallest_bars(film, limit), strict=True)):
         x, wide = i * room + 11, room - 22
         scale = f"scale({wide / BINS:.3f} {-112 / tallest:.4f})"
         parts += [
@@ -256,9 +256,9 @@ def weights(film: "Movie", counts: Sequence[Sequence[int]], place: str = "") -> 
             f'<text class="tick name" x="{wide / 2:.1f}" y="14">{escape(name)}</text>',
             f'<path class="bars b{i % 3}" transform="translate(0 {BOTTOM:g}) {scale}" d="{bars(counts[i])}"/>',
             f'<path class="grid" d="M0 {BOTTOM:g}H{wide:.1f}"/>',
-            f'<text class="tick" x="0" y="{tall - 12}">\u2212{limit}</text>',
+            f'<text class="tick" x="0" y="{tall - 12}">\u2212{plain(limit)}</text>',
             f'<text class="tick name" x="{wide / 2:.1f}" y="{tall - 12}">0</text>',
-            f'<text class="tick end" x="{wide:.1f}" y="{tall - 12}">{limit}</text></g>',
+            f'<text class="tick end" x="{wide:.1f}" y="{tall - 12}">{plain(limit)}</text></g>',
         ]
     return "".join([*parts, "</svg>"])
 
@@ -268,9 +268,9 @@ def bars(counts: Sequence[int]) -> str:
     return "".join(f"M{i + 0.1:g} 0v{count}h.8v-{count}z" for i, count in enumerate(counts) if count)
 
 
-def tallest_bars(film: "Movie") -> list[int]:
+def tallest_bars(film: "Movie", limit: float) -> list[int]:
     """For each layer the highest count of its whole movie."""
-    each = zip(*[histograms(film, frame) for frame in film.frames], strict=True)
+    each = zip(*[histograms(frame, limit) for frame in film.frames], strict=True)
     return [max(1, *[int(counts.max()) for counts in layer]) for layer in each]
 
 

@@ -25,7 +25,7 @@ def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:
                 ),  # 8 bits a pixel, with a palette
                 _chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
                 _chunk(b"tRNS", bytes(colour[3] for colour in palette)),
-                _chunk(b"IDAT", min(_packed(pixels.astype(np.uint8)), key=len)),
+                _chunk(b"IDAT", _packed(pixels.astype(np.uint8))),
                 _chunk(b"IEND", b""),
             ]
         )
@@ -36,12 +36,11 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def _packed(pixels: np.ndarray) -> list[bytes]:
-    """The rows packed after each of PNG's filters: a pixel as it is, or as a difference from those left and above."""
+def _packed(pixels: np.ndarray) -> bytes:
+    """The rows after one of PNG's filters, the one that packs best: pixels, or how they differ from those beside."""
     left = np.pad(pixels, ((0, 0), (1, 0)))[:, :-1]
     up = np.pad(pixels, ((1, 0), (0, 0)))[:-1]
     mean = ((left.astype(int) + up) // 2).astype(np.uint8)
-    return [
-        zlib.compress(np.insert(pixels - guess, 0, kind, axis=1).tobytes(), 9)
-        for kind, guess in enumerate((np.zeros_like(pixels), left, up, mean))
-    ]
+    guesses = (np.zeros_like(pixels), left, up, mean)
+    rows = [np.insert(pixels - guess, 0, kind, axis=1).tobytes() for kind, guess in enumerate(guesses)]
+    return zlib.compress(min(rows, key=lambda filtered: len(zlib.compress(filtered, 1))), 9)
