@@ -9,13 +9,14 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PEERS = HERE / "peers"  # git-ignored
 CLASSIC = "micrograd==0.1.0"
+WRITTEN_HERE = ("numpy", "python", "scalars")  # by hand with NumPy, by hand in Python, a class as microgpt's
 OTHERS = {"autograd": "autograd==1.9.1", "mygrad": "mygrad==2.5.0", "tinygrad": "tinygrad==0.14.0"}
 PROBES = {"tinygrad": "from tinygrad import Tensor; Tensor([1.0]).tolist()"}  # it may find nothing to compute on
 
 
 def installed() -> dict[str, Path | None]:
     """The engines at hand, with the folder to import each from; None: it is in the environment."""
-    engines: dict[str, Path | None] = {"micrograd": HERE.parent, "numpy": None}
+    engines: dict[str, Path | None] = {"micrograd": HERE.parent, **dict.fromkeys(WRITTEN_HERE)}
     if install("classic", CLASSIC):
         engines["classic"] = PEERS / "classic"
     if importlib.util.find_spec("torch"):

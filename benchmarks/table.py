@@ -1,7 +1,7 @@
 """From figures to lines of Markdown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -68,6 +68,16 @@ def times_faster(
     ratio = median(theirs) / median(ours)
     peer_text = f"{peer} {duration(median(theirs))}"
     return Row(work, collector, duration(median(ours)), peer_text, ratio, goal, (min(ratios), max(ratios)))
+
+
+def times_as_long(
+    work: str, collector: str, figures: dict[str, list[dict[str, Any]]], peer: str, goal: Goal | None = None
+) -> Row:
+    """How many times as long we take as the peer, which does less: what was written by hand, say."""
+    row = times_faster(work, collector, figures, peer)
+    if row.result is None or row.spread is None:
+        return row
+    return replace(row, result=1 / row.result, spread=(1 / row.spread[1], 1 / row.spread[0]), goal=goal)
 
 
 def duration(seconds: float) -> str:

@@ -13,9 +13,16 @@ GOALS = {"classic": Goal(aim=2.7, limit=2.2), "torch": Goal(aim=8, limit=5)}
 
 
 def graph(leaf: Callable[[float], Any]) -> tuple[Any, Any, Any]:
-    """The expression of the README; `leaf` makes a variable of whichever engine."""
+    """The expression of the README, and its gradients; `leaf` makes a variable of whichever engine."""
     a = leaf(-4.0)
     b = leaf(2.0)
+    g = expression(a, b)
+    g.backward()
+    return g, a, b
+
+
+def expression(a: Any, b: Any) -> Any:
+    """The ten lines."""
     c = a + b
     d = a * b + b**3
     c += c + 1
@@ -26,8 +33,7 @@ def graph(leaf: Callable[[float], Any]) -> tuple[Any, Any, Any]:
     f = e**2
     g = f / 2.0
     g += 10.0 / f
-    g.backward()
-    return g, a, b
+    return g
 
 
 def leaf_of(engine: str) -> Callable[[float], Any]:

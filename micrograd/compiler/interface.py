@@ -91,6 +91,7 @@ class Compiled:
         self.fn, self.origin, self.settings, self.plain = fn, origin, settings, plain
         self.names = names_of(origin)
         self._programs: dict[Any, Program] = {}
+        self._quick: dict[Any, Callable] = {}  # of those that ask for nothing but their arguments, the code
         self._last: Program | None = None
         self._hits = self._misses = 0
         self._lock = threading.RLock()
@@ -98,6 +99,15 @@ class Compiled:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         key: Any = tuple(map(type, args))  # of plain numbers, it is all that matters
+        quick = self._quick.get(key)
+        if quick is not None and not (modes or named):
+            try:
+                answer = quick(*args)
+            except (ArithmeticError, ValueError):
+                pass  # the program knows what to do
+            else:
+                self._hits += 1
+                return answer
         if modes or named or key not in self._programs:
             if modes and is_tracing():
                 return self._inside(args, named)
@@ -122,8 +132,11 @@ class Compiled:
                 program = program_for(self, args, named)
                 self._misses += 1
             self._programs[key] = self._last = program
+            if program.alone:
+                self._quick[key] = program.code.run
             if len(self._programs) > MOST:
-                del self._programs[next(iter(self._programs))]
+                self._quick.pop(oldest := next(iter(self._programs)), None)
+                del self._programs[oldest]
             return program
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:

@@ -37,7 +37,7 @@ from .guards import guard
 class Program:
     """A traced function, compiled for arguments of one form."""
 
-    plain = False
+    plain = alone = False
 
     def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
         self.fn, self.named, self.tensors = owner.fn, named, has_arrays(args)
@@ -100,6 +100,11 @@ class PlainProgram(Program):
     """A program that takes numbers and arrays, and answers with such: that of a gradient, say."""
 
     plain = True
+
+    @property
+    def alone(self) -> bool:
+        """Does it need nothing but its arguments, and give what the code gives?"""
+        return self._read is None and self.current is None and self.built.as_text
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         given = args if self._read is None else (self._read(), *args)
