@@ -196,6 +196,8 @@ def _is_plain(roots: Sequence[Node], create_graph: bool) -> bool:
 
 def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
     """The gradients at the roots, from which a pass starts."""
+    if gradients is None and len(roots) == 1:
+        return {roots[0]: roots[0]._seed(None, create_graph)}
     if gradients is None or (len(roots) == 1 and not isinstance(gradients, (list, tuple))):
         gradients = [gradients] * len(roots)
     if not isinstance(gradients, (list, tuple)) or len(gradients) != len(roots):
@@ -210,9 +212,10 @@ def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[No
 
 def _nodes(given: Any, what: str) -> tuple[Node, ...]:
     """One node or several, as a tuple."""
-    single = isinstance(given, Node) or hasattr(given, "_node")  # a Tensor has a node
-    given = (given,) if single or not isinstance(given, Iterable) else given
-    nodes = tuple(getattr(x, "_node", x) for x in (map(stand_in, given) if modes else given))
+    single = isinstance(given, Node) or hasattr(given, "_node") or not isinstance(given, Iterable)
+    nodes = (given,) if single else tuple(given)
+    if modes or not single or not isinstance(given, Node):  # else it is one Value, and there is nothing to ask
+        nodes = tuple([getattr(x, "_node", x) for x in map(stand_in, nodes)])
     if not nodes:
         raise ValueError(f"found an empty list where {what} is needed")
     for node in nodes:
@@ -220,6 +223,6 @@ def _nodes(given: Any, what: str) -> tuple[Node, ...]:
             raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")
         if node._row is None:
             raise RuntimeError(f"{what} requires no gradient: {node!r} is a constant or was made inside no_grad()")
-    if len({node._is_number for node in nodes}) > 1:
+    if len(nodes) > 1 and len({node._is_number for node in nodes}) > 1:
         raise TypeError("found Values and Tensors together: a pass is over one kind or the other")
     return nodes
