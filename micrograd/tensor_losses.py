@@ -21,7 +21,7 @@ from .tensor import Tensor
 def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of max(0, 1 - target * score)."""
     scores, targets = _pair(scores, targets)
-    if not is_tracing() and not (abs(targets._node._data) == 1).all():
+    if not is_tracing() and not (abs(_array(targets)) == 1).all():
         raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
     return record(HINGE[reduction], scores, targets)
 
@@ -35,7 +35,7 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
 def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log of the probability that sigmoid(logit) gives to the target."""
     logits, targets = _pair(logits, targets)
-    if not is_tracing() and not (((found := targets.detach().data) >= 0).all() and (found <= 1).all()):
+    if not is_tracing() and not (((found := _array(targets)) >= 0).all() and (found <= 1).all()):
         raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
     return _reduced(targets * (-logits).softplus() + (1 - targets) * logits.softplus(), reduction)
 
@@ -110,14 +110,19 @@ def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
 # Arguments, checked
 
 
-def _pair(scores: Any, targets: Any) -> tuple[Tensor, Tensor]:
-    """Scores and targets as Tensors of one shape and of the scores' dtype."""
+def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
+    """Scores and targets, Tensors or for targets an array as it is, of one shape and of the scores' dtype."""
     scores = scores if isinstance(scores, Tensor) else Tensor(scores)
-    targets = targets if isinstance(targets, Tensor) else Tensor(targets)
+    if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == scores.dtype)):
+        targets = Tensor(targets)
     if scores.shape != targets.shape:
         raise ValueError(f"found scores of shape {scores.shape} and targets of shape {targets.shape}: reshape one")
     _check_scores(scores)
     return scores, targets if targets.dtype == scores.dtype else targets.astype(scores.dtype)
+
+
+def _array(x: Any) -> np.ndarray:
+    return x._node._data if isinstance(x, Tensor) else x
 
 
 def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
