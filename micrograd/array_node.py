@@ -87,7 +87,7 @@ class ArrayNode(Node):
             nodes, kept = (self, self._a) if row.to_b is None else (self._a, self._b), (self._x, self._y)
         if create_graph:
             return [x if n is None else self._as_it_was(n, x) for n, x in zip(nodes, kept, strict=True)]
-        return [n._data if x is None else x for n, x in zip(nodes, kept, strict=True)]
+        return [nodes[i]._data if x is None else x for i, x in enumerate(kept)]  # sooner than a strict zip
 
     def _as_it_was(self, operand: ArrayNode, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
@@ -104,13 +104,11 @@ class ArrayNode(Node):
         return np.errstate(all="ignore")
 
     def _kept(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
-        """Those of leaves, of nodes that retain theirs, or of the inputs; each an array that nobody else has."""
-        chosen = [n for n in inputs or grads if n in grads and (inputs or not n._row or n._keeps_grad)]
+        """All that are left, or those of the inputs; each an array that nobody else has."""
         taken: set[int] = set()
         kept = {}
-        for node in chosen:
-            g = grads[node]
-            if g.__class__ is Array and (id(g) in taken or g.base is not None or not g.flags.writeable):
+        for node, g in grads.items() if inputs is None else [(n, grads[n]) for n in inputs if n in grads]:
+            if g.__class__ is Array and (g.base is not None or id(g) in taken):
                 g = g.copy()
             taken.add(id(g))
             kept[node] = g
@@ -242,10 +240,11 @@ def _keep(node: ArrayNode, row: Row, wants: tuple[bool, ...], sources: Sequence[
     needed = row.needed.get(wants) or _needed(row, wants)
     node._saved = saved = Kept()
     kept = []
-    for source, value, need in zip(sources, values, needed, strict=True):
+    for i, value in enumerate(values):
+        source = sources[i]
         if source is None:
-            kept.append(value.copy() if need and value.__class__ is Array else value)
-        elif need:
+            kept.append(value.copy() if needed[i] and value.__class__ is Array else value)
+        elif needed[i]:
             saved.add(source._store or source.storage)
             kept.append(value)
         else:
@@ -259,13 +258,17 @@ def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
     """A row of any number of operands on Tensors (arrays and numbers become constants)."""
     if modes and (defer := deferred()):
         return defer(row, tensors)
-    nodes = tuple([t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1])) for t in tensors])
-    values = [n._data for n in nodes]
+    nodes: list[ArrayNode] = []
+    values, wants = [], []
+    for t in tensors:
+        node = t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1]))
+        nodes.append(node)
+        values.append(node._data)
+        wants.append(node._row is not None)
     node = new_node(_computed(row, *values))
-    wants = tuple([n._row is not None for n in nodes])
     if True in wants and (not modes or is_grad_enabled()):
-        node._row, node._x = row, nodes
-        node._y = _keep(node, row, wants, nodes, values)
+        node._row, node._x = row, tuple(nodes)
+        node._y = _keep(node, row, tuple(wants), nodes, values)
     return handle(node)
 
 

@@ -266,8 +266,8 @@ def _of_many(node: Node, row: Many, g: Any, create_graph: bool) -> list[tuple[No
     """`contributions`, where there are more operands than two, or fewer than one."""
     operands, values = node._x, node._arguments(create_graph)
     if isinstance(row, Each):
-        rules = zip(operands, row.rules, strict=True)
-        return [(n, n._fit(rule(g, *values))) for n, rule in rules if n._row is not None]
+        rules = row.rules
+        return [(n, n._fit(rules[i](g, *values))) for i, n in enumerate(operands) if n._row is not None]
     pairs = zip(operands, row.rule(g, *values), strict=True)
     return [(n, n._fit(part)) for n, part in pairs if n._row is not None and part is not None]
 
