@@ -388,6 +388,26 @@ def test_the_graph_of_a_program_of_arrays_shows_their_shapes():
     assert len([node for node in nodes if not node._prev and node.label in ("x", "p0")]) == 2
 
 
+def test_arguments_may_have_the_names_that_programs_use():
+    f = value_and_grad(micrograd.compile(lambda t1, exp, np, leaves, x_0, x: t1.exp() * exp + np * leaves - x_0 * x[0]))
+    assert f(0.0, 2.0, 3.0, 4.0, 5.0, [7.0]) == (-21.0, (2.0, 1.0, 4.0, 3.0, -7.0, [-5.0]))
+
+
+def test_numbers_beside_arrays_keep_the_dtype_of_these():
+    f = micrograd.compile(lambda x, k: x * k)
+    assert [f(np.ones(2, dtype), 2.0).dtype for dtype in (np.float32, np.float64)] == [np.float32, np.float64]
+
+
+def test_a_nan_in_the_backward_of_a_compiled_call_is_found():
+    with micrograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"made a nan.*test_compile.py:\d+"):
+        micrograd.compile(lambda x: x * x.log())(Value(0.0)).backward()
+
+
+def test_a_module_itself_can_be_compiled():
+    model = nn.MLP(2, [3, 1], rng=random.Random(0))
+    assert near(micrograd.compile(model)([1.0, 2.0]).data, model([1.0, 2.0]).data)
+
+
 def test_cache_info_counts_programs():
     f = micrograd.compile(lambda x: x * 2)
     f(1.0), f(2.0), f([1.0][0])

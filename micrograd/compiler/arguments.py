@@ -18,10 +18,14 @@ import numpy as np
 
 from ..engine import Value
 from ..tensor import Tensor
-from ..transforms import leaves
+from ..transforms import leaves, tree_map
+from .emit import FAST
+from .symbols import OWN
 from .trace import Trace, data_of, traced_value
 
-_RESERVED = re.compile(r"([tbkp]\d+|np|inf|nan|stock|buffers|new_buffers|answer|program|leaves|seed\d+)$")
+_RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names of the program's own, and of elements
+_WORDS = {"stock", "buffers", "new_buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
+_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", *FAST, *OWN}
 _TEXT = (bool, str, type(None))
 
 
@@ -72,12 +76,19 @@ def has_arrays(args: Any) -> bool:
     return any(isinstance(x, (np.ndarray, Tensor)) for x in leaves(list(args)))
 
 
+def dtype_of(args: Any) -> np.dtype:
+    """The dtype of the numbers beside arrays: that of the arrays, so that float32 stays float32."""
+    found = [x.dtype for x in leaves(list(args)) if isinstance(x, (np.ndarray, Tensor)) and x.dtype.kind == "f"]
+    return np.result_type(*found) if found else np.dtype(float)
+
+
 class Arguments:
     """The arguments of one trace: `seen` by the function, `lines` of code, and the nodes that want a gradient."""
 
     def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
         self.trace, self.scalars, self.batch = trace, scalars or batch, batch
         self.tensors = not self.scalars and has_arrays(args)
+        self.dtype = dtype_of(args)
         self.samples: int | None = None  # how many, under `batch`
         self.lines: list[str] = []
         self.unpacking: list[str] = []  # the lines that take arrays apart
@@ -85,7 +96,7 @@ class Arguments:
         self.numbers: list[tuple[str, Any]] = []  # (name, Value) of those that came alone
         self.wanted: list[tuple[str, Any]] = []  # (where it is to be found, what stands for it)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
-        self.names = [f"{name}_" if _RESERVED.match(name) else name for name in names]
+        self.names = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
         self.seen = tuple(self._see(x, name, name) for x, name in zip(args, self.names, strict=True))
 
     def _see(self, x: Any, name: str, place: str) -> Any:
@@ -143,10 +154,10 @@ class Arguments:
         wanted = isinstance(x, (Value, Tensor)) and x.requires_grad
         if isinstance(x, Tensor) and self.scalars:
             raise TypeError(f"{place} is a Tensor: a compiled function of scalars takes Values and plain arrays")
-        like = x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(0.0)
+        like = x if isinstance(x, (Tensor, np.ndarray)) else np.zeros((), self.dtype)
         as_tensor = not isinstance(x, Value) and (self.tensors or isinstance(x, (Tensor, np.ndarray)))
         node = self.trace.tensor(name, like, wanted) if as_tensor else self.trace.value(name, wanted)
-        self._read(name, _reading(x, place, as_tensor))
+        self._read(name, _reading(x, place, self.dtype if as_tensor else None))
         if not as_tensor:
             self.numbers.append((name, node))
         if wanted:
@@ -158,31 +169,31 @@ class Arguments:
             self.lines.append(f"{name} = {text}")
 
 
-def _reading(x: Any, place: str, as_tensor: bool) -> str:
-    """The text that gives the number or the array in an argument."""
+def _reading(x: Any, place: str, dtype: Any) -> str:
+    """The text that gives the number or the array in an argument; of a number an array, if there is a dtype."""
     if isinstance(x, Value):
         return f"{place}._data"
     if isinstance(x, Tensor):
         return f"{place}._node._data"
-    if isinstance(x, np.ndarray) or (x.__class__ is float and not as_tensor):
+    if isinstance(x, np.ndarray) or (x.__class__ is float and dtype is None):
         return place
-    return f"np.asarray({place}, float)" if as_tensor else f"float({place})"
+    return f"float({place})" if dtype is None else f"np.asarray({place}, np.{dtype})"
 
 
-def as_nodes(x: Any, scalars: bool, tensors: bool) -> Any:
-    """An argument as the function sees it when it is not traced: nodes as they are, numbers and arrays as constants."""
-    if isinstance(x, dict):
-        return {key: as_nodes(part, scalars, tensors) for key, part in x.items()}
-    if isinstance(x, (list, tuple)):
-        parts = [as_nodes(part, scalars, tensors) for part in x]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    if isinstance(x, (*_TEXT, Value, Tensor)):
-        return x
-    if isinstance(x, np.ndarray) and scalars:
-        return as_nodes(x.astype(float).tolist(), scalars, False)
-    if isinstance(x, np.ndarray) or tensors:
-        return Tensor(x if isinstance(x, np.ndarray) else np.asarray(x, float))
-    return Value(float(x), requires_grad=False)
+def as_nodes(args: Any, scalars: bool) -> Any:
+    """The arguments as the function sees them when it is not traced: nodes as they are, the rest as constants."""
+    dtype = dtype_of(args) if has_arrays(args) and not scalars else None
+
+    def node(x: Any) -> Any:
+        if isinstance(x, (*_TEXT, Value, Tensor)):
+            return x
+        if isinstance(x, np.ndarray) and scalars:
+            return tree_map(node, x.astype(float).tolist())
+        if isinstance(x, np.ndarray):
+            return Tensor(x)
+        return Value(float(x), requires_grad=False) if dtype is None else Tensor(np.asarray(x, dtype))
+
+    return tree_map(node, args)
 
 
 def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:

@@ -275,7 +275,7 @@ class Writer:
     def _opened(self, symbol: Symbol) -> str:
         """A call of a row's own forward function; what of its settings is a Symbol is put in first."""
         row, (closed, *operands) = symbol.op, symbol.args
-        name = f"{row.word.strip('_')}_{len(self.names)}"
+        name = f"k{len(self.names)}_{row.word.strip('_')}"
         called = f"{name}({', '.join(map(self._whole, operands))})"
         if not any(True for _ in symbols_in(closed)):
             self.names[name] = row.forward

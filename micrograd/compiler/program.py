@@ -23,13 +23,13 @@ from ..collector import without_collector
 from ..engine import Value
 from ..engine import _fill as fill
 from ..graph import LEAF, grads_lock, hooked, undo
-from ..modes import modes
+from ..modes import is_anomaly_enabled, line_of_the_user, modes
 from ..rows import Many, nothing
 from ..storage import Kept
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from ..walk import grad
-from .arguments import as_nodes, has_arrays, picker
+from .arguments import as_nodes, picker
 from .build import Built, Out
 from .guards import guard
 
@@ -40,7 +40,7 @@ class Program:
     plain = alone = False
 
     def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
-        self.fn, self.named, self.tensors = owner.fn, named, has_arrays(args)
+        self.fn, self.named = owner.fn, named
         self.scalars, self.batch = owner.settings["scalars"], owner.settings["batch"]
         with without_collector():
             built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
@@ -75,10 +75,15 @@ class Program:
             return handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
         call = Call(self, out.root, given, grads, operands)
         if not out.is_array:
-            return fill(object.__new__(CompiledValue), value, self.row, None, None, operands, (call,))
+            made = fill(object.__new__(CompiledValue), value, self.row, None, None, operands, (call,))
+            if modes and is_anomaly_enabled():
+                made._made_at = line_of_the_user()
+            return made
         made = handle(new_node(np.asarray(value), self.row))
         node, made.__class__ = made._node, CompiledTensor
         node.__class__, node._x, node._y = CompiledNode, operands, (call,) * len(operands)
+        if modes and is_anomaly_enabled():
+            node._made_at = line_of_the_user()
         if not self.built.fused:
             node._saved = call.keep()
         return made
@@ -167,7 +172,7 @@ class Call:
                 "create_graph=True cannot go through a compiled function of samples (batch=True): compile the gradient "
                 "of one sample, compile(gradient(fn), batch=True)"
             )
-        args = [as_nodes(x, program.scalars, program.tensors) for x in self.args]
+        args = as_nodes(self.args, program.scalars)
         nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
         roots = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None]
         root, inputs = roots[self.root], self.operands

@@ -28,7 +28,7 @@ from ..engine import Value, number
 from ..engine import _fill as fill
 from ..engine import _settle as settle
 from ..graph import LEAF
-from ..modes import _Mode, deferring, is_grad_enabled, modes
+from ..modes import _Mode, deferring, detect_anomaly, is_grad_enabled, modes
 from ..rows import HandWritten, Many, Row
 from ..tensor import Tensor
 from .frozen import BACKWARD, DRAWN, OUTSIDE, OWN_OP, READ, WRITE, frozen, without_draws
@@ -319,7 +319,7 @@ class Trace:
 
 
 class tracing(_Mode):
-    """Inside, the ops are computed by a trace."""
+    """Inside, the ops are computed by a trace, and nothing is looked at for NaN: there are no numbers."""
 
     _variable = deferring
 
@@ -327,6 +327,23 @@ class tracing(_Mode):
         mode = object.__new__(cls)
         mode._value = trace
         return mode
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _unchecked.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        _unchecked.__exit__()
+        super().__exit__(*error)
+
+
+class _Unchecked(_Mode):
+    """As outside of `detect_anomaly`."""
+
+    _variable, _value = detect_anomaly._variable, False
+
+
+_unchecked = _Unchecked()
 
 
 def is_traced(x: Any) -> bool:
