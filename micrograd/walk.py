@@ -213,7 +213,7 @@ def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[No
 def _nodes(given: Any, what: str) -> tuple[Node, ...]:
     """One node or several, as a tuple."""
     single = isinstance(given, Node) or hasattr(given, "_node") or not isinstance(given, Iterable)
-    nodes = (given,) if single else tuple(given)
+    nodes: tuple[Any, ...] = (given,) if single else tuple(given)  # type: ignore[arg-type]
     if modes or not single or not isinstance(given, Node):  # else it is one Value, and there is nothing to ask
         nodes = tuple([getattr(x, "_node", x) for x in map(stand_in, nodes)])
     if not nodes:
