@@ -105,8 +105,7 @@ class ArrayNode(Node):
 
     def _kept(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
         """All that are left, or those of the inputs; each an array that nobody else has."""
-        taken: set[int] = set()
-        kept = {}
+        kept, taken = {}, set()
         for node, g in grads.items() if inputs is None else [(n, grads[n]) for n in inputs if n in grads]:
             if g.__class__ is Array and (g.base is not None or id(g) in taken):
                 g = g.copy()
@@ -241,8 +240,7 @@ def _keep(node: ArrayNode, row: Row, wants: tuple[bool, ...], sources: Sequence[
     node._saved = saved = Kept()
     kept = []
     for i, value in enumerate(values):
-        source = sources[i]
-        if source is None:
+        if (source := sources[i]) is None:
             kept.append(value.copy() if needed[i] and value.__class__ is Array else value)
         elif needed[i]:
             saved.add(source._store or source.storage)
@@ -258,8 +256,7 @@ def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
     """A row of any number of operands on Tensors (arrays and numbers become constants)."""
     if modes and (defer := deferred()):
         return defer(row, tensors)
-    nodes: list[ArrayNode] = []
-    values, wants = [], []
+    nodes, values, wants = [], [], []
     for t in tensors:
         node = t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1]))
         nodes.append(node)
