@@ -1,0 +1,80 @@
+"""The built-in layout's SVG in a browser: as a document, as an image, twice on one page, light and dark."""
+
+import base64
+import random
+
+import pytest
+
+from micrograd import Value, draw_dot
+from micrograd.nn import MLP
+from micrograd.viz import svg
+
+
+def neuron():
+    x1, x2 = Value(2.0, label="x1"), Value(0.5, label="x2")
+    w1, w2, b = Value(-3.0, label="w1"), Value(1.0, label="w2"), Value(6.8813735870195432, label="b")
+    out = (x1 * w1 + x2 * w2 + b).tanh()
+    out.label = "a rather long name for an output"
+    out.backward()
+    return out
+
+
+def network():
+    random.seed(1337)
+    return MLP(2, [16, 16, 1])([1.0, 2.0])
+
+
+GRAPHS = {"neuron": neuron, "network": network, "square": lambda: (lambda a: a * a)(Value(float("nan"), label="a"))}
+
+
+def drawn(name, rankdir="LR"):
+    return svg.write(draw_dot(GRAPHS[name](), max_nodes=100).graph, rankdir)
+
+
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_text_leaves_its_card(page, name, rankdir):
+    page.open(drawn(name, rankdir))
+    assert page.run("return document.querySelectorAll('svg > g > g > .card').length") > 1
+    outside = page.run(
+        "return [...document.querySelectorAll('svg > g > g')].filter(g => g.querySelector('.card')).flatMap(g => {"
+        "  const card = g.querySelector('.card').getBBox();"
+        "  return [...g.querySelectorAll('text:not(.op)')].filter(t => { const b = t.getBBox();"
+        "    return b.x < card.x - 1 || b.x + b.width > card.x + card.width + 1; }).map(t => t.textContent); })"
+    )
+    assert outside == []
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_card_lies_over_another(page, name):
+    page.open(drawn(name))
+    overlaps = page.run(
+        "const cards = [...document.querySelectorAll('svg > g > g')].map(g => g.querySelector('.card'))"
+        "  .filter(Boolean).map(e => e.getBBox());"
+        "return cards.filter((a, i) => cards.some((b, k) => k > i && a.x < b.x + b.width && b.x < a.x + a.width"
+        "  && a.y < b.y + b.height && b.y < a.y + a.height)).length"
+    )
+    assert overlaps == 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_two_drawings_share_a_page_and_can_be_read(page, dark):
+    picture = drawn("neuron").partition("?>")[2]
+    html = f"<!doctype html><html lang=en><title>t</title><main><h1>t</h1>{picture}{picture}</main>"
+    assert page.open(html, dark=dark).axe() == []
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_it_is_an_image_too(page, name):
+    source = base64.b64encode(drawn(name).encode()).decode()
+    page.open(f"<!doctype html><img alt='' src='data:image/svg+xml;base64,{source}'>")
+    page.wait("document.querySelector('img').complete")
+    assert page.run("return document.querySelector('img').naturalWidth") > 100
+
+
+def test_it_follows_the_system_s_colours(page):
+    grounds = []
+    for dark in (False, True):
+        page.open(drawn("neuron"), dark=dark)
+        grounds.append(page.run("return getComputedStyle(document.querySelector('.ground')).fill"))
+    assert grounds == ["rgb(247, 249, 252)", "rgb(15, 20, 28)"]
