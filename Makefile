@@ -30,7 +30,7 @@ types: .venv/.dev  ## pyright
 	$(BIN)/pyright
 
 pytest: .venv/.dev  ## tests, doctests, README
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 bench-peers: .venv/.dev  ## fetch the other engines that stand in the table where they are installed
 	$(BIN)/python -m benchmarks.engines

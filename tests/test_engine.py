@@ -142,7 +142,7 @@ def test_an_in_place_op_rebinds_as_numbers_do(op):
 
 
 @over_arithmetic
-@pytest.mark.parametrize("other", ["3", None, [3], 1j, Decimal(3), object()], ids=repr)
+@pytest.mark.parametrize("other", ["3", None, [3], 1j, Decimal(3), object()], ids=lambda x: type(x).__name__)
 def test_arithmetic_with_what_is_no_real_number_raises_type_error(op, other):
     with pytest.raises(TypeError):
         op(Value(2.0), other)
