@@ -5,6 +5,10 @@ x = 2.0                    a Value
 w = Value(3.0)             a Value, to be differentiated w = w._data
 xs = [1.0, 2.0]            a list of Values              xs_0 = xs[0]; xs_1 = xs[1]
 a = np.ones((2, 3))        a Tensor
+
+>>> given = Arguments(Trace(), (Value(3.0), [1.0, 2.0]), ["w", "xs"], scalars=False, batch=False)
+>>> given.lines, [place for place, _ in given.wanted]
+(['w = w._data', 'xs_0 = xs[0]', 'xs_1 = xs[1]'], ['w'])
 """
 
 from __future__ import annotations

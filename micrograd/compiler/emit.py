@@ -2,9 +2,19 @@
 
 Each Symbol that the results need becomes a line of Python, in the order in which they were made:
 
-    def program(x, y):
-        t1 = exp(x * y)
-        return t1, (t1 * y, t1 * x)
+>>> from .simplify import Graph
+>>> graph = Graph()
+>>> x, y = graph.input("x"), graph.input("y")
+>>> e = np.exp(x * y)
+>>> code = Code(["x", "y"], [], (e, (e * y, e * x)))
+>>> print(code.source.rstrip())
+def program(x, y):
+    t1 = exp(x * y)
+    t2 = t1 * y
+    t3 = t1 * x
+    return (t1, (t2, t3))
+>>> code.run(0.0, 2.0)
+(1.0, (2.0, 0.0))
 
 Numbers are written as one would by hand: what is used once stands where it is used. Where Python raises (`1.0 / 0.0`,
 `exp(1000.0)`), the same lines are run again with the functions of `floats`, which answer as IEEE 754 has it.

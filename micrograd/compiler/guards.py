@@ -7,6 +7,16 @@ identity, and so is `training` of every module on the way. The questions are one
     c0.cell_contents is k0 and c1.neurons is k1 and c2 == k2
 
 where a list of Values is compared as a whole: Values are equal only to themselves.
+
+>>> def line(state):
+...     return lambda x: state["w"] * x
+>>> state = {"w": Value(2.0)}
+>>> current = guard(line(state), [state["w"]], [])
+>>> current()
+True
+>>> state["w"] = Value(2.0)
+>>> current()
+False
 """
 
 from __future__ import annotations

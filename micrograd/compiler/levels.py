@@ -11,6 +11,20 @@ What comes out is a function of Tensors, which is traced and differentiated like
     [relu(w0 * x0 + w1 * x1 + b) for x0, x1 in samples for w0, w1, b in neurons]
 
 it computes `relu(x @ w.T + b)`. Leaves (parameters) may be put in any order: so that what is read together is a slice.
+
+>>> from .interface import compile
+>>> from ..engine import Value
+>>> neurons = [[Value(1.0), Value(2.0), Value(0.5)], [Value(3.0), Value(4.0), Value(-0.5)]]
+>>> def layer(samples):
+...     return [(w0 * x0 + w1 * x1 + b).relu() for x0, x1 in samples for w0, w1, b in neurons]
+>>> f = compile(layer, scalars=True, backend="numpy")
+>>> f(np.ones((3, 2)))[:2]
+[Value(data=3.5, grad=0), Value(data=6.5, grad=0)]
+>>> for line in f.source.splitlines():
+...     if "dot" in line or "add" in line:
+...         print(line.strip())
+np.dot(samples.reshape((3, 2)), p[0:4].reshape((2, 2)).transpose((1, 0)), out=b0)  # (3, 2)
+np.add(b0, p[4:6], out=b0)  # (3, 2)
 """
 
 from __future__ import annotations

@@ -2,11 +2,24 @@
 
 Chains of +, -, * and / by numbers are flattened to sums of terms c * p * q. Of these,
 
-    (w0 * x0 + w1 * x1 + b) / 2           becomes  dot + 0.5 * b,
-                                          where dot = 0.5 * w0 * x0 + 0.5 * w1 * x1
+    (w * x + v * y + b) / 2               becomes  dot + 0.5 * b,
+                                          where dot = 0.5 * w * x + 0.5 * v * y
 
 since a sum of products may be an element of a product of matrices. Sums are reassociated by it: results differ in
 their last digits.
+
+>>> from .trace import Trace, tracing
+>>> trace = Trace()
+>>> w, x, v, y, b = (trace.value(name, requires_grad=True) for name in "wxvyb")
+>>> with tracing(trace):
+...     out = (w * x + v * y + b) / 2
+>>> form = NormalForm(trace.rows, [out._data], {})
+>>> [str(leaf) for leaf in form.leaves]  # the nodes 0, 1, 2, 3 and 4
+['w', 'x', 'v', 'y', 'b']
+>>> form.dots
+{10: [(0.5, 0, 1), (0.5, 2, 3)]}
+>>> form.sums
+{9: [(1.0, 10, -1), (0.5, 4, -1)]}
 """
 
 from __future__ import annotations

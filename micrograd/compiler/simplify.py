@@ -1,8 +1,11 @@
 """The graph of Symbols: equal ones are one object, and each is simplified as it is made.
 
-    x = graph.input("x")
-    x * 1.0 + 0.0                         x itself
-    x + y, y + x                          the same Symbol, computed once
+>>> graph = Graph()
+>>> x, y = graph.input("x"), graph.input("y")
+>>> x * 1.0 + 0.0, x**2
+(x, multiply(x, x))
+>>> x + y is y + x
+True
 
 The rules at the end are local: they look at one operation and its operands. They reassociate nothing, and do not care
 for the sign of a zero.

@@ -4,8 +4,11 @@ The rows of the derivative table run on numbers, on arrays and on nodes. They ru
 operators, methods and protocols of an array (`np.exp(symbol)` asks it), and answers each with another Symbol, which
 says what would have been computed. So neither a forward function nor a derivative is written anew for the compiler.
 
-    x = graph.input("x", (3,), float64)
-    np.exp(x).sum()                       a Symbol: .sum(exp(x)), of shape ()
+>>> from .simplify import Graph
+>>> x = Graph().input("x", (2, 3), np.dtype(float))
+>>> y = np.exp(x * 2.0).sum(axis=0)
+>>> y, y.shape
+(dot([1. 1.], exp(multiply(x, 2.0))), (3,))
 
 Plain numbers and arrays among the operands are constants; an operation on constants alone never comes here, and so is
 folded by itself.
@@ -60,6 +63,9 @@ class Symbol:
         self.shape, self.dtype = shape, dtype
         self.number = len(graph.symbols)
 
+    def __repr__(self) -> str:
+        return _text(self, 5)
+
     T = property(lambda self: self.transpose(tuple(range(self.ndim))[::-1]))
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: int(np.prod(self.shape)))
@@ -106,6 +112,14 @@ class Symbol:
         raise frozen(READ.format("a number"))
 
     __bool__ = __float__ = __int__ = __index__ = __array__ = __round__ = item = tolist = __setitem__ = _frozen
+
+
+def _text(x: Any, depth: int) -> str:
+    """An operation with its operands, and so on for a few."""
+    if x.__class__ is not Symbol or x.op == "input":
+        return str(x.args[0]) if x.__class__ is Symbol else str(x)
+    name = x.op if x.op.__class__ is str else x.op.name
+    return f"{name}({', '.join(_text(part, depth - 1) for part in x.args) if depth else '...'})"
 
 
 LIBRARY = _Library()

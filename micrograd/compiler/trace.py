@@ -3,10 +3,14 @@
 What the function sees are Values and Tensors as ever; the same methods record the same nodes, and `grad` walks them.
 Only their data are Symbols, and every op is computed here (`Trace.__call__`), as `lazy` has it computed elsewhere:
 
-    t = Trace()
-    x = t.value("x")                    a Value whose data is the Symbol x
-    y = x * x + 1                       a Value whose data is the Symbol (x * x) + 1.0
-    grad(y, x)                          (the Symbol x + x,): the rules of the table, run on Symbols
+>>> from ..walk import grad
+>>> trace = Trace()
+>>> x = trace.value("x", requires_grad=True)
+>>> with tracing(trace):
+...     y = x * x + 1
+...     (slope,) = grad(y, x)
+>>> data_of(y), data_of(slope)
+(add(multiply(x, x), 1.0), add(x, x))
 
 A node from outside (a parameter that the function closes over) takes part as a stand-in with a Symbol of its own, which
 the program reads from the node each time it runs. One that was made inside and is gone when the trace ends was a
