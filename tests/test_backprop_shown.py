@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from micrograd import Tensor, Value, no_grad
-from micrograd.viz.backprop import backprop, sent
+from micrograd.viz.backprop import backprop, changed_since, sent
 from micrograd.viz.data import walk
 from micrograd.viz.nudge import MOST_LEAVES, MOST_NODES, nudges
 
@@ -66,6 +66,61 @@ def test_a_closure_tells_what_it_adds_once():
     assert (a.grad, out.grad) == (0, 0)
 
 
+def test_a_closure_that_clips_has_no_local_derivative():
+    a = Value(3.0)
+    out = Value(9.0, (a,), "clip")
+    out._backward = lambda: setattr(a, "grad", a.grad + max(-1.0, min(1.0, 6 * out.grad)))
+    root = out * 3
+    _, back = passed(root)
+    (use,) = sent(out, back.grads)
+    assert (use.local, use.part) == (None, 1.0)
+
+
+@pytest.mark.parametrize("place", ["leaf", "inner", "root"])
+def test_a_gradient_that_a_hook_gave_is_known_as_such(place):
+    a = Value(0.5)
+    b = a * 2
+    nodes = {"leaf": a, "inner": b, "root": b * a}
+    nodes[place].register_hook(lambda g: g * 10)
+    assert passed(nodes["root"])[1].replaced == {nodes[place]}
+
+
+def test_a_hook_that_only_looks_replaces_nothing():
+    seen = []
+    a = Value(0.5)
+    a.register_hook(seen.append)
+    assert passed(a * a + a)[1].replaced == set()
+    t = Tensor([1.0, 2.0], requires_grad=True)
+    t.register_hook(seen.append)
+    assert passed((t * t).sum())[1].replaced == set()
+    assert len(seen) == 2
+
+
+def test_data_that_was_changed_after_it_was_read_is_known_as_it_was():
+    a, b = Value(3.0), Value(2.0)
+    c = a * b
+    out = (c + a).tanh()
+    a.data, c.data, out.data = 100.0, 50.0, 7.0
+    assert changed_since(walk(out).nodes) == {a: 3.0, c: 6.0, out: pytest.approx(np.tanh(9.0))}
+
+
+def test_in_place_ops_and_nan_change_nothing_behind_ones_back():
+    x = Tensor([1.0, float("nan")], requires_grad=True)
+    y = x * 2
+    z = y + 1
+    y += x
+    assert changed_since(walk((z * y).sum()._node).nodes) == {}
+    assert changed_since(walk(Value(float("nan")) * 2).nodes) == {}
+
+
+def test_no_warning_comes_from_asking_arrays_once_more():
+    t = Tensor([0.0, 1.0], requires_grad=True)
+    with np.errstate(all="ignore"):
+        out = t.log().sum()
+    graph, back = passed(out)
+    sent(graph.nodes[1], back.grads)
+
+
 def test_a_root_without_a_gradient_has_a_forward_pass_alone():
     with no_grad():
         out = Value(1.0) * 2
@@ -113,6 +168,36 @@ def test_a_nudge_finds_a_wrong_gradient():
     assert tests[a].slope == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize("grad", [1e-3, 1e-5])
+def test_a_nudge_finds_a_small_gradient_that_is_wrong(grad):
+    a = Value(1.0)
+    graph, back = passed(a * grad)
+    back.grads[a] = 1.1 * grad
+    assert not nudges(graph, back)[0][a].agrees
+
+
+def test_a_nudge_starts_from_the_data_of_the_forward_pass():
+    a = Value(3.0)
+    out = a * a
+    a.data = 100.0
+    tests, why = nudged(out)
+    assert why == ""
+    assert tests[a].slope == pytest.approx(6.0)
+
+
+def test_gradients_from_a_hook_are_not_nudged():
+    a = Value(3.0)
+    a.register_hook(lambda g: g * 10)
+    assert "a hook gave other gradients" in nudged(a * a)[1]
+
+
+def test_an_empty_array_has_no_element_to_nudge():
+    assert nudged(Tensor(np.zeros((0, 3)), requires_grad=True).sum()) == (
+        {},
+        "There is no leaf with a gradient that could be nudged.",
+    )
+
+
 def test_at_a_kink_the_slopes_differ():
     a = Value(0.0)
     tests, _ = nudged(a.relu())
@@ -152,7 +237,7 @@ def test_a_closure_cannot_be_nudged_through():
 def test_data_changed_since_makes_it_unavailable():
     a = Value(3.0)
     out = a * 2
-    a.data = 5.0
+    out.data = 5.0
     tests, why = nudged(out)
     assert tests == {}
     assert "changed after the forward pass" in why

@@ -105,6 +105,30 @@ def test_what_is_not_finite_is_data_like_any_other(x):
     assert card["grad"] == 2.0
 
 
+def test_data_of_the_forward_pass_is_shown_though_it_was_changed():
+    a = Value(3.0, label="a")
+    out = a * a
+    a.data = 100.0
+    data = data_of(player(out))
+    assert [card["data"] for card in data["scenes"][0]["cards"]] == [3.0, 9.0]
+    assert data["changed"].startswith("The data of one node was changed")
+
+
+def test_a_card_whose_gradient_came_from_a_hook_says_so():
+    a = Value(0.5, label="a")
+    b = a * 2
+    b.register_hook(lambda g: g * 10)
+    assert [card.get("hooked", False) for card in cards_of(b * a) if card["kind"] != "constant"] == [False, True, False]
+
+
+def test_a_title_stays_short():
+    a = Value(2.0, label="x" * 10_000)
+    out = a * a
+    out.label = "y" * 10_000
+    assert len(data_of(player(out))["title"]) < 100
+    assert len(player(out).html) < 60_000
+
+
 def test_without_a_gradient_it_says_why_and_plays_forward():
     with no_grad():
         out = Value(2.0) * 3

@@ -5,21 +5,23 @@ hooks run in it, as they do in `grad()`. What an edge carried is asked of the no
 shown: `contributions` with the node's gradient gives the parts, with a gradient of 1 the local derivatives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 from typing import Any
 
 from ..graph import Node, contributions
-from ..rows import HandWritten, LetGo
+from ..rows import HandWritten, LetGo, Many
 from ..walk import propagate
 
 
 @dataclass
 class Backprop:
-    """The gradients of a graph's nodes; where there are none, `missing` says why."""
+    """The gradients of a graph's nodes; where there are none, `missing` says why. Hooks gave those of `replaced`."""
 
     grads: dict[Node, Any] = field(default_factory=dict)
     missing: str = ""
+    replaced: set[Node] = field(default_factory=set)
 
 
 def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
@@ -33,12 +35,52 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
     """
     if root._row is None:
         return Backprop(missing="Nothing here requires a gradient: only the forward pass is shown.")
-    grads: dict[Node, Any] = {root: 1.0 if root._is_number else _ones(root)}
+    seed = 1.0 if root._is_number else _ones(root)
+    grads: dict[Node, Any] = {root: seed}
     try:
         propagate(grads, False, None if root._is_number else [node for node in nodes if node._row is not None])
     except RuntimeError as error:
         return Backprop(missing=f"There is no backward pass to show: {error}")
-    return Backprop(grads)
+    return Backprop(grads, replaced=_replaced(nodes, grads, {root: seed}))
+
+
+def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node, Any]) -> set[Node]:
+    """The nodes whose gradient is not the sum of what arrived there, since a hook gave another."""
+    hooked = {node for node in nodes if node._hooks and node in grads}
+    for node in reversed(nodes) if hooked else ():
+        if node in grads and not hooked.isdisjoint(node._prev):
+            for operand, part in contributions(node, grads[node]):
+                arrived[operand] = arrived[operand] + part if operand in arrived else part
+    return {node for node in hooked if not _same(arrived.get(node, 0.0), grads[node])}
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(b, float | int):
+        return a == b or isclose(a, b, rel_tol=1e-9) or (a != a and b != b)
+    from numpy import allclose, shape
+
+    return shape(a) == shape(b) and bool(allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True))
+
+
+def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
+    """The nodes whose data was changed after an operation had read it, as after `opt.step()`: what was read first."""
+    then: dict[Node, Any] = {}
+    for node in nodes:
+        for operand, data in _read(node):
+            known = operand is None or data is None or data is operand._data or operand in then
+            if not known and not _same(operand._data, data):
+                then[operand] = data
+    return then
+
+
+def _read(node: Node) -> Iterable[tuple[Any, Any]]:
+    """What the row of a node was given, each with the data of then; None where that was not kept."""
+    row = node._row
+    if not row or isinstance(row, HandWritten | LetGo):
+        return ()
+    if row.to_a is None:
+        return zip(node._x, node._y or (), strict=False)
+    return ((node._a if row.to_b else node, node._x), (node._b if row.to_b else node._a, node._y))
 
 
 def _ones(root: Node) -> Any:
@@ -59,14 +101,20 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
     """What a node sends to each of its operands, in their order; nothing to constants, nor where nothing arrived.
 
     A hand-written closure tells only what it adds to an operand in all: that is entered at the operand's first use.
+    What people write need not be a factor times the gradient (it may clip it): then there is no local derivative.
     """
     operands = node._prev
     uses = [Sent() for _ in operands]
     if not node._row or isinstance(node._row, LetGo) or node not in grads:
         return uses
-    _enter(uses, operands, "part", contributions(node, grads[node]))
-    if node._is_number:
-        _enter(uses, operands, "local", contributions(node, 1.0))
+    g = grads[node]
+    with node._quiet():
+        _enter(uses, operands, "part", contributions(node, g))
+        if node._is_number:
+            _enter(uses, operands, "local", contributions(node, 1.0))
+    if isinstance(node._row, HandWritten | Many):
+        for use in uses:
+            use.local = use.local if use.part is not None and _same(use.local * g, use.part) else None
     return uses
 
 

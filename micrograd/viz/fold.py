@@ -13,7 +13,7 @@ Folds 2 and 3 alone never make a cycle, since depth grows along every edge; a mo
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -144,6 +144,30 @@ def _number(graph: Walk, groups: list[Group]) -> None:
         if alike[name := group.name] > 1:
             count[name] += 1
             group.name = f"{name} #{count[name]}"
+
+
+def names_of(calls: "Iterable[Call | None]") -> dict[int, str]:
+    """What a module calls its parameters, "w0" or "weight", by the ids of the nodes."""
+    names: dict[int, str] = {}
+    asked: set[int] = set()
+    for call in calls:
+        if call is not None and id(call[0][-1]) not in asked:
+            asked.add(id(call[0][-1]))
+            for path, parameter in call[0][-1].named_parameters():
+                names.setdefault(id(getattr(parameter, "_node", parameter)), _short(path))
+    return names
+
+
+def _short(path: str) -> str:
+    """`neurons.0.w.3` is w3, `0.weight` is weight."""
+    *_, name, last = ["", *path.split(".")]
+    return f"{name}{last}" if last.isdigit() else last
+
+
+def plural(modules: Iterable[Any]) -> str:
+    """What modules are called together: "neurons", or "modules" where they differ."""
+    kinds = {type(module).__name__ for module in modules}
+    return f"{kinds.pop().lower()}s" if len(kinds) == 1 else "modules"
 
 
 # ------------------------------------------------------------------------------------------------ 2. structure

@@ -10,13 +10,13 @@ from math import floor, log10
 from typing import Any
 
 from ..graph import Node
-from .backprop import Backprop, is_hand_written, is_let_go
+from .backprop import Backprop, changed_since, is_hand_written, is_let_go
 from .data import Walk
 
 MOST_NODES = 2000  # of a graph that is computed anew for each leaf
 MOST_LEAVES = 20  # those nearest the root
 STEPS = (1e-3, 1e-5)  # tried until one agrees: a long step meets curvature, a short one rounding
-CLOSE = 1e-4
+CLOSE, NOISE = 1e-4, 1e-7  # what a slope may be off by, as a part of the gradient and of the root
 
 
 @dataclass
@@ -44,11 +44,14 @@ def nudges(graph: Walk, back: Backprop) -> tuple[dict[Node, Nudge], str]:
     """
     if reason := _unavailable(graph, back):
         return {}, reason
-    values = [_number(node._data) for node in graph.nodes]
+    then, leaves = changed_since(graph.nodes), _nearest(graph, back)
+    values = [_number(then.get(node, node._data)) for node in graph.nodes]
+    if not leaves:
+        return {}, "There is no leaf with a gradient that could be nudged."
     try:
         if not _same(_again(graph, values), values[graph.roots[0]]):
             return {}, "The nudge test is not available: data was changed after the forward pass."
-        return {graph.nodes[i]: _nudge(graph, values, i, back) for i in _nearest(graph, back)}, ""
+        return {graph.nodes[i]: _nudge(graph, values, i, back) for i in leaves}, ""
     except (ArithmeticError, ValueError, TypeError) as error:
         return {}, f"The nudge test is not available: {error}."
 
@@ -60,6 +63,8 @@ def _unavailable(graph: Walk, back: Backprop) -> str:
         return f"The nudge test is made for graphs of up to {MOST_NODES:,} nodes."
     if any(is_hand_written(node) or is_let_go(node) for node in graph.nodes):
         return "The nudge test is not available: this graph has closures written by hand, which cannot be run again."
+    if back.replaced:
+        return "The nudge test is not available: a hook gave other gradients, which are no slopes any more."
     return ""
 
 
@@ -68,7 +73,8 @@ def _nearest(graph: Walk, back: Backprop) -> list[int]:
     distance = {graph.roots[0]: 0}
     found = []
     for i in (queue := [graph.roots[0]]):  # grows while we walk it
-        if not graph.operands[i] and graph.nodes[i] in back.grads:
+        node = graph.nodes[i]
+        if not graph.operands[i] and node in back.grads and (node._is_number or node._data.size):
             found.append(i)
         for j in graph.operands[i]:
             if j not in distance:
@@ -98,6 +104,7 @@ def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:
         index = tuple(int(k) for k in _place(grad))
         grad = float(grad[index])
     size = _power_of_ten(float(values[i] if index is None else values[i][index]))
+    off = CLOSE * abs(grad) + max(NOISE, _rounding(graph)) * max(1.0, abs(_total(values[graph.roots[0]])))
     tried = Nudge(0.0, 0.0, 0.0, False)
     for step in [step * scale for scale in (max(1.0, size), size) for step in STEPS]:
         here, up, down = (
@@ -105,11 +112,21 @@ def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:
             for by in (0.0, step, -step)
         )
         slope = (up - down) / (2 * step)
-        agrees = abs(slope - grad) <= CLOSE * max(1.0, abs(grad)) < float("inf")
+        agrees = abs(slope - grad) <= off < float("inf")
         tried = Nudge(step, up - here, slope, agrees, index)
         if tried.agrees:
             break
     return tried
+
+
+def _rounding(graph: Walk) -> float:
+    """How far the gradients themselves may be off, the arrays being no finer than this."""
+    dtypes = {node._data.dtype for node in graph.nodes if not node._is_number}
+    if not any(dtype.kind == "f" for dtype in dtypes):
+        return 0.0
+    from numpy import finfo
+
+    return 100 * max(float(finfo(dtype).eps) for dtype in dtypes if dtype.kind == "f")
 
 
 def _power_of_ten(x: float) -> float:

@@ -59,11 +59,12 @@ def _plain(told: Story) -> dict[str, Any]:
     """The story as JSON takes it. What has its usual value is left out; the page puts it back."""
     rules: dict[str, int] = {}
     return {
-        "title": clean(told.title),
+        "title": told.title,
         "root": shorten(told.root, 24, "\u2026"),
         "nodes": told.nodes,
         "missing": told.missing,
         "unnudged": told.unnudged,
+        "changed": told.changed,
         "scenes": [_scene(scene, stage(scene), rules) for scene in told.scenes],
         "rules": [json.loads(rule) for rule in rules],
     }
@@ -109,6 +110,7 @@ def _card(card: Card, place: Place) -> dict[str, Any]:
         outside=card.outside,
         byHand=card.hand_written,
         letGo=card.let_go,
+        hooked=card.hooked,
         nudge=_nudge(card.nudge) if card.nudge else None,
     )
 

@@ -21,13 +21,22 @@ const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<"
 const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-const attribute = text => isName(text) ? text : `(${text})`;
-const inside = text => / /.test(text) ? `(${pretty(text)})` : pretty(text);
+function binds(text) {  // how strongly an expression holds together, from a sum (1) to a name or a call (5)
+  let flat = text, before;
+  do { before = flat; flat = flat.replace(/\([^()]*\)/g, "_"); } while (flat !== before);
+  if (/ [+−-] /.test(flat)) return 1;
+  if (/ [*×/@] /.test(flat)) return 2;
+  if (/^[−-]/.test(flat)) return 3;
+  if (flat.includes("**")) return 4;
+  return /^(\d[\d.e+−-]*|[\p{L}_][\p{L}\p{N}_.…]*)$/u.test(flat) ? 5 : 0;
+}
+const within = (strength, text) => binds(text) < strength ? `(${text})` : text;
+const inside = text => pretty(within(5, text));
 const partial = (a, b) => `<span class="over"><span>∂${escaped(inside(a))}</span><span>∂${escaped(inside(b))}</span></span>`;
 const token = (kind, html) => `<span class="token ${kind}">${html}</span>`;
 const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) => {
   const name = names[key] ?? whole;
-  return / /.test(name) && template !== whole ? `(${name})` : name;
+  return template === whole ? name : within(5, name);
 });
 
 // ---- the scenes: what follows from the data, once
@@ -49,10 +58,10 @@ scenes.forEach((scene, index) => {
       .sort((a, b) => turn.get(a.head.i) - turn.get(b.head.i));
     if (card.data !== undefined && card.gifts.some(wire => !wire.count)) card.gifts = card.gifts.filter(wire => !wire.count);
     card.here = card.gifts.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
-    const known = card.gifts.every(wire => typeof wire.part === "number");
     card.elsewhere = Math.max((card.uses ?? 0) - card.here, 0);
-    card.rest = known && card.gifts.length && card.elsewhere
-      ? +card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0) : +card.grad;
+    const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
+    if (!card.gifts.length || !card.elsewhere) card.rest = +card.grad;
+    else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);  // else nobody knows
     card.computes = scene.forward.includes(card.i);
   }
   scene.steps = [{kind: "start"}, ...scene.forward.map(card => ({kind: "forward", card}))];
@@ -79,9 +88,10 @@ function stateAt(scene, step) {
     const count = arrived.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
     const whole = ended || (arrived.length === card.gifts.length && (seeded || (!card.elsewhere && card.gifts.length)));
     if (!(arrived.length || seeded || whole)) continue;
-    const sum = arrived.reduce((sum, wire) => sum + (+wire.part || 0), seeded && card.elsewhere ? card.rest : 0);
+    const sum = arrived.reduce((sum, wire) => sum + +wire.part, seeded && card.elsewhere ? card.rest : 0);
     const numeric = card.grad !== undefined && arrived.every(wire => wire.part !== undefined && wire.part !== true);
-    grads.set(card.i, {count, whole, value: whole ? card.grad : numeric ? sum : undefined});
+    const counted = count + (whole || seeded ? card.elsewhere : 0);
+    grads.set(card.i, {count, counted, whole, value: whole ? card.grad : numeric ? sum : undefined});
   }
   return {known, done, grads, ended};
 }
@@ -222,14 +232,14 @@ function pathsFrom(card) {
       if (!seen.has(wire.head)) { seen.add(wire.head); waiting.push(wire.head); }
     }
   }
-  const exact = [...onPath].every(wire => wire.local !== undefined);
+  const hooked = [...seen].filter(at => at.hooked), exact = !hooked.length && [...onPath].every(wire => wire.local !== undefined);
   const listed = [], stack = [[card, []]];
   while (exact && stack.length && listed.length < 200) {
     const [at, path] = stack.pop();
     if (at !== card && (at.elsewhere || !at.gifts.length)) listed.push({path, from: at.elsewhere ? at.rest : at.grad});
     for (const wire of at.out.filter(sends).reverse()) stack.push([wire.head, [...path, wire]]);
   }
-  return {onPath, exact, listed, all: stack.length === 0};
+  return {onPath, hooked, exact, listed, all: stack.length === 0};
 }
 
 // ---- showing a step
@@ -320,9 +330,12 @@ const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times 
 function operation(card, words) {  // the op with its operands as it is written
   const sign = card.op ?? "";
   if (card.kind === "repeat" && card.op === "Σ") return words.length > 6 ? `${words.slice(0, 3).join(" + ")} + … + ${words.at(-1)}` : words.join(" + ");
-  if (words.length === 2 && !card.call) return words.join(` ${sign} `);
-  if (sign.startsWith("**")) return `${/[ (−]/.test(words[0]) && !words[0].startsWith("(") ? `(${words[0]})` : words[0]}${sign}`;
-  if (sign === "−") return `−${words[0]}`;
+  if (words.length === 2 && !card.call) {
+    const strength = "+−-".includes(sign) ? 1 : sign === "**" ? 4 : 2;
+    return [within(strength + (strength > 2), words[0]), sign, within(strength + (strength < 4), words[1])].join(" ");
+  }
+  if (sign.startsWith("**")) return within(5, words[0]) + sign;
+  if (sign === "−" || sign === "-") return sign + within(5, words[0]);
   return `${(card.call || sign).toLowerCase()}(${words.join(", ")})`;
 }
 function tell(now, state, card, paths) {
@@ -342,7 +355,7 @@ function tellStart() {
   const why = `<h2>${scene.note ? escaped(scene.note[0].toUpperCase() + scene.note.slice(1)) : "What goes in is known, nothing else is."}</h2>
     <p>Press <kbd>→</kbd>: values flow from left to right, one operation at a time; then gradients flow back.</p>
     ${folded ? "<p>A card with ▸ stands for many operations: click it to look inside. Esc leads back out.</p>" : ""}
-    ${story.missing ? `<p class="bad">${escaped(story.missing)}</p>` : ""}
+    ${[story.missing, story.changed].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
     <p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
   const ran = `<h2>What is what</h2>
     <p>${token("local", "data")} the value, from the forward pass</p>
@@ -352,14 +365,15 @@ function tellStart() {
   return [why, ran, "What goes in is known, nothing else is."];
 }
 function tellForward(card) {
-  if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute", "");
+  if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
   const written = operation(card, card.into.map(wire => wire.tail.name));
   const made = isName(card.name) ? `${escaped(card.name)} = ` : "";
-  if (card.shape && card.data === undefined) {
+  if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
+    const result = card.data === undefined ? card.shape : number(card.data);
     const shapes = operation(card, card.into.map(wire => wire.tail.shape || number(wire.tail.data)));
     const why = `<h2>Compute ${escaped(pretty(card.name))}</h2><p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${made}${escaped(pretty(written))}</p><p class="math">${escaped(shapes)} → ${token("value", escaped(card.shape))}</p>`;
-    return [why, ranForward(card, written), `${card.name} has shape ${card.shape}.`];
+      <p class="math">${made}${escaped(pretty(written))}</p><p class="math">${escaped(shapes)} → ${token("value", escaped(result))}</p>`;
+    return [why, ranForward(card, written), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
   const values = operation(card, card.into.map((wire, k) => (k && card.into.length > 1 ? bracketed : number)(wire.tail.data)));
   const why = `<h2>Compute ${escaped(pretty(card.name))}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
@@ -367,16 +381,17 @@ function tellForward(card) {
   return [why, ranForward(card, written), `${card.name} equals ${number(card.data)}.`];
 }
 function ranForward(card, written) {
-  const name = isName(card.name) ? card.name : "out";
-  const code = card.byHand ? `${name} = …   # an operation of your own` : `${name} = ${operation({...card, op: {"×": "*", "−": "-"}[card.op] ?? card.op}, card.into.map(wire => wire.tail.name))}`;
-  return `<h2>What Python just ran</h2><pre>${escaped(code)}</pre><p>${card.outside ? "" : `The result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and the row of the operation: from these comes the gradient.`}</p>`;
+  const name = isName(card.name) ? `${card.name} = ` : "";
+  const code = card.byHand ? `${name}…   # an operation of your own` : `${name}${operation({...card, op: {"×": "*", "−": "-"}[card.op] ?? card.op}, card.into.map(wire => wire.tail.name))}`;
+  return `<h2>What Python just ran</h2><pre>${escaped(code)}</pre><p>The result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <code>_backward</code>" : "the row of the operation"}: from these comes the gradient.</p>`;
 }
-function tellFold(card, doing, more) {
+function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
-  const facts = [card.nodes && plural(card.nodes, "node"), card.times && `the same ${card.times.toLocaleString("en")} times over`].filter(Boolean);
-  const why = `<h2>${doing} ${escaped(pretty(card.name))}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${more}${inside}`;
+  const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${card.times.toLocaleString("en")} of one kind, each used alike`);
+  const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
+  const why = `<h2>${doing} ${escaped(pretty(card.name))}</h2><p>This card stands for ${facts.join(": ") || "several operations"}.</p>${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
-  return [why, `<h2>${escaped(pretty(card.name))}</h2>${value}<p>Its lines carry as many numbers as their labels say.</p>`, `${doing} ${card.name}.`];
+  return [why, `<h2>${escaped(pretty(card.name))}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
 }
 function tellSeed() {
   const inner = scene.parent !== undefined;
@@ -384,19 +399,19 @@ function tellSeed() {
   const lines = starts.slice(0, 4).map(card => `${escaped(pretty(card.name))}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
   const why = inner
     ? `<h2>From the rest of the graph a gradient arrives</h2><p>What was done with this part's results has been gone through already.</p><p class="math">${lines.join("<br>")}</p>`
-    : `<h2>Start at the end: ${partial(rootName, rootName)} = 1</h2><p>Move ${escaped(pretty(rootName))} a little, and it has moved by just that much. Every other gradient is made from this 1.</p><p class="math">${lines.join("<br>")}</p>`;
+    : `<h2>Start at the end: ${partial(rootName, rootName)} = 1</h2><p>Move ${escaped(pretty(rootName))} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
   const ran = inner ? "" : `<h2>What Python just ran</h2><pre>backward()\n  order the graph, last result first\n  ${escaped(rootName)}.grad = 1</pre>`;
   return [why, ran, inner ? "A gradient arrives from the rest of the graph." : "The gradient of the result is 1."];
 }
 function tellBackward(card, state) {
   const mine = state.grads.get(card.i)?.value ?? card.grad, wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
-  if (FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count)) return tellFold(card, "Push gradients back through", "");
+  if (FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count)) return tellFold(card, "Push gradients back through");
   const written = operation(card, card.into.map(wire => wire.tail.name));
   const head = !isName(card.name) ? `Push the gradient back through <span class="math">${escaped(pretty(written))}</span>`
     : `Push ${escaped(pretty(card.name))}.grad back through <span class="math">${escaped(pretty(card.name))} = ${escaped(pretty(written))}</span>`;
   const rows = wires.map(wire => tellPart(card, wire, mine, state));
   const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
-    ? `<span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span>` : "";
+    ? `<div class="heads"><span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span></div>` : "";
   const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
   return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, written, wires, state), said.join(" ")];
 }
@@ -411,22 +426,23 @@ function picture(card, name) {  // a heat-map among words
 function tellPart(card, wire, mine, state) {
   const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
   const symbol = wire.rule === undefined ? "" : fill(story.rules[wire.rule][0], names(card));
-  const sum = uses > 1 && got ? `${escaped(pretty(operand.name))}.grad ${got.whole ? "is" : "so far"} ${number(got.value)} (${got.count + (got.whole ? operand.elsewhere : 0)} of ${plural(uses, "use")})` : "";
-  const start = `<span>${partial(rootName, operand.name)}</span><span>${uses > 1 ? "+=" : "="}</span>`;
+  const hook = operand.hooked && got?.whole ? "a hook made it " : "", shown = got?.value === undefined ? "" : `: ${hook}${got.whole ? `<b>${number(got.value)}</b>` : number(got.value)}`;
+  const sum = got && (uses > 1 || hook) ? `${got.counted} of ${plural(uses, "use")}${shown}` : "";
+  const start = `<div><span>${partial(rootName, operand.name)}</span><span>${uses > 1 ? "+=" : "="}</span>`;
   if (wire.local === undefined) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
     const given = picture(card, "grad"), gets = picture(operand, "grad");
-    return `${start}<span>${token("up", escaped(pretty(rule)))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span>`;
+    return `${start}<span>${token("up", escaped(pretty(rule)))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span></div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
   return `${start}${token("up", `${partial(rootName, card.name)} = ${number(mine)}`)}<span>×</span>` +
     token("local", `${partial(card.name, operand.name)} = ${known ? "" : `${escaped(pretty(symbol))} = `}${number(wire.local)}`) +
-    `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span>`;
+    `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
 function ranBackward(card, written, wires, state) {
   const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${written}\n`;
-  const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${attribute(wire.tail.name)}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
+  const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(5, wire.tail.name)}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
   const code = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
     : lines.length ? `<pre>${escaped(g + [...new Set(lines)].slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
@@ -445,18 +461,19 @@ function tellEnd() {
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
     : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${escaped(pretty(rootName))}.${move.length ? " A step of gradient descent moves each parameter against its gradient:" : ""}</p><p class="math">${move.join("<br>")}</p>`;
   const tests = scene.cards.filter(card => card.nudge), odd = tests.filter(card => !card.nudge.agrees);
-  const errors = tests.filter(card => card.nudge.agrees && card.grad !== undefined).map(card => Math.abs(card.nudge.slope - card.grad));
+  const errors = tests.filter(card => card.nudge.agrees && Math.abs(card.grad) > 1e-3).map(card => 100 * Math.abs(card.nudge.slope / card.grad - 1));
   const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
-    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${number(Math.max(...errors))}` : ""}.`}</p>`;
+    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${number(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
-function tellPaths(state, {exact, listed, all}) {
+function tellPaths(state, {hooked, exact, listed, all}) {
   const name = escaped(pretty(chosen.name)), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
     const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was let go after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
   const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
+  if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${escaped(pretty(rootName))}. A hook gave another gradient to ${hooked.map(at => escaped(pretty(at.name))).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
   if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${escaped(pretty(rootName))}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
   const sorted = [...listed].sort((a, b) => Math.abs(worth(b)) - Math.abs(worth(a)));
@@ -466,7 +483,7 @@ function tellPaths(state, {exact, listed, all}) {
     const factors = item.path.map(wire => token("local", short(wire.local)));
     const shown = factors.length > 6 ? [...factors.slice(0, 3), "…", ...factors.slice(-2)] : factors;
     if (+item.from !== 1) shown.push(token("up", short(item.from)));
-    return `<span>${seen.map(word => escaped(pretty(word))).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span>`;
+    return `<div><span>${seen.map(word => escaped(pretty(word))).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
   });
   const sum = listed.reduce((total, item) => total + worth(item), 0);
   const more = listed.length > 6 ? `<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";

@@ -8,17 +8,18 @@ What comes out holds no node: it is sent to the page as JSON.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph import Node
-from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
+from .backprop import Backprop, Sent, backprop, changed_since, is_hand_written, is_let_go, sent
 from .data import Box, Group, Walk, describe, expression, value_text, walk
-from .fold import AIM, calls_of, fold_at
+from .fold import AIM, calls_of, fold_at, names_of, plural
 from .heat import Heat, heat_of, heat_of_module
 from .nudge import Nudge, nudges
 from .symbols import RuleText, rule_texts
+from .text import clean, shorten
 
 OPEN = 60  # nodes that one still takes in, one by one; with more, modules fold
 LEADS_NOWHERE = -1
@@ -40,6 +41,7 @@ class Card:
     outside: bool = False  # it belongs to the scene around, and is shown since it is used here
     hand_written: bool = False
     let_go: bool = False
+    hooked: bool = False  # its gradient is not the sum of what it was sent: a hook gave another
     nudge: Nudge | None = None
 
 
@@ -71,7 +73,10 @@ class Scene:
 
 @dataclass
 class Story:
-    """All scenes, the one that opens first. `missing` says why there is no backward pass, `unnudged` why no test."""
+    """All scenes, the one that opens first.
+
+    `missing` says why there is no backward pass, `unnudged` why no nudge test, `changed` whose data is another by now.
+    """
 
     scenes: list[Scene]
     title: str
@@ -79,6 +84,7 @@ class Story:
     nodes: int
     missing: str = ""
     unnudged: str = ""
+    changed: str = ""
 
 
 def story(root: Node, max_nodes: int = OPEN) -> Story:
@@ -88,7 +94,13 @@ def story(root: Node, max_nodes: int = OPEN) -> Story:
     teller = _Teller(graph, back)
     teller.tell(max_nodes)
     title = teller.scenes[0].title
-    return Story(teller.scenes, title, root.label or "out", len(graph.nodes), back.missing, teller.unnudged)
+    said = (back.missing, teller.unnudged, _changed(len(teller.then)))
+    return Story(teller.scenes, title, root.label or "out", len(graph.nodes), *said)
+
+
+def _changed(count: int) -> str:
+    whose = "one node" if count == 1 else f"{count:,} nodes"
+    return f"The data of {whose} was changed after the forward pass: you see it as it was then." if count else ""
 
 
 @dataclass
@@ -114,7 +126,8 @@ class _Teller:
         self.calls = calls_of(graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
         self.uses = _uses(graph)
-        self.names = {id(graph.nodes[graph.roots[0]]): "out"} | _names(graph, self.calls)
+        self.then = changed_since(graph.nodes)
+        self.names = {id(graph.nodes[graph.roots[0]]): "out"} | names_of(self.calls)
         self.scenes: list[Scene] = []
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
@@ -141,7 +154,7 @@ class _Teller:
         """`loss = (a + b)*c`: the root's name, and how it was made from the leaves, where that is short."""
         root = self.graph.nodes[self.graph.roots[0]]
         made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
-        return " = ".join(filter(None, [root.label, made])) or "computation graph"
+        return " = ".join(filter(None, [shorten(root.label, 40, "\u2026"), clean(made)])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """The levels of nesting at which the whole graph can be seen, the one that opens first."""
@@ -152,7 +165,7 @@ class _Teller:
                 tuple(map(id, call[0][:level])): call[0][min(level, len(call[0])) - 1] for call in self.calls if call
             }
             if 1 < len(modules) < AIM and len(modules) < count:
-                found.append((level, _plural(modules.values())))
+                found.append((level, plural(modules.values())))
         found = [pair for i, pair in enumerate(found) if pair[1] not in [tab for _, tab in found[:i]]]
         whole = [(0, "operations")] if count <= AIM or not found else []
         return whole + found if count <= max_nodes else found + whole
@@ -236,18 +249,19 @@ class _Teller:
         grad = self.back.grads.get(node)
         card.uses = self.uses.get(node, 0)
         card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
-        card.nudge = self.tests.get(node)
-        if grad is not None:
-            card.box.rows = [(key, value_text(grad) if key == "grad" else text) for key, text in card.box.rows]
+        card.nudge, card.hooked = self.tests.get(node), node in self.back.replaced
+        data = self.then.get(node, node._data)
+        texts = {"data": value_text(data)} | ({} if grad is None else {"grad": value_text(grad)})
+        card.box.rows = [(key, texts.get(key, text)) for key, text in card.box.rows]
         if node._is_number:
-            card.data, card.grad = node._data, grad
+            card.data, card.grad = data, grad
             return
-        if node._data.size == 1:
-            card.data, card.grad = float(node._data.item()), None if grad is None else float(grad.item())
+        if data.size == 1:
+            card.data, card.grad = float(data.item()), None if grad is None else float(grad.item())
         else:
-            card.heats = [heat_of(node._data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
-        if node._data.ndim or card.box.kind != "constant":
-            card.shape = str(tuple(node._data.shape))
+            card.heats = [heat_of(data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
+        if data.ndim or card.box.kind != "constant":
+            card.shape = str(tuple(data.shape))
 
     def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
         """An edge for each use, in the order of the operands; where a fold is involved, uses are counted."""
@@ -342,29 +356,6 @@ def _uses(graph: Walk) -> dict[Node, int]:
             for j in below:
                 count[graph.nodes[j]] = count.get(graph.nodes[j], 0) + 1
     return count
-
-
-def _names(graph: Walk, calls: Sequence[Any]) -> dict[int, str]:
-    """What a module calls its parameters, "w0" or "weight", by the ids of the nodes."""
-    names: dict[int, str] = {}
-    asked: set[int] = set()
-    for call in calls:
-        if call is not None and id(call[0][-1]) not in asked:
-            asked.add(id(call[0][-1]))
-            for path, parameter in call[0][-1].named_parameters():
-                names.setdefault(id(getattr(parameter, "_node", parameter)), _short(path))
-    return names
-
-
-def _short(path: str) -> str:
-    """`neurons.0.w.3` is w3, `0.weight` is weight."""
-    *_, name, last = ["", *path.split(".")]
-    return f"{name}{last}" if last.isdigit() else last
-
-
-def _plural(modules: Iterable[Any]) -> str:
-    kinds = {type(module).__name__ for module in modules}
-    return f"{kinds.pop().lower()}s" if len(kinds) == 1 else "modules"
 
 
 def _at(members: Sequence[int], group: Group) -> Group:

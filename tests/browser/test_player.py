@@ -120,12 +120,51 @@ def test_the_why_panel_multiplies_what_arrives_with_the_local_derivative(page):
 def test_a_gradient_with_two_uses_fills_one_at_a_time(page):
     page.open(player(paths()).html, fragment="step=6")
     assert page.run("return document.querySelectorAll('.use.on').length") == 2  # one of two, of a and of b
-    assert "1 of 2 uses" in text(page, "#why")
+    assert "1 of 2 uses: " in text(page, "#why")
     assert page.run("return document.querySelectorAll('.number.grad.part').length") == 2
     page.press("ArrowRight")
     assert page.run("return document.querySelectorAll('.use.on').length") == 4
     assert page.run("return document.querySelectorAll('.number.grad.part').length") == 0
-    assert "a.grad is 16.0000" in text(page, "#why")
+    assert "2 of 2 uses: 16.0000" in text(page, "#why")
+    assert page.run("return document.querySelector('#why .aside b').textContent") == "16.0000"
+
+
+def test_what_python_ran_has_the_brackets_that_it_needs(page):
+    a, b = Value(3.0, label="a"), Value(2.0, label="b")
+    page.open(player((a + b) * (a * b) - (b - (-(a + b))) ** 2).html, reduced_motion=True)
+    ran = set()
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+        ran.update(
+            page.run("return [...document.querySelectorAll('#ran pre')].flatMap(e => e.textContent.split('\\n'))")
+        )
+    assert {"v1 = (a + b) * (a * b)", "-(a + b)", "(a + b).grad += g * (a * b)"} <= ran
+    assert {line for line in ran if line.startswith("out = ")} == {"out = v1 - v2"}
+
+
+def test_an_unnamed_result_is_not_called_out(page):
+    a = Value(3.0, label="a")
+    page.open(player((a * 2).tanh()).html, fragment="step=1")
+    assert text(page, "#ran pre") == "a * 2.0000"
+
+
+def test_a_gradient_that_a_hook_gave_is_told_as_that(page):
+    a = Value(0.5, label="a")
+    m = a * 2
+    m.label = "m"
+    m.register_hook(lambda g: g * 10)
+    page.open(player(m * a).html, fragment="step=4")
+    assert "1 of 1 use: a hook made it 5.0000" in text(page, "#why")
+    page.press("End")
+    card(page, "a").click()
+    assert "A hook gave another gradient to m" in text(page, "#why")
+    assert "sum" not in text(page, "#why")
+
+
+def test_operands_that_are_arrays_are_told_by_their_shapes(page):
+    t = Tensor(np.ones((3, 4)), requires_grad=True, label="t")
+    page.open(player(t.sum()).html, fragment="step=1")
+    assert "sum((3, 4)) → 12.0000" in text(page, "#why")
 
 
 def test_the_track_and_the_buttons_go_where_they_say(page):
@@ -317,6 +356,14 @@ def test_everybody_can_use_it(page, name, dark):
         assert page.axe() == []
 
 
+@pytest.mark.parametrize("fragment", ["step=6", "step=99"])
+def test_on_a_phone_the_why_panel_needs_no_scrolling_sideways(page, fragment):
+    page.open(player(paths()).html, 480, fragment=fragment)
+    if fragment == "step=99":
+        card(page, "a").click()
+    assert page.run("const e = document.getElementById('why'); return e.scrollWidth <= e.clientWidth")
+
+
 def test_it_follows_the_system_s_colours(page):
     page.open(player(neuron()).html, dark=True)
     dark = page.run("return getComputedStyle(document.body).backgroundColor")
@@ -334,8 +381,10 @@ def test_nothing_moves_for_those_who_asked_for_that(page):
     assert page.run("return document.querySelectorAll('.pulse').length") == 2
 
 
-def test_the_panels_do_not_make_the_page_jump(page):
-    page.open(player(paths()).html, reduced_motion=True)
+@pytest.mark.parametrize("width", [480, 1400])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_panels_do_not_make_the_page_jump(page, name, width):
+    page.open(player(GRAPHS[name]()).html, width, reduced_motion=True)
     tops = set()
     for _ in range(last(page)):
         page.press("ArrowRight")
