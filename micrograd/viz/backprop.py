@@ -67,8 +67,9 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
     then: dict[Node, Any] = {}
     for node in nodes:
         for operand, data in _read(node):
-            known = operand is None or data is None or data is operand._data or operand in then
-            if not known and not _same(operand._data, data):
+            if operand is None or data is None or data is operand._data or operand in then:
+                continue
+            if not _same(operand._data, data):
                 then[operand] = data
     return then
 
