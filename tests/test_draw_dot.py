@@ -14,6 +14,7 @@ import xml.etree.ElementTree as ET
 import graphviz
 import pytest
 
+import micrograd
 from micrograd.engine import Value
 from micrograd.viz import draw_dot, trace
 from micrograd.viz.draw import _say_once
@@ -338,6 +339,7 @@ def test_a_label_that_is_no_string_is_drawn_as_one():
 # ------------------------------------------------------------------------------------------------ the same every time
 def test_text_and_picture_are_bit_equal_over_processes():
     program = """
+from micrograd import Tensor
 from micrograd.engine import Value
 from micrograd.viz import draw_dot
 from micrograd.viz.svg import write
@@ -531,3 +533,13 @@ def test_a_notebook_may_ask_for_one_kind_alone(no_dot):
 
 def test_jupyter_s_own_svg_method_still_gives_svg(no_dot):
     assert draw_dot(Value(1.0))._repr_image_svg_xml().startswith("<?xml")
+
+
+def test_a_drawing_copies_no_array_and_lets_a_graph_be_differentiated():
+    t = micrograd.Tensor([1.0, 2.0], requires_grad=True)
+    y = (t * t).sum()
+    before = t._node._data
+    draw_dot(y)
+    assert t._node._data is before
+    y.backward()
+    assert t.grad.tolist() == [2.0, 4.0]

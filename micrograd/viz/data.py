@@ -209,7 +209,7 @@ def _node_box(
     name, op = _label(node) or names.get(id(node), ""), _op(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
     kind = "result" if op or below else "constant" if not requires_grad else "input" if is_input else "parameter"
-    data = getattr(node, "data", node)
+    data = data_of(node)
     grad = getattr(node, "grad", None)
     grad = getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # under create_graph a grad is a node
     rows = [("shape", f"{_shape(data)}")] if _is_array(data) else []
@@ -252,7 +252,7 @@ def _plural(leaves: Sequence[Any]) -> str:
 
 def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:
     """The smallest and largest `data`, where these are plain finite numbers."""
-    data = [getattr(node, "data", None) for node in nodes]
+    data = [data_of(node) for node in nodes]
     if not data or not all(isinstance(x, int | float) and x - x == 0 for x in data):
         return []
     low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
@@ -266,6 +266,12 @@ def _common(labels: Sequence[str]) -> str:
 def _label(node: Any) -> str:
     label = getattr(node, "label", "")
     return "" if label is None else str(label)
+
+
+def data_of(node: Any) -> Any:
+    """What a node holds. To ask a Tensor for its `data` is to ask for an array to write to, which may copy it."""
+    node = getattr(node, "_node", node)
+    return node._data if hasattr(node, "_data") else getattr(node, "data", node)
 
 
 def _op(node: Any) -> str:
