@@ -246,6 +246,20 @@ def test_operations_write_over_what_nobody_reads_any_more():
     assert f.source.count("= buffers[") == 1
 
 
+def test_what_is_added_to_a_gradient_is_not_written_over_before():
+    def f(x: Any) -> Any:
+        return (x.cumsum(0).exp() + x[::-1].exp()).sum()
+
+    x = np.array([0.1, 0.2, 0.3])
+    np.testing.assert_allclose(gradient(micrograd.compile(lambda x: f(x * 2)))(x), gradient(lambda x: f(x * 2))(x))
+
+
+def test_sums_over_an_axis_of_a_number_are_as_in_numpy():
+    x = Tensor(2.0, requires_grad=True)
+    micrograd.compile(lambda x: (x * x).sum(-1, keepdims=True))(x).backward()
+    assert x.grad == 4.0
+
+
 def test_threads_may_call_one_compiled_function_at_once():
     rng = np.random.default_rng(0)
     model = nn.Sequential(nn.Linear(3, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 import struct
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -218,7 +218,8 @@ class Writer:
 
     def _into(self, symbol: Symbol, call: str, over: bool = False, after: str = "") -> None:
         """A line that ends with the buffer that it writes to."""
-        self.lines.append(f"{call}, out={self._take(symbol, over)}{after})  # {symbol.shape}")
+        out = self._take(symbol, symbol.args if over else ())
+        self.lines.append(f"{call}, out={out}{after})  # {symbol.shape}")
 
     def _added(self, symbol: Symbol) -> None:
         """An array, added to a slice of another one, or of zeros."""
@@ -229,7 +230,7 @@ class Writer:
         else:
             (total, a, index), sign = symbol.args, "+="
             text = self._argument(total)
-            out = self._take(symbol, over=True)
+            out = self._take(symbol, over=(total,))  # not over a, which is still to be added
             if out != text:
                 self.lines.append(f"np.copyto({out}, {text})")
         self.lines.append(f"{out}[{self._index(index)}] {sign} {self._argument(a)}  # {symbol.shape}")
@@ -242,10 +243,10 @@ class Writer:
         self.lines.append(f"{name} = {text}  # {symbol.shape}")
         self.text[symbol] = name, ATOM
 
-    def _take(self, symbol: Symbol, over: bool = False) -> str:
-        """A buffer for the Symbol; if it may be `over` an operand that nobody reads any more, that one's."""
+    def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
+        """A buffer for the Symbol; if nobody reads one of the operands `over` which it may go any more, that one's."""
         place = None
-        for operand in symbol.args if over else ():
+        for operand in over:
             if operand.__class__ is Symbol and self._ends_here(operand, symbol) and self._same(operand, symbol):
                 place = self.buffer.pop(operand)
                 break

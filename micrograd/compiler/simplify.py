@@ -273,7 +273,7 @@ def _matmul(graph: Graph, a: Any, b: Any) -> Any:
 
 def _sum(graph: Graph, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The sum of a vector, of the rows or of the columns of a matrix: a product with ones."""
-    axes = list(range(a.ndim)) if axis is None else sorted({i % a.ndim for i in np.atleast_1d(axis)})
+    axes = list(range(a.ndim)) if axis is None or not a.ndim else sorted({i % a.ndim for i in np.atleast_1d(axis)})
     n = int(np.prod([a.shape[i] for i in axes]))
     if a.dtype.kind != "f" or not n or (n > 4096 and a.dtype.itemsize < 8):  # NumPy's own sums lose less in float32
         return None

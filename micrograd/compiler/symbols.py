@@ -242,7 +242,7 @@ def scatter(a: Any, index: Any, shape: tuple[int, ...]) -> Any:
 
 def accumulate(total: Any, a: Any, index: Any) -> Any:
     """The total, with a added at the index."""
-    total = total.copy()
+    total = np.array(total)
     total[index] += a
     return total
 
