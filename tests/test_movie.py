@@ -377,3 +377,17 @@ def test_the_scale_has_a_few_ticks_at_round_numbers(losses):
     assert 2 <= len(ticks) <= 6
     assert all(panels.TOP - 1 <= height <= panels.BOTTOM + 1 for height, _ in ticks)
     assert all(len(text) <= 6 for _, text in ticks)
+
+
+@pytest.mark.parametrize("loss", ["x", None, [1.0]])
+def test_a_loss_that_is_no_number_says_what_it_is(loss):
+    film = viz.movie(lambda point: point[0] - point[1], [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
+    with pytest.raises(TypeError, match=f"one number, found {type(loss).__name__}"):
+        film.frame(loss)
+    assert film.losses == []
+
+
+def test_a_model_that_gives_no_number_is_shown_what_it_gave():
+    film = viz.movie(lambda point: "high", [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
+    with pytest.raises(TypeError, match="the model gave 'high'"):
+        film.frame(0.5)

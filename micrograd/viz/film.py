@@ -103,7 +103,10 @@ class Movie:
         Right after the loss is computed and before the optimizer steps, all that is seen belongs together. `accuracy`,
         a part of 1, is what the model gets right of X and y, unless it is given.
         """
-        step, loss = len(self.losses), float(loss)
+        try:
+            step, loss = len(self.losses), float(loss)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"the loss of a frame is one number, found {type(loss).__name__} {loss!r:.60}") from error
         found = np.clip(scores(self.model, self._places), -1e9, 1e9)
         grid, of_points = np.split(found, [len(self.xs) * len(self.ys)])
         _, second = self.classes.values()

@@ -161,4 +161,7 @@ def _one_each(found: Any, n: int) -> np.ndarray:
 
 def _array(x: Any) -> np.ndarray:
     """Numbers, Values, arrays and Tensors, and lists of them, as an array of floats."""
-    return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
+    try:
+        return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the model gave {x!r:.60}; a boundary needs one score for each point, or two") from error
