@@ -4,9 +4,11 @@ Cards go where `layout` puts them. Every line that carries numbers gets a pill, 
 where it ends; pills that would overlap move along their lines, then off them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
+from .data import value_text
 from .heat import Heat
 from .layout import Layout, Point, layout
 from .scenes import FOLDED, LEADS_NOWHERE, Card, Scene, Wire
@@ -15,6 +17,7 @@ from .text import clean, shorten, text_width
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
 TITLE = 27.0
+KEY, DOT, DIGIT, MOST_DOTS = 40.0, 9.0, 8.0, 5  # on a line: the word and some air, a dot for each of a few uses, a digit
 CELL, GUTTER = 5.0, 14.0  # of a heat-map: the height of a cell, the space between two maps
 PILL = (70.0, 38.0)
 ROUNDS = 40  # of pushing pills apart
@@ -46,7 +49,10 @@ class Stage:
 
 def stage(scene: Scene) -> Stage:
     """Coordinates for a scene."""
-    sizes = [card_size(card) for card in scene.cards]
+    uses: list[list[Wire]] = [[] for _ in scene.cards]
+    for wire in scene.wires:
+        uses[wire.tail].append(wire)
+    sizes = [card_size(card, sent) for card, sent in zip(scene.cards, uses, strict=True)]
     crowded = len(scene.wires) > CROWDED
     shape = layout(
         [(width + badge / 2, height) for width, height, badge in sizes],
@@ -103,8 +109,8 @@ def lines(card: Card) -> list[str]:
     return []
 
 
-def card_size(card: Card) -> tuple[float, float, float]:
-    """Width, height, and the width of the badge (0 without one)."""
+def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, float]:
+    """Width, height, and the width of the badge (0 without one); `uses` are the wires that leave the card."""
     badge = max(BADGE, text_width(sign(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
     if is_number(card):
         return 84.0, 34.0, badge
@@ -112,11 +118,19 @@ def card_size(card: Card) -> tuple[float, float, float]:
     top = title(card) if card.opens == LEADS_NOWHERE else f"\u25b8 {title(card)}"
     head = text_width(top, 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
     rows = lines(card)
-    wide = [108.0 if name in ("data", "grad") else text_width(name, 12) for name in rows]
+    wide = [_number_line(card, uses) if name in ("data", "grad") else text_width(name, 12) for name in rows]
     maps = sum(max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns)) + GUTTER for heat in card.heats)
     width = left + max(head, *wide, maps - GUTTER, 96.0) + PAD
     tall = max((_height(heat) for heat in card.heats), default=0.0)
     return width, TITLE + 8 + LINE * len(rows) + tall, badge
+
+
+def _number_line(card: Card, uses: Sequence[Wire]) -> float:
+    """Room for "grad", a dot for each use, and the longest number that stands there at any step."""
+    parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
+    dots = len(uses) if 1 < len(uses) <= MOST_DOTS else 0
+    longest = max(len(value_text(x)) for x in (card.data, card.grad, *parts, *accumulate(parts)) if x is not None)
+    return max(108.0, KEY + DOT * dots + DIGIT * longest)
 
 
 def cell_width(columns: int) -> float:

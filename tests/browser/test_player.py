@@ -348,6 +348,26 @@ def test_no_pill_covers_another_and_no_text_leaves_its_card(page, name):
     assert outside == []
 
 
+def busy():
+    """Numbers that are long, and used often."""
+    a, b = Value(-123456.789, label="a"), Value(3e-12, label="b")
+    return a * b + a * 1e-9 + (a * 2 - b) / 3 + b * a + a
+
+
+@pytest.mark.parametrize("graph", [busy, paths, neuron])
+def test_no_number_runs_into_its_key_or_its_dots(page, graph):
+    page.open(player(graph()).html, reduced_motion=True)
+    for _ in range(last(page) + 1):
+        touching = page.run(
+            "return [...document.querySelectorAll('.card')].flatMap(card => [...card.querySelectorAll('.number')]"
+            ".filter(n => [...card.querySelectorAll('.key, .use')].some(e => { const a = n.getBBox(), b = e.getBBox();"
+            "  return a.x < b.x + b.width + 2 && a.y < b.y + b.height && b.y < a.y + a.height; }))"
+            ".map(n => n.textContent))"
+        )
+        assert touching == []
+        page.press("ArrowRight")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_everybody_can_use_it(page, name, dark):
