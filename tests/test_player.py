@@ -252,6 +252,23 @@ def test_samples_that_went_the_same_way_are_shown_once():
     assert all(re.match(r"call \d of 5", note) for note in notes)
 
 
+def test_what_comes_from_another_layer_has_no_weights_of_a_part_of_it():
+    scenes = data_of(player(moons(5)))["scenes"]
+    outside = [card for scene in scenes for card in scene["cards"] if card.get("outside") and card["kind"] == "module"]
+    assert outside
+    assert not any("heats" in card for card in outside)
+
+
+def test_layers_that_are_called_on_their_own_results_run_in_the_order_of_their_first_call():
+    random.seed(0)
+    model, x = MLP(1, [3, 1]), Value(0.5)
+    for _ in range(6):
+        x = model([x])
+    first = data_of(player(x))["scenes"][0]
+    names = [first["cards"][i]["title"] for i in first["forward"]]
+    assert names == ["Layer #1", "Layer #2"]
+
+
 def test_a_small_graph_is_not_folded():
     random.seed(0)
     out = MLP(2, [2, 1])([1.0, 2.0])

@@ -193,8 +193,10 @@ class _Teller:
         for card in cards[: len(border)]:
             card.outside, card.box.op = True, ""
             card.box.kind = "input" if card.box.kind == "result" else card.box.kind
+            card.heats = card.heats if card.box.kind != "module" else []  # the weights are not those of what is used
         wires = self._wires(sub, local, cards)
-        forward = _forward(cards, wires)
+        first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
+        forward = _forward(cards, wires, first)
         backward = [i for i in reversed(forward) if self._sends(i, cards, wires)]
         at = len(self.scenes)
         self.scenes.append(Scene(part.title, cards, wires, forward, backward, part.parent, part.tab, part.note))
@@ -363,8 +365,8 @@ def _at(members: Sequence[int], group: Group) -> Group:
     return Group([members[i] for i in group.members], group.kind, group.name, group.op, group.times)
 
 
-def _forward(cards: list[Card], wires: list[Wire]) -> list[int]:
-    """The boxes that compute something, each after those that it uses; where they form a cycle, in their order."""
+def _forward(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:
+    """The boxes that compute something, each after those that it uses; in a cycle, as they `first` computed."""
     into: list[set[int]] = [set() for _ in cards]
     out: list[set[int]] = [set() for _ in cards]
     for wire in wires:
@@ -375,7 +377,7 @@ def _forward(cards: list[Card], wires: list[Wire]) -> list[int]:
     left = dict.fromkeys(range(len(cards)))
     while left:
         ready = next((i for i in left if not into[i]), None)
-        ready = next(iter(left)) if ready is None else ready
+        ready = min(left, key=first.__getitem__) if ready is None else ready
         del left[ready]
         done.append(ready)
         for i in out[ready]:
