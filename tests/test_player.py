@@ -10,7 +10,8 @@ import pytest
 from test_draw_dot import HOSTILE, neuron
 
 from micrograd import Tensor, Value, no_grad
-from micrograd.nn import MLP
+from micrograd.functional import cross_entropy
+from micrograd.nn import MLP, Dropout, LayerNorm1d, Linear, ReLU, Sequential
 from micrograd.viz import player
 from micrograd.viz.fold import AIM
 from micrograd.viz.scenes import story
@@ -162,6 +163,15 @@ def test_an_array_has_its_shape_and_heat_maps():
     card = cards_of((t * t).sum())[0]
     assert card["shape"] == "(2, 3)"
     assert [(heat["name"], heat["rows"], heat["columns"]) for heat in card["heats"]] == [("data", 2, 3), ("grad", 2, 3)]
+
+
+def test_layers_of_arrays_and_their_loss_are_shown():
+    model = Sequential(Linear(4, 8), LayerNorm1d(8), ReLU(), Dropout(0.5), Linear(8, 3))
+    loss = cross_entropy(model(Tensor(np.ones((5, 4)))), np.array([0, 1, 2, 1, 0]))
+    data = data_of(player(loss, max_nodes=5))
+    assert [scene["tab"] for scene in data["scenes"][:2]] == ["modules", "operations"]
+    assert {"linear", "cross_entropy"} <= {card.get("call") for scene in data["scenes"] for card in scene["cards"]}
+    assert data["unnudged"] == ""
 
 
 def test_a_heat_map_of_a_large_array_stays_small():

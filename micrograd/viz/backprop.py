@@ -115,7 +115,8 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
             _enter(uses, operands, "local", contributions(node, 1.0))
     if isinstance(node._row, HandWritten | Many):
         for use in uses:
-            use.local = use.local if use.part is not None and _same(use.local * g, use.part) else None
+            if use.local is not None and (use.part is None or not _same(use.local * g, use.part)):
+                use.local = None
     return uses
 
 

@@ -75,6 +75,7 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int]) -> dict[str, Any]:
         title=clean(scene.title),
         tab=scene.tab,
         note=scene.note,
+        crowded=drawn.crowded,
         parent=scene.parent if scene.parent >= 0 else None,
         size=_points([(drawn.width, drawn.height)]),
         cards=[_card(card, place) for card, place in zip(scene.cards, drawn.places, strict=True)],

@@ -43,7 +43,6 @@ const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) =>
 const scenes = story.scenes;
 scenes.forEach((scene, index) => {
   scene.index = index;
-  scene.crowded = (scene.wires ?? []).some(wire => !wire.pill && wire.route.length > 2) && !(scene.wires ?? []).some(wire => wire.pill);
   scene.cards ??= []; scene.wires ??= []; scene.forward ??= []; scene.backward ??= [];
   scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}));
   scene.wires.forEach((wire, i) => {
@@ -289,10 +288,10 @@ function showWire(wire, now, state, paths) {
   wire.tip?.setAttribute("d", backward && !onPath ? wire.reversed : wire.ahead);
   const times = wire.count ? [`×${wire.count.toLocaleString("en")}`] : null;
   const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null;
-  if (onPath && local) showPill(wire, "path", local);
+  if (onPath && local && !faint) showPill(wire, "path", local);
   else if (forward) showPill(wire, kind, times ?? (wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null));
   else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (typeof wire.part === "number" ? [`+= ${short(wire.part)}`] : ["+="]));
-  else showPill(wire, "", times ?? (done ? local : null));
+  else showPill(wire, "", faint ? null : times ?? (done ? local : null));
 }
 function follow(now, card) {  // keep what happens in sight
   const box = $("scroll"), scale = scene.scale;

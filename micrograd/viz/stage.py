@@ -17,11 +17,16 @@ from .text import clean, shorten, text_width
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
 TITLE = 27.0
-KEY, DOT, DIGIT, MOST_DOTS = 40.0, 9.0, 8.0, 5  # on a line: the word and some air, a dot for each of a few uses, a digit
+KEY, DOT, DIGIT, MOST_DOTS = (
+    40.0,
+    9.0,
+    8.0,
+    5,
+)  # on a line: the word and some air, a dot for each of a few uses, a digit
 CELL, GUTTER = 5.0, 14.0  # of a heat-map: the height of a cell, the space between two maps
 PILL = (70.0, 38.0)
 ROUNDS = 40  # of pushing pills apart
-CROWDED = 70  # wires, from which on there is no room for pills
+CROWDED, MOST_AT_A_CARD = 70, 12  # wires, of a scene and of a card, from which on there is no room for all pills
 SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
 
 
@@ -38,13 +43,17 @@ class Place:
 
 @dataclass
 class Stage:
-    """A scene with its coordinates: `routes` are the points of each wire, `pills` the middle of its pill, if any."""
+    """A scene with its coordinates: `routes` are the points of each wire, `pills` the middle of its pill, if any.
+
+    In a `crowded` one there is no room for all pills at once, but for those of the wires that lead to one card.
+    """
 
     width: float
     height: float
     places: list[Place]
     routes: list[list[Point]]
     pills: list[Point | None]
+    crowded: bool = False
 
 
 def stage(scene: Scene) -> Stage:
@@ -58,17 +67,15 @@ def stage(scene: Scene) -> Stage:
         [(width + badge / 2, height) for width, height, badge in sizes],
         [(wire.tail, wire.head) for wire in scene.wires],
         spread=[8.0 if badge else height / 3 for _, height, badge in sizes],
-        gap=64.0 if crowded else PILL[0] + 44,
+        gap=PILL[0] + (14 if crowded else 44),
     )
     places = [
         Place(x + badge / 2, y, width, height, badge)
         for (x, y, _, _), (width, height, badge) in zip(shape.boxes, sizes, strict=True)
     ]
     routes = [_to_badge(route, places[w.head]) for route, w in zip(shape.routes, scene.wires, strict=True)]
-    pills: list[Point | None] = [None] * len(routes)
-    if not crowded:
-        pills = _pills(scene.wires, routes, shape)
-    return Stage(shape.width, shape.height, places, routes, pills)
+    pills = _pills(scene.wires, routes, shape, crowded)
+    return Stage(shape.width, shape.height, places, routes, pills, crowded)
 
 
 # ------------------------------------------------------------------------------------------------ cards
@@ -155,15 +162,18 @@ def _to_badge(route: list[Point], place: Place) -> list[Point]:
     return [*route[:-1], (x + inset, y)]
 
 
-def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout) -> list[Point | None]:
+def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout, crowded: bool) -> list[Point | None]:
     """Every pill in the middle of its wire's last bend, then pushed up or down from those that it would overlap."""
     spots = {e: _on_bend(route) for e, route in enumerate(routes) if len(route) > 1 and e not in shape.backward}
-    order = sorted(spots, key=lambda e: (spots[e][1], routes[e][-1][1], e))
-    for _ in range(ROUNDS):
-        pushed = [_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
-        if not any(pushed):
-            break
-    return [spots.get(e) for e in range(len(wires))]
+    together: dict[int, list[int]] = {}  # those that are seen at the same time
+    for e in sorted(spots, key=lambda e: (spots[e][1], routes[e][-1][1], e)):
+        together.setdefault(wires[e].head if crowded else 0, []).append(e)
+    for order in together.values():
+        for _ in range(ROUNDS):
+            if not any([_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]):
+                break
+    too_many = {e for order in together.values() if crowded and len(order) > MOST_AT_A_CARD for e in order}
+    return [None if e in too_many else spots.get(e) for e in range(len(wires))]
 
 
 def _push(spots: dict[int, Point], upper: int, lower: int) -> bool:

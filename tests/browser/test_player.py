@@ -47,6 +47,16 @@ def arrays():
     return ((x @ w + b).tanh() ** 2).mean()
 
 
+def crowd():
+    """A graph with more lines than there is room for pills at once."""
+    rng = random.Random(3)
+    values = [Value(rng.uniform(0.5, 1), label=f"a{i}") for i in range(5)]
+    for _ in range(45):
+        a, b = rng.choice(values[-12:]), rng.choice(values[-12:])
+        values.append(rng.choice([lambda: a * b, lambda: a + b, lambda: a - b])())  # noqa: B023
+    return (values[-1] * values[-2]) * (values[-3] * values[-4])
+
+
 GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
 
 
@@ -115,6 +125,18 @@ def test_the_why_panel_multiplies_what_arrives_with_the_local_derivative(page):
     assert "−0.6702" in why
     assert "x1.grad += g * w1" in text(page, "#ran")
     assert "✓ agrees" in text(page, "#ran")
+
+
+def test_where_it_is_crowded_the_step_that_runs_has_its_pills(page):
+    page.open(player(crowd()).html, reduced_motion=True)
+    assert page.run("return document.querySelectorAll('.wire').length") > 70
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+        active, pills = page.run(
+            "return [document.querySelectorAll('.wire.forward, .wire.backward').length,"
+            " document.querySelectorAll('.pill rect').length]"
+        )
+        assert active == pills
 
 
 def test_a_gradient_with_two_uses_fills_one_at_a_time(page):
