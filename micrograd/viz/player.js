@@ -422,11 +422,18 @@ function picture(card, name) {  // a heat-map among words
   heatMap(heat, svg, 0, 0, side, side);
   return svg.outerHTML;
 }
+function soFar(operand, wire, {value, whole, count, counted}, uses) {  // what has come together with this use
+  const place = operand.gifts.indexOf(wire) + 1, before = counted - count, last = whole && place === operand.gifts.length;
+  const sum = operand.gifts.slice(0, place).reduce((sum, gift) => sum + gift.part, before ? operand.rest : 0);
+  const hook = last && operand.hooked ? "a hook made it " : "";
+  if (uses < 2 && !hook) return "";
+  const shown = value === undefined ? "" : `: ${hook}${last ? `<b>${number(value)}</b>` : number(sum)}`;
+  return `${place + before} of ${plural(uses, "use")}${shown}`;
+}
 function tellPart(card, wire, mine, state) {
   const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
   const symbol = wire.rule === undefined ? "" : fill(story.rules[wire.rule][0], names(card));
-  const hook = operand.hooked && got?.whole ? "a hook made it " : "", shown = got?.value === undefined ? "" : `: ${hook}${got.whole ? `<b>${number(got.value)}</b>` : number(got.value)}`;
-  const sum = got && (uses > 1 || hook) ? `${got.counted} of ${plural(uses, "use")}${shown}` : "";
+  const sum = got ? soFar(operand, wire, got, uses) : "";
   const start = `<div><span>${partial(rootName, operand.name)}</span><span>${uses > 1 ? "+=" : "="}</span>`;
   if (wire.local === undefined) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
@@ -443,7 +450,7 @@ function ranBackward(card, written, wires, state) {
   const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${written}\n`;
   const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(5, wire.tail.name)}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
   const code = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
-    : lines.length ? `<pre>${escaped(g + [...new Set(lines)].slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
+    : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => operand.nudge && state.grads.get(operand.i)?.whole);
   return `<h2>What Python just ran</h2>${code}${complete.slice(0, 3).map(tellNudge).join("")}`;

@@ -170,7 +170,8 @@ def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout, crowded:
         together.setdefault(wires[e].head if crowded else 0, []).append(e)
     for order in together.values():
         for _ in range(ROUNDS):
-            if not any([_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]):
+            pushed = [_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
+            if not any(pushed):
                 break
     too_many = {e for order in together.values() if crowded and len(order) > MOST_AT_A_CARD for e in order}
     return [None if e in too_many else spots.get(e) for e in range(len(wires))]

@@ -127,6 +127,16 @@ def test_the_why_panel_multiplies_what_arrives_with_the_local_derivative(page):
     assert "✓ agrees" in text(page, "#ran")
 
 
+def test_two_uses_in_one_step_are_counted_one_by_one(page):
+    a = Value(3.0, label="a")
+    page.open(player(a * a).html, fragment="step=3")
+    assert page.run("return [...document.querySelectorAll('#why .aside')].map(e => e.textContent)") == [
+        "1 of 2 uses: 3.0000",
+        "2 of 2 uses: 6.0000",
+    ]
+    assert text(page, "#ran pre").count("a.grad += g * a") == 2
+
+
 def test_where_it_is_crowded_the_step_that_runs_has_its_pills(page):
     page.open(player(crowd()).html, reduced_motion=True)
     assert page.run("return document.querySelectorAll('.wire').length") > 70
