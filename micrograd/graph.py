@@ -266,8 +266,9 @@ def _of_many(node: Node, row: Many, g: Any, create_graph: bool) -> list[tuple[No
     """`contributions`, where there are more operands than two, or fewer than one."""
     operands, values = node._x, node._arguments(create_graph)
     if isinstance(row, Each):
-        rules = row.rules
-        return [(n, n._fit(rules[i](g, *values))) for i, n in enumerate(operands) if n._row is not None]
+        # The input, which is the first, comes last: its part is in the cache still when the node beneath uses it.
+        last_first = range(len(operands) - 1, -1, -1)
+        return [(n, n._fit(row.rules[i](g, *values))) for i in last_first if (n := operands[i])._row is not None]
     pairs = zip(operands, row.rule(g, *values), strict=True)
     return [(n, n._fit(part)) for n, part in pairs if n._row is not None and part is not None]
 
