@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import near
-from test_random_graphs import BINARY, UNARY, allowed
+from compile_helpers import near, random_function
 
 import micrograd
 from micrograd import Value, draw_dot, grad, gradient, nn, no_grad, value_and_grad
@@ -24,33 +23,6 @@ GRAPHS = 2000 if os.environ.get("CI") == "true" else 300
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Random graphs
-
-
-def random_function(seed: int) -> tuple[Callable, list[float]]:
-    """A function of a list of Values, and a point where it is smooth."""
-    rng = random.Random(seed)
-    point = [rng.uniform(-3, 3) for _ in range(rng.randint(1, 4))]
-    xs, steps = point[:], []
-    for _ in range(rng.randint(1, 25)):
-        name = rng.choice([*UNARY, *BINARY, *BINARY, *BINARY])
-        picked = [rng.randrange(len(xs)) for _ in range(1 if name in UNARY else 2)]
-        numbers = [xs[i] for i in picked]
-        if allowed(name, numbers):
-            _, on_numbers, _ = UNARY.get(name) or BINARY[name]
-            result = on_numbers(*numbers)
-            if abs(result) < 1e3:
-                xs.append(result)
-                steps.append((name, picked))
-    weights = [rng.uniform(-2, 2) for _ in xs]
-
-    def function(values: list[Any]) -> Any:
-        values = list(values)
-        for name, picked in steps:
-            on_values, _, _ = UNARY.get(name) or BINARY[name]
-            values.append(on_values(*(values[i] for i in picked)))
-        return sum(w * v for w, v in zip(weights, values, strict=True))
-
-    return function, point
 
 
 @pytest.mark.parametrize("backend", ["python", "numpy"])
