@@ -147,6 +147,28 @@ def test_plain_numbers_and_arrays_will_do_where_nobody_differentiates_twice():
     assert t.grad.tolist() == [2.0, 2.0, 2.0]
 
 
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_gradient_that_backward_keeps_is_not_the_one_that_the_user_gets_to_change(frozen):
+    own = np.ones(3)
+    own.flags.writeable = not frozen
+
+    class Kept(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return own
+
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    Kept.apply(x).sum().backward()
+    (g,) = grad(Kept.apply(x).sum(), x)
+    x.grad += 1
+    g += 1
+    assert own.tolist() == [1.0, 1.0, 1.0]
+
+
 def test_numpy_in_both_ways():
     class Sort(Function):
         @staticmethod
