@@ -1,0 +1,121 @@
+"""Answers to the exercises, checked offline: `check("1.2", answer)` says that it is right, or what is wrong with it.
+
+An exercise is a function that is given the answer; it returns nothing if that is right, else a hint, a sentence.
+The solutions stand in the notebooks themselves, folded away.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+EXERCISES: dict[str, Callable[[Any], str | None]] = {}
+
+
+def check(exercise: str, answer: Any) -> None:
+    """Print whether the answer to an exercise is right, and if not, a hint."""
+    if exercise not in EXERCISES:
+        raise KeyError(f"there is no exercise {exercise!r}; there are {', '.join(EXERCISES)}")
+    try:
+        hint = EXERCISES[exercise](answer)
+    except Exception as error:
+        hint = f"trying it raised {type(error).__name__}: {error}"
+    print(f"{exercise}  ✓ right" if hint is None else f"{exercise}  ✗ {hint}")
+
+
+def exercise(name: str) -> Callable[[Callable[[Any], str | None]], Callable[[Any], str | None]]:
+    """Enter a function as the checker of an exercise."""
+
+    def enter(checker: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
+        EXERCISES[name] = checker
+        return checker
+
+    return enter
+
+
+def near(found: Any, wanted: float, tolerance: float = 1e-3) -> bool:
+    """Is a number (or a Value) as good as the one that is wanted?"""
+    return math.isclose(float(found), wanted, rel_tol=tolerance, abs_tol=tolerance)
+
+
+# ------------------------------------------------------------------------------------------------ 1. a nudge
+@exercise("1.1")
+def _(slope: Any) -> str | None:
+    if not callable(slope):
+        return f"give the function itself, slope, not what it returns; found {type(slope).__name__}"
+    for f, x, wanted in ((lambda x: x * x, 3.0, 6.0), (math.exp, 0.0, 1.0), (lambda x: 5.0, 2.0, 0.0)):
+        if not near(found := slope(f, x), wanted):
+            return f"of one function the slope at {x} is {wanted}, yours says {float(found):.4g}; is it rise over run?"
+    return None
+
+
+@exercise("1.2")
+def _(step: Any) -> str | None:
+    if step in ("down", "up"):
+        return None if step == "down" else "the slope is positive: a step up would raise the loss"
+    return f'answer "up" or "down"; found {step!r}'
+
+
+@exercise("1.3")
+def _(x: Any) -> str | None:
+    if near(x, -1 / 3, 0.01):
+        return "that is where the slope is zero too, but the curve has its local top there"
+    return (
+        None if near(x, 1.0, 0.01) else f"the slope at {float(x):.4g} is not zero yet: take more steps, or smaller ones"
+    )
+
+
+@exercise("1.4")
+def _(error: Any) -> str | None:
+    if near(error, 5e-3, 1e-4):
+        return "that is the error of the one-sided difference; nudge to both sides"
+    return None if near(error, 1e-6, 1e-8) else f"{float(error):.2g} is not it: how far is the two-sided slope from 7?"
+
+
+# ------------------------------------------------------------------------------------------------ 2. Value
+@exercise("2.1")
+def _(out: Any) -> str | None:
+    if not hasattr(out, "_prev"):
+        return f"build it of Values, so that it remembers; found {type(out).__name__}"
+    return None if near(out, -6.0) else f"(a + b) * (b - c) is -6 here, yours is {float(out):.4g}"
+
+
+@exercise("2.2")
+def _(count: Any) -> str | None:
+    return None if count == 4 else "a * a is one node that uses a twice: an operand is not copied. Count in the drawing"
+
+
+@exercise("2.3")
+def _(ops: Any) -> str | None:
+    found = list(ops) if isinstance(ops, list | tuple) else ops
+    if not isinstance(found, list):
+        return f"a list of the names of the ops, such as ['+', '*']; found {type(ops).__name__}"
+    if sorted(found) != ["*", "*", "+", "+", "tanh"]:
+        return f"a neuron of two inputs has two products, two sums and a tanh; yours has {found}"
+    return None if found[0] == "tanh" else "these are the right ones; go from the result down, so that tanh comes first"
+
+
+# ------------------------------------------------------------------------------------------------ 3. the chain rule
+@exercise("3.1")
+def _(grads: Any) -> str | None:
+    wanted = {"d": -4.0, "c": -4.0, "b": -8.0, "a": -12.0}
+    for name, number in wanted.items():
+        if name not in grads:
+            return f"dL/d{name} is missing"
+        if not near(grads[name], number):
+            return (
+                f"dL/d{name} is not {float(grads[name]):.4g}: what arrives from the right, times the local derivative"
+            )
+    return None
+
+
+@exercise("3.2")
+def _(grad: Any) -> str | None:
+    if near(grad, 5.0):
+        return "that is the way through the product alone; a is used a second time"
+    return None if near(grad, 6.0) else f"{float(grad):.4g} is not it: one product for each path, then their sum"
+
+
+@exercise("3.3")
+def _(w: Any) -> str | None:
+    loss = (3 * float(w) - 6) ** 2
+    return None if loss < 81 else f"the loss was 81 and is now {loss:.4g}: go against the gradient, and less far"

@@ -1,0 +1,83 @@
+"""The lessons run from clean; what they claim holds, their solutions are right, and they are committed as they run."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+LESSONS = Path(__file__).parent.parent / "demos" / "lessons"
+PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
+over_lessons = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+
+
+def text_of(cell):
+    """What a cell of code has printed and shown, without the pictures."""
+    outputs = cell.get("outputs", [])
+    return "\n".join(out.get("text", "") or out.get("data", {}).get("text/plain", "") for out in outputs)
+
+
+def solutions(notebook):
+    """The code of the solutions that are folded away."""
+    folded = re.compile(r"<details>.*?```python\n(.*?)```", re.DOTALL)
+    return [code for cell in notebook.cells for code in folded.findall(cell.source)]
+
+
+@cache
+def run(path):
+    """The lesson as it runs from clean, and then its solutions, in the same session."""
+    notebook = nbformat.read(path, as_version=4)
+    lesson = len(notebook.cells)
+    notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LESSONS)}}).execute()
+    return notebook.cells[:lesson], notebook.cells[lesson:]
+
+
+@over_lessons
+def test_a_lesson_runs_from_clean_and_says_what_the_committed_one_says(path):
+    cells, _ = run(path)
+    committed = nbformat.read(path, as_version=4).cells
+    assert [text_of(cell) for cell in cells] == [text_of(cell) for cell in committed]
+
+
+@over_lessons
+def test_every_solution_is_right_and_no_exercise_is_solved_already(path):
+    cells, solved = run(path)
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    asked = [text_of(cell) for cell in code if re.search(r"^check\(", cell.source, re.MULTILINE)]
+    assert 3 <= len(asked) <= 5
+    assert all(" ✗ " in text for text in asked)
+    assert len(solved) == len(asked)
+    assert all(text_of(cell).strip().endswith("✓ right") for cell in solved)
+
+
+@over_lessons
+def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_do(path):
+    notebook = nbformat.read(path, as_version=4)
+    words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    assert re.match(r"# \d+\. ", words[0])
+    assert re.search(r"\*\*[^*]+\?\*\*", words[0]), "the question, in bold"
+    assert words[-1].startswith("## What you can now do")
+    assert any(re.search(r"^assert ", cell.source, re.MULTILINE) for cell in notebook.cells if cell.cell_type == "code")
+
+
+@over_lessons
+def test_a_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert path.stat().st_size < 200_000
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.execution_count
+            assert all(out.output_type != "error" for out in cell.outputs)
+
+
+def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from check import check
+
+    check("1.1", lambda f, x: 1 / 0)
+    assert "ZeroDivisionError" in capsys.readouterr().out
+    with pytest.raises(KeyError, match=r"no exercise '9\.9'"):
+        check("9.9", 1)
