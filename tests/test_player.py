@@ -11,7 +11,7 @@ from test_draw_dot import HOSTILE, neuron
 
 from micrograd import Tensor, Value, no_grad
 from micrograd.functional import cross_entropy
-from micrograd.nn import MLP, Dropout, LayerNorm1d, Linear, ReLU, Sequential
+from micrograd.nn import MLP, Dropout, Layer, LayerNorm1d, Linear, ReLU, Sequential
 from micrograd.viz import player
 from micrograd.viz.fold import AIM
 from micrograd.viz.scenes import story
@@ -254,6 +254,16 @@ def test_a_long_sum_opens_into_its_additions():
     assert {card["op"] for card in scenes[total["opens"]]["cards"] if "op" in card} == {"+"}
 
 
+@pytest.mark.parametrize("samples", [1, 5])
+def test_every_card_of_every_scene_has_a_name(samples):
+    assert all(card["name"] for scene in data_of(player(moons(samples)))["scenes"] for card in scene["cards"])
+
+
+def test_an_array_that_is_a_constant_is_called_that():
+    t = Tensor([1.0, 2.0], requires_grad=True, label="t")
+    assert [(card["name"], card["title"]) for card in cards_of(t * np.array([3.0, 4.0]))][1] == ("constant", "constant")
+
+
 def test_samples_that_went_the_same_way_are_shown_once():
     scenes = data_of(player(moons(5)))["scenes"]
     assert all(card["times"] == 5 for card in scenes[0]["cards"] if card["kind"] == "module")
@@ -277,6 +287,16 @@ def test_layers_that_are_called_on_their_own_results_run_in_the_order_of_their_f
     first = data_of(player(x))["scenes"][0]
     names = [first["cards"][i]["title"] for i in first["forward"]]
     assert names == ["Layer #1", "Layer #2"]
+
+
+def test_a_module_of_many_calls_does_not_show_the_result_of_one():
+    random.seed(0)
+    layer, x = Layer(2, 2), [Value(0.5), Value(0.1)]
+    for _ in range(12):
+        x = layer(x)
+    modules = [card for card in cards_of(x[0] + x[1]) if card["kind"] == "module"]
+    assert [(card["times"], card["lines"]) for card in modules] == [(12, ["63 nodes"]), (12, ["63 nodes"])]
+    assert not any("data" in card or "grad" in card for card in modules)
 
 
 def test_a_small_graph_is_not_folded():

@@ -122,7 +122,7 @@ def _name(card: Card) -> str:
     return (
         shorten(box.name, 40, "\u2026")
         or clean(box.expression)
-        or (value_text(card.data) if is_number(card) else box.op)
+        or (value_text(card.data) if is_number(card) else box.op or box.kind)
     )
 
 

@@ -191,6 +191,7 @@ class _Teller:
         drawn = describe(sub, local, names=self.names | self._given(part, outside))
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
+            card.box.name = card.box.name or ("" if card.box.expression else card.box.op)
             card.outside, card.box.op = True, ""
             card.box.kind = "input" if card.box.kind == "result" else card.box.kind
             card.heats = card.heats if card.box.kind != "module" else []  # the weights are not those of what is used
@@ -239,7 +240,9 @@ class _Teller:
             self._show(card, sub.nodes[group.members[0]])
             return card
         outputs = [sub.nodes[i] for i in _outputs(sub, group)]
-        if len(outputs) == 1:
+        if group.kind == "module" and group.times > 1:  # what one of its calls gave is not what it stands for
+            box.rows = [row for row in box.rows if row[0] == "nodes"]
+        elif len(outputs) == 1:
             self._show(card, outputs[0])
         if group.kind == "module":
             marks = (getattr(node, "_made_by", None) for node in outputs)

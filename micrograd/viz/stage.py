@@ -87,7 +87,9 @@ def sign(op: str) -> str:
 def title(card: Card) -> str:
     """What stands at the top of a card: its name, else how it was made."""
     name = shorten(card.box.name, 24, "\u2026") or clean(card.box.expression)
-    return name or ("sum" if card.box.op == "sum" else "")
+    return name or (
+        "sum" if card.box.op == "sum" else card.box.kind if card.box.kind == "constant" and card.shape else ""
+    )
 
 
 def aside(card: Card) -> str:
