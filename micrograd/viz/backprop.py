@@ -121,13 +121,12 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
 
 
 def _enter(uses: list[Sent], operands: tuple[Node, ...], what: str, pairs: list[tuple[Node, Any]]) -> None:
-    """Both lists are in the order of the operands; the pairs leave some out."""
-    place = 0
+    """The pairs leave some operands out; those of one operand are in the order of its uses."""
+    places: dict[Node, list[int]] = {}
+    for i in reversed(range(len(operands))):
+        places.setdefault(operands[i], []).append(i)
     for operand, number in pairs:
-        while operands[place] is not operand:
-            place += 1
-        setattr(uses[place], what, number)
-        place += 1
+        setattr(uses[places[operand].pop()], what, number)
 
 
 def is_hand_written(node: Node) -> bool:
