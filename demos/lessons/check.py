@@ -119,3 +119,67 @@ def _(grad: Any) -> str | None:
 def _(w: Any) -> str | None:
     loss = (3 * float(w) - 6) ** 2
     return None if loss < 81 else f"the loss was 81 and is now {loss:.4g}: go against the gradient, and less far"
+
+
+# ------------------------------------------------------------------------------------------------ 4. closures
+@exercise("4.1")
+def _(given: Any) -> str | None:
+    number, subtract = given
+    a, b = number(5.0), number(3.0)
+    out = subtract(a, b)
+    out.grad = 2.0
+    out.send_back()
+    out.send_back()
+    if (a.grad, b.grad) == (2.0, -2.0):
+        return "sent twice, the parts must add up: += and not ="
+    if near(a.grad, 4.0) and near(b.grad, -4.0):
+        return None
+    return f"for 2 from the right, twice, a should get 4 and b -4; they got {a.grad} and {b.grad}"
+
+
+@exercise("4.2")
+def _(cube: Any) -> str | None:
+    from micrograd import Value
+
+    x = Value(2.0)
+    out = cube(x) * 10
+    out.backward()
+    if not near(out, 80.0):
+        return f"10 * cube(2) is 80, yours is {float(out):.4g}"
+    if near(x.grad, 12.0):
+        return "the gradient that comes in, out.grad, is not in it"
+    return None if near(x.grad, 120.0) else f"x should get 10 * 3 * 2**2 = 120, it got {x.grad}"
+
+
+@exercise("4.3")
+def _(grad: Any) -> str | None:
+    if near(grad, 4.0):
+        return "that would be right; what does Forgetful make of it, one assignment after the other?"
+    return None if near(grad, 1.0) else "b.grad is assigned twice, and what is it after that? Then the same for a"
+
+
+# ------------------------------------------------------------------------------------------------ 5. the order
+@exercise("5.1")
+def _(names: Any) -> str | None:
+    wanted = ["f", "e", "d", "a", "b"]
+    if sorted(names) != sorted(wanted):
+        return f"each of a, b, d, e, f once; found {names}"
+    if names.index("d") < names.index("e"):
+        return "d is an operand of e as well: it must wait for it"
+    return None if list(names) == wanted else f"not {names}: who has got all parts after d has sent?"
+
+
+@exercise("5.2")
+def _(grad: Any) -> str | None:
+    if near(grad, 5.0):
+        return "that would be right; this walk finds something else: run it"
+    return (
+        None if near(grad, 3.0) else f"it does not find {float(grad):.4g}: who sends before its second part is there?"
+    )
+
+
+@exercise("5.3")
+def _(count: Any) -> str | None:
+    if count == 20:
+        return "each number is used twice, and the walk goes both ways: not 20, twice as many at each step"
+    return None if count == 2**20 else f"not {count}: try it with 3 doublings, then with 4"
