@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import random
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -187,6 +189,36 @@ def test_a_compiled_method_has_its_own_programs_for_each_object():
             return self.slope * x
 
     assert [Line(2.0).at(3.0).data, Line(5.0).at(3.0).data] == [6.0, 15.0]
+
+
+def test_a_copy_of_an_object_computes_with_its_own_parameters():
+    class Line(nn.Module):
+        def __init__(self, slope: float):
+            self.slope = Value(slope)
+
+        @micrograd.compile
+        def at(self, x: Any) -> Any:
+            return self.slope * x
+
+    line = Line(2.0)
+    line.at(1.0)
+    twin = copy.deepcopy(line)
+    twin.slope.data = 7.0
+    assert (line.at(3.0).data, twin.at(3.0).data) == (6.0, 21.0)
+
+
+def test_memory_does_not_grow_with_the_calls():
+    model = nn.MLP(2, [4, 1], rng=random.Random(0))
+    f = micrograd.compile(lambda x, y: (model(x) - y) ** 2)
+
+    def steps(n: int) -> int:
+        for _ in range(n):
+            model.zero_grad()
+            f([1.0, 2.0], 0.5).backward()
+        return sys.getallocatedblocks()
+
+    before = steps(200)
+    assert steps(200) - before < 50
 
 
 def test_a_compiled_function_may_call_another():

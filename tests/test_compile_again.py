@@ -156,6 +156,27 @@ def test_a_layer_that_is_added_is_found():
     assert compiled(x).shape == (1, 3)
 
 
+def test_what_one_compiled_function_has_compiled_is_no_affair_of_another():
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            self.layer = nn.Linear(3, 2, rng=np.random.default_rng(0))
+
+        @micrograd.compile
+        def total(self, x: Any) -> Any:
+            return self.layer(x).sum()
+
+        @micrograd.compile
+        def mean(self, x: Any) -> Any:
+            return self.layer(x).mean()
+
+    model = Model()
+    outer = micrograd.compile(lambda x: model.total(x) + 1)
+    for i in range(6):
+        for f in (model.total, model.mean, outer):
+            f(np.ones((1 + i % 2, 3)))
+    assert [f.cache_info().misses for f in (model.total, model.mean, outer)] == [2, 2, 2]
+
+
 def test_a_closed_over_array_is_a_constant():
     scale = np.array([1.0, 2.0])
     f = micrograd.compile(lambda x: x * scale)

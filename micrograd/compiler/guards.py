@@ -121,6 +121,8 @@ def _places(x: Any) -> Iterator[tuple[Any, str, Any]]:
         yield from (
             (x, place, part) for place, part in ((".func", x.func), (".args", x.args), (".keywords", x.keywords))
         )
+    elif hasattr(type(x), "transformed"):  # another compiled function: what it has compiled is its own affair
+        yield x, ".origin", x.origin
     elif isinstance(x, (list, tuple)):
         yield from ((x, f"[{i}]", child) for i, child in enumerate(x))
     elif isinstance(x, dict):

@@ -146,6 +146,10 @@ class Compiled:
         bound = Compiled(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
         return vars(owner).setdefault(self.origin.__name__, bound)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has programs of its own."""
+        return Compiled, (self.fn, self.origin, self.settings, self.plain)
+
     def transformed(self, transform: Callable) -> Compiled:
         """`gradient`, `value_and_grad` and the like of this function, compiled."""
         return Compiled(transform(self.fn), self.origin, self.settings, plain=True)
