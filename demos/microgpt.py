@@ -96,7 +96,8 @@ class ValueBlock(Module):
         self.up, self.down = Layer(width, 4 * width), Layer(4 * width, width, nonlin=False)
 
     def __call__(self, xs):
-        heads = [head([normed(x) for x in xs]) for head in self.heads]
+        level = [normed(x) for x in xs]
+        heads = [head(level) for head in self.heads]
         xs = [add(x, self.join(list(chain(*seen)))) for x, *seen in zip(xs, *heads, strict=True)]
         return [add(x, self.down(self.up(normed(x)))) for x in xs]
 
