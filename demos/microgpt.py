@@ -73,13 +73,13 @@ class ValueGPT(Module):
         self.letters = [[Value(0) for _ in range(width)] for _ in LETTERS]
         self.places = [[Value(0) for _ in range(width)] for _ in range(PLACES)]
         self.blocks = [ValueBlock(width, heads) for _ in range(layers)]
-        self.out = Layer(width, len(LETTERS), nonlin=False)
+        self.norm, self.out = RMSNorm(), Layer(width, len(LETTERS), nonlin=False)
 
     def __call__(self, numbers):
         xs = [add(self.letters[n], self.places[i]) for i, n in enumerate(numbers)]
         for block in self.blocks:
             xs = block(xs)
-        return [self.out(normed(x)) for x in xs]
+        return [self.out(self.norm(x)) for x in xs]
 
     def loss(self, name):
         """Nats a letter: -log of the probability that each letter was given."""
@@ -91,15 +91,15 @@ class ValueBlock(Module):
     """Each place looks at those up to it, then thinks for itself; what comes of it is added to what was there."""
 
     def __init__(self, width, heads):
-        self.heads = [Head(width, width // heads) for _ in range(heads)]
+        self.norm, self.heads = RMSNorm(), [Head(width, width // heads) for _ in range(heads)]
         self.join = Layer(width, width, nonlin=False)
         self.up, self.down = Layer(width, 4 * width), Layer(4 * width, width, nonlin=False)
 
     def __call__(self, xs):
-        level = [normed(x) for x in xs]
+        level = [self.norm(x) for x in xs]
         heads = [head(level) for head in self.heads]
         xs = [add(x, self.join(list(chain(*seen)))) for x, *seen in zip(xs, *heads, strict=True)]
-        return [add(x, self.down(self.up(normed(x)))) for x in xs]
+        return [add(x, self.down(self.up(self.norm(x)))) for x in xs]
 
 
 class Head(Module):
@@ -117,10 +117,12 @@ class Head(Module):
         return seen
 
 
-def normed(x):
-    """A vector, at the length where its squares are 1 on average (RMSNorm: Zhang and Sennrich, 2019)."""
-    scale = (dot(x, x) / len(x) + 1e-5) ** -0.5
-    return [a * scale for a in x]
+class RMSNorm(Module):
+    """A vector, at the length where its squares are 1 on average (Zhang and Sennrich, 2019)."""
+
+    def __call__(self, x):
+        scale = (dot(x, x) / len(x) + 1e-5) ** -0.5
+        return [a * scale for a in x]
 
 
 def dot(a, b):
@@ -178,7 +180,7 @@ class TensorBlock(Module):
 
 
 def rows_normed(x):
-    """`normed`, of each vector on the last axis."""
+    """RMSNorm, of each vector on the last axis."""
     return x * ((x * x).mean(-1, keepdims=True) + 1e-5) ** -0.5
 
 
@@ -249,8 +251,11 @@ ENGINES = {
 
 
 # ------------------------------------------------------------------------------------------------ the learning
+OFTEN = 50  # steps between two savings
+
+
 def train(learn, optimizer, data, options, start, keep):
-    """From step `start` on, in ever smaller steps down to none; `keep(step)` is called now and then, and at the end."""
+    """From step `start` on, in ever smaller steps down to none; `keep(step)` saves now and then, and at the end."""
     schedule = LambdaLR(optimizer, lambda t: 1 - (start + t) / options.steps)
     seen, mean, begin = 0, None, time.perf_counter()
     often = 0.1 if sys.stderr.isatty() else 5  # seconds: a log wants few lines
@@ -267,7 +272,7 @@ def train(learn, optimizer, data, options, start, keep):
             seen += sum(len(name) + 1 for name in batch)
             speed = f"{seen / (time.perf_counter() - begin):,.0f}"
             bar.set_postfix({"tokens/s": speed, "loss": f"{mean:.3f}"}, refresh=False)
-            if step % 50 == 49 or step + 1 == options.steps:
+            if (step + 1) % OFTEN == 0 or step + 1 == options.steps:
                 keep(step + 1)
 
 
@@ -304,6 +309,7 @@ def bigram_loss(data, unseen):
     return (losses * counted).sum() / counted.sum()
 
 
+@no_grad()
 def make_up(model, temperature, rng):
     """A name, letter by letter, each drawn by its probability; the colder, the more often the likeliest."""
     numbers = [0]
@@ -349,36 +355,33 @@ def main(arguments=None):
         sys.exit(f"Stopped. --resume goes on from what was saved last, in {path}")
     fill(model, arrays(trained))
     with no_grad():
-        loss, simple = model.loss(*padded(unseen)).item(), bigram_loss(data, unseen)
-        made = [make_up(model, options.temperature, rng) for _ in range(20)]
-    print(f"Nats a letter of the unseen names: {loss:.3f}. A bigram has {simple:.3f}: {simple - loss:.3f} more.")
+        nats, bigram = model.loss(*padded(unseen)).item(), bigram_loss(data, unseen)
+    made = [make_up(model, options.temperature, rng) for _ in range(20)]
+    print(f"Nats a letter of the unseen names: {nats:.3f}. A bigram has {bigram:.3f}: {bigram - nats:.3f} more.")
     print("Made up, with a star where it is a name to learn from:")
     print("  " + ", ".join(name.capitalize() + "*" * (name in data) for name in made))
     compare(model, data[: options.batch])
     if options.player:
         twin, _ = value_engine(model)
-        player(twin.loss(min(unseen, key=len))).save(options.player)
-    return simple - loss
+        loss = twin.loss(min(unseen, key=len))
+        loss.label = "loss"
+        player(loss).save(options.player)  # a box is a block, in it a head, in that a neuron
+    return bigram - nats
 
 
 FILE = "microgpt.safetensors"
-RUN = {
-    "seed": (1337, "of data, weights and order"),
-    "width": (16, "numbers a letter"),
-    "heads": (4, "heads of attention"),
-    "layers": (1, "blocks"),
-    "batch": (32, "names a step"),
-    "steps": (5000, "how many steps to take"),
-    "rate": (0.01, "of learning, at first"),
-}  # what makes a run what it is, and is saved with it
+RUN = {"seed": 1337, "width": 16, "heads": 4, "layers": 1, "batch": 32, "steps": 5000, "rate": 0.01}  # saved with it
 
 
 def parse(arguments):
     """The options of the command line, and what was saved of a run that is resumed, whose settings it keeps."""
-    parser = argparse.ArgumentParser(description="Teach a tiny GPT to make up names.")
+    text = (
+        "Teach a tiny GPT to make up names: WIDTH numbers a letter, LAYERS blocks of HEADS heads, BATCH names a step."
+    )
+    parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--engine", choices=ENGINES, default="tensor", help="what computes (default: %(default)s)")
-    for name, (default, text) in RUN.items():
-        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text} (default: %(default)s)")
+    for name, default in RUN.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help="(default: %(default)s)")
     parser.add_argument("--temperature", type=float, default=0.7, help="of made-up names (default: %(default)s)")
     parser.add_argument("--player", type=Path, metavar="FILE", help="leave a page to step through one name's loss")
     parser.add_argument("--out", type=Path, default=Path("out"), help="where to leave results (default: %(default)s)")

@@ -1,0 +1,247 @@
+"""The GPT demo: three engines, one model; it learns, goes on where it was stopped, and makes names up."""
+
+import importlib.util
+import math
+import os
+import re
+import subprocess
+import sys
+from itertools import chain, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from micrograd import no_grad
+from micrograd.saving import load, save
+
+ROOT = Path(__file__).parent.parent
+spec = importlib.util.spec_from_file_location("microgpt_demo", ROOT / "demos" / "microgpt.py")
+gpt = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(gpt)
+
+TINY = ["--width", "4", "--heads", "2", "--batch", "2"]
+
+
+def model(width=8, heads=2, layers=2, seed=0):
+    return gpt.TensorGPT(width, heads, layers, np.random.default_rng(seed))
+
+
+def run(folder, *arguments):
+    """A run in this process, and what it saved."""
+    gpt.main([*TINY, "--out", str(folder), *arguments])
+    return load(folder / gpt.FILE)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The data
+
+
+def test_a_tenth_of_the_names_is_held_out_and_none_is_in_both_parts():
+    learn, unseen = gpt.make_data(seed=1)
+    assert (len(learn), len(unseen)) == (4647, 516)
+    assert len({*learn, *unseen}) == 5163
+
+
+def test_every_name_fits_and_is_read_as_its_letters_between_two_marks():
+    for name in chain(*gpt.make_data(seed=1)):
+        numbers = gpt.tokens(name)
+        assert len(numbers) - 1 <= gpt.PLACES
+        assert "".join(gpt.LETTERS[n] for n in numbers) == f".{name}."
+
+
+def test_what_lies_behind_the_end_of_a_name_does_not_count():
+    before, after, counts = gpt.padded(["al", "b"])
+    assert before[:, :4].tolist() == [[0, 1, 12, 0], [0, 2, 0, 0]]
+    assert after[:, :4].tolist() == [[1, 12, 0, 0], [2, 0, 0, 0]]
+    assert counts.sum(1).tolist() == [3, 2]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Three engines
+
+
+@pytest.mark.parametrize(("width", "heads", "layers"), [(8, 2, 2), (6, 1, 1), (6, 3, 1)])
+def test_the_three_engines_give_one_loss_and_one_gradient(width, heads, layers):
+    found = {}
+    for name, engine in gpt.ENGINES.items():
+        trained, learn = engine(model(width, heads, layers))
+        loss = learn(["al", "zoe", "christopher"])
+        found[name] = {"loss": loss} | gpt.arrays(trained, [p.grad for p in trained.parameters()])
+    for other in (found["tensor"], found["compiled"]):
+        assert list(other) == list(found["value"])
+        for name, x in other.items():
+            np.testing.assert_allclose(x, found["value"][name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_the_loss_of_a_batch_is_the_mean_over_letters_not_names():
+    _, learn = gpt.value_engine(model())
+    short, long = learn(["al"]), learn(["christopher"])
+    assert learn(["al", "christopher"]) == pytest.approx((3 * short + 12 * long) / 15)
+
+
+def test_the_scores_at_a_place_know_nothing_of_what_follows():
+    tensors = model()
+    values, _ = gpt.value_engine(tensors)
+    with no_grad():
+        long = tensors(np.array([gpt.tokens("anna")[:-1]])).numpy()[0]
+        short = tensors(np.array([gpt.tokens("an")[:-1]])).numpy()[0]
+        scores = np.array([[float(x) for x in row] for row in values(gpt.tokens("anna")[:-1])])
+    np.testing.assert_allclose(long[:3], short, rtol=1e-12)
+    np.testing.assert_allclose(scores, long, rtol=1e-12)
+
+
+def test_a_model_before_it_has_learnt_knows_little_more_than_that_there_are_27_letters():
+    with no_grad():
+        loss = model(16, 4, 1).loss(*gpt.padded(gpt.make_data(0)[1])).item()
+    assert loss == pytest.approx(math.log(27), abs=0.4)
+
+
+def test_weights_go_from_one_kind_of_model_to_the_other_and_back():
+    first, second = model(seed=0), model(seed=1)
+    values, _ = gpt.value_engine(first)
+    gpt.fill(second, gpt.arrays(values))
+    assert all((a == b).all() for a, b in zip(first.parameters(), second.parameters(), strict=True))
+    assert len(values.parameters()) == sum(p.size for p in first.parameters())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Learning, and going on
+
+
+def test_in_250_steps_it_beats_a_bigram_by_15_hundredths_of_a_nat_and_says_so(tmp_path, capsys):
+    assert gpt.main(["--engine", "compiled", "--steps", "250", "--out", str(tmp_path)]) >= 0.15
+    out = capsys.readouterr()
+    loss, bigram = map(float, re.findall(r"(?:names: |bigram has )(\d\.\d+)", out.out))
+    assert 1.8 < loss <= bigram - 0.15
+    assert re.search(r"value \d+ \(x 1\), tensor [\d,]+ \(x [\d,]+\), compiled [\d,]+ \(x [\d,]+\)", out.out)
+    assert float(re.search(r"differ by (\S+) at most", out.out)[1]) < 1e-9
+    assert re.search(r"learning: 100%.*tokens/s=[\d,]+, loss=[\d.]+", out.err)
+
+
+@pytest.mark.parametrize("engine", gpt.ENGINES)
+def test_a_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, tmp_path, monkeypatch):
+    settings = ["--engine", engine, "--steps", "5"]
+    whole = run(tmp_path / "whole", *settings)
+    stopped_at(3, engine, monkeypatch)
+    with pytest.raises(SystemExit, match=r"--resume goes on from what was saved last"):
+        run(tmp_path / "parts", *settings)
+    monkeypatch.undo()
+    assert load(tmp_path / "parts" / gpt.FILE)["run.step"] == 2
+    again = run(tmp_path / "parts", "--engine", engine, "--resume")
+    assert list(whole) == list(again)
+    assert all((whole[name] == again[name]).all() for name in whole)
+
+
+def test_another_engine_takes_over_a_run(tmp_path, monkeypatch):
+    whole = run(tmp_path / "whole", "--steps", "5")
+    stopped_at(3, "value", monkeypatch)
+    with pytest.raises(SystemExit):
+        run(tmp_path / "parts", "--engine", "value", "--steps", "5")
+    monkeypatch.undo()
+    again = run(tmp_path / "parts", "--engine", "tensor", "--resume")
+    assert all(np.allclose(whole[name], again[name], rtol=1e-9, atol=1e-12) for name in whole)
+
+
+def stopped_at(step, engine, monkeypatch):
+    """Have Ctrl-C pressed in that step, and the run saved every two."""
+    make, calls = gpt.ENGINES[engine], []
+
+    def engine_with_a_stop(model):
+        trained, learn = make(model)
+
+        def learn_or_stop(batch):
+            calls.append(batch)
+            if len(calls) == step + 1:
+                raise KeyboardInterrupt
+            return learn(batch)
+
+        return trained, learn_or_stop
+
+    monkeypatch.setitem(gpt.ENGINES, engine, engine_with_a_stop)
+    monkeypatch.setattr(gpt, "OFTEN", 2)
+
+
+def test_the_last_step_is_the_smallest(tmp_path, monkeypatch):
+    monkeypatch.setattr(gpt, "OFTEN", 1)
+    seen, whole_save = [], gpt.save
+    monkeypatch.setattr(
+        gpt, "save", lambda state, path: (seen.append(state["out.weight"].copy()), whole_save(state, path))
+    )
+    run(tmp_path, "--steps", "10")
+    moved = [np.abs(b - a).max() for a, b in pairwise(seen)]
+    assert moved[-1] < moved[0] / 4
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The exam
+
+
+def test_the_bigram_is_the_share_that_a_pair_of_letters_had():
+    data, unseen = ["ab", "ac"], ["ab"]
+    shares = [2.1 / 4.7, 1.1 / 4.7, 1.1 / 3.7]  # of .a, ab and b. with a tenth for each of the 27 pairs
+    assert gpt.bigram_loss(data, unseen) == pytest.approx(-np.log(shares).mean())
+
+
+def test_in_the_cold_the_likeliest_name_is_made_up_whatever_the_dice():
+    cold = {gpt.make_up(model(), 1e-6, np.random.default_rng(seed)) for seed in range(3)}
+    warm = {gpt.make_up(model(), 1.0, np.random.default_rng(seed)) for seed in range(10)}
+    assert len(cold) == 1
+    assert len(warm) > 5
+    assert max(map(len, warm | cold)) <= gpt.PLACES
+
+
+def test_the_player_folds_the_loss_of_a_name_by_block_head_and_neuron(tmp_path):
+    page = tmp_path / "pages" / "gpt.html"
+    run(tmp_path, "--steps", "1", "--player", str(page))
+    text = page.read_text(encoding="utf-8")
+    assert all(f'"{name}' in text for name in ("ValueBlock", "Head #2", "LinearNeuron(4) #1", "loss"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps", "0"], "--steps must be above 0, found 0"),
+        (["--temperature", "nan"], "--temperature must be above 0, found nan"),
+        (["--seed", "-1"], "--seed must be above 0, found -1"),
+        (["--width", "18"], "--width must be 2, 3, 4 ... times --heads, 4; found 18"),
+        (["--width", "4"], "--width must be 2, 3, 4 ... times --heads, 4; found 4"),
+        (["--engine", "steam"], "invalid choice: 'steam'"),
+        (["--resume"], "there is no run to resume in "),
+    ],
+)
+def test_wrong_options_are_refused_in_one_sentence(arguments, message, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        gpt.main([*arguments, "--out", str(tmp_path)])
+    assert message in capsys.readouterr().err
+
+
+def test_a_file_that_holds_something_else_is_no_run(tmp_path, capsys):
+    save({"weight": np.zeros(3)}, tmp_path / gpt.FILE)
+    with pytest.raises(SystemExit):
+        gpt.main(["--resume", "--out", str(tmp_path)])
+    assert "there is no run to resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--out", "--player"])
+def test_a_folder_that_cannot_be_made_is_said_before_learning(option, tmp_path):
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(SystemExit, match=r"Nothing can be left in .*file.* Choose another folder"):
+        gpt.main(["--out", str(tmp_path), option, str(tmp_path / "file" / "page.html")])
+
+
+@pytest.mark.parametrize("package", ["names", "tqdm", "micrograd"])
+def test_a_missing_package_is_named_with_the_command_that_installs_it(package):
+    path = str(ROOT / "demos" / "microgpt.py")
+    code = f"import runpy, sys; sys.modules[{package!r}] = None; runpy.run_path({path!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"'
+    )
