@@ -12,7 +12,6 @@ Read it from `main` at the bottom upwards.
 import argparse
 import re
 import sys
-import time
 from copy import deepcopy
 from itertools import chain
 from pathlib import Path
@@ -44,8 +43,8 @@ def make_data(seed):
     """5,163 first names of the American census of 1990: nine in ten to learn from, and the rest, held out."""
     found = set()
     for which in ("first:female", "first:male"):
-        with open(names.FILES[which], encoding="ascii") as lines:
-            found |= {line.split()[0].lower() for line in lines}
+        lines = Path(names.FILES[which]).read_text(encoding="ascii").splitlines()
+        found |= {line.split()[0].lower() for line in lines}
     shuffled = np.random.default_rng(seed).permutation(sorted(found)).tolist()
     held_out = len(shuffled) // 10
     return shuffled[held_out:], shuffled[:held_out]
@@ -125,14 +124,14 @@ class RMSNorm(Module):
         return [a * scale for a in x]
 
 
-def dot(a, b):
-    """The sum of the products."""
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
 def add(a, b):
     """The sum of two vectors."""
     return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def dot(a, b):
+    """The sum of the products of their numbers, which tells how alike two vectors are."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
 
 
 # ------------------------------------------------------------------------------------------------ the model, in Tensors
@@ -251,16 +250,13 @@ ENGINES = {
 
 
 # ------------------------------------------------------------------------------------------------ the learning
-OFTEN = 50  # steps between two savings
-
-
 def train(learn, optimizer, data, options, start, keep):
     """From step `start` on, in ever smaller steps down to none; `keep(step)` saves now and then, and at the end."""
     schedule = LambdaLR(optimizer, lambda t: 1 - (start + t) / options.steps)
-    seen, mean, begin = 0, None, time.perf_counter()
+    seen, mean = 0, None
     often = 0.1 if sys.stderr.isatty() else 5  # seconds: a log wants few lines
     steps = range(start, options.steps)
-    with tqdm(steps, desc="learning", unit="step", initial=start, total=options.steps, mininterval=often) as bar:
+    with tqdm(steps, "learning", options.steps, unit="step", initial=start, mininterval=often) as bar:
         for step in bar:
             rng = np.random.default_rng([options.seed, step])  # a run that is resumed draws the same names
             batch = rng.choice(data, options.batch).tolist()
@@ -270,20 +266,20 @@ def train(learn, optimizer, data, options, start, keep):
             schedule.step()
             mean = 0.98 * mean + 0.02 * loss if mean else loss
             seen += sum(len(name) + 1 for name in batch)
-            speed = f"{seen / (time.perf_counter() - begin):,.0f}"
+            speed = f"{seen / bar.format_dict['elapsed']:,.0f}"
             bar.set_postfix({"tokens/s": speed, "loss": f"{mean:.3f}"}, refresh=False)
             if (step + 1) % OFTEN == 0 or step + 1 == options.steps:
                 keep(step + 1)
 
 
-def save_run(path, model, optimizer, options, step):
+def save_run(model, optimizer, options, step):
     """The weights, what Adam remembers of each, how it all was set, and the step."""
     state = arrays(model)
     for what in ("mean", "squares"):
         remembered = arrays(model, [optimizer.state[p][what] for p in optimizer.params])
         state |= {f"{what}.{name}": array for name, array in remembered.items()}
     settings = {name: getattr(options, name) for name in RUN} | {"step": step}
-    save(state | {f"run.{name}": np.array(x) for name, x in settings.items()}, path)
+    save(state | {f"run.{name}": np.array(x) for name, x in settings.items()}, options.out / FILE)
 
 
 def resume(state, model, optimizer):
@@ -306,7 +302,7 @@ def bigram_loss(data, unseen):
         np.add.at(counts, (numbers[:-1], numbers[1:]), 1)
     before, after, counted = padded(unseen)
     losses = -np.log(counts / counts.sum(1, keepdims=True))[before, after]
-    return (losses * counted).sum() / counted.sum()
+    return np.average(losses, weights=counted)
 
 
 @no_grad()
@@ -321,20 +317,18 @@ def make_up(model, temperature, rng):
 
 
 def compare(model, batch):
-    """Do the three say the same of four names, and how many tokens a second can each learn from?"""
+    """Do the three say the same of a batch, and how many tokens a second does each learn from?"""
     found, speeds = [], {}
     for name, engine in ENGINES.items():
         trained, learn = engine(deepcopy(model))
         trained.zero_grad()
-        found.append([learn(batch[:4]), *arrays(trained, [p.grad for p in trained.parameters()]).values()])
-        several = batch[:4] if name == "value" else batch
-        seconds = min(repeat(lambda learn=learn, several=several: learn(several), number=1, repeat=3))
-        speeds[name] = sum(len(name) + 1 for name in several) / seconds
+        found.append([learn(batch), *arrays(trained, [p.grad for p in trained.parameters()]).values()])
+        seconds = min(repeat(lambda learn=learn: learn(batch), number=1, repeat=3))
+        speeds[name] = sum(len(name) + 1 for name in batch) / seconds
     apart = max(np.abs(a - b).max() for other in found for a, b in zip(found[0], other, strict=True))
-    print(f"Loss and gradients of {', '.join(batch[:4])}: the three engines differ by {apart:.0e} at most.")
+    print(f"Loss and gradients of {', '.join(batch)}: the three engines differ by {apart:.0e} at most.")
     ratios = (f"{name} {tokens:,.0f} (x {tokens / speeds['value']:,.0f})" for name, tokens in speeds.items())
-    print(f"Tokens a second, learning: {', '.join(ratios)}")
-    return apart
+    print(f"Tokens a second, learning from these: {', '.join(ratios)}")
 
 
 # ------------------------------------------------------------------------------------------------ the whole
@@ -348,19 +342,17 @@ def main(arguments=None):
     trained, learn = ENGINES[options.engine](model)
     optimizer = Adam(trained.parameters(), lr=options.rate, betas=(0.9, 0.99))
     start = resume(state, trained, optimizer) if state else 0
-    path = options.out / FILE
     try:
-        train(learn, optimizer, data, options, start, lambda step: save_run(path, trained, optimizer, options, step))
+        train(learn, optimizer, data, options, start, lambda step: save_run(trained, optimizer, options, step))
     except KeyboardInterrupt:
-        sys.exit(f"Stopped. --resume goes on from what was saved last, in {path}")
+        sys.exit(f"Stopped. The run was saved every {OFTEN} steps: --resume goes on from there.")
     fill(model, arrays(trained))
-    with no_grad():
-        nats, bigram = model.loss(*padded(unseen)).item(), bigram_loss(data, unseen)
+    nats, bigram = model.loss(*padded(unseen)).item(), bigram_loss(data, unseen)
     made = [make_up(model, options.temperature, rng) for _ in range(20)]
     print(f"Nats a letter of the unseen names: {nats:.3f}. A bigram has {bigram:.3f}: {bigram - nats:.3f} more.")
-    print("Made up, with a star where it is a name to learn from:")
-    print("  " + ", ".join(name.capitalize() + "*" * (name in data) for name in made))
-    compare(model, data[: options.batch])
+    stars = ", ".join(name.capitalize() + "*" * (name in data) for name in made)
+    print(f"Made up, with a star where it is a name to learn from:\n  {stars}")
+    compare(model, data[:8])
     if options.player:
         twin, _ = value_engine(model)
         loss = twin.loss(min(unseen, key=len))
@@ -369,15 +361,13 @@ def main(arguments=None):
     return bigram - nats
 
 
-FILE = "microgpt.safetensors"
+FILE, OFTEN = "microgpt.safetensors", 50  # steps between two savings
 RUN = {"seed": 1337, "width": 16, "heads": 4, "layers": 1, "batch": 32, "steps": 5000, "rate": 0.01}  # saved with it
 
 
 def parse(arguments):
     """The options of the command line, and what was saved of a run that is resumed, whose settings it keeps."""
-    text = (
-        "Teach a tiny GPT to make up names: WIDTH numbers a letter, LAYERS blocks of HEADS heads, BATCH names a step."
-    )
+    text = "Teach a tiny GPT to make up names: WIDTH numbers a letter, LAYERS blocks of HEADS, BATCH names a step."
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--engine", choices=ENGINES, default="tensor", help="what computes (default: %(default)s)")
     for name, default in RUN.items():

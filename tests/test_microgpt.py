@@ -124,7 +124,7 @@ def test_a_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, t
     settings = ["--engine", engine, "--steps", "5"]
     whole = run(tmp_path / "whole", *settings)
     stopped_at(3, engine, monkeypatch)
-    with pytest.raises(SystemExit, match=r"--resume goes on from what was saved last"):
+    with pytest.raises(SystemExit, match=r"saved every 2 steps: --resume goes on"):
         run(tmp_path / "parts", *settings)
     monkeypatch.undo()
     assert load(tmp_path / "parts" / gpt.FILE)["run.step"] == 2
