@@ -3,7 +3,7 @@
     python demos/microgpt.py                        learns in a minute or two, and makes up names
     python demos/microgpt.py --resume               goes on where it was stopped
     python demos/microgpt.py --player out/gpt.html  leaves a page too, to step through the loss of one name
-    python demos/microgpt.py --engine value --steps 300 --batch 4    the same network, one number a node, and slower
+    python demos/microgpt.py --engine value --steps 300 --batch 4   the same network, one number a node, and slower
     python demos/microgpt.py --help                 all that can be set
 
 Read it from `main` at the bottom upwards.
@@ -230,23 +230,19 @@ def value_engine(model):
     return twin, learn
 
 
-def tensor_engine(model, made=lambda loss: loss):
-    """One array a node, and one batch a graph."""
-    losses = made(model.loss)
+def tensor_engine(model, made=lambda function: function):
+    """One array a node, and one batch a graph; of a function made by `compile`, only the first batch."""
+    loss_of = made(model.loss)
 
     def learn(batch):
-        loss = losses(*padded(batch))
+        loss = loss_of(*padded(batch))
         loss.backward()
         return loss.item()
 
     return model, learn
 
 
-ENGINES = {
-    "value": value_engine,
-    "tensor": tensor_engine,
-    "compiled": lambda model: tensor_engine(model, micrograd.compile),  # traced once: from then on no graph is made
-}
+ENGINES = {"value": value_engine, "tensor": tensor_engine, "compiled": lambda m: tensor_engine(m, micrograd.compile)}
 
 
 # ------------------------------------------------------------------------------------------------ the learning
@@ -310,9 +306,8 @@ def make_up(model, temperature, rng):
     """A name, letter by letter, each drawn by its probability; the colder, the more often the likeliest."""
     numbers = [0]
     while len(numbers) == 1 or (numbers[-1] and len(numbers) <= PLACES):
-        scores = model(np.array([numbers])).numpy()[0, -1] / temperature
-        shares = np.exp(scores - scores.max())
-        numbers.append(rng.choice(len(LETTERS), p=shares / shares.sum()))
+        shares = softmax(model(np.array([numbers]))[0, -1] / temperature)
+        numbers.append(rng.choice(len(LETTERS), p=shares.numpy()))
     return "".join(LETTERS[n] for n in numbers if n)
 
 
@@ -352,7 +347,7 @@ def main(arguments=None):
     print(f"Nats a letter of the unseen names: {nats:.3f}. A bigram has {bigram:.3f}: {bigram - nats:.3f} more.")
     stars = ", ".join(name.capitalize() + "*" * (name in data) for name in made)
     print(f"Made up, with a star where it is a name to learn from:\n  {stars}")
-    compare(model, data[:8])
+    compare(model, data[:4])
     if options.player:
         twin, _ = value_engine(model)
         loss = twin.loss(min(unseen, key=len))
