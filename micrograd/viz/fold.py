@@ -167,7 +167,8 @@ def _short(path: str) -> str:
 def plural(modules: Iterable[Any]) -> str:
     """What modules are called together: "neurons", or "modules" where they differ."""
     kinds = {type(module).__name__ for module in modules}
-    return f"{kinds.pop().lower()}s" if len(kinds) == 1 else "modules"
+    kind = kinds.pop() if len(kinds) == 1 else "module"
+    return f"{kind if kind.isupper() else kind.lower()}s"
 
 
 # ------------------------------------------------------------------------------------------------ 2. structure

@@ -28,7 +28,7 @@ function binds(text) {  // how strongly an expression holds together, from a sum
   if (/ [*×/@] /.test(flat)) return 2;
   if (/^[−-]/.test(flat)) return 3;
   if (flat.includes("**")) return 4;
-  return /^(\d[\d.e+−-]*|[\p{L}_][\p{L}\p{N}_.…]*)$/u.test(flat) ? 5 : 0;
+  return /^(\d[\d.e+−-]*|[\p{L}_…][\p{L}\p{N}_.…]*)$/u.test(flat) ? 5 : 0;
 }
 const within = (strength, text) => binds(text) < strength ? `(${text})` : text;
 const inside = text => pretty(within(5, text));
@@ -325,6 +325,8 @@ function pulse(now, card) {
 function names(card) {
   return Object.assign({out: card.name}, card.into.filter(wire => !wire.count).map(wire => wire.tail.name));
 }
+const words = card => card.into.map(wire => wire.tail.times ? "…" : wire.tail.name);  // one of many has no name
+const code = card => operation({...card, op: {"×": "*", "−": "-"}[card.op] ?? card.op}, words(card));
 const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
 function operation(card, words) {  // the op with its operands as it is written
   const sign = card.op ?? "";
@@ -365,30 +367,30 @@ function tellStart() {
 }
 function tellForward(card) {
   if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
-  const written = operation(card, card.into.map(wire => wire.tail.name));
+  const written = operation(card, words(card));
   const made = isName(card.name) ? `${escaped(card.name)} = ` : "";
   if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
     const result = card.data === undefined ? card.shape : number(card.data);
-    const shapes = operation(card, card.into.map(wire => wire.tail.shape || number(wire.tail.data)));
+    const shapes = operation(card, card.into.map(wire => wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data))));
     const why = `<h2>Compute ${escaped(pretty(card.name))}</h2><p>Its operands are ready, so the operation can run.</p>
       <p class="math">${made}${escaped(pretty(written))}</p><p class="math">${escaped(shapes)} → ${token("value", escaped(result))}</p>`;
-    return [why, ranForward(card, written), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
+    return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
-  const values = operation(card, card.into.map((wire, k) => (k && card.into.length > 1 ? bracketed : number)(wire.tail.data)));
+  const values = operation(card, card.into.map((wire, k) => wire.tail.data === undefined ? "…" : (k && card.into.length > 1 ? bracketed : number)(wire.tail.data)));
   const why = `<h2>Compute ${escaped(pretty(card.name))}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
     <p class="math">${made}${escaped(pretty(written))} = ${escaped(values)} = ${token("value", number(card.data))}</p>`;
-  return [why, ranForward(card, written), `${card.name} equals ${number(card.data)}.`];
+  return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
-function ranForward(card, written) {
+function ranForward(card) {
   const name = isName(card.name) ? `${card.name} = ` : "";
-  const code = card.byHand ? `${name}…   # an operation of your own` : `${name}${operation({...card, op: {"×": "*", "−": "-"}[card.op] ?? card.op}, card.into.map(wire => wire.tail.name))}`;
-  return `<h2>What Python just ran</h2><pre>${escaped(code)}</pre><p>The result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <code>_backward</code>" : "the row of the operation"}: from these comes the gradient.</p>`;
+  const line = card.byHand ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
+  return `<h2>What Python just ran</h2><pre>${escaped(line)}</pre><p>The result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <code>_backward</code>" : "the row of the operation"}: from these comes the gradient.</p>`;
 }
 function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
   const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${card.times.toLocaleString("en")} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = `<h2>${doing} ${escaped(pretty(card.name))}</h2><p>This card stands for ${facts.join(": ") || "several operations"}.</p>${inside}`;
+  const why = `<h2>${doing} ${escaped(pretty(card.name))}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
   return [why, `<h2>${escaped(pretty(card.name))}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
 }
@@ -405,14 +407,14 @@ function tellSeed() {
 function tellBackward(card, state) {
   const mine = state.grads.get(card.i)?.value ?? card.grad, wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
   if (FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count)) return tellFold(card, "Push gradients back through");
-  const written = operation(card, card.into.map(wire => wire.tail.name));
+  const written = operation(card, words(card));
   const head = !isName(card.name) ? `Push the gradient back through <span class="math">${escaped(pretty(written))}</span>`
     : `Push ${escaped(pretty(card.name))}.grad back through <span class="math">${escaped(pretty(card.name))} = ${escaped(pretty(written))}</span>`;
   const rows = wires.map(wire => tellPart(card, wire, mine, state));
   const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
     ? `<div class="heads"><span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span></div>` : "";
   const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
-  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, written, wires, state), said.join(" ")];
+  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, wires, state), said.join(" ")];
 }
 function picture(card, name) {  // a heat-map among words
   const heat = (card.heats ?? []).find(heat => heat.name === name);
@@ -446,14 +448,14 @@ function tellPart(card, wire, mine, state) {
     token("local", `${partial(card.name, operand.name)} = ${known ? "" : `${escaped(pretty(symbol))} = `}${number(wire.local)}`) +
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
-function ranBackward(card, written, wires, state) {
-  const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${written}\n`;
+function ranBackward(card, wires, state) {
+  const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${code(card)}\n`;
   const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(5, wire.tail.name)}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
-  const code = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
+  const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
     : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => operand.nudge && state.grads.get(operand.i)?.whole);
-  return `<h2>What Python just ran</h2>${code}${complete.slice(0, 3).map(tellNudge).join("")}`;
+  return `<h2>What Python just ran</h2>${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
 }
 function tellNudge(card) {
   const {step: by, moved, slope, agrees, index} = card.nudge;
@@ -469,7 +471,7 @@ function tellEnd() {
   const tests = scene.cards.filter(card => card.nudge), odd = tests.filter(card => !card.nudge.agrees);
   const errors = tests.filter(card => card.nudge.agrees && Math.abs(card.grad) > 1e-3).map(card => 100 * Math.abs(card.nudge.slope / card.grad - 1));
   const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
-    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${number(Math.max(...errors))} %` : ""}.`}</p>`;
+    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
 function tellPaths(state, {hooked, exact, listed, all}) {

@@ -330,6 +330,16 @@ def test_a_link_leads_into_a_fold(page):
     assert text(page, "#crumbs") != ""
 
 
+def test_one_of_many_that_were_folded_is_not_told_as_a_number(page):
+    page.open(player(network(100)).html)
+    scenes = page.run("return JSON.parse(document.getElementById('story').textContent).scenes")
+    k = next(k for k, scene in enumerate(scenes) if scene.get("parent") == 0 and scene["title"] == "sum")
+    page.run(f"location.hash = '#scene={k}&step=9'")
+    page.wait("document.getElementById('phase').textContent.startsWith('Forward 9')")
+    assert text(page, "#ran pre") == "v9 = v8 + …"
+    assert "–" not in text(page, "#why")
+
+
 def test_65_000_nodes_can_be_gone_through_and_into(page):
     page.open(player(network(100)).html, reduced_motion=True)
     for _ in range(last(page)):
