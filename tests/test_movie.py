@@ -259,7 +259,7 @@ def test_a_notebook_gets_a_picture_in_words_then_the_page_in_a_frame_without_san
     html = bundle["text/html"]
     assert html.index("<img ") < html.index("<iframe ")
     assert "sandbox" not in re.search(r"<iframe [^>]*>", html)[0].partition("srcdoc")[0]
-    assert unescape(re.search(r'srcdoc="([^"]*)"', html)[1]) == film.page().html
+    assert unescape(re.search(r"srcdoc='([^']*)'", html)[1]) == film.page().html
     assert bundle["text/plain"].splitlines() == [
         "Training: a movie of a decision boundary, 3 frames",
         "Step 0 of 2: loss 0.9000, 75\u202f% right.",

@@ -338,7 +338,7 @@ def test_a_notebook_gets_a_picture_then_a_frame_and_words():
 
 def test_the_frame_holds_the_whole_page():
     page = player(neuron())
-    (framed,) = re.findall(r'srcdoc="(.*?)"', page._repr_mimebundle_()["text/html"], re.DOTALL)
+    (framed,) = re.findall(r"srcdoc='(.*?)'", page._repr_mimebundle_()["text/html"], re.DOTALL)
     assert html.unescape(framed) == page.html
 
 

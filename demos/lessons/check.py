@@ -183,3 +183,64 @@ def _(count: Any) -> str | None:
     if count == 20:
         return "each number is used twice, and the walk goes both ways: not 20, twice as many at each step"
     return None if count == 2**20 else f"not {count}: try it with 3 doublings, then with 4"
+
+
+# ------------------------------------------------------------------------------------------------ 6. trust
+@exercise("6.1")
+def _(softplus: Any) -> str | None:
+    from micrograd import Value
+
+    for place in (-2.0, 0.0, 1.0):
+        x = Value(place)
+        out = softplus(x) * 2
+        out.backward()
+        if not near(out, 2 * math.log(1 + math.exp(place))):
+            return f"it is not log(1 + exp(x)) at {place}"
+        if not near(x.grad, 2 / (1 + math.exp(-place))):
+            return f"at {place} the slope is {1 / (1 + math.exp(-place)):.4f}: nudge it, and look at the signs"
+    return None
+
+
+@exercise("6.2")
+def _(grad: Any) -> str | None:
+    if near(grad, 8.0):
+        return "that is one pass; there were five, and nothing was set to zero"
+    return None if near(grad, 40.0) else f"not {float(grad):.4g}: one pass gives 8"
+
+
+@exercise("6.3")
+def _(root: Any) -> str | None:
+    from micrograd import Value
+
+    x, far = Value(0.0), Value(3.0)
+    root(x).backward()
+    root(far).backward()
+    if x.grad != x.grad:
+        return "at 0 the gradient is nan still: what is the slope of a square root at 0?"
+    return (
+        None
+        if near(x.grad, 0.0) and near(far.grad, 1.0)
+        else f"at 0 it should be 0 and at 3 1; found {x.grad}, {far.grad}"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ 7. four points
+@exercise("7.1")
+def _(count: Any) -> str | None:
+    if count == 25:
+        return "those are the weights; each neuron has a bias too"
+    return None if count == 32 else f"not {count}: five neurons with 3 + 1 numbers, then two with how many?"
+
+
+@exercise("7.2")
+def _(rate: Any) -> str | None:
+    if rate == 0.5:
+        return "so large a step overshoots, further each time: look at the losses on the way"
+    return None if rate == 0.05 else "it is on its way, and a hundred steps of that size are not enough; run all three"
+
+
+@exercise("7.3")
+def _(given: Any) -> str | None:
+    model, loss_of = given
+    loss = float(loss_of(model))
+    return None if loss < 1e-4 else f"its loss is {loss:.4g}; more steps, more neurons, or another rate?"

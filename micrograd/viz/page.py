@@ -55,8 +55,9 @@ class Page:
     def _notebook(self) -> str:
         kind, picture = self.picture
         source = f"data:{kind};base64,{base64.b64encode(picture).decode()}"
-        words, page = html.escape(self.words), html.escape(self.html)
-        frame = f'<iframe srcdoc="{page}" title="{html.escape(self.words.splitlines()[0])}"'
+        words = html.escape(self.words)
+        page = self.html.replace("&", "&amp;").replace("'", "&#39;")  # JSON is full of ", which may stay as they are
+        frame = f"<iframe srcdoc='{page}' title=\"{html.escape(self.words.splitlines()[0])}\""
         style = "width: 100%; height: 0; border: 0; display: block"
         return f'<div><img src="{source}" alt="{words}" style="max-width: 100%">{frame} style="{style}"></iframe></div>'
 
