@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import chain, pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,8 +29,9 @@ def model(width=8, heads=2, layers=2, seed=0):
 
 
 def run(folder, *arguments):
-    """A run in this process, and what it saved."""
-    gpt.main([*TINY, "--out", str(folder), *arguments])
+    """A run in this process without what comes after the learning and takes long, and what it saved."""
+    with patch.object(gpt, "compare"), patch.object(gpt, "make_up", return_value="ada"):
+        gpt.main([*TINY, "--out", str(folder), *arguments])
     return load(folder / gpt.FILE)
 
 
