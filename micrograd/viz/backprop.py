@@ -63,9 +63,16 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
-    """The nodes whose data was changed after an operation had read it, as after `opt.step()`: what was read first."""
+    """The nodes whose data was changed after an operation had read it, as after `opt.step()`: what was read first.
+
+    What an op in place has written over is computed once more.
+    """
     then: dict[Node, Any] = {}
     for node in nodes:
+        for operand in () if node._is_number else node._prev:
+            if operand._data is node._data and operand._prev and not isinstance(operand._row, HandWritten):
+                with node._quiet():
+                    then[operand] = operand._row.forward(*[then.get(n, n._data) for n in operand._prev])
         for operand, data in _read(node):
             if operand is None or data is None or data is operand._data or operand in then:
                 continue

@@ -15,10 +15,14 @@ const number = (x, digits = 4) => {
   const size = Math.abs(x), plain = size === 0 || (size >= 1e-4 && size < 1e6);
   return (plain ? x.toFixed(digits) : x.toExponential(digits)).replace(/-/g, "−");
 };
-const short = x => { const size = Math.abs(+x); return number(x, size && size < .01 ? 4 : 2); };
+const short = x => {  // for a pill
+  const size = Math.abs(+x);
+  return number(x, !size ? 2 : size < 1e-4 ? 1 : size < .01 ? 4 : size < 1e4 || size >= 1e6 ? 2 : 0);
+};
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
 const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
+const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // a name may be written from right to left
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 function binds(text) {  // how strongly an expression holds together, from a sum (1) to a name or a call (5)
@@ -348,8 +352,14 @@ function tell(now, state, card, paths) {
   const tellers = {start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd};
   const [why, ran, said] = tellers[now.kind](card, state);
   $("why").innerHTML = chosen ? tellPaths(state, paths) : why;
+  wrap();
   $("ran").innerHTML = ran;
   return `${phases[now.kind]}. ${said}`;
+}
+function wrap() {  // a table that is too wide becomes lines
+  const why = $("why");
+  why.classList.remove("wraps");
+  why.classList.toggle("wraps", why.scrollWidth > why.clientWidth);
 }
 function tellStart() {
   const folded = scene.cards.some(card => card.opens !== undefined);
@@ -372,13 +382,13 @@ function tellForward(card) {
   if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
     const result = card.data === undefined ? card.shape : number(card.data);
     const shapes = operation(card, card.into.map(wire => wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data))));
-    const why = `<h2>Compute ${escaped(pretty(card.name))}</h2><p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${made}${escaped(pretty(written))}</p><p class="math">${escaped(shapes)} → ${token("value", escaped(result))}</p>`;
+    const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run.</p>
+      <p class="math">${made}${told(written)}</p><p class="math">${escaped(shapes)} → ${token("value", escaped(result))}</p>`;
     return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
   const values = operation(card, card.into.map((wire, k) => wire.tail.data === undefined ? "…" : (k && card.into.length > 1 ? bracketed : number)(wire.tail.data)));
-  const why = `<h2>Compute ${escaped(pretty(card.name))}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
-    <p class="math">${made}${escaped(pretty(written))} = ${escaped(values)} = ${token("value", number(card.data))}</p>`;
+  const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
+    <p class="math">${made}${told(written)} = ${escaped(values)} = ${token("value", number(card.data))}</p>`;
   return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
 function ranForward(card) {
@@ -390,17 +400,17 @@ function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
   const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${card.times.toLocaleString("en")} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = `<h2>${doing} ${escaped(pretty(card.name))}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${inside}`;
+  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
-  return [why, `<h2>${escaped(pretty(card.name))}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
+  return [why, `<h2>${told(card.name)}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
 }
 function tellSeed() {
   const inner = scene.parent !== undefined;
   const starts = scene.cards.filter(card => card.computes && (card.elsewhere || !card.gifts.length) && card.grad !== undefined);
-  const lines = starts.slice(0, 4).map(card => `${escaped(pretty(card.name))}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
+  const lines = starts.slice(0, 4).map(card => `${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
   const why = inner
     ? `<h2>From the rest of the graph a gradient arrives</h2><p>What was done with this part's results has been gone through already.</p><p class="math">${lines.join("<br>")}</p>`
-    : `<h2>Start at the end: ${partial(rootName, rootName)} = 1</h2><p>Move ${escaped(pretty(rootName))} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
+    : `<h2>Start at the end: ${partial(rootName, rootName)} = 1</h2><p>Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
   const ran = inner ? "" : `<h2>What Python just ran</h2><pre>backward()\n  order the graph, last result first\n  ${escaped(rootName)}.grad = 1</pre>`;
   return [why, ran, inner ? "A gradient arrives from the rest of the graph." : "The gradient of the result is 1."];
 }
@@ -408,8 +418,8 @@ function tellBackward(card, state) {
   const mine = state.grads.get(card.i)?.value ?? card.grad, wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
   if (FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count)) return tellFold(card, "Push gradients back through");
   const written = operation(card, words(card));
-  const head = !isName(card.name) ? `Push the gradient back through <span class="math">${escaped(pretty(written))}</span>`
-    : `Push ${escaped(pretty(card.name))}.grad back through <span class="math">${escaped(pretty(card.name))} = ${escaped(pretty(written))}</span>`;
+  const head = !isName(card.name) ? `Push the gradient back through <span class="math">${told(written)}</span>`
+    : `Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
   const rows = wires.map(wire => tellPart(card, wire, mine, state));
   const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
     ? `<div class="heads"><span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span></div>` : "";
@@ -441,11 +451,11 @@ function tellPart(card, wire, mine, state) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
     const given = picture(card, "grad"), gets = picture(operand, "grad");
-    return `${start}<span>${token("up", escaped(pretty(rule)))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span></div>`;
+    return `${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span></div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
   return `${start}${token("up", `${partial(rootName, card.name)} = ${number(mine)}`)}<span>×</span>` +
-    token("local", `${partial(card.name, operand.name)} = ${known ? "" : `${escaped(pretty(symbol))} = `}${number(wire.local)}`) +
+    token("local", `${partial(card.name, operand.name)} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
 function ranBackward(card, wires, state) {
@@ -461,13 +471,13 @@ function tellNudge(card) {
   const {step: by, moved, slope, agrees, index} = card.nudge;
   const place = index?.length ? `${card.name}[${index.join(", ")}]` : card.name;
   const verdict = agrees ? `<span class="good">✓ agrees</span>` : `<span class="bad">✗ differs: a kink, or not finite</span>`;
-  return `<p>Nudge test: ${escaped(pretty(place))} + ${+by.toPrecision(3)} moves ${escaped(pretty(rootName))} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
+  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
 }
 function tellEnd() {
   const steps = scene.cards.filter(card => card.kind === "parameter" && card.grad !== undefined && card.data !== undefined).slice(0, 4);
-  const move = steps.map(card => `${escaped(pretty(card.name))} ← ${number(card.data)} − 0.1 × ${bracketed(card.grad)} = <b>${number(+card.data - .1 * card.grad)}</b>`);
+  const move = steps.map(card => `${told(card.name)} ← ${number(card.data)} − 0.1 × ${bracketed(card.grad)} = <b>${number(+card.data - .1 * card.grad)}</b>`);
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
-    : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${escaped(pretty(rootName))}.${move.length ? " A step of gradient descent moves each parameter against its gradient:" : ""}</p><p class="math">${move.join("<br>")}</p>`;
+    : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? " A step of gradient descent moves each parameter against its gradient:" : ""}</p><p class="math">${move.join("<br>")}</p>`;
   const tests = scene.cards.filter(card => card.nudge), odd = tests.filter(card => !card.nudge.agrees);
   const errors = tests.filter(card => card.nudge.agrees && Math.abs(card.grad) > 1e-3).map(card => 100 * Math.abs(card.nudge.slope / card.grad - 1));
   const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
@@ -475,14 +485,14 @@ function tellEnd() {
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
 function tellPaths(state, {hooked, exact, listed, all}) {
-  const name = escaped(pretty(chosen.name)), grad = state.grads.get(chosen.i);
+  const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
     const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was let go after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
   const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
-  if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${escaped(pretty(rootName))}. A hook gave another gradient to ${hooked.map(at => escaped(pretty(at.name))).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
-  if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${escaped(pretty(rootName))}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
+  if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to ${hooked.map(at => told(at.name)).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
+  if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
   const sorted = [...listed].sort((a, b) => Math.abs(worth(b)) - Math.abs(worth(a)));
   const rows = sorted.slice(0, 6).map(item => {
@@ -491,7 +501,7 @@ function tellPaths(state, {hooked, exact, listed, all}) {
     const factors = item.path.map(wire => token("local", short(wire.local)));
     const shown = factors.length > 6 ? [...factors.slice(0, 3), "…", ...factors.slice(-2)] : factors;
     if (+item.from !== 1) shown.push(token("up", short(item.from)));
-    return `<div><span>${seen.map(word => escaped(pretty(word))).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
+    return `<div><span>${seen.map(word => told(word)).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
   });
   const sum = listed.reduce((total, item) => total + worth(item), 0);
   const more = listed.length > 6 ? `<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";
@@ -644,6 +654,7 @@ if (frame?.previousElementSibling?.tagName === "IMG") frame.previousElementSibli
 recall(frame?.dataset.place ?? location.hash);
 new ResizeObserver(() => {
   fit();
+  wrap();
   drawTrack();
   if (frame) frame.style.height = `${$("app").offsetHeight}px`;
 }).observe($("app"));

@@ -397,7 +397,7 @@ def busy():
 
 
 @pytest.mark.parametrize("graph", [busy, paths, neuron])
-def test_no_number_runs_into_its_key_or_its_dots(page, graph):
+def test_no_number_runs_into_its_key_or_its_dots_and_no_pill_is_wide(page, graph):
     page.open(player(graph()).html, reduced_motion=True)
     for _ in range(last(page) + 1):
         touching = page.run(
@@ -407,6 +407,8 @@ def test_no_number_runs_into_its_key_or_its_dots(page, graph):
             ".map(n => n.textContent))"
         )
         assert touching == []
+        widths = page.run("return [...document.querySelectorAll('.pill rect')].map(e => +e.getAttribute('width'))")
+        assert max(widths, default=0) < 90
         page.press("ArrowRight")
 
 
@@ -418,11 +420,20 @@ def test_everybody_can_use_it(page, name, dark):
         assert page.axe() == []
 
 
-@pytest.mark.parametrize("fragment", ["step=6", "step=99"])
-def test_on_a_phone_the_why_panel_needs_no_scrolling_sideways(page, fragment):
-    page.open(player(paths()).html, 480, fragment=fragment)
-    if fragment == "step=99":
-        card(page, "a").click()
+def long_names():
+    a, b = Value(3.0, label="the weight of the first"), Value(2.0, label="what comes from outside")
+    return (a * b + a * a).tanh() * a
+
+
+@pytest.mark.parametrize("width", [480, 1400])
+@pytest.mark.parametrize("graph", [paths, long_names])
+def test_the_why_panel_needs_no_scrolling_sideways(page, graph, width):
+    page.open(player(graph()).html, width, reduced_motion=True)
+    for _ in range(last(page)):
+        page.press("ArrowRight")
+        assert page.run("const e = document.getElementById('why'); return e.scrollWidth <= e.clientWidth")
+    page.run("document.querySelector('.card').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    assert "sum = " in text(page, "#why")
     assert page.run("const e = document.getElementById('why'); return e.scrollWidth <= e.clientWidth")
 
 
