@@ -59,7 +59,8 @@ def plot_decision_boundary(
     if legend:
         axes.plot([], [], color=INK, label=f"boundary: score {middle:g}")
         axes.plot([], [], color=INK, linestyle="--", label=f"margins: score {low:g} and {high:g}")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False)
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.8}  # lines, past the axis' label
+        axes.legend(**below, ncols=2, frameon=False)
     return axes
 
 
