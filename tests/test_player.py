@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_draw_dot import HOSTILE, neuron
 
-from micrograd import Tensor, Value, no_grad
+from micrograd import Tensor, Value, concatenate, no_grad
 from micrograd.functional import cross_entropy
 from micrograd.nn import MLP, Dropout, Layer, LayerNorm1d, Linear, ReLU, Sequential
 from micrograd.viz import player
@@ -130,6 +130,15 @@ def test_a_title_stays_short():
     assert len(player(out).html) < 60_000
 
 
+def test_what_a_hook_raises_comes_through_and_no_gradient_has_changed():
+    a = Value(0.5)
+    a.register_hook(lambda g: {}["missing"])
+    b = a * a
+    with pytest.raises(KeyError, match="missing"):
+        player(b)
+    assert (a.grad, b.grad) == (0, 0)
+
+
 def test_without_a_gradient_it_says_why_and_plays_forward():
     with no_grad():
         out = Value(2.0) * 3
@@ -222,6 +231,12 @@ def test_a_chain_of_any_length_is_shown(length):
     page = player(chain(length))
     assert len(page.html.encode()) < 3_000_000
     assert all(len(scene["cards"]) <= 2 * AIM for scene in data_of(page)["scenes"])
+
+
+def test_a_card_with_very_many_lines_has_no_pills_on_them():
+    joined = concatenate([Tensor([1.0], requires_grad=True) for _ in range(100)])
+    wires = data_of(player(joined.sum(), max_nodes=1_000))["scenes"][0]["wires"]
+    assert [len(wires), sum("pill" in wire for wire in wires)] == [101, 1]
 
 
 def test_no_scene_has_more_boxes_than_one_can_take_in():

@@ -170,13 +170,16 @@ def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout, crowded:
     together: dict[int, list[int]] = {}  # those that are seen at the same time
     for e in sorted(spots, key=lambda e: (spots[e][1], routes[e][-1][1], e)):
         together.setdefault(wires[e].head if crowded else 0, []).append(e)
+    shown: dict[int, Point] = {}
     for order in together.values():
+        if crowded and len(order) > MOST_AT_A_CARD:
+            continue
         for _ in range(ROUNDS):
             pushed = [_push(spots, a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
             if not any(pushed):
                 break
-    too_many = {e for order in together.values() if crowded and len(order) > MOST_AT_A_CARD for e in order}
-    return [None if e in too_many else spots.get(e) for e in range(len(wires))]
+        shown |= {e: spots[e] for e in order}
+    return [shown.get(e) for e in range(len(wires))]
 
 
 def _push(spots: dict[int, Point], upper: int, lower: int) -> bool:
