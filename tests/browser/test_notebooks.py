@@ -121,6 +121,7 @@ def open_in_lab(page, lab, name, *outputs, trusted):
 
 def only_the_server(page, lab):
     """The notebook's page asked its own server, and nobody else."""
+    page.driver.get("about:blank")  # it saves its workspace whenever it likes: no request may come after these
     page.console()  # what JupyterLab has to say
     return [url for url in page.requests() if urlsplit(url).netloc != urlsplit(lab[0]).netloc]
 
