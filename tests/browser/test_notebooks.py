@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import nbformat
 import pytest
@@ -88,18 +87,18 @@ def lab(tmp_path_factory):
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(f"{address}/api", server)
+        _wait_for(port, server)
         yield address, home, env
     finally:
         server.terminate()
         server.wait(20)
 
 
-def _wait_for(url, server, seconds=60):
+def _wait_for(port, server, seconds=60):
     end = time.monotonic() + seconds
     while True:
         try:
-            urlopen(url, timeout=2).read()
+            socket.create_connection(("127.0.0.1", port), timeout=2).close()
             return
         except OSError:
             if time.monotonic() > end or server.poll() is not None:
