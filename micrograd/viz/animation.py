@@ -4,22 +4,22 @@ No script: each part of the picture has a class that says when it is seen, and C
 What is shown, and where, are the player's scene and stage. A reader who prefers reduced motion has the last state.
 """
 
-import base64
 from dataclasses import dataclass
-from functools import cache
 from html import escape
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from .clock import Clock
-from .data import describe, value_text, walk
+from .data import describe, walk
 from .heat import STEPS, Heat
 from .layout import Point
+from .page import asset, bundle, image
 from .scenes import Card, Scene, Wire, story
-from .stage import CELL, GUTTER, LINE, PAD, PILL, TITLE, Place, Stage, aside, cell_width, is_number, sign, stage, title
-from .text import clean, spoken
+from .stage import CELL, GUTTER, LINE, PAD, PILL, TITLE, Place, Stage, aside, cell_width, is_number, stage, title
+from .svg import curve
+from .text import clean, number, pretty, sign, spoken
+from .text import coordinate as _n
 
 MAX_NODES = 40
 MARGIN, CAPTION = 18.0, 34.0
@@ -44,14 +44,7 @@ class Animation:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
-        picture = base64.b64encode(self.svg.encode()).decode()
-        image = f'<img alt="{escape(self.words)}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
-        bundle = {"text/html": image, "text/plain": self.words}
-        return {
-            kind: what
-            for kind, what in bundle.items()
-            if (not include or kind in include) and not (exclude and kind in exclude)
-        }
+        return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
 
 
 def animate(root: Any, *, seconds: float = 1.2) -> Animation:
@@ -118,7 +111,7 @@ class _Film:
                 f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" role="img" '
                 f'viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{name}">',
                 f"<title>{name}</title>",
-                f"<style>{_style()}{self.clock.style()}</style>",
+                f"<style>{asset('animation.css')}{self.clock.style()}</style>",
                 f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
                 f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
                 *filter(None, body),
@@ -135,16 +128,16 @@ class _Film:
         route, computed = self.drawn.routes[e], self.computed[wire.head]
         if len(route) < 2:
             return ""
-        curve, step, tip = _curve(route), self.passes.get(wire.head), _tip(route)
+        path, step, tip = curve(route, "LR", 0.0), self.passes.get(wire.head), _tip(route)
         backward = []
         if wire.part is not None and step is not None:
             tip = f'<g class="{self.clock.without(step, step + 1)}">{tip}</g>'
             drawn, seen = self.clock.drawn(step, backward=True), self.clock.between(step, step + 1)
-            backward.append(f'<path class="flow backward {drawn}" pathLength="1" d="{curve}"/>')
+            backward.append(f'<path class="flow backward {drawn}" pathLength="1" d="{path}"/>')
             backward.append(f'<g class="arriving {seen}">{_tip(route[::-1])}</g>')
         wakes, drawn = self.clock.waking(computed), self.clock.drawn(computed)
-        forward = f'<path class="flow forward {drawn}" pathLength="1" d="{curve}"/>'
-        line = f'<g class="{wakes}"><path class="wire" d="{curve}"/>{tip}</g>'
+        forward = f'<path class="flow forward {drawn}" pathLength="1" d="{path}"/>'
+        line = f'<g class="{wakes}"><path class="wire" d="{path}"/>{tip}</g>'
         return "".join([line, forward, *backward])
 
     def _pills(self, e: int, wire: Wire) -> str:
@@ -197,9 +190,9 @@ class _Film:
     def _text(self, i: int, card: Card, place: Place) -> list[str]:
         left, right = PAD + max(place.badge / 2 - 2, 0), place.width - PAD
         made = "" if card.box.name else " made"
-        parts = [_words(left, 22, f"title{made}", _pretty(title(card)) if made else title(card))]
+        parts = [_words(left, 22, f"title{made}", pretty(title(card)) if made else title(card))]
         if aside(card):
-            parts.append(_words(right, 22, "aside end", _pretty(aside(card))))
+            parts.append(_words(right, 22, "aside end", pretty(aside(card))))
         y = TITLE + LINE - 4
         computed = self.computed.get(i, 0)
         if card.data is not None:
@@ -266,11 +259,6 @@ class _Film:
 
 
 # ------------------------------------------------------------------------------------------------ pieces
-@cache
-def _style() -> str:
-    return Path(__file__).with_name("animation.css").read_text(encoding="utf-8")
-
-
 def _pill(spot: Point, kind: str, lines: list[tuple[str, str]]) -> str:
     width, height = max(PILL[0] - 12, 7.4 * max(len(text) for _, text in lines) + 14), 16 * len(lines) + 6
     x, y = spot
@@ -309,31 +297,13 @@ def _tip(route: list[Point]) -> str:
     return f'<path class="tip" d="M{_n(x)} {_n(y)}l{-size} -3.5v7z"/>'
 
 
-def _curve(route: list[Point]) -> str:
-    """Straight where level, an S where not."""
-    path = [f"M{_n(route[0][0])} {_n(route[0][1])}"]
-    for (x0, y0), (x1, y1) in pairwise(route):
-        middle = _n((x0 + x1) / 2)
-        path.append(f"H{_n(x1)}" if y0 == y1 else f"C{middle} {_n(y0)} {middle} {_n(y1)} {_n(x1)} {_n(y1)}")
-    return "".join(path)
-
-
 def _words(x: float, y: float, kind: str, text: str) -> str:
     return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{escape(clean(text), quote=False)}</text>'
 
 
 def _named(card: Card) -> str:
     made = card.box.expression or sign(card.box.op)
-    return _pretty(f"{card.box.name} = {made}" if card.box.name else made)
-
-
-def _pretty(text: str) -> str:
-    return text.replace("-", "\u2212").replace("**", "\0").replace("*", "\u00d7").replace("\0", "**")
-
-
-def number(x: float) -> str:
-    """To four decimals, with a real minus sign."""
-    return value_text(x).replace("-", "\u2212")
+    return pretty(f"{card.box.name} = {made}" if card.box.name else made)
 
 
 def short(x: float) -> str:
@@ -344,8 +314,3 @@ def short(x: float) -> str:
     """
     usual = x == 0 or x - x != 0 or 0.01 <= abs(x) < 10_000
     return (f"{x + 0.0:.2f}" if usual else f"{x:.1e}").replace("-", "\u2212")
-
-
-def _n(x: float) -> str:
-    """A coordinate, to a tenth."""
-    return f"{x:.1f}".removesuffix(".0")

@@ -17,11 +17,15 @@ from ..walk import propagate
 
 @dataclass
 class Backprop:
-    """The gradients of a graph's nodes; where there are none, `missing` says why. Hooks gave those of `replaced`."""
+    """The gradients of a graph's nodes; where there are none, `missing` says why. Hooks gave those of `replaced`.
+
+    `then` is the data of those nodes whose data was changed since, as it was when it was read.
+    """
 
     grads: dict[Node, Any] = field(default_factory=dict)
     missing: str = ""
     replaced: set[Node] = field(default_factory=set)
+    then: dict[Node, Any] = field(default_factory=dict)
 
 
 def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
@@ -33,15 +37,16 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
     >>> backprop(y, [x, y]).grads[x], x.grad
     (6.0, 0)
     """
+    then = changed_since(nodes)
     if root._row is None:
-        return Backprop(missing="Nothing here requires a gradient: only the forward pass is shown.")
+        return Backprop(missing="Nothing here requires a gradient: only the forward pass is shown.", then=then)
     seed = 1.0 if root._is_number else _ones(root)
     grads: dict[Node, Any] = {root: seed}
     try:
         propagate(grads, False, None if root._is_number else [node for node in nodes if node._row is not None])
     except RuntimeError as error:
-        return Backprop(missing=f"There is no backward pass to show: {error}")
-    return Backprop(grads, replaced=_replaced(nodes, grads, {root: seed}))
+        return Backprop(missing=f"There is no backward pass to show: {error}", then=then)
+    return Backprop(grads, replaced=_replaced(nodes, grads, {root: seed}), then=then)
 
 
 def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node, Any]) -> set[Node]:
@@ -51,15 +56,16 @@ def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node,
         if node in grads and not hooked.isdisjoint(node._prev):
             for operand, part in contributions(node, grads[node]):
                 arrived[operand] = arrived[operand] + part if operand in arrived else part
-    return {node for node in hooked if not _same(arrived.get(node, 0.0), grads[node])}
+    return {node for node in hooked if not same(arrived.get(node, 0.0), grads[node])}
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
+    """Are these the same numbers, up to rounding? The tolerances are those of arrays."""
     if isinstance(b, float | int):
         return a == b or isclose(a, b, rel_tol=1e-9) or (a != a and b != b)
     from numpy import allclose, shape
 
-    return shape(a) == shape(b) and bool(allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True))
+    return shape(a) == shape(b) and bool(allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 
 
 def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
@@ -76,7 +82,7 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
         for operand, data in _read(node):
             if operand is None or data is None or data is operand._data or operand in then:
                 continue
-            if not _same(operand._data, data):
+            if not same(operand._data, data):
                 then[operand] = data
     return then
 
@@ -122,7 +128,7 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
             _enter(uses, operands, "local", contributions(node, 1.0))
     if isinstance(node._row, HandWritten | Many):
         for use in uses:
-            if use.local is not None and (use.part is None or not _same(use.local * g, use.part)):
+            if use.local is not None and (use.part is None or not same(use.local * g, use.part)):
                 use.local = None
     return uses
 

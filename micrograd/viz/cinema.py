@@ -1,12 +1,10 @@
 """The page that plays a movie: one HTML file, with nothing to fetch. And `still`, a picture of one frame."""
 
-from functools import cache
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import panels
-from .page import Page, join
+from .page import Page, asset, join
 from .text import clean
 
 if TYPE_CHECKING:
@@ -68,7 +66,7 @@ def still(film: "Movie", frame: "Frame") -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" role="img" '
             f'viewBox="0 0 {width:g} {height:g}" aria-label="{escape(clean(film.title))}">',
-            f"<desc>{escape(shown['says'])}</desc><style>{_style()}</style>",
+            f"<desc>{escape(shown['says'])}</desc><style>{asset('movie.css')}</style>",
             f'<rect class="picture-ground" width="{width:g}" height="{height:g}"/>',
             *parts,
             "</svg>",
@@ -108,8 +106,3 @@ def _legend(film: "Movie") -> list[tuple[str, str]]:
 
 def _place(x: float, y: float, width: float, height: float) -> str:
     return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
-
-
-@cache
-def _style() -> str:
-    return Path(__file__).with_name("movie.css").read_text(encoding="utf-8")

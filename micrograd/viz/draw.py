@@ -1,7 +1,5 @@
 """`draw_dot`: a graph as a `graphviz.Digraph` that draws itself with Graphviz, or without."""
 
-import base64
-import html
 import inspect
 import logging
 import os
@@ -13,6 +11,7 @@ import graphviz
 from . import dot, svg, text
 from .data import Graph, describe, walk
 from .fold import fold
+from .page import bundle, image
 
 MAX_NODES = 500  # more than anyone reads in one picture, and about where `dot` begins to take seconds
 _RANKDIRS = ("LR", "TB")
@@ -117,21 +116,10 @@ class Drawing(graphviz.Digraph):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
-        bundle: dict[str, str | bytes] = {
-            "text/html": self._html(),
-            "text/plain": text.spoken(self.graph) if self.graph else repr(self),
-        }
-        return {
-            kind: what
-            for kind, what in bundle.items()
-            if (not include or kind in include) and not (exclude and kind in exclude)
-        }
-
-    def _html(self) -> str:
-        picture = base64.b64encode(self.pipe("svg")).decode()
-        alt = html.escape(text.spoken(self.graph) if self.graph else "graph")
-        image = f'<img alt="{alt}" style="max-width: none" src="data:image/svg+xml;base64,{picture}">'
-        return f'<div style="overflow-x: auto">{image}</div>'
+        words = text.spoken(self.graph) if self.graph else ""
+        picture = image("image/svg+xml", self.pipe("svg"), words or "graph", "none")
+        markup = f'<div style="overflow-x: auto">{picture}</div>'
+        return {**bundle(markup, words or repr(self), include, exclude)}
 
 
 @cache

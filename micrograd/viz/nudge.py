@@ -10,7 +10,7 @@ from math import floor, log10
 from typing import Any
 
 from ..graph import Node
-from .backprop import Backprop, changed_since, is_hand_written, is_let_go
+from .backprop import Backprop, is_hand_written, is_let_go, same
 from .data import Walk
 
 MOST_NODES = 2000  # of a graph that is computed anew for each leaf
@@ -44,12 +44,12 @@ def nudges(graph: Walk, back: Backprop) -> tuple[dict[Node, Nudge], str]:
     """
     if reason := _unavailable(graph, back):
         return {}, reason
-    then, leaves = changed_since(graph.nodes), _nearest(graph, back)
-    values = [_number(then.get(node, node._data)) for node in graph.nodes]
+    leaves = _nearest(graph, back)
+    values = [_number(back.then.get(node, node._data)) for node in graph.nodes]
     if not leaves:
         return {}, "There is no leaf with a gradient that could be nudged."
     try:
-        if not _same(_again(graph, values), values[graph.roots[0]]):
+        if not same(_again(graph, values), values[graph.roots[0]], rtol=1e-4, atol=1e-6):
             return {}, "The nudge test is not available: data was changed after the forward pass."
         return {graph.nodes[i]: _nudge(graph, values, i, back) for i in leaves}, ""
     except (ArithmeticError, ValueError, TypeError) as error:
@@ -155,11 +155,3 @@ def _number(data: Any) -> Any:
 
 def _total(data: Any) -> float:
     return float(data if isinstance(data, float) else data.sum())
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(b, float):
-        return a == b or abs(a - b) <= 1e-9 * abs(b) or (a != a and b != b)
-    from numpy import allclose
-
-    return a.shape == b.shape and bool(allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True))

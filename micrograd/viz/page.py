@@ -45,36 +45,45 @@ class Page:
         return f"<{type(self).__name__}: {self.words.splitlines()[0]}; save(path), open()>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        bundle = {"text/html": self._notebook(), "text/plain": self.words}
-        return {
-            kind: what
-            for kind, what in bundle.items()
-            if (not include or kind in include) and not (exclude and kind in exclude)
-        }
+        return bundle(self._notebook(), self.words, include, exclude)
 
     def _notebook(self) -> str:
-        kind, picture = self.picture
-        source = f"data:{kind};base64,{base64.b64encode(picture).decode()}"
-        words = html.escape(self.words)
         page = self.html.replace("&", "&amp;").replace("'", "&#39;")  # JSON is full of ", which may stay as they are
         frame = f"<iframe srcdoc='{page}' title=\"{html.escape(self.words.splitlines()[0])}\""
         style = "width: 100%; height: 0; border: 0; display: block"
-        return f'<div><img src="{source}" alt="{words}" style="max-width: 100%">{frame} style="{style}"></iframe></div>'
+        return f'<div>{image(*self.picture, self.words)}{frame} style="{style}"></iframe></div>'
+
+
+def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    """What `_repr_mimebundle_` gives to a notebook that wants some kinds (`include`), or not some (`exclude`)."""
+    kinds = {"text/html": markup, "text/plain": words}
+    return {
+        kind: what
+        for kind, what in kinds.items()
+        if (not include or kind in include) and not (exclude and kind in exclude)
+    }
+
+
+def image(kind: str, picture: bytes, words: str, width: str = "100%") -> str:
+    """An `<img>` that carries its picture, at most so wide, and tells it in words to whoever cannot see it."""
+    source = f"data:{kind};base64,{base64.b64encode(picture).decode()}"
+    return f'<img alt="{html.escape(words)}" style="max-width: {width}" src="{source}">'
 
 
 def join(name: str, title: str, data: Any, **markup: str) -> str:
     """The page of this name: its template, with the style, the script and the data put in, and pieces of markup."""
     parts = {
         "title": html.escape(clean(title), quote=False),
-        "style": _text(f"{name}.css"),
-        "script": _text(f"{name}.js"),
+        "style": asset(f"{name}.css"),
+        "script": asset(f"{name}.js"),
         "data": _json(data),
         **markup,
     }
-    return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], _text(f"{name}.html"))
+    return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], asset(f"{name}.html"))
 
 
-def _text(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file that lies beside this one: a template, a style, a script."""
     return (files("micrograd.viz") / name).read_text(encoding="utf-8")
 
 

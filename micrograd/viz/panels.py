@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .contours import contours, simplified
-from .data import value_text
 from .plots import wants_log
 from .png import png
+from .text import number
 
 if TYPE_CHECKING:
     from .film import Frame, Movie
@@ -275,11 +275,6 @@ def tallest_bars(film: "Movie", limit: float) -> list[int]:
 
 
 # ------------------------------------------------------------------------------------------------ words
-def number(x: float) -> str:
-    """As drawings have it, with a real minus sign."""
-    return value_text(x).replace("-", "\u2212")
-
-
 def plain(x: float) -> str:
     """A round number as people write it."""
     return f"{x:g}".replace("-", "\u2212")

@@ -7,12 +7,11 @@ from typing import Any
 from ..collector import without_collector
 from . import svg
 from .data import Edge, Graph, value_text
-from .heat import Heat
 from .nudge import Nudge
 from .page import Page, join
 from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, story
-from .stage import Place, Stage, aside, is_number, lines, sign, stage, title
-from .text import clean, shorten, spoken
+from .stage import Place, Stage, aside, is_number, lines, stage, title
+from .text import clean, shorten, sign, spoken
 
 
 def player(root: Any, *, max_nodes: int = OPEN) -> Page:
@@ -106,7 +105,7 @@ def _card(card: Card, place: Place) -> dict[str, Any]:
         uses=card.uses or None,
         times=box.times if box.times > 1 else None,
         nodes=box.nodes if box.nodes > 1 else None,
-        heats=[_heat(heat) for heat in card.heats],
+        heats=[asdict(heat) for heat in card.heats],
         opens=card.opens if card.opens != LEADS_NOWHERE else None,
         outside=card.outside,
         byHand=card.hand_written,
@@ -139,10 +138,6 @@ def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: 
         route=_points(route),
         pill=_points([pill]) if pill else None,
     )
-
-
-def _heat(heat: Heat) -> dict[str, Any]:
-    return asdict(heat)
 
 
 def _nudge(nudge: Nudge) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph import Node
-from .backprop import Backprop, Sent, backprop, changed_since, is_hand_written, is_let_go, sent
+from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
 from .data import Box, Group, Walk, describe, expression, value_text, walk
 from .fold import AIM, calls_of, fold_at, names_of, plural
 from .heat import Heat, heat_of, heat_of_module
@@ -94,7 +94,7 @@ def story(root: Node, max_nodes: int = OPEN) -> Story:
     teller = _Teller(graph, back)
     teller.tell(max_nodes)
     title = teller.scenes[0].title
-    said = (back.missing, teller.unnudged, _changed(len(teller.then)))
+    said = (back.missing, teller.unnudged, _changed(len(back.then)))
     return Story(teller.scenes, title, root.label or "out", len(graph.nodes), *said)
 
 
@@ -126,7 +126,6 @@ class _Teller:
         self.calls = calls_of(graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
         self.uses = _uses(graph)
-        self.then = changed_since(graph.nodes)
         self.names = {id(graph.nodes[graph.roots[0]]): "out"} | names_of(self.calls)
         self.scenes: list[Scene] = []
         self.boxes = 0
@@ -255,7 +254,7 @@ class _Teller:
         card.uses = self.uses.get(node, 0)
         card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
         card.nudge, card.hooked = self.tests.get(node), node in self.back.replaced
-        data = self.then.get(node, node._data)
+        data = self.back.then.get(node, node._data)
         texts = {"data": value_text(data)} | ({} if grad is None else {"grad": value_text(grad)})
         card.box.rows = [(key, texts.get(key, text)) for key, text in card.box.rows]
         if node._is_number:

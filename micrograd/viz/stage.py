@@ -12,22 +12,17 @@ from .data import value_text
 from .heat import Heat
 from .layout import Layout, Point, layout
 from .scenes import FOLDED, LEADS_NOWHERE, Card, Scene, Wire
-from .text import clean, shorten, text_width
+from .text import clean, shorten, sign, text_width
 
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
 TITLE = 27.0
-KEY, DOT, DIGIT, MOST_DOTS = (
-    40.0,
-    9.0,
-    8.0,
-    5,
-)  # on a line: the word and some air, a dot for each of a few uses, a digit
+KEY, DOT, DIGIT = 40.0, 9.0, 8.0  # on a line: the word and some air, the dot of a use, a digit
+MOST_DOTS = 5  # of more uses the dots would not be counted any more
 CELL, GUTTER = 5.0, 14.0  # of a heat-map: the height of a cell, the space between two maps
 PILL = (70.0, 38.0)
 ROUNDS = 40  # of pushing pills apart
 CROWDED, MOST_AT_A_CARD = 70, 12  # wires, of a scene and of a card, from which on there is no room for all pills
-SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
 
 
 @dataclass
@@ -79,11 +74,6 @@ def stage(scene: Scene) -> Stage:
 
 
 # ------------------------------------------------------------------------------------------------ cards
-def sign(op: str) -> str:
-    """What stands in the badge."""
-    return SIGNS.get(op) or shorten(op, 12, "\u2026").replace("-", "\u2212")
-
-
 def title(card: Card) -> str:
     """What stands at the top of a card: its name, else how it was made."""
     name = shorten(card.box.name, 24, "\u2026") or clean(card.box.expression)

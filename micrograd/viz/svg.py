@@ -12,7 +12,8 @@ from itertools import pairwise
 from .data import Box, Edge, Graph
 from .dot import CROWDED, dense, not_finite
 from .layout import Layout, Point, layout
-from .text import clean, shorten, spoken, summary, text_width
+from .text import clean, pretty, shorten, sign, spoken, summary, text_width
+from .text import coordinate as _n
 
 MARGIN, PAD = 20.0, 11.0
 TITLE, ROW = 20.0, 17.0  # heights of lines
@@ -67,8 +68,6 @@ STYLE = """
 }
 """
 
-_SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
-
 
 def write(graph: Graph, rankdir: str = "LR") -> str:
     """The drawing as an SVG document."""
@@ -85,7 +84,7 @@ def write(graph: Graph, rankdir: str = "LR") -> str:
         spread=[card.spread for card in cards],
         gap=72.0 if counted else 52.0,
     )
-    note = _pretty(graph.note)
+    note = pretty(graph.note)
     width = max(shape.width, text_width(note, 12) if note else 0.0) + 2 * MARGIN
     height = shape.height + 2 * MARGIN + (TITLE if note else 0.0)
     lines = [
@@ -129,14 +128,14 @@ class _Card:
     def __init__(self, box: Box, rankdir: str):
         self.box = box
         self.across = rankdir == "LR"
-        self.sign = _SIGNS.get(box.op) or _pretty(shorten(box.op, 12, "\u2026"))
+        self.sign = sign(box.op)
         self.badge = max(BADGE, text_width(self.sign, 13, bold=True) + 14) if box.op else 0.0
         self.deck = DECK if box.times > 1 else 0.0
         out = (self.badge if self.across else BADGE) / 2 if box.op else 0.0  # how far the badge stands out
         self.left, self.top = (out, self.deck) if self.across else (0.0, max(out, self.deck))
         name = shorten(box.name, 26, "\u2026")
-        self.title = name or _pretty(box.expression)
-        self.rows = [(key, _pretty(shorten(text, 34, "\u2026"))) for key, text in box.rows]
+        self.title = name or pretty(box.expression)
+        self.rows = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in box.rows]
         self.texts: list[_Text] = []
         if box.kind == "constant" and not self.title and len(self.rows) == 1:
             self._set_number(self.rows[0][1])
@@ -166,7 +165,7 @@ class _Card:
     def _set_lines(self, indent: float, down: float, named: bool) -> None:
         """The title, with what stands across from it, then the rows: how wide the widest is, then each in its place."""
         times = f"\u00d7{self.box.times:,}" if self.box.times > 1 else ""
-        aside = times or (_pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
+        aside = times or (pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
         beside = text_width(aside, 12 if times else 11, bold=bool(times)) + 14 if aside else 0.0
         top = text_width(self.title, 13.5, bold=named) + beside
         wide = [text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text in self.rows]
@@ -245,7 +244,7 @@ def _edges(graph: Graph, cards: list[_Card], shape: Layout, rankdir: str) -> lis
             off = route[-1][1] - (y + h / 2) if rankdir == "LR" else route[-1][0] - (x + w / 2)
             route = [*route[:-1], _moved(route[-1], cards[edge.head].inset(off), rankdir)]
         thick = f' style="stroke-width:{_n(min(1.5 + 0.35 * edge.count.bit_length(), 5))}"' if edge.count > 1 else ""
-        path = _curve(route, rankdir, 0.0 if faint else ARROW - 1)
+        path = curve(route, rankdir, 0.0 if faint else ARROW - 1)
         lines.append(f'<path class="line" d="{path}"{thick}><title>{escape(_tip(graph, edge))}</title></path>')
         lines += [] if faint else [_arrow(route, rankdir)]
         text = f"\u00d7{edge.count:,}"
@@ -270,7 +269,7 @@ def _forward(route: list[Point], rankdir: str) -> float:
     return 1.0 if (x1 - x0 if rankdir == "LR" else y1 - y0) >= 0 else -1.0
 
 
-def _curve(route: list[Point], rankdir: str, short: float) -> str:
+def curve(route: list[Point], rankdir: str, short: float) -> str:
     """Straight where level, an S where not; the end stops `short`, leaving room for the arrow."""
     end = _moved(route[-1], -_forward(route, rankdir) * short, rankdir)
     path = [f"M{_n(route[0][0])} {_n(route[0][1])}"]
@@ -310,15 +309,3 @@ def _free_spot(route: list[Point], rankdir: str, text: str, taken: list[tuple[fl
             taken.append((x, y, half))
             return x, y
     return None
-
-
-# ------------------------------------------------------------------------------------------------ text
-def _pretty(text: str) -> str:
-    """Numbers with a real minus sign, signs as they are written by hand, a range with its dash."""
-    text = clean(text)
-    return text.replace("-", "\u2212").replace("*", "\u00d7").replace("\u00d7\u00d7", "**").replace(" .. ", " \u2026 ")
-
-
-def _n(x: float) -> str:
-    """A coordinate, to a tenth."""
-    return f"{x:.1f}".removesuffix(".0")

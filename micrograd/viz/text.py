@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from .data import Box, Graph
+from .data import Box, Graph, value_text
 
 # Direction overrides could reorder the text around them; the other control characters are not allowed in XML.
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -84,3 +84,28 @@ def text_width(text: str, size: float, *, mono: bool = False, bold: bool = False
 def _em(c: str) -> float:
     """How wide a letter is in a wide sans serif, in units of the font's size."""
     return 0.36 if c in " .,:;|!'()[]ijlIt" else 1.02 if c in "mwMW@%" else 0.74 if c.isupper() else 0.66 * columns(c)
+
+
+# ------------------------------------------------------------------------------------------------ as pictures write it
+SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
+
+
+def sign(op: str) -> str:
+    """What stands in an op's badge."""
+    return SIGNS.get(op) or pretty(shorten(op, 12, "\u2026"))
+
+
+def pretty(text: str) -> str:
+    """Numbers with a real minus sign, signs as they are written by hand, a range with its dash."""
+    text = clean(text)
+    return text.replace("-", "\u2212").replace("*", "\u00d7").replace("\u00d7\u00d7", "**").replace(" .. ", " \u2026 ")
+
+
+def number(x: float) -> str:
+    """To four decimals, with a real minus sign."""
+    return value_text(x).replace("-", "\u2212")
+
+
+def coordinate(x: float) -> str:
+    """A length in SVG, to a tenth."""
+    return f"{x:.1f}".removesuffix(".0")
