@@ -13,6 +13,7 @@ import xml.etree.ElementTree as ET
 
 import graphviz
 import pytest
+from drawn_graphs import neuron
 
 import micrograd
 from micrograd.engine import Value
@@ -46,16 +47,6 @@ needs_dot = pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz's `dot`
 def no_dot(monkeypatch, tmp_path):
     """A machine on which Graphviz was never installed."""
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-
-
-def neuron():
-    x1, x2 = Value(2.0, label="x1"), Value(0.5, label="x2")
-    w1, w2, b = Value(-3.0, label="w1"), Value(1.0, label="w2"), Value(6.8813735870195432, label="b")
-    n = x1 * w1 + x2 * w2 + b
-    n.label = "n"
-    out = n.tanh()
-    out.label = "o"
-    return out
 
 
 def svg_of(drawing):

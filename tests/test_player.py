@@ -7,7 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from test_draw_dot import HOSTILE, neuron
+from drawn_graphs import neuron
+from test_draw_dot import HOSTILE
 
 from micrograd import Tensor, Value, concatenate, no_grad
 from micrograd.functional import cross_entropy

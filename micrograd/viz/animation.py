@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from .clock import Clock
-from .data import describe, walk
+from .data import walk
 from .heat import STEPS, Heat
 from .layout import Point
 from .page import asset, bundle, image
-from .scenes import Card, Scene, Wire, story
+from .scenes import Card, Scene, Wire, still, story
 from .stage import CELL, GUTTER, LINE, PAD, PILL, TITLE, Place, Stage, aside, cell_width, is_number, stage, title
 from .svg import curve
 from .text import clean, number, pretty, sign, spoken
@@ -62,8 +62,9 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds}; a step takes more than none")
     node = _checked(root)
-    scene = story(node, MAX_NODES).scenes[0]
-    return Animation(_Film(scene, stage(scene), seconds).svg(), spoken(describe(walk(node))))
+    told = story(node, MAX_NODES)
+    scene = told.scenes[0]
+    return Animation(_Film(scene, stage(scene), seconds).svg(), spoken(still(told)))
 
 
 def _checked(root: Any) -> Any:

@@ -1,11 +1,9 @@
-"use strict";
 // What is seen is a function of one number, the frame: `show` draws it, and all else only chooses it.
 (() => {
   const film = JSON.parse(document.getElementById("film").textContent);
   const last = film.frames.length - 1;
   const root = document.documentElement;
   const one = selector => document.querySelector(selector);
-  const host = hostFrame();
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const speeds = [1, 2, 4, 0.5];
   let now = 0, playing = false, speed = 0, due = 0;
@@ -92,22 +90,8 @@
   }
 
   // ---------------------------------------------------------------------------------------------- in a notebook
-  function hostFrame() {
-    try { return window.frameElement; } catch { return null; }  // on its own, or in a page that is a stranger
-  }
-
-  // The theme of the page around: the first ground above this frame that can not be seen through.
-  function theme() {
-    for (let above = host; above; above = above.parentElement) {
-      const ground = above.ownerDocument.defaultView.getComputedStyle(above).backgroundColor;
-      const [red, green, blue, opaque = 1] = (/^rgb/.test(ground) && ground.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number);
-      if (opaque === 1) return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
-    }
-    return "";
-  }
-
   function dress() {
-    const found = theme();
+    const found = themeAround();
     if (found) root.dataset.theme = found;
   }
 
@@ -115,8 +99,6 @@
     dress();
     addEventListener("pointerenter", dress);  // the notebook's theme may have been changed
     addEventListener("focus", dress);
-    const still = host.previousElementSibling;
-    if (still && still.tagName === "IMG") still.style.display = "none";  // it stood in for this page
     const fit = () => { host.style.height = `${Math.ceil(one("main").getBoundingClientRect().height)}px`; };
     new ResizeObserver(fit).observe(one("main"));
   }

@@ -71,15 +71,16 @@ def image(kind: str, picture: bytes, words: str, width: str = "100%") -> str:
 
 
 def join(name: str, title: str, data: Any, **markup: str) -> str:
-    """The page of this name: its template, with the style, the script and the data put in, and pieces of markup."""
+    """The page of this name: its body in the frame of all pages, with style, script and data put in, and `markup`."""
     parts = {
         "title": html.escape(clean(title), quote=False),
         "style": asset(f"{name}.css"),
-        "script": asset(f"{name}.js"),
+        "script": asset("page.js") + asset(f"{name}.js"),
         "data": _json(data),
         **markup,
     }
-    return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], asset(f"{name}.html"))
+    whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
+    return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
 
 
 def asset(name: str) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from ..collector import without_collector
 from . import svg
-from .data import Edge, Graph, value_text
+from .data import value_text
 from .nudge import Nudge
 from .page import Page, join
-from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, story
+from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
 from .stage import Place, Stage, aside, is_number, lines, stage, title
 from .text import clean, shorten, sign, spoken
 
@@ -29,7 +29,7 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Page:
     node = _checked(root)
     with without_collector():
         told = story(node, max_nodes)
-        graph = _still(told)
+        graph = still(told)
         page = join("player", told.title, _plain(told))
         return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
 
@@ -43,14 +43,6 @@ def _checked(root: Any) -> Any:
     if not isinstance(node, Node):
         raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
     return node.realize()
-
-
-def _still(told: Story) -> Graph:
-    """The first scene as a drawing: for places where nothing plays."""
-    first = told.scenes[0]
-    edges = [Edge(wire.tail, wire.head, wire.count) for wire in first.wires]
-    note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
-    return Graph([card.box for card in first.cards], edges, note)
 
 
 # ------------------------------------------------------------------------------------------------ to plain data

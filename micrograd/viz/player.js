@@ -1,8 +1,6 @@
-"use strict";
 (() => {
 const $ = id => document.getElementById(id);
 const story = JSON.parse($("story").textContent);
-const frame = (() => { try { return window.frameElement; } catch { return null; } })();
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // ---- words and numbers
@@ -575,7 +573,7 @@ function showWhere() {
 }
 function remember() {  // a notebook reloads its frames as one scrolls: the frame's element keeps the place
   const place = `${scene.index ? `scene=${scene.index}&` : ""}step=${step}`;
-  if (frame) { frame.dataset.place = place; return; }
+  if (host) { host.dataset.place = place; return; }
   try { history.replaceState(null, "", `#${place}`); } catch { /* a page without an address has none to keep */ }
 }
 function recall(text) {
@@ -639,23 +637,16 @@ addEventListener("hashchange", () => recall(location.hash));
 
 // ---- the page around: its colours, its width, its height
 function theme() {
-  let dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  try {
-    for (let at = frame?.parentElement; at; at = at.parentElement) {
-      const [r, g, b, alpha = 1] = getComputedStyle(at).backgroundColor.match(/[\d.]+/g).map(Number);
-      if (alpha > .5) { dark = .299 * r + .587 * g + .114 * b < 128; break; }
-    }
-  } catch { /* a frame that may not look outside takes the system's word */ }
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = themeAround() || (dark ? "dark" : "light");
 }
 theme();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
-if (frame?.previousElementSibling?.tagName === "IMG") frame.previousElementSibling.style.display = "none";
-recall(frame?.dataset.place ?? location.hash);
+recall(host?.dataset.place ?? location.hash);
 new ResizeObserver(() => {
   fit();
   wrap();
   drawTrack();
-  if (frame) frame.style.height = `${$("app").offsetHeight}px`;
+  if (host) host.style.height = `${$("app").offsetHeight}px`;
 }).observe($("app"));
 })();

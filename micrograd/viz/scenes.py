@@ -14,7 +14,7 @@ from typing import Any
 
 from ..graph import Node
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
-from .data import Box, Group, Walk, describe, expression, value_text, walk
+from .data import Box, Edge, Graph, Group, Walk, describe, expression, value_text, walk
 from .fold import AIM, calls_of, fold_at, names_of, plural
 from .heat import Heat, heat_of, heat_of_module
 from .nudge import Nudge, nudges
@@ -96,6 +96,14 @@ def story(root: Node, max_nodes: int = OPEN) -> Story:
     title = teller.scenes[0].title
     said = (back.missing, teller.unnudged, _changed(len(back.then)))
     return Story(teller.scenes, title, root.label or "out", len(graph.nodes), *said)
+
+
+def still(told: Story) -> Graph:
+    """The first scene as a drawing: for places where nothing plays."""
+    first = told.scenes[0]
+    edges = [Edge(wire.tail, wire.head, wire.count) for wire in first.wires]
+    note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
+    return Graph([card.box for card in first.cards], edges, note)
 
 
 def _changed(count: int) -> str:
