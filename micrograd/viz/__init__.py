@@ -18,7 +18,7 @@ How a graph is played, on the same data, fold and layout:
     heat.py     arrays and weights as small grids of letters
     scenes.py   the graph as scenes, plain data; a box may open another  (knows nodes)
     stage.py    where the cards, lines and numbers of a scene stand
-    page.py     one HTML file from a template, shown in a notebook
+    page.py     one HTML file, with page.html and .js around each body; images and frames in a notebook
     play.py     player: the steps joined, with player.html, .css and .js
     animation.py     animate: scene and stage as SVG that moves, by the keyframes of clock.py
 
