@@ -79,5 +79,7 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
 
     check("1.1", lambda f, x: 1 / 0)
     assert "ZeroDivisionError" in capsys.readouterr().out
-    with pytest.raises(KeyError, match=r"no exercise '9\.9'"):
-        check("9.9", 1)
+    with pytest.raises(KeyError, match=r"no exercise '1\.9'; lesson 1 has 1\.1, 1\.2"):
+        check("1.9", 1)
+    with pytest.raises(KeyError, match="no lesson 'x'"):
+        check("x", 1)
