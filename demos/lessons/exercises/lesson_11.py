@@ -1,0 +1,84 @@
+"""The exercises of lesson 11."""
+
+from typing import Any
+
+import numpy as np
+from check import exercise
+
+
+@exercise("11.1")
+def _(shape: Any) -> str | None:
+    if tuple(shape) == (5, 3, 4):
+        return None
+    if tuple(shape) == (5, 1, 4):
+        return "the axis of length 1 in the middle meets a 3, and is stretched"
+    if len(shape) != 3:
+        return f"{len(shape)} axes? The longer shape has three, and none gets lost"
+    return f"not {tuple(shape)}: write one shape below the other, aligned at the right"
+
+
+@exercise("11.2")
+def _(given: Any) -> str | None:
+    array, subtract = given
+    g = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]])
+    for left, right in (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (2, 3)), ((), (2, 3))):
+        a, b = array(np.full(left, 5.0)), array(np.full(right, 3.0))
+        out = subtract(a, b)
+        try:
+            out.send_back(g)
+            out.send_back(g)
+        except ValueError:
+            return f"shapes {left} and {right}: the gradient has the shape of the result; sum it down to each operand's"
+        for name, x, sign in (("a", a, 1.0), ("b", b, -1.0)):
+            wanted = 2 * sign * _summed(g, x.data.shape)
+            if x.grad.shape != wanted.shape:
+                return f"shapes {left} and {right}: {name}.grad has shape {x.grad.shape}; it needs {name}'s own"
+            if np.allclose(x.grad, wanted / 2):
+                return "sent twice, the parts must add up: += and not ="
+            if np.allclose(x.grad, -wanted) and wanted.any():
+                return f"the sign of what {name} gets: if {name} grows, what does {'a - b'} do?"
+            if not np.allclose(x.grad, wanted):
+                return f"shapes {left} and {right}: {name} got {x.grad.tolist()} instead of {wanted.tolist()}"
+    return None
+
+
+@exercise("11.3")
+def _(given: Any) -> str | None:
+    array, mean_rows = given
+    a = array(np.arange(12.0).reshape(4, 3))
+    out = mean_rows(a)
+    if out.data.shape != (3,) or not np.allclose(out.data, [4.5, 5.5, 6.5]):
+        return f"the means of the columns are 4.5, 5.5 and 6.5; yours are {out.data.tolist()}"
+    out.send_back(np.array([4.0, 0.0, -8.0]))
+    first = a.grad[0].tolist()
+    if not (a.grad == a.grad[0]).all():
+        return "each row has the same part in the mean, and so gets the same"
+    if first == [4.0, 0.0, -8.0]:
+        return "that is the way back of a sum. If one of four numbers moves by 1, how far does their mean move?"
+    if np.allclose(first, [4 / 3, 0, -8 / 3]):
+        return "three is the number of columns; over how many numbers is a mean taken?"
+    if np.allclose(first, [1 / 3, 0, -2 / 3]):
+        return "a mean is taken over the four numbers of a column, not over all twelve"
+    return None if first == [1.0, 0.0, -2.0] else f"for [4, 0, -8], each row should get [1, 0, -2]; it got {first}"
+
+
+@exercise("11.4")
+def _(adjoint: Any) -> str | None:
+    b, g = np.array([3.0, -1.0, 2.0]), np.array([1.0, 5.0, 0.0, 2.0, -4.0, 1.0])
+    found = np.asarray(adjoint(g))
+    if found.shape != b.shape:
+        return f"six numbers arrive, and three are needed: [x0, x1, x2] had shape (3,), yours has {found.shape}"
+    if np.allclose(found, g[::2]) or np.allclose(found, g[1::2]):
+        return "one of the two copies is forgotten: both were made from the same number"
+    if np.allclose(found, g[:3] + g[3:]):
+        return "that is for [x0, x1, x2, x0, x1, x2], np.tile; here the copies stand side by side"
+    if np.allclose(found, (g[::2] + g[1::2]) / 2):
+        return "summed, not averaged: a number used twice has twice the slope"
+    forwards, backwards = (np.repeat(b, 2) * g).sum(), (b * found).sum()
+    return None if np.isclose(forwards, backwards) else f"the test: {forwards:g} forwards, {backwards:g} backwards"
+
+
+def _summed(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The adjoint of broadcasting to g's shape: each number gets what its copies got."""
+    places = np.broadcast_to(np.arange(np.prod(shape, dtype=int)).reshape(shape), g.shape)
+    return np.bincount(places.ravel(), g.ravel(), minlength=int(np.prod(shape))).reshape(shape)
