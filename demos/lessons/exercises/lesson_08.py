@@ -1,0 +1,61 @@
+"""The exercises of lesson 8."""
+
+from typing import Any
+
+from check import exercise, near
+
+
+@exercise("8.1")
+def _(cost: Any) -> str | None:
+    if near(cost, 1.1):
+        return "1 - 2.5 is below 0, and the hinge of that is 0: a point that is right pays nothing back"
+    if near(cost, 2.6 / 3):
+        return "that is the mean; here they are added up"
+    if near(cost, 2.25 + 0.36 + 4):
+        return "those are the squared errors"
+    if near(cost, 1.0):
+        return "the one with 0.4 is on the right side, and yet within the margin: it costs something too"
+    return None if near(cost, 2.6) else f"not {cost:.4g}: max(0, 1 - score) for each of the three"
+
+
+@exercise("8.2")
+def _(push: Any) -> str | None:
+    for score, kind in ((3.0, 1), (-2.5, -1)):
+        if push(score, kind) != 0:
+            return f"a {_name(kind)} with a score of {score:g} is right and sure: its loss is flat there"
+    for score, kind in ((0.4, 1), (-0.4, -1)):
+        if push(score, kind) == 0:
+            return f"a {_name(kind)} with a score of {score:g} is right, but within the margin: it still pushes"
+    for score, kind in ((0.4, 1), (-3.0, 1), (-0.4, -1), (2.0, -1)):
+        found = push(score, kind)
+        if near(found, kind):
+            return f"the sign: the loss of a {_name(kind)} gets smaller as its score goes towards {kind}"
+        if not near(found, -kind):
+            return f"a {_name(kind)} with a score of {score:g}: found {found:.4g}, but the hinge is straight there"
+    return None
+
+
+def _name(kind: int) -> str:
+    return "triangle" if kind > 0 else "circle"
+
+
+@exercise("8.3")
+def _(width: Any) -> str | None:
+    if near(width, 5.0):
+        return "5 is the length of the weights: the score changes by 5 with each step of length 1 across the street"
+    if near(width, 0.2):
+        return "that is from the border to one edge; the street has two halves"
+    if near(width, 2 / 7):
+        return "3 + 4 is not how long the arrow (3, 4) is"
+    return None if near(width, 0.4) else f"not {width:.4g}: from score -1 to score 1, at 5 for each unit of length"
+
+
+@exercise("8.4")
+def _(length: Any) -> str | None:
+    if near(length, 1.0, 0.05):
+        return "that is the length with a strength of 0.01; with 10 the weights must pay far more"
+    if near(length, 2.5):
+        return "that is the length at the start: has the neuron been trained?"
+    if length > 0.2:
+        return f"{length:.4g} is too long: all 200 steps, and the strength 10?"
+    return None if 0.05 < length < 0.1 else f"not {length:.4g}: the length is the root of the sum of the squares"
