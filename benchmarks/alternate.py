@@ -1,14 +1,18 @@
 """The runner: every engine in a process of its own, the processes taking turns.
 
 In one process, the live objects of one engine slow the garbage collector for the other. And a machine drifts: it warms
-up, others use it. Taking turns (A B A B ..., not A A ... B B ...) lets the drift fall on all alike.
+up, others use it, by the second. So all processes stay alive, and each measures for some hundredths of a second while
+the others wait: A B A B ... A figure has then a figure of the other beside it, taken in the same moment.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from benchmarks.work import Figures, Measured, Work
@@ -24,17 +28,44 @@ def run(work: Work, engines: dict[str, Path | None], rounds: int) -> Measured:
     for collector in work.collectors:
         figures: dict[str, list[Figures]] = {name: [] for name in work.engines if name in engines}
         for _ in range(rounds):
-            for name, taken in figures.items():
-                taken.append(in_own_process(work, name, collector, engines[name], data))
+            with ExitStack() as stack:
+                turns = {
+                    name: stack.enter_context(process(work, name, collector, engines[name], data)) for name in figures
+                }
+                for _ in range(work.turns):
+                    for name, taken in figures.items():
+                        taken.append(next(turns[name]))
         measured[collector] = figures
     return measured
 
 
-def in_own_process(work: Work, engine: str, collector: str, folder: Path | None, data: str) -> Figures:
-    """Start a Python, let it measure, and read what it found."""
+@contextmanager
+def process(work: Work, engine: str, collector: str, folder: Path | None, data: str) -> Iterator[Iterator[Figures]]:
+    """A Python that measures once each time that it is asked; it sets up when it is asked first."""
     command = [sys.executable, "-m", "benchmarks.measure", work.name, engine, collector, str(folder or "")]
     environment: dict[str, Any] = {**os.environ, **ONE_THREAD}
-    done = subprocess.run(command, input=data, capture_output=True, text=True, cwd=ROOT, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"{work.name} with {engine}, collector {collector}, failed:\n{done.stderr}")
-    return json.loads(done.stdout)
+    with TemporaryFile("w+") as errors:
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, env=environment
+        )
+
+        def figures() -> Iterator[Figures]:
+            line = data
+            while found := ask(child, line):
+                yield json.loads(found)
+                line = ""
+            errors.seek(0)
+            raise RuntimeError(f"{work.name} with {engine}, collector {collector}, failed:\n{errors.read()}")
+
+        try:
+            yield figures()
+        finally:
+            child.kill()
+            child.communicate()
+
+
+def ask(child: Any, line: str) -> str:
+    """Send a line, and wait for one; nothing comes of a process that has ended."""
+    with suppress(BrokenPipeError):
+        print(line, file=child.stdin, flush=True)
+    return child.stdout.readline()

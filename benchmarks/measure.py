@@ -1,4 +1,6 @@
-"""The measured process: one work, one engine, one collector. Data comes in as JSON, figures go out as JSON.
+"""The measured process: one work, one engine, one collector. The first line that comes in is the data, as JSON.
+
+Whenever a line comes, it measures once, and figures go out as a line of JSON.
 
 `python -m benchmarks.measure moons classic off benchmarks/peers/classic < data.json`
 """
@@ -23,14 +25,17 @@ def use_engine_in(folder: Path, name: str) -> None:
 
 
 def main(work: str, engine: str, collector: str, folder: str) -> None:
-    """Measure, and print the figures."""
-    data = json.load(sys.stdin)
+    """Measure, print the figures, and wait to be asked again."""
+    data = json.loads(sys.stdin.readline())
     if folder:
         use_engine_in(Path(folder), engine)
     gc.collect()
     if collector == "off":
         gc.disable()
-    print(json.dumps(WORKS[work].measure(engine, data)))
+    for figures in WORKS[work].measure(engine, data):
+        print(json.dumps(figures), flush=True)
+        if not sys.stdin.readline():
+            break
 
 
 if __name__ == "__main__":

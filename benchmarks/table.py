@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 BEGIN, END = "<!-- make bench writes from here -->", "<!-- to here -->"
@@ -33,7 +33,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. `spread` is the lowest and the highest result of any single round."""
+    """One line of the table. `spread` is what the middle half of all results lies between."""
 
     work: str
     collector: str
@@ -59,15 +59,24 @@ class Row:
 def times_faster(
     work: str, collector: str, figures: dict[str, list[dict[str, Any]]], peer: str, goal: Goal | None = None
 ) -> Row:
-    """How many times as long the peer takes: the ratio of the medians, and the spread of the rounds' own ratios."""
+    """How many times as long the peer takes, and the spread: of ratios, each of two figures taken in the same turn."""
     ours = [round_["seconds"] for round_ in figures["micrograd"]]
     if peer not in figures:
         return Row(work, collector, duration(median(ours)), f"{peer} is not at hand")
     theirs = [round_["seconds"] for round_ in figures[peer]]
-    ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
-    ratio = median(theirs) / median(ours)
+    ratio, spread = middle([b / a for a, b in zip(ours, theirs, strict=True)])
     peer_text = f"{peer} {duration(median(theirs))}"
-    return Row(work, collector, duration(median(ours)), peer_text, ratio, goal, (min(ratios), max(ratios)))
+    return Row(work, collector, duration(median(ours)), peer_text, ratio, goal, spread)
+
+
+def middle(results: Sequence[float]) -> tuple[float, tuple[float, float]]:
+    """The median, and what the middle half lies between.
+
+    >>> middle([1.0, 2.0, 3.0, 4.0, 50.0])
+    (3.0, (2.0, 4.0))
+    """
+    low, half, high = quantiles(results, n=4, method="inclusive")
+    return half, (low, high)
 
 
 def times_as_long(

@@ -1,16 +1,16 @@
 """What a benchmark consists of: the data, the measured part, and the lines of the table that come of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.table import Row
 
 Figures = dict[str, Any]
-"""What one process measured, by name: {"seconds": 0.012, "loss": 0.896}."""
+"""What one process measured in one turn, by name: {"seconds": 0.012, "loss": 0.896}."""
 
 Measured = dict[str, dict[str, list[Figures]]]
-"""Figures by collector and engine, one entry a round: measured["default"]["classic"][0]["seconds"]."""
+"""Figures by collector and engine, one entry a turn: measured["default"]["classic"][0]["seconds"]."""
 
 
 def nothing() -> None:
@@ -19,12 +19,16 @@ def nothing() -> None:
 
 @dataclass(frozen=True)
 class Work:
-    """One benchmark. `measure` runs in a process of its own, once for each engine, collector and round."""
+    """One benchmark. `measure` runs in a process of its own for each engine, collector and round; a `yield` is a turn.
+
+    Setting up and warming up come before the first; between two it waits, while another engine has its turn.
+    """
 
     name: str
-    measure: Callable[[str, Any], Figures]  # (the engine's name, the data)
+    measure: Callable[[str, Any], Iterator[Figures]]  # (the engine's name, the data)
     rows: Callable[[Measured], list[Row]]
     engines: tuple[str, ...] = ("micrograd", "classic")
     collectors: tuple[str, ...] = ("default", "off")
-    rounds: int = 5
+    rounds: int = 5  # fresh processes
+    turns: int = 1  # of each
     data: Callable[[], Any] = nothing  # made once, in the parent: what makes it is never loaded where we measure

@@ -8,11 +8,11 @@ tensors   the steps of `tensor_steps`, compiled
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.clock import now, seconds_a_call
+from benchmarks.clock import seconds_a_call, warm_up
 from benchmarks.table import Goal, Row, times_as_long, times_faster
 from benchmarks.work import Figures, Measured, Work
 from benchmarks.works import moons, readme_graph, tensor_steps
@@ -197,18 +197,18 @@ CALLS = {"moons": 300, "step": 200, "readme": 20_000, "readme backward": 5_000}
 CALLS |= {name: calls for name, (_, _, calls) in tensor_steps.SIZES.items()}
 
 
-def measure(engine: str, data: Any) -> Figures:
+def measure(engine: str, data: Any) -> Iterator[Figures]:
     """Seconds a call of each work, and what its first call gave."""
-    figures = {}
-    for name, function in ENGINES[engine](data).items():
-        first = function()
-        if (engine, name) == ("classic", "moons"):  # a second and more: three are enough
-            begin = now()
-            figures[name] = {"first": first, "seconds": [function() for _ in range(3)] and (now() - begin) / 3}
-        else:
-            calls = CALLS[name] // (10 if engine == "classic" else 1)
-            figures[name] = {"first": first, "seconds": seconds_a_call(function, warm_up=20, batches=7, calls=calls)}
-    return figures
+    functions = ENGINES[engine](data)
+    first = {name: function() for name, function in functions.items()}
+    for function in functions.values():
+        warm_up(function)
+    while True:
+        figures = {}
+        for name, function in functions.items():
+            calls = {"moons": 1, "readme backward": 500}[name] if engine == "classic" else CALLS[name]
+            figures[name] = {"first": first[name], "seconds": seconds_a_call(function, calls)}
+        yield figures
 
 
 def rows(measured: Measured) -> list[Row]:
@@ -240,4 +240,6 @@ def agree(figures: dict[str, list[Figures]], peers: tuple[str, ...]) -> None:
             raise ArithmeticError(f"{peer} finds {figures[peer][0]['first']}, compiled it is {ours}")
 
 
-WORK = Work("compiled", measure, rows, engines=tuple(ENGINES), collectors=("default",), rounds=3, data=moons.data)
+WORK = Work(
+    "compiled", measure, rows, engines=tuple(ENGINES), collectors=("default",), rounds=3, turns=6, data=moons.data
+)

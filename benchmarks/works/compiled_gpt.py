@@ -8,10 +8,11 @@ import gc
 import math
 import random
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from statistics import median
 from typing import Any
 
-from benchmarks.clock import now, seconds_a_call
+from benchmarks.clock import now, seconds_a_call, warm_up
 from benchmarks.table import Goal, Row, duration, times_faster
 from benchmarks.work import Figures, Measured, Work
 
@@ -95,7 +96,7 @@ def greatest(scores: Vector) -> Any:
     return scores[0].detach()
 
 
-def compiled() -> Figures:
+def compiled() -> Iterator[Figures]:
     """A step, and what it takes to build it: first the time, then the memory, since to weigh it takes time."""
     import micrograd
     from micrograd import Value
@@ -121,10 +122,11 @@ def compiled() -> Figures:
         loss.backward()
         return loss.data
 
-    return {"building": building, "held": held, "nodes": size(model.loss())} | timed(run, model.params, 200)
+    built = {"building": building, "held": held, "nodes": size(model.loss())}
+    return (built | figures for figures in timed(run, model.params, 200))
 
 
-def scalars() -> Figures:
+def scalars() -> Iterator[Figures]:
     """The step, node by node."""
     from benchmarks.scalars import Scalar
 
@@ -137,14 +139,16 @@ def scalars() -> Figures:
         loss.backward()
         return loss.data
 
-    return timed(run, model.params, 3)
+    return timed(run, model.params, 1)
 
 
-def timed(run: Callable[[], float], params: Vector, calls: int) -> Figures:
+def timed(run: Callable[[], float], params: Vector, calls: int) -> Iterator[Figures]:
     """Seconds a step, with the loss and the gradients for comparison."""
     loss = run()
     grads = [p.grad for p in params]
-    return {"loss": loss, "grads": grads, "seconds": seconds_a_call(run, warm_up=2, batches=5, calls=calls)}
+    warm_up(run)
+    while True:
+        yield {"loss": loss, "grads": grads, "seconds": seconds_a_call(run, calls)}
 
 
 def size(root: Any) -> int:
@@ -157,7 +161,7 @@ def size(root: Any) -> int:
     return len(seen)
 
 
-def measure(engine: str, data: None) -> Figures:
+def measure(engine: str, data: None) -> Iterator[Figures]:
     """All figures of one engine."""
     return compiled() if engine == "micrograd" else scalars()
 
@@ -170,13 +174,13 @@ def rows(measured: Measured) -> list[Row]:
     if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in pairs):
         raise ArithmeticError("the compiled GPT has other gradients than the one of scalars")
     nodes = f"{ours['nodes']:,} nodes"
-    seconds = [r["building"] for r in engines["micrograd"]]
+    building = median(figures["building"] for figures in engines["micrograd"])
     weight = ours["held"] / ours["nodes"]
     return [
         times_faster(f"a tiny GPT in scalars, {nodes}, compiled", collector, engines, "scalars", STEP),
-        Row(f"building it, {nodes}", collector, duration(seconds[0]), "", min(seconds), BUILD),
+        Row(f"building it, {nodes}", collector, duration(building), "", building, BUILD),
         Row(f"memory of it, {nodes}", collector, f"{ours['held'] / 1024:,.0f} KiB", "", weight, MEMORY),
     ]
 
 
-WORK = Work("compiled-gpt", measure, rows, engines=("micrograd", "scalars"), collectors=("default",), rounds=3)
+WORK = Work("compiled-gpt", measure, rows, engines=("micrograd", "scalars"), collectors=("default",), rounds=3, turns=6)

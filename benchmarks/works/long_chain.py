@@ -5,10 +5,11 @@ The classic engine walks by recursion, and gives up at about a thousand.
 
 import sys
 import threading
+from collections.abc import Iterator
 from statistics import median
 
-from benchmarks.clock import seconds_a_call
-from benchmarks.table import Goal, Row, duration
+from benchmarks.clock import seconds_a_call, warm_up
+from benchmarks.table import Goal, Row, duration, middle
 from benchmarks.work import Figures, Measured, Work
 
 SHORT, LONG = 10_000, 1_000_000
@@ -28,21 +29,21 @@ def chain(operations: int) -> None:
         raise ArithmeticError(f"the derivative of x + 1 + 1 + ... is 1, not {x.grad}")
 
 
-def measure(engine: str, data: None) -> Figures:
+def measure(engine: str, data: None) -> Iterator[Figures]:
     """Seconds an operation in the short chain, in the long one, and in the long one on another thread."""
     if sys.getrecursionlimit() != 1000:
         raise RuntimeError(f"the recursion limit is {sys.getrecursionlimit()}: this would show nothing")
-    short = seconds_a_call(lambda: chain(SHORT), warm_up=10, batches=11, calls=1) / SHORT
-    long = seconds_a_call(lambda: chain(LONG), warm_up=0, batches=3, calls=1) / LONG
-    return {"short": short, "long": long, "thread": in_thread() / LONG}
+    warm_up(lambda: chain(SHORT))
+    while True:
+        short = seconds_a_call(lambda: chain(SHORT), calls=30) / SHORT
+        long = seconds_a_call(lambda: chain(LONG), calls=1) / LONG
+        yield {"short": short, "long": long, "thread": in_thread() / LONG}
 
 
 def in_thread() -> float:
     """The long chain again, on a thread with the small stack that threads have."""
     took: list[float] = []
-    thread = threading.Thread(
-        target=lambda: took.append(seconds_a_call(lambda: chain(LONG), warm_up=0, batches=1, calls=1))
-    )
+    thread = threading.Thread(target=lambda: took.append(seconds_a_call(lambda: chain(LONG), calls=1)))
     thread.start()
     thread.join()
     if not took:
@@ -60,11 +61,11 @@ PLACES = {"long": "on the main thread", "thread": "on another thread"}
 
 def row(where: str, regime: str, rounds: list[Figures]) -> Row:
     """How much dearer an operation is in the long chain."""
-    ratios = [figures[where] / figures["short"] for figures in rounds]
+    ratio, spread = middle([figures[where] / figures["short"] for figures in rounds])
     long, short = (median(figures[key] for figures in rounds) for key in (where, "short"))
     name = f"chain of {LONG:,} operations {PLACES[where]}"
     peer = f"{duration(short)} an operation in {SHORT:,}"
-    return Row(name, regime, f"{duration(long)} an operation", peer, long / short, GOAL, (min(ratios), max(ratios)))
+    return Row(name, regime, f"{duration(long)} an operation", peer, ratio, GOAL, spread)
 
 
-WORK = Work("long-chain", measure, rows, engines=("micrograd",), rounds=3)
+WORK = Work("long-chain", measure, rows, engines=("micrograd",), rounds=2, turns=3)

@@ -1,6 +1,7 @@
 """Bytes a node: a chain `y = y + c`, weighed by tracemalloc."""
 
 import tracemalloc
+from collections.abc import Iterator
 
 from benchmarks.table import Goal, Row
 from benchmarks.work import Figures, Measured, Work
@@ -9,7 +10,7 @@ NODES = 100_000
 GOAL = Goal(aim=150, limit=250, unit=" bytes", more_is_better=False)
 
 
-def measure(engine: str, data: None) -> Figures:
+def measure(engine: str, data: None) -> Iterator[Figures]:
     """All that a node holds on to, its number included; no backward pass, for the classic one would recurse."""
     from micrograd.engine import Value
 
@@ -18,7 +19,7 @@ def measure(engine: str, data: None) -> Figures:
     tracemalloc.start()
     for _ in range(NODES):
         y = y + c
-    return {"bytes": tracemalloc.get_traced_memory()[0] / NODES}
+    yield {"bytes": tracemalloc.get_traced_memory()[0] / NODES}
 
 
 def rows(measured: Measured) -> list[Row]:

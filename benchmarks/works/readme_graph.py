@@ -1,10 +1,10 @@
 """The README's ten lines: build a graph of some 30 nodes, and go backward. What a small expression costs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.clock import seconds_a_call
+from benchmarks.clock import seconds_a_call, warm_up
 from benchmarks.table import Goal, Row, times_faster
 from benchmarks.work import Figures, Measured, Work
 
@@ -48,14 +48,17 @@ def leaf_of(engine: str) -> Callable[[float], Any]:
     return Value
 
 
-def measure(engine: str, data: None) -> Figures:
+def measure(engine: str, data: None) -> Iterator[Figures]:
     """Seconds to build the graph and go backward once; the three numbers are looked at before anything is timed."""
     leaf = leaf_of(engine)
     g, a, b = graph(leaf)
     found = (float(g.data), float(a.grad), float(b.grad))
     if not all(math.isclose(x, known, rel_tol=1e-12) for x, known in zip(found, KNOWN, strict=True)):
         raise ArithmeticError(f"{engine} finds {found} where {KNOWN} is right")
-    return {"seconds": seconds_a_call(lambda: graph(leaf), warm_up=500, batches=15, calls=200)}
+    run = lambda: graph(leaf)  # noqa: E731
+    warm_up(run)
+    while True:
+        yield {"seconds": seconds_a_call(run, calls=500)}
 
 
 def rows(measured: Measured) -> list[Row]:
@@ -68,4 +71,4 @@ def rows(measured: Measured) -> list[Row]:
     ]
 
 
-WORK = Work("readme-graph", measure, rows, engines=("micrograd", "classic", "torch"))
+WORK = Work("readme-graph", measure, rows, engines=("micrograd", "classic", "torch"), rounds=4, turns=15)

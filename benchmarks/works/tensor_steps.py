@@ -5,11 +5,11 @@ beside what else there is (`make bench-peers`).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.clock import seconds_a_call
+from benchmarks.clock import seconds_a_call, warm_up
 from benchmarks.engines import OTHERS
 from benchmarks.table import Goal, Row, times_faster
 from benchmarks.work import Figures, Measured, Work
@@ -232,15 +232,18 @@ STEPS = {
 AHEAD = Goal(1, 1)
 
 
-def measure(engine: str, data: None) -> Figures:
+def measure(engine: str, data: None) -> Iterator[Figures]:
     """Seconds of each step, and the losses of the first five."""
-    figures = {}
-    for name, (batch, lengths, calls) in SIZES.items():
-        step = STEPS[engine](*numbers(batch, lengths))
-        losses = [step() for _ in range(5)]
-        few = max(calls // 50, 1) if engine == "tinygrad" else calls  # a step of its takes a hundred times as long
-        figures[name] = {"losses": losses, "seconds": seconds_a_call(step, warm_up=10, batches=7, calls=few)}
-    return figures
+    steps = {name: STEPS[engine](*numbers(batch, lengths)) for name, (batch, lengths, _) in SIZES.items()}
+    losses = {name: [step() for _ in range(5)] for name, step in steps.items()}
+    for step in steps.values():
+        warm_up(step)
+    while True:
+        figures = {}
+        for name, (_, _, calls) in SIZES.items():
+            few = max(calls // 50, 1) if engine == "tinygrad" else calls  # a step of its takes a hundred times as long
+            figures[name] = {"losses": losses[name], "seconds": seconds_a_call(steps[name], few)}
+        yield figures
 
 
 def rows(measured: Measured) -> list[Row]:
@@ -265,4 +268,4 @@ def check(name: str, figures: dict[str, list[Figures]]) -> None:
             raise ArithmeticError(f"{name}: {engine} has losses {rounds[0]['losses']}, ours {ours}")
 
 
-WORK = Work("tensor-steps", measure, rows, engines=tuple(STEPS), collectors=("default",), rounds=5)
+WORK = Work("tensor-steps", measure, rows, engines=tuple(STEPS), collectors=("default",), rounds=4, turns=8)

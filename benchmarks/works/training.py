@@ -7,6 +7,7 @@ cycles, and would fill gigabytes.
 import gc
 import random
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def step(model: Any) -> None:
         p.data -= 0.01 * p.grad
 
 
-def measure(engine: str, data: None) -> Figures:
+def measure(engine: str, data: None) -> Iterator[Figures]:
     """What the interpreter has allocated more at the end than after the warm-up."""
     from micrograd.nn import MLP
 
@@ -39,7 +40,7 @@ def measure(engine: str, data: None) -> Figures:
     before = held()
     for _ in range(STEPS):
         step(model)
-    return {key: after - before[key] for key, after in held().items()}
+    yield {key: after - before[key] for key, after in held().items()}
 
 
 def held() -> dict[str, int]:
