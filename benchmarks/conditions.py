@@ -7,7 +7,7 @@ import platform
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.engines import CLASSIC, OTHERS
+from benchmarks.engines import CLASSIC, JAX, OTHERS
 
 
 def conditions(engines: dict) -> str:
@@ -18,6 +18,8 @@ def conditions(engines: dict) -> str:
         f"{platform.python_version()}, {platform.system()} {platform.machine()}",
         f"CPU: {cpu_model()}; {os.cpu_count()} cores, load {load()} before the first run; one thread an engine",
         f"classic: {CLASSIC if 'classic' in engines else 'not installed'}; torch: {torch}",
+        f"torch-compiled (torch.compile): {torch if 'torch-compiled' in engines else 'not at hand'}",
+        f"jax (jit): {JAX if 'jax' in engines else 'not at hand'}",
         *(f"{name}: {package if name in engines else 'not at hand'}" for name, package in OTHERS.items()),
         f"collector: `default` is Python's own, thresholds {gc.get_threshold()}; `off` is `gc.disable()`",
     ]

@@ -11,7 +11,14 @@ PEERS = HERE / "peers"  # git-ignored
 CLASSIC = "micrograd==0.1.0"
 WRITTEN_HERE = ("numpy", "python", "scalars")  # by hand with NumPy, by hand in Python, a class as microgpt's
 OTHERS = {"autograd": "autograd==1.9.1", "mygrad": "mygrad==2.5.0", "tinygrad": "tinygrad==0.14.0"}
-PROBES = {"tinygrad": "from tinygrad import Tensor; Tensor([1.0]).tolist()"}  # it may find nothing to compute on
+JAX = "jax==0.10.2 jaxlib==0.10.2 ml-dtypes==0.6.0 opt-einsum==3.4.0"  # as jax[cpu]; NumPy and SciPy are here already
+FETCHED = {"classic": CLASSIC, **OTHERS, "jax": JAX}
+COMPILERS = ("torch-compiled", "jax")
+PROBES = {  # a library that can be imported may still find nothing to compute with
+    "tinygrad": "from tinygrad import Tensor; Tensor([1.0]).tolist()",
+    "jax": "import jax; jax.jit(lambda x: x + 1)(1.0).block_until_ready()",
+    "torch-compiled": "import torch; torch.compile(lambda x: x + 1)(torch.ones(2))",  # it needs a C++ compiler
+}
 
 
 def installed() -> dict[str, Path | None]:
@@ -20,33 +27,33 @@ def installed() -> dict[str, Path | None]:
     if install("classic", CLASSIC):
         engines["classic"] = PEERS / "classic"
     if importlib.util.find_spec("torch"):
-        engines["torch"] = None
-    return engines | {name: PEERS / name for name in OTHERS if works(name)}
+        engines |= {"torch": None} | ({"torch-compiled": None} if works("torch-compiled") else {})
+    return engines | {name: PEERS / name for name in (*OTHERS, "jax") if (PEERS / name).is_dir() and works(name)}
 
 
-def install(name: str, package: str) -> bool:
+def install(name: str, packages: str) -> bool:
     """Fetch an engine once, into a folder of its own: some are imported under the same name as ours."""
     folder = PEERS / name
     if not folder.is_dir():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), package]
-        if subprocess.run(pip).returncode:
-            print(f"{package} could not be installed: its columns stay empty", file=sys.stderr)
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
+        if subprocess.run([*pip, *packages.split()]).returncode:
+            print(f"{packages} could not be installed: its columns stay empty", file=sys.stderr)
             return False
     return True
 
 
 def works(name: str) -> bool:
-    """Is this one of `OTHERS` there, and does it run?"""
-    if not (PEERS / name).is_dir():
-        return False
+    """Does an engine that was found run? If not, the reason is printed."""
     probe = [sys.executable, "-c", PROBES.get(name, f"import {name}")]
     environment = {**os.environ, "PYTHONPATH": str(PEERS / name)}
     done = subprocess.run(probe, env=environment, capture_output=True, text=True)
     if done.returncode:
-        print(f"{name} is installed and does not run: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        lines = done.stderr.strip().splitlines()
+        reason = next((line for line in reversed(lines) if "Error: " in line), lines[-1])
+        print(f"{name} is installed and does not run: {reason}", file=sys.stderr)
     return not done.returncode
 
 
 if __name__ == "__main__":
-    results = [install(name, package) for name, package in {"classic": CLASSIC, **OTHERS}.items()]
+    results = [install(name, packages) for name, packages in FETCHED.items()]
     sys.exit(not all(results))

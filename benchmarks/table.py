@@ -46,11 +46,13 @@ class Row:
 
     def cells(self) -> list[str]:
         """The line's texts, in the order of HEAD."""
-        if self.result is None or self.goal is None:
+        if self.result is None:
             return [self.work, self.collector, self.ours, self.peer, self.note, "", "", ""]
-        result = f"**{self.result:.3g}**{self.goal.unit}"
+        result = f"**{self.result:.3g}**{self.goal.unit if self.goal else ' times'}"
         if self.spread:
             result += f" ({self.spread[0]:.3g} to {self.spread[1]:.3g})"
+        if self.goal is None:
+            return [self.work, self.collector, self.ours, self.peer, result, "", "", ""]
         aim, limit = (f"{bound:g}{self.goal.unit}" for bound in (self.goal.aim, self.goal.limit))
         verdict = self.goal.verdict(self.result)
         return [self.work, self.collector, self.ours, self.peer, result, aim, limit, verdict]

@@ -1,4 +1,4 @@
-"""`compile` beside what it compiles, beside what one would write by hand, and beside PyTorch.
+"""`compile` beside what it compiles, beside what one would write by hand, and beside PyTorch and JAX.
 
 moons     forward and backward of the scalar network, every `p.data` read and every `p.grad` written
 step      the same with zero_grad and the update: a whole training step
@@ -13,13 +13,15 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.clock import seconds_a_call, warm_up
+from benchmarks.engines import COMPILERS
 from benchmarks.table import Goal, Row, times_as_long, times_faster
 from benchmarks.work import Figures, Measured, Work
-from benchmarks.works import moons, readme_graph, tensor_steps
+from benchmarks.works import jitted, moons, readme_graph, tensor_steps
 
-ALPHA, RATE, SIZES = 1e-4, 0.05, (2, 16, 16, 1)
+ALPHA, RATE, SIZES = jitted.ALPHA, jitted.RATE, (2, 16, 16, 1)
 AT_MOST = {"moons": Goal(2, 3, more_is_better=False), "readme": Goal(1.2, 2, more_is_better=False)}
 TENSOR_GOALS = dict(zip(tensor_steps.SIZES, (Goal(3.5, 3.5), Goal(1.25, 1.25), Goal(0.92, 0.92)), strict=True))
+JAX_GOALS = {next(iter(tensor_steps.SIZES)): Goal(1.2, 1.2)}
 
 
 def loss_of(model: Any, points: Any, labels: Any) -> Any:
@@ -192,22 +194,32 @@ def torchs(data: Any) -> dict[str, Callable[[], float]]:
     return {"step": step} | {name: tensor_steps.torchs(*tensor_steps.numbers(*sizes[name][:2])) for name in sizes}
 
 
-ENGINES = {"micrograd": compiled, "classic": classic, "numpy": numpys, "python": pythons, "torch": torchs}
+ENGINES = {
+    "micrograd": compiled,
+    "classic": classic,
+    "numpy": numpys,
+    "python": pythons,
+    "torch": torchs,
+    "torch-compiled": jitted.torchs,
+    "jax": jitted.jaxs,
+}
 CALLS = {"moons": 300, "step": 200, "readme": 20_000, "readme backward": 5_000}
 CALLS |= {name: calls for name, (_, _, calls) in tensor_steps.SIZES.items()}
 
 
 def measure(engine: str, data: Any) -> Iterator[Figures]:
-    """Seconds a call of each work, and what its first call gave."""
+    """Seconds a call of each work, and what its first call gave; of the tensor steps the first five losses."""
     functions = ENGINES[engine](data)
     first = {name: function() for name, function in functions.items()}
+    losses = {name: [first[name], *(functions[name]() for _ in range(4))] for name in tensor_steps.SIZES.keys() & first}
     for function in functions.values():
         warm_up(function)
     while True:
         figures = {}
         for name, function in functions.items():
             calls = {"moons": 1, "readme backward": 500}[name] if engine == "classic" else CALLS[name]
-            figures[name] = {"first": first[name], "seconds": seconds_a_call(function, calls)}
+            seconds = seconds_a_call(function, calls)
+            figures[name] = {"first": first[name], "losses": losses.get(name), "seconds": seconds}
         yield figures
 
 
@@ -221,15 +233,26 @@ def rows(measured: Measured) -> list[Row]:
     agree(of("moons"), ("classic",))
     agree(of("readme"), ("python",))
     agree(of("readme backward"), ("classic",))
+    agree(of("step"), COMPILERS)
+    for size in tensor_steps.SIZES:
+        tensor_steps.check(size, of(size))
     moon, readme = "moons, forward and backward, compiled", "README graph, compiled"
+    step = "moons, whole training step, compiled"
     return [
         times_faster(moon, collector, of("moons"), "classic", Goal(2500, 2500)),
         times_as_long(moon, collector, of("moons"), "numpy", AT_MOST["moons"]),
-        times_faster("moons, whole training step, compiled", collector, of("step"), "torch", Goal(1, 1)),
+        times_faster(step, collector, of("step"), "torch", Goal(1, 1)),
+        *(times_faster(step, collector, of("step"), peer) for peer in COMPILERS),
         times_as_long(f"{readme}, numbers in and out", collector, of("readme"), "python", AT_MOST["readme"]),
         times_faster(f"{readme}, `loss.backward()`", collector, of("readme backward"), "classic", Goal(10, 10)),
-        *(times_faster(f"tensor step {n}, compiled", collector, of(n), "torch", g) for n, g in TENSOR_GOALS.items()),
+        *(row for size in tensor_steps.SIZES for row in tensor_rows(size, collector, of(size))),
     ]
+
+
+def tensor_rows(size: str, collector: str, figures: dict[str, list[Figures]]) -> list[Row]:
+    """A tensor step beside PyTorch's, eager, and beside those of other compilers."""
+    name, goals = f"tensor step {size}, compiled", {"torch": TENSOR_GOALS[size], "jax": JAX_GOALS.get(size)}
+    return [times_faster(name, collector, figures, peer, goals.get(peer)) for peer in ("torch", *COMPILERS)]
 
 
 def agree(figures: dict[str, list[Figures]], peers: tuple[str, ...]) -> None:
