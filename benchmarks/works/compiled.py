@@ -78,33 +78,25 @@ def compiled(data: Any) -> dict[str, Callable[[], float]]:
 
 
 def tensor_step(size: str) -> Callable[[], float]:
-    """The step of `tensor_steps` with its loss compiled."""
+    """The step of `tensor_steps` as one program."""
     import micrograd
     from micrograd import Tensor
     from micrograd.functional import cross_entropy, linear
+    from micrograd.optim import SGD
 
     inputs, classes, layers = tensor_steps.numbers(*tensor_steps.SIZES[size][:2])
     params = [Tensor(p.T, requires_grad=True) for layer in layers for p in layer]
     signs = tensor_steps.signs_of(classes)
 
-    @micrograd.compile
-    def loss(h: Any) -> Any:
+    @micrograd.compile(update=SGD(params, lr=tensor_steps.RATE))
+    def step(h: Any) -> Any:
         for i in range(0, len(params), 2):
             h = linear(h, params[i], params[i + 1])
             if i + 2 < len(params):
                 h = h.relu()
         return (1 - h * signs).relu().mean() if h.shape[1] == 1 else cross_entropy(h, classes)
 
-    def step() -> float:
-        out = loss(inputs)
-        for p in params:
-            p.grad = None
-        out.backward()
-        for p in params:
-            p.data -= tensor_steps.RATE * p.grad
-        return out.item()
-
-    return step
+    return lambda: step(inputs).item()
 
 
 def classic(data: Any) -> dict[str, Callable[[], float]]:

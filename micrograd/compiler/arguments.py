@@ -29,7 +29,7 @@ from .trace import Trace, data_of, traced_value
 
 _RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names of the program's own, and of elements
 _WORDS = {"stock", "buffers", "new_buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
-_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", *FAST, *OWN}
+_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *FAST, *OWN}
 _TEXT = (bool, str, type(None))
 
 

@@ -21,7 +21,7 @@ from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from ..walk import grad
 from .arguments import Arguments
-from .emit import Code
+from .emit import Code, Updates
 from .levels import Levels
 from .normal import NormalForm
 from .simplify import rebuilt
@@ -74,7 +74,7 @@ class Built:
 
     `tree` is what the function gave, with an Out for each node; `code` and `back` are its two halves; `leaves` are the
     nodes that it reads. It is differentiated by nodes among the arguments (`places`), and by some of the leaves
-    (`own`).
+    (`own`). With an update, `trained` are the leaves that it writes to.
     """
 
     tree: Any
@@ -95,8 +95,10 @@ class Built:
         scalars: bool,
         batch: bool,
         backend: str,
+        update: Any,
     ):
         self.plain = plain
+        self.trained = [] if update is None else update.params
         trace = Trace()
         given = Arguments(trace, args, names, scalars, batch)
         self.names = given.names
@@ -104,6 +106,8 @@ class Built:
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
             tree = tree_map(given.for_each, tree)
             self._outputs(tree)
+            if self.trained and not (self.fused and len(self.outs) == 1):
+                raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
             many = len(trace.rows) > BACKENDS[backend] and all(symbol.shape is None for symbol in trace.graph.symbols)
             many = many and (backend != "auto" or len(trace.rows) > WIDTH * depth(trace.rows))
             found = None if many else self._gradients(trace, given, tree)
@@ -141,20 +145,32 @@ class Built:
     ) -> None:
         """Code for the Symbols as they are."""
         pairs = [(x, g) for x, g in zip(wanted, grads, strict=True) if isinstance(x, str) or x in alive]
-        values, grads = [out.symbol for out in self.outs], [g for _, g in pairs]
+        values, grads, updates = [out.symbol for out in self.outs], [g for _, g in pairs], []
+        if self.trained:
+            pairs, grads, updates = [], [], self._updates(alive, pairs)
         if constants:
-            values, grads, seeds = rebuilt((values, grads, seeds), constants)
+            values, grads, seeds, updates = rebuilt((values, grads, seeds, updates), constants)
         for out, value in zip(self.outs, values, strict=True):
             out.symbol = value
-        reading = [f"{', '.join(leaf.name for leaf in alive)}, = leaves"] if alive else []
+        held = [leaf.name for leaf in alive] + ["lr"] * bool(self.trained)
+        reading = [f"{', '.join(held)}, = leaves"] if held else []
         reading += [*given.lines, *given.unpacking]
         names = ["leaves", *given.names] if alive else given.names
         self.as_text = self.plain and _is_nested(self.tree)
         values = self._filled() if self.as_text else values
-        self._write(names, reading, values, grads, [seed.args[0] for seed in seeds])
+        self._write(names, reading, values, grads, [seed.args[0] for seed in seeds], updates)
         self.leaves = [leaf.ref() for leaf in alive]
         self.places = [x for x, _ in pairs if isinstance(x, str)]
         self.own = [x.ref() for x, _ in pairs if isinstance(x, Leaf)]
+
+    def _updates(self, alive: list[Leaf], pairs: list) -> list[tuple[Symbol, Any]]:
+        """For each parameter of the optimizer's that has a gradient, what SGD subtracts from it."""
+        chosen = [(leaf, g) for leaf, g in pairs if any(leaf.ref() is p for p in self.trained)]
+        if not chosen:
+            raise ValueError("update= was given an optimizer none of whose parameters has a part in the loss")
+        self.trained = [leaf.ref() for leaf, _ in chosen]
+        lr = alive[0].symbol.graph.input("lr")
+        return [(leaf.symbol, lr * g) for leaf, g in chosen]
 
     def _levels(
         self, trace: Trace, given: Arguments, constants: dict[Symbol, Any], alive: list[tuple[Leaf, Any]]
@@ -202,10 +218,18 @@ class Built:
         self.places = [x for xs, _ in pairs for x in xs if isinstance(x, str)]
         self.own = [x.ref() for xs, _ in pairs for x in xs if isinstance(x, Leaf)]
 
-    def _write(self, names: list[str], reading: list[str], values: Any, grads: list[Any], seeds: list[str]) -> None:
+    def _write(
+        self,
+        names: list[str],
+        reading: list[str],
+        values: Any,
+        grads: list[Any],
+        seeds: list[str],
+        updates: Updates = (),
+    ) -> None:
         """The two halves."""
         self.parameters = names
-        self.code = Code(names, reading, values if self.plain else (values, grads if self.fused else []))
+        self.code = Code(names, reading, values if self.plain else (values, grads if self.fused else []), updates)
         if not self.fused and grads:
             self.back = Code([*names, *seeds], reading, grads)
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,19 +49,20 @@ REDUCTIONS = {".sum": "add", ".max": "maximum", ".min": "minimum"}
 FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos")}
 FAST |= {"power": math.pow}
 WIDEST = 72  # the longest expression of numbers that is put into another
+Updates = Sequence[tuple[Symbol, Any]]  # an input, and what is to be subtracted from it when all else is computed
 
 
 class Code:
     """The text of a program, and the function that it defines: `run`, or `careful` where that raises."""
 
-    def __init__(self, parameters: list[str], reading: list[str], outputs: Any):
-        writer = Writer(outputs)
+    def __init__(self, parameters: list[str], reading: list[str], outputs: Any, updates: Updates = ()):
+        writer = Writer(outputs, updates)
         self.source = writer.source(parameters, reading)
         self.lines = len(writer.lines)
         self.buffers = writer.shapes
         self.run = self.careful = _define(self.source, FAST | writer.names)
         if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # for where Python raises
-            careful = Writer(outputs, careful=True).source(parameters, reading)
+            careful = Writer(outputs, updates, careful=True).source(parameters, reading)
             self.careful = _define(careful, vars(floats) | writer.names)
 
 
@@ -73,8 +74,8 @@ def _define(source: str, names: dict[str, Any]) -> Callable:
 class Writer:
     """Writes one program, line by line."""
 
-    def __init__(self, outputs: Any, careful: bool = False):
-        self.order, self.outputs, self.careful = needed(outputs), outputs, careful
+    def __init__(self, outputs: Any, updates: Updates = (), careful: bool = False):
+        self.order, self.outputs, self.updates, self.careful = needed((outputs, updates)), outputs, updates, careful
         self.names = {"np": np, "inf": math.inf, "nan": math.nan, "vector": vector}
         self.text: dict[Symbol, tuple[str, int]] = {}
         self.lines: list[str] = []
@@ -97,6 +98,9 @@ class Writer:
         for symbol in self.order:
             for operand in symbols_in(symbol.args):
                 last[base(operand)] = symbol
+        for _, change in self.updates:
+            last.pop(base(change), None)  # it is read when all else is done
+            self.uses[change] += 2
         outside = {base(symbol) for symbol in symbols_in(self.outputs)}
         for symbol, reader in last.items():
             if symbol not in outside:
@@ -120,7 +124,8 @@ class Writer:
         answer = self._output(self.outputs)
         body = self.lines
         if any(symbol.shape is not None for symbol in self.order):
-            body = ['with np.errstate(all="ignore"):', *("    " + line for line in [*body, f"answer = {answer}"])]
+            body = [*body, f"answer = {answer}", *map(self._update, self.updates)]
+            body = ['with np.errstate(all="ignore"):', *("    " + line for line in body)]
             answer = "answer"
         if self.shapes:
             self.names |= {"stock": [], "new_buffers": _maker(self.shapes)}
@@ -131,6 +136,10 @@ class Writer:
 
     def _unpacked(self) -> list[str]:
         return [f"b{i} = buffers[{i}]  # {shape} {dtype}" for i, (shape, dtype) in enumerate(self.shapes)]
+
+    def _update(self, update: tuple[Symbol, Any]) -> str:
+        target, change = map(self._argument, update)
+        return f"np.subtract({target}, {change}, out={target})  # {update[0].shape}"
 
     def _output(self, tree: Any) -> str:
         if tree.__class__ in (tuple, list):

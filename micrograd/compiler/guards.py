@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,9 +35,9 @@ MOST = 200_000  # objects that are looked at
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.BuiltinFunctionType)
 
 
-def guard(function: Any, used: list[Any], frozen: list[Any]) -> Callable[[], bool] | None:
-    """A function that tells whether the nodes used would be found at their places still, and the frozen ones frozen;
-    None if there is nothing to ask."""
+def guard(function: Any, used: list[Any], frozen: list[Any], trained: Sequence[Any] = ()) -> Callable[[], bool] | None:
+    """A function that tells whether the nodes used would be found at their places still, and the frozen ones frozen,
+    the trained ones not; None if there is nothing to ask."""
     above, modules = _ways(function)
     needed: dict[int, list[tuple[Any, Any, Any]]] = {}
     waiting = [id(x) for x in used]
@@ -48,11 +48,11 @@ def guard(function: Any, used: list[Any], frozen: list[Any]) -> Callable[[], boo
             if id(container) not in seen:
                 seen.add(id(container))
                 waiting.append(id(container))
-    return _question(needed, modules, frozen)
+    return _question(needed, modules, frozen, trained)
 
 
 def _question(
-    needed: dict[int, list[tuple[Any, Any, Any]]], modules: list[Module], frozen: list[Any]
+    needed: dict[int, list[tuple[Any, Any, Any]]], modules: list[Module], frozen: list[Any], trained: Sequence[Any]
 ) -> Callable[[], bool] | None:
     names: dict[str, Any] = {}
     asked = []
@@ -72,6 +72,7 @@ def _question(
         asked += [f"{c}{key} is {named('k', child)}" for _, key, child in places]
     asked += [f"{named('c', module)}.training is {bool(module.training)}" for module in modules]
     asked += [f"not {named('c', x)}.requires_grad" for x in frozen]
+    asked += [f"{named('c', x)}.requires_grad" for x in trained]
     if not asked:
         return None
     source = f"def current():\n    try:\n        return {' and '.join(asked)}\n"

@@ -16,11 +16,14 @@ from functools import update_wrapper
 from typing import Any, NamedTuple
 
 from ..modes import is_grad_enabled, is_tracing, modes
+from ..optim import SGD
+from ..tensor import Tensor
 from .arguments import kind, names_of, static
 from .build import BACKENDS
 from .picture import Step, graph_of
 from .program import Program, program_for
 
+_UNFUSED = "call backward() on the loss, and step() of the optimizer"
 MOST = 128  # programs that one function keeps; the oldest goes first
 
 
@@ -33,7 +36,14 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
-def compile(fn: Callable | None = None, *, scalars: bool = False, batch: bool = False, backend: str = "auto") -> Any:
+def compile(
+    fn: Callable | None = None,
+    *,
+    scalars: bool = False,
+    batch: bool = False,
+    backend: str = "auto",
+    update: SGD | None = None,
+) -> Any:
     """The function, traced once and then run as a program: forward and backward, without building a graph.
 
     Numbers and arrays that the function closes over are constants, as in JAX: a later change goes unseen. Values and
@@ -48,6 +58,9 @@ def compile(fn: Callable | None = None, *, scalars: bool = False, batch: bool = 
             gives a Tensor of as many elements. Numbers and Values among the arguments are the same for each sample.
         backend: of what programs of numbers are made: "python", straight Python; "numpy", operations on arrays, in
             which sums are reassociated; "auto", Python for short ones.
+        update: an SGD of Tensors, without momentum and weight decay. The function gives a loss, and each call is a
+            whole training step: what `zero_grad`, `backward` and `step` would do. `lr` is read each time, `.grad` is
+            not written, and the loss comes back as a constant.
 
     `f.source` is the program, `f.graph` can be drawn, `f.cache_info()` tells how often it was traced.
     `gradient(f)` and the other transforms of a compiled function are compiled too. A program warns of no overflow.
@@ -66,14 +79,24 @@ def compile(fn: Callable | None = None, *, scalars: bool = False, batch: bool = 
     (36.0, 36.0)
     """
     if fn is None:
-        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend)
+        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update)
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: the one takes whole arrays apart, the other one sample")
-    return Compiled(fn, fn, {"scalars": scalars, "batch": batch, "backend": backend})
+    if update is not None:
+        _check(update, scalars or batch)
+    return Compiled(fn, fn, {"scalars": scalars, "batch": batch, "backend": backend, "update": update})
+
+
+def _check(update: Any, in_scalars: bool) -> None:
+    """Raise if a program cannot do this update."""
+    if type(update) is not SGD or update.momentum or update.weight_decay:
+        raise TypeError(f"update= takes an SGD without momentum and weight decay, found {update!r}: {_UNFUSED}")
+    if in_scalars or not all(isinstance(p, Tensor) for p in update.params):
+        raise TypeError(f"update= takes Tensors, found Values to be updated: {_UNFUSED}")
 
 
 def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -123,6 +146,8 @@ class Compiled:
         """A call while another function is traced: it becomes a part of that one's program."""
         if self.settings["batch"]:
             raise TypeError(f"{self!r} takes arrays of samples, and so cannot be called inside of a compiled function")
+        if self.settings["update"] is not None:
+            raise TypeError(f"{self!r} updates parameters, and so cannot be called inside of a compiled function")
         return self.fn(*args, **named)
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
@@ -152,6 +177,8 @@ class Compiled:
 
     def transformed(self, transform: Callable) -> Compiled:
         """`gradient`, `value_and_grad` and the like of this function, compiled."""
+        if self.settings["update"] is not None:
+            raise TypeError(f"{self!r} updates parameters: take the gradient of a function compiled without update=")
         return Compiled(transform(self.fn), self.origin, self.settings, plain=True)
 
     @property

@@ -80,6 +80,8 @@ class _Reader:
         else:
             (out,) = [word.value for word in call.keywords if word.arg == "out"]
             self._enter(_name(out), self._step(call), shape)
+            if self.roots:  # the results stand already: this is an update
+                self.roots.append(self.names[_name(out)])
 
     def _enter(self, name: str, step: Step, shape: str) -> None:
         self.names[name] = Step(step._op, step._prev, name, shape or step.data) if step._op else self._leaf(name)

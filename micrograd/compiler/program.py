@@ -45,9 +45,10 @@ class Program:
         with without_collector():
             built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
-        self._read = _reader(self.leaves) if "leaves" in built.parameters else None
+        self._read = _reader(self.leaves, owner.settings["update"]) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)
-        self.current = guard(owner.origin, self.leaves, [x for x in self.leaves if not x.requires_grad])
+        frozen = [x for x in self.leaves if not x.requires_grad]
+        self.current = guard(owner.origin, self.leaves, frozen, built.trained)
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
         self.row = ProgramRow(name, nothing, lambda g, call, *_: call.parts(g))
 
@@ -101,6 +102,16 @@ class Program:
             return back.careful(*call.given, *seeds)
 
 
+class TrainingProgram(Program):
+    """A program that ends with the update of the parameters."""
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        for p in self.built.trained:
+            if p._node._store is not None:
+                p.data = p.data  # a graph that has kept the array keeps its own, and views see a new version
+        return super().__call__(args)
+
+
 class PlainProgram(Program):
     """A program that takes numbers and arrays, and answers with such: that of a gradient, say."""
 
@@ -127,6 +138,8 @@ class PlainProgram(Program):
 
 def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
     """The program of a call."""
+    if owner.settings["update"] is not None:
+        return TrainingProgram(owner, args, named)
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     return (Program if nodes or not owner.plain else PlainProgram)(owner, args, named)
 
@@ -262,8 +275,11 @@ def committed(call: Call) -> bool:
     return True
 
 
-def _reader(nodes: list[Any]) -> Callable[[], list[Any]]:
-    """The function that reads what the nodes hold now."""
+def _reader(nodes: list[Any], update: Any) -> Callable[[], list[Any]]:
+    """The function that reads what the nodes hold now; with an update, its learning rate too."""
+    if update is not None:
+        read = _reader(nodes, None)
+        return lambda: [*read(), update.lr]
     if all(isinstance(x, Value) for x in nodes):
         return lambda: [x._data for x in nodes]
     return lambda: [x._node._data if isinstance(x, Tensor) else x._data for x in nodes]

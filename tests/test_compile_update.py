@@ -1,0 +1,152 @@
+"""`compile(loss, update=SGD(...))`: a whole training step as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, Value, gradient, nn
+from micrograd.functional import cross_entropy
+from micrograd.optim import SGD, Adam
+
+RNG = np.random.default_rng(0)
+X, CLASSES = RNG.normal(size=(20, 3)), RNG.integers(0, 4, 20)
+
+
+def network(dtype: Any = np.float64) -> tuple[list[Tensor], Callable[[Any], Tensor]]:
+    """Parameters, always the same, and the loss of inputs."""
+    rng = np.random.default_rng(1)
+    params = [Tensor(rng.normal(size=shape).astype(dtype), requires_grad=True) for shape in ((3, 5), (5,), (5, 4))]
+    return params, lambda x: cross_entropy((x @ params[0] + params[1]).tanh() @ params[2], CLASSES)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_steps_are_those_of_backward_and_step(dtype: Any, tolerance: float):
+    (ours, loss), (theirs, eager) = network(dtype), network(dtype)
+    fused, plain = SGD(ours, lr=0.5), SGD(theirs, lr=0.5)
+    step = micrograd.compile(loss, update=fused)
+    for i in range(10):
+        fused.lr = plain.lr = 0.5 / (i + 1)
+        expected = eager(Tensor(X.astype(dtype)))
+        plain.zero_grad()
+        expected.backward()
+        plain.step()
+        found = step(X.astype(dtype))
+        np.testing.assert_allclose(found.data, expected.data, rtol=tolerance)
+    assert step.cache_info()[:2] == (9, 1)
+    for p, q in zip(ours, theirs, strict=True):
+        assert p.dtype == dtype
+        np.testing.assert_allclose(p.data, q.data, rtol=tolerance, atol=tolerance)
+
+
+def test_a_layer_of_nn_is_trained():
+    model = nn.Linear(3, 1)
+    step = micrograd.compile(lambda x: (model(x) ** 2).mean(), update=SGD(model.parameters(), lr=0.1))
+    losses = [step(X).item() for _ in range(50)]
+    assert losses[-1] < 0.01 * losses[0]
+
+
+def test_the_loss_is_a_constant_and_no_grad_is_written():
+    params, loss = network()
+    out = micrograd.compile(loss, update=SGD(params, lr=0.1))(X)
+    assert not out.requires_grad
+    assert [p.grad for p in params] == [None] * 3
+
+
+def test_a_loss_that_is_a_parameter_is_what_it_was_before_the_step():
+    w = Tensor(2.0, requires_grad=True)
+    assert micrograd.compile(lambda: w, update=SGD([w], lr=0.5))().item() == 2.0
+    assert w.item() == 1.5
+
+
+def test_a_parameter_without_a_part_in_the_loss_stays():
+    v, w = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    micrograd.compile(lambda: (w * w).sum(), update=SGD([v, w], lr=0.25))()
+    assert (v.data.tolist(), w.data.tolist()) == ([1.0, 2.0], [0.5, 1.0])
+
+
+def test_a_parameter_that_is_not_the_optimizers_stays():
+    v, w = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    micrograd.compile(lambda: (v * w).sum(), update=SGD([w], lr=1.0))()
+    assert (v.data.tolist(), w.data.tolist()) == ([1.0, 2.0], [0.0, 0.0])
+
+
+def test_a_parameter_that_is_frozen_later_stays():
+    v, w = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    step = micrograd.compile(lambda: (v * w).sum(), update=SGD([v, w], lr=1.0))
+    step()
+    v.requires_grad_(False)
+    before = v.data.copy()
+    step()
+    np.testing.assert_array_equal(v.data, before)
+
+
+def test_a_graph_from_before_the_step_keeps_the_old_parameters():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    earlier = (w * w).sum()
+    micrograd.compile(lambda: (w * 3).sum(), update=SGD([w], lr=1.0))()
+    earlier.backward()
+    assert (w.grad.tolist(), w.data.tolist()) == ([2.0, 4.0], [-2.0, -1.0])
+
+
+def test_a_graph_through_a_view_from_before_the_step_raises():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    earlier = (w[:1] * w[:1]).sum()
+    micrograd.compile(lambda: (w * 3).sum(), update=SGD([w], lr=1.0))()
+    with pytest.raises(RuntimeError, match="changed in place"):
+        earlier.backward()
+
+
+def test_the_drawing_shows_the_new_parameters():
+    params, loss = network()
+    step = micrograd.compile(loss, update=SGD(params, lr=0.1))
+    step(X)
+    assert [root._op for root in step.graph[1:]] == ["subtract"] * 3
+    assert [root.label for root in step.graph[1:]] == ["p0", "p1", "p2"]
+
+
+W, V = Tensor([1.0], requires_grad=True), Value(1.0)
+
+
+@pytest.mark.parametrize(
+    ("update", "settings", "message"),
+    [
+        (Adam([W]), {}, r"without momentum and weight decay, found Adam.*call backward\(\)"),
+        (SGD([W], lr=1.0, momentum=0.9), {}, "without momentum and weight decay, found SGD"),
+        (SGD([W], lr=1.0, weight_decay=0.1), {}, "without momentum and weight decay"),
+        (SGD([V], lr=1.0), {}, "takes Tensors, found Values"),
+        (SGD([W], lr=1.0), {"scalars": True}, "takes Tensors, found Values"),
+        (SGD([W], lr=1.0), {"batch": True}, "takes Tensors, found Values"),
+        ([W], {}, r"takes an SGD without"),
+    ],
+)
+def test_what_no_program_can_do_is_refused(update: Any, settings: dict[str, bool], message: str):
+    with pytest.raises(TypeError, match=message):
+        micrograd.compile(lambda: W * 2, update=update, **settings)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda: Tensor([1.0]), "gives one loss"),
+        (lambda: W.broadcast_to((2,)), "gives one loss"),
+        (lambda: (W * 2, W * 3), "gives one loss"),
+        (lambda: (W * 2, Tensor([1.0]) + 1), "gives one loss"),
+        (lambda: Tensor([1.0], requires_grad=True) * 2, "none of whose parameters"),
+    ],
+)
+def test_a_function_that_gives_no_loss_of_the_parameters_is_refused(function: Callable, message: str):
+    with pytest.raises(ValueError, match=message):
+        micrograd.compile(function, update=SGD([W], lr=1.0))()
+
+
+def test_a_step_cannot_be_differentiated_or_be_a_part_of_another_program():
+    step = micrograd.compile(lambda: W * 2, update=SGD([W], lr=1.0))
+    with pytest.raises(TypeError, match="compiled without update="):
+        gradient(step)
+    with pytest.raises(TypeError, match="cannot be called inside"):
+        micrograd.compile(lambda: step() * 2)()
