@@ -1,0 +1,89 @@
+"""The exercises of lesson 15."""
+
+import math
+from typing import Any
+
+import numpy as np
+from check import exercise, near
+
+from micrograd import Tensor, Value, grad
+
+
+@exercise("15.1")
+def _(names: Any) -> str | None:
+    wanted, reasons = {"a", "d"}, {
+        "a": "a is made of x1, which requires one",
+        "b": "b is made of x3 and x4, and neither requires one",
+        "c": "c is made of x4 and of a detached Tensor: what came before is cut off",
+        "d": "one operand that requires a gradient is enough: d has x2",
+        "e": "nothing is recorded inside no_grad()",
+    }  # fmt: skip
+    if unknown := set(names) - set(reasons):
+        return f"a set of names, such as {{'a', 'b'}}; found {sorted(map(str, unknown))}"
+    return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)
+
+
+@exercise("15.2")
+def _(shares: Any) -> str | None:
+    x = Tensor([0.0, 1.0, 2.0], requires_grad=True)
+    wanted = np.exp(x.data) / np.exp(x.data).sum()
+    found = shares(x)
+    if not np.allclose(found.data, wanted):
+        return f"of [0, 1, 2] the shares are {wanted.round(3)}, yours are {found.data.round(3)}"
+    if not found.requires_grad:
+        return "the result has no history: without one there is no gradient at all"
+    try:
+        (found * np.array([1.0, 0.0, 0.0])).sum().backward()
+    except RuntimeError as error:
+        return f"forward is right, backward says: {str(error).partition(':')[0]}; who needs it, and who wrote to it?"
+    right = wanted[0] * (np.array([1.0, 0.0, 0.0]) - wanted)
+    if x.grad is None or not np.allclose(x.grad, right):
+        return f"the gradient of the first share is {right.round(3)}, yours {x.grad}: is the sum a part of the graph?"
+    return None
+
+
+@exercise("15.3")
+def _(softsign: Any) -> str | None:
+    for place in (-2.0, 0.5):
+        x = Tensor([place], requires_grad=True)
+        out = softsign.apply(x)
+        if not near(out.item(), place / (1 + abs(place))):
+            return f"forward: at {place} it is {place / (1 + abs(place)):.4f}, yours is {out.item():.4f}"
+        (10 * out).sum().backward()
+        slope, found = 1 / (1 + abs(place)) ** 2, x.grad.item()
+        if near(found, 10.0):
+            return "backward passes on what comes in, as if the slope were 1"
+        if near(found, slope):
+            return "the slope is right; multiply it with g, the gradient that comes in"
+        if not near(found, 10 * slope):
+            return f"at {place} the slope is {slope:.4f}, yours is {found / 10:.4f}"
+    x = Tensor([0.5], requires_grad=True)
+    try:
+        (once,) = grad(softsign.apply(x).sum(), x, create_graph=True)
+        (twice,) = grad(once.sum(), x)
+    except RuntimeError:
+        return "right to the first order; for the second, write backward with operations on Tensors, not on their data"
+    return None if near(twice.item(), -2 / 1.5**3) else f"the second derivative at 0.5 is -0.5926, not {twice.item()}"
+
+
+@exercise("15.4")
+def _(row: Any) -> str | None:
+    if not (isinstance(row, tuple) and len(row) == 3):
+        return "a row of one operand has three parts: name, forward, rule"
+    name, forward, rule = row
+    if name != "sqrt" or not near(forward(9.0), 3.0):
+        return "the name is 'sqrt', and forward of 9 gives 3"
+    g, a = Value(10.0), Value(4.0)
+    found = rule(g, a)
+    if near(found, 10.0):
+        return "the rule passes on what comes in, as if the slope were 1"
+    if near(found, 1 / 4):
+        return "g, the gradient that comes in, is not in it"
+    if near(found, 10 / 2):
+        return "the slope of the root of a is 1 / (2 * root): the 2 is missing"
+    if not near(found, 10 / 4):
+        return f"at 4 the slope is 1/4, so g = 10 gives 2.5; yours gives {float(found):.4g}"
+    again = grad(found, a, allow_unused=True)[0] if isinstance(found, Value) else None
+    if again is None or not math.isclose(again, -10 / 32):
+        return "right to the first order; math.sqrt in a rule is a plain number, frozen for the second: use a.sqrt()"
+    return None
