@@ -66,7 +66,7 @@ def test_it_prints_the_value_the_gradients_and_the_local_derivatives(micrograd):
 
 def test_it_prints_what_the_readme_shows():
     """Letter by letter, from the line that the README has."""
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## From the command line")[2]
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("### From the command line")[2]
     line, shown = [block.partition("\n")[2] for block in section.split("```")[1:4:2]]
     assert process(*shlex.split(line)[3:]).stdout == shown
 
