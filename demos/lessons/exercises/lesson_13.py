@@ -1,0 +1,106 @@
+"""The exercises of lesson 13."""
+
+import gc
+import math
+from collections.abc import Callable
+from typing import Any
+
+from check import exercise, near
+
+from micrograd import compile, value_and_grad
+
+
+@exercise("13.1")
+def _(given: Any) -> str | None:
+    number, multiply = given
+    a, b = number(5.0), number(3.0)
+    out = multiply(a, b)
+    if out.data != 15.0:
+        return f"5 * 3 is 15, yours is {out.data}"
+    try:
+        out.send_back(2.0)
+    except TypeError:
+        return "send_back takes no gradient yet: def send_back(g), and g in the place of out.grad"
+    if a.grad == b.grad == 0.0:
+        return "send_back is given g and does not use it: out.grad is 0 here"
+    if (a.grad, b.grad) != (6.0, 10.0):
+        return f"for 2 from the right, 5 should get 6 and 3 should get 10; they got {a.grad} and {b.grad}"
+    left = _left_over(number, multiply)
+    return None if not left else f"{left} nodes still wait for the collector: does send_back still mention out?"
+
+
+@exercise("13.2")
+def _(given: Any) -> str | None:
+    symbol, derive, write, tanh = given
+    x = symbol("x")
+    out = tanh(x) * x
+    parts = tanh(x).rule
+    if not isinstance(parts, Callable):
+        return "a rule is a function of g: lambda g: (..., )"
+    try:
+        if not isinstance(parts(symbol("g")), tuple):
+            return "a rule gives a tuple, with a symbol for each operand: lambda g: (..., )"
+        source = write([x], [out, *derive(out, [x])])
+    except (TypeError, AttributeError):
+        return 'a rule is made of symbols alone: write Symbol("1.0") for a number'
+    space = {"tanh": math.tanh}
+    exec(source, space)
+    for place in (0.5, -1.0):
+        t = math.tanh(place)
+        value, found = space["program"](place)
+        if not near(value, t * place):
+            return f"the value of tanh(x) * x at {place} is {t * place:.4f}, yours is {value:.4f}"
+        if near(found, t + place):
+            return "that passes g on as it is: the slope of tanh is missing"
+        if near(found, t + 1 - t * t):
+            return "the slope is there, and g is not: the rule gives g times the slope"
+        if near(found, t + place * (1 - place * place)):
+            return "1 minus the square of tanh(x), not of x: the rule needs the result"
+        if not near(found, t + place * (1 - t * t)):
+            return f"the slope of tanh(x) * x at {place} is {t + place * (1 - t * t):.4f}, yours is {found:.4f}"
+    return None
+
+
+@exercise("13.3")
+def _(count: Any) -> str | None:
+    hints = {
+        5: "other numbers of the same form take the same program",
+        4: "zeros or ones: the numbers do not matter, only how many there are",
+        2: "three numbers and four are two shapes, and have a program each",
+        1: "a number and arrays are different forms",
+    }
+    return None if count == 3 else hints.get(count, f"not {count}: how many different forms are there?")
+
+
+@exercise("13.4")
+def _(crooked: Any) -> str | None:
+    f = value_and_grad(compile(crooked))
+    for place, value, slope in ((3.0, 9.0, 6.0), (0.5, 0.25, 1.0), (-2.0, -0.2, 0.1)):
+        try:
+            found, gradient = f(place)
+        except RuntimeError as error:
+            if "condition" not in str(error):
+                raise
+            return "it still looks at a number: an if, a max or a comparison"
+        if not near(found, value):
+            return f"at {place} it should be {value}, yours is {float(found):.4g}"
+        if not near(gradient, slope):
+            return f"at {place} the value is right, and the slope should be {slope}; it is {float(gradient):.4g}"
+    return None
+
+
+def _left_over(number: Any, multiply: Any) -> int:
+    """How many nodes of a chain that was dropped are still there."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(type(thing) is number for thing in gc.get_objects())
+        x = y = number(1.0)
+        for _ in range(100):
+            y = multiply(y, x)
+        del x, y
+        return sum(type(thing) is number for thing in gc.get_objects()) - before
+    finally:
+        if was_on:
+            gc.enable()
