@@ -41,6 +41,14 @@ def test_a_gradient_inside_of_a_compiled_function_is_compiled_with_it():
     assert w.grad == pytest.approx(288.0)
 
 
+@pytest.mark.parametrize("x", [3.0, np.float64(3.0), Value(3.0)])
+def test_a_gradient_may_be_compiled_as_well_as_a_compiled_function_differentiated(x):
+    f = lambda x: x * x * x  # noqa: E731
+    assert float(micrograd.compile(gradient(f))(x)) == 27.0
+    value, slope = micrograd.compile(value_and_grad(f))(x)
+    assert (float(value), float(slope)) == (27.0, 27.0)
+
+
 def test_the_backward_graph_is_derived_once():
     called = []
 

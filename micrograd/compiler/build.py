@@ -135,7 +135,8 @@ class Built:
         roots = [x for x in leaves(tree) if is_traced(x) and x.requires_grad and not self.plain]
         wanted = [*given.wanted, *((leaf, node) for leaf, node in trace.order if node.requires_grad)]
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
-        parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if roots else ()
+        asked = roots and wanted  # a root may need a gradient only within: that of a gradient which the function takes
+        parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if asked else ()
         pairs = zip(wanted, parts, strict=False)
         found = [(place, _over_samples(node, data_of(g))) for (place, node), g in pairs if g is not None]
         return [place for place, _ in found], [g for _, g in found], list(map(data_of, seeds))
