@@ -1,0 +1,72 @@
+"""The exercises of lesson 16."""
+
+import math
+from typing import Any
+
+import numpy as np
+from check import exercise, near
+
+
+@exercise("16.1")
+def _(nats: Any) -> str | None:
+    if near(nats, 1 / 27):
+        return "that is the chance itself; the surprise is -log of it"
+    if near(nats, math.log2(27)):
+        return "that is the surprise in bits; nats come of the natural logarithm"
+    if near(nats, -math.log(27)):
+        return "a surprise is not negative: -log of the chance"
+    return None if near(nats, math.log(27)) else f"not {float(nats):.4g}: -log of the chance of one letter in 27"
+
+
+@exercise("16.2")
+def _(query: Any) -> str | None:
+    name, query = "christina", np.array(query, dtype=float)
+    if query.shape != (2,):
+        return f"a query has two numbers, as a key has; found {query.tolist()}"
+    keys = np.array([[letter in "aeiou", place] for place, letter in enumerate(name)], dtype=float)
+    for i in range(1, len(name)):  # the first letter has no choice
+        scores = keys[: i + 1] @ query
+        shares = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+        if shares[0] < 0.9:
+            top = int(shares.argmax())
+            if top == 0:
+                return (
+                    f"place {i} listens to the first letter most, but only with a share of {shares[0]:.2f}: be louder"
+                )
+            return (
+                f"place {i}, the {name[i]!r}, listens to place {top}, the {name[top]!r}: should later ones score more?"
+            )
+    return None
+
+
+@exercise("16.3")
+def _(causal_shares: Any) -> str | None:
+    scores = np.array([[0.5, 2.0, -1.0], [1.0, -2.0, 3.0], [0.0, 1.0, -1.0]])
+    found = np.asarray(causal_shares(scores.copy()))
+    wanted = np.exp(scores) * np.tril(np.ones((3, 3)))
+    wanted /= wanted.sum(1, keepdims=True)
+    if found.shape != (3, 3):
+        return f"of scores of shape (3, 3) come shares of the same shape, not {found.shape}"
+    if np.allclose(found, wanted):
+        return None
+    if np.isnan(found).any():
+        return "there is nan in it: is it inf - inf, or 0 * inf? The mask is added, and it is -inf or 0"
+    if not np.allclose(np.triu(found, 1), 0):
+        return "there is a share for what lies ahead: a score of 0 is a score like any other; set it to -inf"
+    if not np.allclose(found.sum(1), 1):
+        return f"the rows sum to {found.sum(1).round(2)}, not to 1: mask first, then take the softmax"
+    return "the shares sum to 1, but not over the row: who asks stands in the row, along which the sum is taken"
+
+
+@exercise("16.4")
+def _(warmed: Any) -> str | None:
+    scores = np.array([2.0, 0.0, -1.0])
+    found = np.asarray(warmed(scores, 2.0))
+    wanted = np.exp(scores / 2) / np.exp(scores / 2).sum()
+    if np.allclose(found, wanted):
+        return None
+    if not math.isclose(found.sum(), 1, rel_tol=1e-6):
+        return f"chances sum to 1, yours to {found.sum():.2f}: divide the scores, before the softmax"
+    if np.allclose(found, np.exp(scores * 2) / np.exp(scores * 2).sum()):
+        return "so it becomes surer as it gets hotter: divide, do not multiply"
+    return f"of scores 2, 0, -1 at temperature 2 come {wanted.round(3)}, yours are {found.round(3)}"
