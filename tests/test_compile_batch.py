@@ -88,8 +88,9 @@ def test_a_division_of_numbers_by_zero_gives_inf_in_a_batch_too():
     assert out.data.tolist() == [np.inf, np.inf]
 
 
+@pytest.mark.parametrize("backend", ["python", "numpy"])
 @pytest.mark.parametrize("seed", range(40))
-def test_random_functions_give_for_a_batch_what_they_give_for_each_sample(seed: int):
+def test_random_functions_give_for_a_batch_what_they_give_for_each_sample(seed: int, backend: str):
     function, point = random_function(seed)
     weights = [Value(1.0 + 0.01 * i) for i in range(len(point))]
     samples = np.array(point) * (1 + 1e-4 * np.arange(5))[:, None]
@@ -97,7 +98,7 @@ def test_random_functions_give_for_a_batch_what_they_give_for_each_sample(seed: 
     def of_one(x: Any) -> Any:
         return weights[0] * function([w * a for w, a in zip(weights, x, strict=True)])
 
-    out = micrograd.compile(of_one, batch=True)(samples)
+    out = micrograd.compile(of_one, batch=True, backend=backend)(samples)
     (out * np.arange(5)).sum().backward()
     found = [w.grad for w in weights]
     for w in weights:
@@ -106,6 +107,105 @@ def test_random_functions_give_for_a_batch_what_they_give_for_each_sample(seed: 
     sum(v * k for k, v in enumerate(one_by_one)).backward()
     np.testing.assert_allclose(out.detach().data, [v.data for v in one_by_one], rtol=1e-12)
     np.testing.assert_allclose(found, [w.grad for w in weights], rtol=1e-10, atol=1e-10)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Matrices recovered
+
+
+def dot(a: list[Any], b: list[Any]) -> Any:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+WEIGHTS = [[Value(0.1 * i - 0.3 * j + 0.05) for i in range(6)] for j in range(4)]
+NUMBERS = np.random.default_rng(0).normal(size=(4, 6)).tolist()
+RAGGED = np.random.default_rng(1).normal(size=(5, 3, 6))
+
+
+def layer(x: Any) -> Any:
+    """Weights times what differs from sample to sample."""
+    return [(dot(w, x[0]) + w[0]).tanh() for w in WEIGHTS]
+
+
+def rows_of_a_sample(x: Any) -> Any:
+    """The same weights for three rows of each sample."""
+    return [dot(w, row) for row in x for w in WEIGHTS]
+
+
+def attention(x: Any) -> Any:
+    """Both factors differ from sample to sample."""
+    x = [[w * a for w, a in zip(WEIGHTS[0], row, strict=True)] for row in x]
+    shares = [[dot(a, b).exp() for b in x] for a in x]
+    return [dot(row, [r[0] for r in x]) / sum(row) for row in shares]
+
+
+def of_weights_alone(x: Any) -> Any:
+    """A table of what is the same for all samples, and a part that is not."""
+    products = [dot(v, w) for v in WEIGHTS for w in WEIGHTS[::-1]]
+    return [dot(products[:6], x[0]) + products[0] * products[15]]
+
+
+def times_numbers(x: Any) -> Any:
+    """A matrix of numbers."""
+    return [dot(c, row) * w[0] for row in x for c, w in zip(NUMBERS, WEIGHTS, strict=True)]
+
+
+def halves(x: Any) -> Any:
+    """Weights with a number of their own in each place."""
+    return [dot([0.5 * i * v for i, v in enumerate(w)], x[1]) for w in WEIGHTS]
+
+
+def mixed(x: Any) -> Any:
+    """Operands from several arrays, and some more than once."""
+    sums = [w[0] + a for w, a in zip(WEIGHTS, x[0], strict=False)]
+    return [dot([*s, w[1], a], [a, *s, w[2]]) for s, w, a in zip([sums] * 4, WEIGHTS, x[1], strict=False)]
+
+
+def some_alike(x: Any) -> Any:
+    """Results of which some do not depend on the sample, and one is a number."""
+    return [WEIGHTS[0][0] * 2, x[0][0] * WEIGHTS[0][1], 3.0 + 0 * WEIGHTS[0][0].detach()]
+
+
+FUNCTIONS = [layer, rows_of_a_sample, attention, of_weights_alone, times_numbers, halves, mixed, some_alike]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_is_made_of_matrices_is_what_each_sample_gives(function: Any):
+    flat = [w for row in WEIGHTS for w in row]
+
+    def weighted(values: Any) -> Any:
+        return sum(k * v for k, v in enumerate(values, 1))
+
+    for samples in (RAGGED, RAGGED[:1]):
+        found = micrograd.compile(function, batch=True, backend="numpy")(samples)
+        expected = [function(x) for x in samples.tolist()]
+        numbers = [[float(v) for v in values] for values in zip(*expected, strict=True)]
+        np.testing.assert_allclose([out.data for out in found], numbers, rtol=1e-12)
+        slopes = grad(weighted(out.sum() for out in found), flat, allow_unused=True)
+        theirs = grad(sum(map(weighted, expected)), flat, allow_unused=True)
+        pairs = [[g or 0.0 for g in gradients] for gradients in (slopes, theirs)]
+        np.testing.assert_allclose(*pairs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS[:-1])
+def test_second_derivatives_through_matrices_are_those_of_each_sample(function: Any):
+    def total(x: Any) -> Any:
+        return sum(v * v for v in function(x))
+
+    def slope(x: Any) -> Any:
+        return sum(g * g for row in gradient(total)(x) for g in row)
+
+    found = gradient(micrograd.compile(slope, batch=True, backend="numpy"))(RAGGED)
+    expected = [gradient(slope)([[Value(a) for a in row] for row in x]) for x in RAGGED.tolist()]
+    np.testing.assert_allclose(np.moveaxis(np.array(found), -1, 0), np.array(expected, float), rtol=1e-11)
+
+
+def test_a_network_becomes_products_of_matrices_by_itself():
+    model = nn.MLP(2, [8, 8, 1], rng=random.Random(0))
+    f = micrograd.compile(lambda x: (1 - model(x)) ** 2, batch=True)
+    f(POINTS[:, :2])
+    assert f.source.count("np.dot(") == 3
+    assert f.source.count("\n") < 40
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import tracemalloc
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from compile_helpers import near
 
@@ -131,3 +132,14 @@ def test_building_leaves_the_garbage_collector_as_it_was():
     with pytest.raises(ZeroDivisionError):
         micrograd.compile(lambda x: x * (1 / 0))(1.0)
     assert gc.isenabled()
+
+
+def test_a_matrix_of_numbers_times_many_rows_is_one_product():
+    numbers, rows = np.random.default_rng(0).normal(size=(3, 6)), np.random.default_rng(1).normal(size=(4, 6))
+
+    def products(xs: Any) -> Any:
+        return [sum(c * x for c, x in zip(row, r, strict=True)) for r in xs for row in numbers.tolist()]
+
+    f = micrograd.compile(products, scalars=True, backend="numpy")
+    np.testing.assert_allclose([v.data for v in f(rows)], (rows @ numbers.T).reshape(-1), rtol=1e-12)
+    assert f.source.count("np.matmul(") + f.source.count("np.dot(") == 1

@@ -24,7 +24,7 @@ from ..engine import Value
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from .emit import FAST
-from .symbols import OWN
+from .symbols import OWN, Symbol
 from .trace import Trace, data_of, traced_value
 
 _RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names of the program's own, and of elements
@@ -96,12 +96,16 @@ class Arguments:
         self.samples: int | None = None  # how many, under `batch`
         self.lines: list[str] = []
         self.unpacking: list[str] = []  # the lines that take arrays apart
-        self.arrays: list[tuple[str, str, list[Any]]] = []  # (name, the text of a vector, its numbers as Values)
+        # (name, the text of a vector, its numbers as Values); under `batch` the matrix of samples has its lines already
+        self.arrays: list[tuple[str, str, list[Any]]] = []
+        self.sampled: list[tuple[str, Symbol]] = []
         self.numbers: list[tuple[str, Any]] = []  # (name, Value) of those that came alone
         self.wanted: list[tuple[str, Any]] = []  # (where it is to be found, what stands for it)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
         self.names = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
         self.seen = tuple(self._see(x, name, name) for x, name in zip(args, self.names, strict=True))
+        if batch and self.samples is None:
+            raise TypeError("batch=True needs an array of samples among the arguments")
 
     def _see(self, x: Any, name: str, place: str) -> Any:
         if isinstance(x, dict):
@@ -138,6 +142,8 @@ class Arguments:
         self.samples = len(x)
         self.lines.append(f'{name} = np.array({place}.T, float, order="C")  # the samples last')
         symbol = self.trace.graph.input(name, x.shape[::-1], np.dtype(float))
+        self.sampled.append((name, symbol))
+        self.arrays.append((name, "", [symbol[i] if i else symbol for i in np.ndindex(*x.shape[:0:-1])]))
 
         def part(*index: int) -> Any:
             if len(index) + 1 == x.ndim:
@@ -150,9 +156,7 @@ class Arguments:
         """What a function of one sample gives; under `batch`, a number for each of the samples."""
         if not self.batch or not isinstance(x, Value) or getattr(data_of(x), "shape", None) is not None:
             return x
-        if self.samples is None:
-            raise TypeError("batch=True needs an array of samples among the arguments")
-        return x * traced_value(self.trace.graph.constant(np.ones(self.samples)))
+        return x * traced_value(self.trace.graph.constant(np.ones(self.samples or 0)))
 
     def _leaf(self, x: Any, name: str, place: str) -> Any:
         wanted = isinstance(x, (Value, Tensor)) and x.requires_grad

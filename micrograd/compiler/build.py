@@ -28,8 +28,10 @@ from .simplify import rebuilt
 from .symbols import Symbol
 from .trace import Leaf, Trace, data_of, is_traced, tracing
 
-BACKENDS = {"auto": 1500, "python": 10**9, "numpy": 0}  # how many ops on numbers stay straight Python
-WIDTH = 20  # and how many must be side by side, on average, for operations on arrays to be faster
+BACKENDS = ("auto", "python", "numpy")
+MANY = 1500  # ops on numbers: fewer stay straight Python
+WIDTH = 20  # and so many must be side by side, on average, for operations on arrays to be faster
+SIDE_BY_SIDE = 3  # where each is an operation on arrays anyway, under `batch`
 
 
 def depth(rows: dict[Symbol, Any]) -> int:
@@ -104,12 +106,12 @@ class Built:
         self.names = given.names
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
-            tree = tree_map(given.for_each, tree)
-            self._outputs(tree)
+            many = self._is_for_levels(trace, tree, given.samples, backend)
+            if not many:
+                tree = tree_map(given.for_each, tree)
+            self._outputs(tree, given.samples if many else None)
             if self.trained and not (self.fused and len(self.outs) == 1):
                 raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
-            many = len(trace.rows) > BACKENDS[backend] and all(symbol.shape is None for symbol in trace.graph.symbols)
-            many = many and (backend != "auto" or len(trace.rows) > WIDTH * depth(trace.rows))
             found = None if many else self._gradients(trace, given, tree)
         del tree  # and with it what was made inside
         constants = trace.constants()
@@ -122,13 +124,26 @@ class Built:
             out.symbol = None  # and with it the graph
         trace.graph.let_go()
 
-    def _outputs(self, tree: Any) -> None:
+    def _is_for_levels(self, trace: Trace, tree: Any, samples: int | None, backend: str) -> bool:
+        """Is it all numbers (under `batch`, numbers for each sample), and are there many?"""
+        ops = len(trace.rows)
+        if samples is not None:
+            nodes = [*leaves(tree), *(node for _, node in trace.order)]
+            of_numbers, many = not any(isinstance(x, Tensor) for x in nodes), ops > SIDE_BY_SIDE * depth(trace.rows)
+        else:
+            of_numbers = all(symbol.shape is None for symbol in trace.graph.symbols)
+            many = ops > MANY and ops > WIDTH * depth(trace.rows)
+        return of_numbers and (many if backend == "auto" else backend == "numpy")
+
+    def _outputs(self, tree: Any, samples: int | None) -> None:
         nodes = [x for x in leaves(tree) if is_traced(x)]
         roots = [] if self.plain else [x for x in nodes if x.requires_grad]
         numbers = {id(root): i for i, root in enumerate(roots)}
         self.tree = tree_map(lambda x: Out(x, numbers.get(id(x))) if is_traced(x) else x, tree)
         self.outs = [x for x in leaves(self.tree) if isinstance(x, Out)]
-        self.fused = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+        self.fused = len(roots) == 1 and np.size(data_of(roots[0])) == 1 and samples is None
+        for out in self.outs if samples is not None else ():
+            out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
 
     def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> tuple[list, list, list]:
         """For each node that a gradient goes to: where it is to be found, and the gradient; and the seeds."""
@@ -190,6 +205,7 @@ class Built:
             form,
             [*(symbols for _, _, symbols in blocks), [leaf.symbol for leaf in fixed]],
             [leaf.symbol for leaf, node in alive if node.requires_grad],
+            given.samples,
         )
         by_symbol = {leaf.symbol: leaf for leaf, _ in alive}
         own = [by_symbol[symbol] for symbol in plan.free]
@@ -202,9 +218,14 @@ class Built:
             inputs: list[Any] = [
                 second.tensor(name, np.empty(len(x)), name in ("wanted", "p")) for name, _, x in blocks
             ]
-            found = plan(inputs, [out.symbol for out in self.outs])
+            arrays = inputs
+            if given.samples is not None:
+                samples = [second.tensor(name, x) for name, x in given.sampled]
+                arrays = [x.reshape(-1, given.samples) for x in samples]
+                arrays += [x.reshape(-1, 1) for x in inputs[len(samples) :]]
+            found = plan(arrays, [out.symbol for out in self.outs])
             by = [x for x in (inputs[-3], inputs[-1]) if x.size]
-            seeds = [] if self.fused else [second.tensor("seeds", np.empty(len(self.outs)))]
+            seeds = [] if self.fused else [second.tensor("seeds", found)]
             grads: Any = (
                 grad(found, by, seeds or None, allow_unused=True) if found.requires_grad and not self.plain else ()
             )

@@ -6,6 +6,9 @@ A node stands one level above its highest operand, and equal operations of a lev
                 matrices: the scores of all neurons of a layer, for all samples, are one `@`
     places      which elements of which array an operation reads: mostly all of it or a slice, else a `take`
 
+Under `batch` each node is a row of an array, with a column for each sample, or one column for what is the same for all:
+a layer's scores are one `@` again, of its weights and the samples' columns.
+
 What comes out is a function of Tensors, which is traced and differentiated like one that a user wrote. For
 
     [relu(w0 * x0 + w1 * x1 + b) for x0, x1 in samples for w0, w1, b in neurons]
@@ -47,14 +50,24 @@ Ids = np.ndarray  # numbers of nodes
 
 
 def take(ids: Ids) -> Row:
-    """The elements of a vector at these places; its adjoint, `place`, adds them up there."""
-    return Row("take", lambda a: np.take(a, ids), lambda g, _out, like: place(ids, like.size)(g))
+    """The elements of a vector (the rows of a matrix) at these places; its adjoint, `place`, adds them up there."""
+    return Row("take", lambda a: np.take(a, ids, axis=0), lambda g, _out, like: place(ids, like.shape[0])(g))
 
 
 def place(ids: Ids, n: int) -> Row:
-    """A vector of n elements: at each place the sum of what belongs there."""
+    """A vector of n elements (a matrix of n rows): at each place the sum of what belongs there."""
     flat = ids.reshape(-1)
-    return Row("place", lambda a: np.bincount(flat, a.reshape(-1), n), lambda g, _out, _a: take(ids)(g))
+    order = np.argsort(flat, kind="stable")
+    targets, starts = np.unique(flat[order], return_index=True)
+
+    def placed(a: Any) -> Any:
+        if a.ndim == ids.ndim:
+            return np.bincount(flat, a.reshape(-1), n)
+        out = np.zeros((n, a.shape[-1]))
+        out[targets] = np.add.reduceat(a.reshape(-1, a.shape[-1])[order], starts, axis=0)
+        return out
+
+    return Row("place", placed, lambda g, _out, _a: take(ids)(g))
 
 
 class Levels:
@@ -64,10 +77,14 @@ class Levels:
         form: the graph.
         blocks: the Symbols of the inputs that come in arrays, in the order of these.
         free: the other inputs, which come last, and in an order that the plan chooses (`free`).
+        samples: how many, under `batch`. The last axis of each array is then theirs, and of length 1 where the nodes
+            are the same for all; ids, places and shapes are without it.
     """
 
-    def __init__(self, form: NormalForm, blocks: Sequence[Sequence[Symbol]], free: Sequence[Symbol]):
-        self.form = form
+    def __init__(
+        self, form: NormalForm, blocks: Sequence[Sequence[Symbol]], free: Sequence[Symbol], samples: int | None = None
+    ):
+        self.form, self.samples = form, samples
         self.array = np.full(form.size, -1)  # of each node: in which array it stands,
         self.place = np.full(form.size, -1)  # and where
         self.shapes: list[tuple[int, ...]] = []
@@ -138,15 +155,14 @@ class Levels:
         """Dot products: lists of left factors that meet the same lists of right ones make a table."""
         alike: dict[Any, list[Any]] = defaultdict(list)
         for left, rights in dots.items():
-            alike[tuple(rights)].append(left)
+            alike[all(p == ONE for _, p in left), *rights].append(left)
         single: dict[Any, list[tuple[Any, Any, int]]] = defaultdict(list)
         made = []
-        for rights, lefts in alike.items():
-            plain = all(p == ONE for _, p in lefts[0])
-            full = len(lefts) > 1 and len(rights) > 1
-            size = len(lefts) * len(rights) * len(rights[0])
-            if full or (not plain and (size > 128 or (size == len(rights[0]) > 32))):
-                made.append(self._table(dots, lefts, rights))
+        for (plain, *rights), lefts in alike.items():
+            full = len(lefts) > 1 and (len(rights) > 1 or self.samples is not None)
+            size, alone = len(lefts) * len(rights) * len(rights[0]), 32 if self.samples is None else 4
+            if full or (not plain and (size > 128 or size == len(rights[0]) > alone)):
+                made.append(self._table(dots, plain, lefts, rights))
             else:
                 for left in lefts:
                     for right in rights:
@@ -154,24 +170,43 @@ class Levels:
                         single[plain, coefficients].append((left, right, dots[left][right]))
         return made + [self._rows(plain, c, members) for (plain, c), members in single.items()]
 
-    def _table(self, dots: Any, lefts: list[Any], rights: tuple[Any, ...]) -> tuple[Ids, tuple[int, ...]]:
+    def _table(self, dots: Any, plain: bool, lefts: list[Any], rights: list[Any]) -> tuple[Ids, tuple[int, ...]]:
         ids = np.array([[dots[left][right] for left in lefts] for right in rights])
         left = np.array([[p for _, p in left] for left in lefts])
         right, weights = np.array(rights), np.array([[c for c, _ in left] for left in lefts])
-        alone, on_left = ids.size == 1, True
-        if ids.shape[0] > 1 and ids.shape[1] > 1 and ids[1, 0] < ids[0, 1]:  # in the order in which they were written
-            left, right, ids, on_left = right, left, ids.T, False
+        alone = ids.size == 1
+        turned = bool(ids.shape[0] > 1 and ids.shape[1] > 1 and ids[1, 0] < ids[0, 1])
+        if turned:  # in the order in which they were written
+            ids = ids.T
+        read = [right] if plain else [right, left] if turned else [left, right]
 
         def table(tensors: list[Tensor]) -> Tensor:
             order = np.lexsort((self.place[right[0]], self.array[right[0]])) if alone else slice(None)
-            a, b = self.read(left[:, order], tensors), self.read(right[:, order], tensors)
-            a, b = a.broadcast_to(left.shape), b.broadcast_to(right.shape)
-            if _plain(weights).__class__ is float:
-                return _times(b @ a.transpose(), weights)
-            return b @ (a * weights[:, order]).transpose() if on_left else (b * weights[:, order]) @ a.transpose()
+            numbers = self._numbers(weights[:, order])
+            b = self._whole(right[:, order], tensors)
+            if plain:
+                a: Any = Tensor(self._with_samples(weights[:, order]))
+            else:
+                a = self._whole(left[:, order], tensors)
+                a = a if numbers.__class__ is float else a * numbers
+            out = self._product(a, b) if turned else self._product(b, a)
+            return out if plain or numbers.__class__ is not float else _times(out, numbers)
 
-        self.steps.append((table, [left, right]))
+        self.steps.append((table, read))
         return ids.copy(), ids.shape
+
+    def _product(self, a: Tensor, b: Tensor) -> Tensor:
+        """For each row of a and each of b, the sum of their products; under `batch`, for each sample."""
+        if self.samples is None:
+            return a @ b.transpose()
+        (m, k, of_a), (n, _, of_b) = a.shape, b.shape
+        if of_a == of_b == 1:
+            return (a.reshape(m, k) @ b.reshape(n, k).transpose()).reshape(m, n, 1)
+        if of_a == 1:
+            return self._product(b, a).transpose(1, 0, 2)
+        if of_b == 1 and m == 1:
+            return (b.reshape(n, k) @ a.reshape(k, of_a)).reshape(1, n, of_a)
+        return b.reshape(n, k) @ a if of_b == 1 else (a.reshape(m, 1, k, of_a) * b.reshape(1, n, k, of_b)).sum(2)
 
     def _rows(self, plain: bool, coefficients: tuple[float, ...], members: Any) -> tuple[Ids, tuple[int, ...]]:
         """Dot products of no table: factors side by side in two matrices, multiplied and summed along the rows."""
@@ -182,8 +217,8 @@ class Levels:
             terms = self.read(right, tensors)
             if not plain:
                 terms = terms * self.read(left, tensors)
-            terms = terms.broadcast_to(right.shape)
-            return _times(terms.sum(1), weights) if _plain(weights).__class__ is float else (terms * weights).sum(1)
+            terms, numbers = self._to(right.shape, terms), self._numbers(weights)
+            return _times(terms.sum(1), numbers) if numbers.__class__ is float else (terms * numbers).sum(1)
 
         self.steps.append((rows, [right] if plain else [left, right]))
         return np.array([i for _, _, i in members]), (len(members),)
@@ -226,20 +261,20 @@ class Levels:
                 term: Any = None if p[0] == ONE else self.read(p.reshape(shape), tensors)
                 if q[0] != ONE:
                     term = term * self.read(q.reshape(shape), tensors)
-                weights = c.reshape(shape)
-                term = _times(term, weights) if term is not None else _plain(weights)
+                weights = self._numbers(c.reshape(shape))
+                term = _times(term, weights) if term is not None else weights
                 total = term if total is None else total + term
-            return total.broadcast_to(shape)
+            return self._to(shape, total)
 
         return summed
 
     def _op(self, row: Row, columns: Any, shape: tuple[int, ...]) -> Callable[[list[Tensor]], Tensor]:
         def op(tensors: list[Tensor]) -> Tensor:
             xs = [
-                self.read(x.reshape(shape), tensors) if x.dtype.kind == "i" else _plain(x.reshape(shape))
+                self.read(x.reshape(shape), tensors) if x.dtype.kind == "i" else self._numbers(x.reshape(shape))
                 for x in columns
             ]
-            return record(row, *xs).broadcast_to(shape)
+            return self._to(shape, record(row, *xs))
 
         return op
 
@@ -262,61 +297,87 @@ class Levels:
                     turn += 1
 
     def __call__(self, inputs: list[Tensor], outs: list[Any]) -> Tensor:
-        """The outputs as one vector, from the arrays of the inputs."""
+        """The outputs as one vector (under `batch` the rows of a matrix), from the arrays of the inputs."""
         tensors = list(inputs)
         for step, _ in self.steps:
             tensors.append(step(tensors))
         numbers = {symbol: i for symbol, i in self.form.number.items() if symbol not in self.form.constants}
         constants = [self.form.constants.get(x, x) for x in outs if x not in numbers]
         if constants:
-            tensors.append(Tensor(np.array(constants, float)))
+            tensors.append(Tensor(self._with_samples(np.array(constants, float))))
         self.array = np.append(self.array, np.full(len(constants), len(tensors) - 1))
         self.place = np.append(self.place, np.arange(len(constants)))
         turn = iter(range(self.form.size, self.form.size + len(constants)))
         ids = np.array([numbers[x] if x in numbers else next(turn) for x in outs])
-        return self.read(ids, tensors).broadcast_to(ids.shape)
+        found = self.read(ids, tensors)
+        return found.broadcast_to(ids.shape if self.samples is None else (len(ids), self.samples))
 
     def read(self, ids: Ids, tensors: list[Tensor]) -> Tensor:
         """The nodes as an array of the shape of `ids`, or one that broadcasts to it."""
         which = np.unique(self.array[ids])
         if len(which) == 1:
-            return _places(tensors[which[0]], self.place[ids])
+            return self._places(tensors[which[0]], self.place[ids])
         if ids.ndim == 2 and (self.array[ids] == self.array[ids[0]]).all():  # side by side
             cuts = [0, *(np.flatnonzero(np.diff(self.array[ids[0]])) + 1).tolist(), ids.shape[1]]
             if len(cuts) < 6:
-                parts = [self.read(ids[:, i:j], tensors).broadcast_to((len(ids), j - i)) for i, j in pairwise(cuts)]
-                return record_many(arrays.concatenate(1), parts)
-        flat = [tensors[k].flatten() for k in which.tolist()]
+                return self._joined(1, [self._whole(ids[:, i:j], tensors) for i, j in pairwise(cuts)])
+        flat = [self._flat(tensors[k]) for k in which.tolist()]
         starts = np.zeros(len(tensors), int)
-        starts[which] = np.cumsum([0, *(t.size for t in flat[:-1])])
-        return _places(record_many(arrays.concatenate(0), flat), starts[self.array[ids]] + self.place[ids])
+        starts[which] = np.cumsum([0, *(len(t) for t in flat[:-1])])
+        return self._places(self._joined(0, flat), starts[self.array[ids]] + self.place[ids])
 
+    def _whole(self, ids: Ids, tensors: list[Tensor]) -> Tensor:
+        """The nodes as an array of the shape of `ids`."""
+        return self._to(ids.shape, self.read(ids, tensors))
 
-def _places(a: Tensor, places: np.ndarray) -> Tensor:
-    """The elements of a at these places of its flat form: a slice, where the places are evenly spaced."""
-    if a.shape == places.shape and (places.reshape(-1) == np.arange(a.size)).all():
-        return a
-    grid = places.reshape(-1, places.shape[-1]) if places.ndim else places.reshape(1, 1)
-    rows, columns = grid.shape
-    start, down, right = int(grid[0, 0]), _step(grid[:, 0]), _step(grid[0])
-    flat = a.flatten()
-    if down is None or right is None or not (grid == grid[:1] + (grid[:, :1] - start)).all():
+    def _to(self, shape: tuple[int, ...], a: Any) -> Tensor:
+        return a.broadcast_to(shape if self.samples is None else (*shape, a.shape[-1]))
+
+    def _joined(self, axis: int, parts: list[Tensor]) -> Tensor:
+        if self.samples is not None:
+            columns = max(part.shape[-1] for part in parts)
+            parts = [part.broadcast_to((*part.shape[:-1], columns)) for part in parts]
+        return record_many(arrays.concatenate(axis), parts)
+
+    def _flat(self, a: Tensor) -> Tensor:
+        return a.flatten() if self.samples is None else a.reshape(-1, a.shape[-1])
+
+    def _numbers(self, numbers: np.ndarray) -> Any:
+        """One number, where all are the same; else an array that goes with those of nodes."""
+        first = numbers.reshape(-1)[0]
+        if (numbers == first).all():
+            return float(first)
+        return self._with_samples(numbers)
+
+    def _with_samples(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers if self.samples is None else numbers[..., None]
+
+    def _places(self, a: Tensor, places: np.ndarray) -> Tensor:
+        """The elements of a at these places of its flat form: a slice, where the places are evenly spaced."""
+        columns_of_samples = () if self.samples is None else a.shape[-1:]
+        if a.shape == (*places.shape, *columns_of_samples) and (places.reshape(-1) == np.arange(places.size)).all():
+            return a
+        grid = places.reshape(-1, places.shape[-1]) if places.ndim else places.reshape(1, 1)
+        rows, columns = grid.shape
+        start, down, right = int(grid[0, 0]), _step(grid[:, 0]), _step(grid[0])
+        flat = self._flat(a)
+        if down is None or right is None or not (grid == grid[:1] + (grid[:, :1] - start)).all():
+            return record(take(places), flat)
+        if down == 0 or rows == 1:
+            return _slice(flat, start, columns, right)
+        if right == 0 or columns == 1:
+            return _slice(flat, start, rows, down).reshape(rows, 1, *columns_of_samples)
+        if right == 1 and down == columns:
+            return _slice(flat, start, rows * columns, 1).reshape(rows, columns, *columns_of_samples)
+        if down == 1 and right == rows:
+            return _slice(flat, start, rows * columns, 1).reshape(columns, rows, *columns_of_samples).swapaxes(0, 1)
         return record(take(places), flat)
-    if down == 0 or rows == 1:
-        return _slice(flat, start, columns, right)
-    if right == 0 or columns == 1:
-        return _slice(flat, start, rows, down).reshape(rows, 1)
-    if right == 1 and down == columns:
-        return _slice(flat, start, rows * columns, 1).reshape(rows, columns)
-    if down == 1 and right == rows:
-        return _slice(flat, start, rows * columns, 1).reshape(columns, rows).transpose()
-    return record(take(places), flat)
 
 
 def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:
     if step == 0 or n == 1:
         return flat[start : start + 1]
-    if (start, n, step) == (0, flat.size, 1):
+    if (start, n, step) == (0, len(flat), 1):
         return flat
     if step == 1:
         return flat[start : start + n]
@@ -333,12 +394,5 @@ def _step(line: np.ndarray) -> int | None:
     return int(steps[0]) if (steps == steps[0]).all() else None
 
 
-def _plain(numbers: np.ndarray) -> Any:
-    """One number, where all are the same."""
-    first = numbers.reshape(-1)[0]
-    return float(first) if (numbers == first).all() else numbers
-
-
-def _times(a: Any, numbers: np.ndarray) -> Any:
-    number = _plain(numbers)
-    return a if number.__class__ is float and number == 1 else a * number
+def _times(a: Any, numbers: Any) -> Any:
+    return a if numbers.__class__ is float and numbers == 1 else a * numbers

@@ -62,7 +62,8 @@ class Program:
         except (ArithmeticError, ValueError):
             outs, grads = self.code.careful(*given)
         if self.built.vector:
-            outs, grads = outs.tolist(), [g for part in grads for g in part.tolist()]
+            outs = list(outs) if self.batch else outs.tolist()
+            grads = [g for part in grads for g in part.tolist()]
         operands = self._operands(*args)
         if self.tree.__class__ is Out:
             return self._answer(self.tree, outs[0], given, grads, operands)
@@ -93,7 +94,7 @@ class Program:
         """The gradients for the gradient of one of the outputs: the program is run anew, from what it saw then."""
         back: Any = self.built.back
         if self.built.vector:
-            parts = back.run(*call.given, np.array([g if out.root == call.root else 0.0 for out in self.outs]))
+            parts = back.run(*call.given, np.array([g if out.root == call.root else out.zero() for out in self.outs]))
             return [x for part in parts for x in part.tolist()]
         seeds = [g if out.root == call.root else out.zero() for out in self.outs if out.root is not None]
         try:
@@ -128,7 +129,9 @@ class PlainProgram(Program):
             found = self.code.run(*given)
         except (ArithmeticError, ValueError):
             found = self.code.careful(*given)
-        return found if self.built.as_text else self._filled(found.tolist() if self.built.vector else found)
+        if self.built.vector:
+            found = list(found) if self.batch else found.tolist()
+        return found if self.built.as_text else self._filled(found)
 
     def _filled(self, values: list[float]) -> Any:
         """What the function gives, with these for its nodes."""

@@ -264,7 +264,7 @@ class Trace:
             )
         data = row.forward(*values)
         out = object.__new__(TracedValue)
-        if data.__class__ is Symbol and data not in self.rows and data.op != "input":
+        if data.__class__ is Symbol and data not in self.rows and data.op not in ("input", "getitem"):
             self.rows[data] = row, tuple(values)
         if row.to_a is None:  # a comparison, or a constant
             return fill(out, data)
