@@ -8,7 +8,7 @@ from check import exercise, near
 @exercise("8.1")
 def _(cost: Any) -> str | None:
     if near(cost, 1.1):
-        return "1 - 2.5 is below 0, and the hinge of that is 0: a point that is right pays nothing back"
+        return "1 - 2.5 is below 0, and the hinge of that is 0: a point that is right gets nothing back"
     if near(cost, 2.6 / 3):
         return "that is the mean; here they are added up"
     if near(cost, 2.25 + 0.36 + 4):

@@ -34,8 +34,12 @@ def _(softmax: Any) -> str | None:
         return "at 10,000 it overflows: subtract the largest score first"
     if not near(large[0], 1 / (1 + 1 / math.e)):
         return f"for 10,000 and 9,999 it gives {large[0]:.4g}, {large[1]:.4g}; only the difference of 1 should count"
-    if not near(softmax([-1e4, -1e4])[0], 0.5):
-        return "of -10,000 and -10,000 each should have 0.5: subtract the largest score, not the largest in size"
+    try:
+        low = softmax([-1e4, -1e4]), softmax([-1e4, 0.0])
+    except (OverflowError, ZeroDivisionError) as error:
+        return f"with scores of -10,000 it raises {type(error).__name__}: subtract the largest, not the largest in size"
+    if not near(low[0][0], 0.5) or not near(low[1][1], 1.0):
+        return f"-10,000 twice, and -10,000 beside 0: it gives {list(low[0])} and {list(low[1])}"
     return None
 
 
