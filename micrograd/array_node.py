@@ -108,7 +108,7 @@ class ArrayNode(Node):
         kept, taken = {}, set()
         for node, g in grads.items() if inputs is None else [(n, grads[n]) for n in inputs if n in grads]:
             if g.__class__ is Array and (g.base is not None or id(g) in taken):
-                g = g.copy()
+                g = np.array(g, order=order(node._data))
             taken.add(id(g))
             kept[node] = g
         return kept
@@ -156,6 +156,11 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
 
 def _no_tensor() -> None:
     return None
+
+
+def order(array: Array) -> Any:
+    """The order in which a matrix stands in memory: "F", column by column, or "C"."""
+    return "F" if array.flags.fnc else "C"
 
 
 def handle(node: ArrayNode) -> Tensor:
@@ -327,7 +332,7 @@ def _keep_own(node: ArrayNode) -> Array:
     """Have the node of an op in place keep a copy of what it is about to write over, where its rules need that."""
     old = node._data
     if node._saved and node._saved.drop(node.storage):
-        own = old.copy()
+        own = old.copy(order="K")
         node._x, node._y = (own if x is old else x for x in (node._x, node._y))
         return own
     return old

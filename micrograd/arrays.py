@@ -290,7 +290,7 @@ linear = Each(
     "linear",
     lambda x, w, b: _plus(x @ w.T, b),  # x: (..., in), w: (out, in), b: (out,)
     lambda g, _x, w, _b: g @ w,
-    lambda g, x, _w, _b: _matrix(g).T @ _matrix(x),
+    lambda g, x, like, _b: _matmul_like(_matrix(g).T, _matrix(x), like),
     lambda g, _x, _w, _b: column_sums(_matrix(g)),
 )
 
@@ -298,6 +298,11 @@ linear = Each(
 def _matrix(a: Any) -> Any:
     """a with all axes but the last as one."""
     return a if a.ndim == 2 else reshape((math.prod(a.shape[:-1]), a.shape[-1]))(a)
+
+
+def _matmul_like(a: Any, b: Any, like: Any) -> Any:
+    """a @ b; of arrays, in the memory order of `like`."""
+    return a @ b if hasattr(like, "_node") else lib(like).matmul_like(a, b, like)
 
 
 def _plus(a: Any, b: Any) -> Any:

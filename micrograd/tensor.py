@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import arrays, ops, walk
-from .array_node import Array, ArrayNode, fits, handle, new_node, operand, record, record_many, write
+from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, record_many, write
 from .graph import LEAF, RemovableHandle
 from .modes import is_tracing, look, modes, stand_in
 from .rows import Many, Row
@@ -62,7 +62,7 @@ class Tensor(TensorOps):
     def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
         if isinstance(data, Tensor):
             data = data._node._data
-        array = np.array(data, order="C")
+        array = np.array(data)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"a Tensor holds real numbers, found dtype {array.dtype} from {data!r:.60}")
         self._node = new_node(array if dtype is None else array.astype(real_dtype(dtype), copy=False))
@@ -89,7 +89,7 @@ class Tensor(TensorOps):
             if storage.views:
                 storage.show(node._data)
             else:
-                node._data, node._store = node._data.copy(), None
+                node._data, node._store = node._data.copy(order="K"), None
         return node._data
 
     @data.setter
@@ -104,7 +104,7 @@ class Tensor(TensorOps):
         array = Tensor(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
-        node._data, node._store = array, None
+        node._data, node._store = np.asarray(array, order=order(node._data)), None
 
     @property
     def grad(self) -> Any:
@@ -313,7 +313,7 @@ class Tensor(TensorOps):
         if not self.is_leaf:
             raise RuntimeError(f"a Tensor made by '{self._op}' has a history that cannot be copied: copy its detach()")
         grad = self.grad.copy() if isinstance(self.grad, Array) else self.grad
-        state = (type(self), self._node._data.copy(), grad, self.requires_grad, self.label)
+        state = (type(self), self._node._data.copy(order="K"), grad, self.requires_grad, self.label)
         return _restore, state, self.__dict__ or None
 
 

@@ -1,9 +1,11 @@
 """`functional.linear`, the one node of a layer; and the gate of `relu` on arrays that are large."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
-from micrograd import Tensor, grad
+from micrograd import Tensor, compile, grad
 from micrograd.check import gradcheck
 from micrograd.functional import linear
 from micrograd.nn import Linear
@@ -101,3 +103,31 @@ def test_the_gate_lets_pass_where_the_second_is_not_0_or_less_whatever_the_first
 def test_the_gate_takes_views_with_steps_of_any_size_and_sign():
     a, b = RNG.normal(size=(300, 200)), RNG.normal(size=(200, 300))
     np.testing.assert_array_equal(gate(a[::-1], b.T), np.where(b.T <= 0, 0, a[::-1]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_weight_and_its_gradient_stand_in_memory_alike_compiled_too(dtype):
+    """Both column by column, so that an update goes through both in order."""
+    layer = Linear(5, 3, dtype=dtype)
+    x = np.ones((4, 5), dtype)
+    layer(x).sum().backward()
+    eager = layer.weight.grad
+    layer.zero_grad()
+    compile(lambda x: layer(x).sum())(x).backward()
+    for array in (layer.weight.data, eager, layer.weight.grad):
+        assert array.flags.f_contiguous
+        assert not array.flags.c_contiguous
+    assert (layer.weight.grad == eager).all()
+
+
+def test_a_weight_keeps_its_place_in_memory_when_it_is_assigned_loaded_or_copied():
+    layer = Linear(5, 3)
+    layer.weight.data = layer.weight.data.copy(order="C") * 2
+    assert layer.weight.data.flags.f_contiguous
+    layer.load_state_dict({name: array.copy(order="C") for name, array in layer.state_dict().items()})
+    assert layer.weight.data.flags.f_contiguous
+    assert deepcopy(layer).weight.data.flags.f_contiguous
+    y = layer(np.ones((2, 5))).sum()  # what is kept for it is not written over
+    layer.weight.data *= 2
+    assert layer.weight.data.flags.f_contiguous
+    y.backward()

@@ -367,3 +367,6 @@ def test_a_gradient_is_laid_out_as_its_leaf_wherever_it_came_from():
     x = Tensor(np.ones((3, 4)), requires_grad=True)
     (x.T * np.ones((4, 3))).sum().backward()
     assert x.grad.flags.c_contiguous
+    by_columns = Tensor(np.ones((4, 3)).T, requires_grad=True)
+    (by_columns.T * np.ones((4, 3))).sum().backward()
+    assert by_columns.grad.flags.f_contiguous

@@ -36,7 +36,7 @@ import numpy as np
 
 from .. import floats
 from .simplify import ELEMENTWISE
-from .symbols import OWN, VIEWS, Symbol, needed, opened, symbols_in
+from .symbols import BY_COLUMNS, OWN, VIEWS, Symbol, needed, opened, symbols_in
 
 # An operation's sign, and how strongly it binds
 SIGNS = {
@@ -79,9 +79,10 @@ class Writer:
         self.names = {"np": np, "inf": math.inf, "nan": math.nan, "vector": vector}
         self.text: dict[Symbol, tuple[str, int]] = {}
         self.lines: list[str] = []
-        self.shapes: list[tuple[tuple[int, ...], Any]] = []  # of the buffers
+        self.shapes: list[tuple[tuple[int, ...], Any, str]] = []  # of the buffers, with dtype and memory order
         self.buffer: dict[Symbol, int] = {}  # where a Symbol's array stands
-        self.free: dict[tuple[Any, Any], list[int]] = defaultdict(list)
+        self.free: dict[tuple[Any, Any, str], list[int]] = defaultdict(list)
+        self.by_columns = by_columns(self.order)
         self.uses: dict[Symbol, int] = defaultdict(int)
         self.ends: dict[Symbol, list[Symbol]] = defaultdict(list)  # whose last reader is the key
         self._look_ahead()
@@ -135,7 +136,8 @@ class Writer:
         return f"def program({', '.join(parameters)}):\n{text}"
 
     def _unpacked(self) -> list[str]:
-        return [f"b{i} = buffers[{i}]  # {shape} {dtype}" for i, (shape, dtype) in enumerate(self.shapes)]
+        kinds = [f"{shape} {dtype}{', by columns' * (order == 'F')}" for shape, dtype, order in self.shapes]
+        return [f"b{i} = buffers[{i}]  # {kind}" for i, kind in enumerate(kinds)]
 
     def _update(self, update: tuple[Symbol, Any]) -> str:
         target, change = map(self._argument, update)
@@ -220,6 +222,8 @@ class Writer:
         elif into and op in ("matmul", "dot"):
             name = "np.dot" if all(x.ndim < 3 for x in args) else "np.matmul"
             self._into(symbol, f"{name}({self._argument(args[0])}, {self._argument(args[1])}")
+        elif into and op == "matmul_like":
+            self._into(symbol, f"np.matmul({self._argument(args[0])}, {self._argument(args[1])}")
         elif into and op in ELEMENTWISE and op != "where":
             self._into(symbol, f"np.{op}({', '.join(map(self._argument, args))}", over=True)
         else:
@@ -254,16 +258,16 @@ class Writer:
 
     def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
         """A buffer for the Symbol; if nobody reads one of the operands `over` which it may go any more, that one's."""
-        place = None
+        place, kind = None, self._kind(symbol)
         for operand in over:
-            if operand.__class__ is Symbol and self._ends_here(operand, symbol) and self._same(operand, symbol):
+            if operand.__class__ is Symbol and self._ends_here(operand, symbol) and self._kind(operand) == kind:
                 place = self.buffer.pop(operand)
                 break
         if place is None:
-            spare = self.free[symbol.shape, symbol.dtype]
+            spare = self.free[kind]
             place = spare.pop() if spare else len(self.shapes)
             if place == len(self.shapes):
-                self.shapes.append((symbol.shape, symbol.dtype))
+                self.shapes.append(kind)
         self.buffer[symbol] = place
         self.text[symbol] = f"b{place}", ATOM
         return f"b{place}"
@@ -271,11 +275,12 @@ class Writer:
     def _ends_here(self, operand: Symbol, reader: Symbol) -> bool:
         return operand in self.buffer and any(operand is ended for ended in self.ends[reader])
 
-    def _same(self, a: Symbol, b: Symbol) -> bool:
-        return a.shape == b.shape and a.dtype == b.dtype
+    def _kind(self, symbol: Symbol) -> tuple[Any, Any, str]:
+        """What a buffer for it is like."""
+        return symbol.shape, symbol.dtype, "F" if symbol in self.by_columns else "C"
 
     def _release(self, symbol: Symbol) -> None:
-        self.free[symbol.shape, symbol.dtype].append(self.buffer.pop(symbol))
+        self.free[self._kind(symbol)].append(self.buffer.pop(symbol))
 
     def _call(self, symbol: Symbol) -> str:
         op, args = symbol.op, symbol.args
@@ -344,5 +349,16 @@ def base(symbol: Symbol) -> Symbol:
     return symbol
 
 
-def _maker(shapes: list[tuple[tuple[int, ...], Any]]) -> Callable[[], list[np.ndarray]]:
-    return lambda: [np.empty(shape, dtype) for shape, dtype in shapes]
+def by_columns(order: list[Symbol]) -> set[Symbol]:
+    """Those whose arrays stand in memory column by column, as the weights of `Linear` do, and what is added to them."""
+    found: set[Symbol] = set()
+    for symbol in order:
+        like = symbol.args[2:] if symbol.op == "matmul_like" else symbol.args if symbol.op in ELEMENTWISE else ()
+        like = [x for x in like if x.__class__ is Symbol and x.shape == symbol.shape]
+        if symbol.named == BY_COLUMNS or any(x in found for x in like):
+            found.add(symbol)
+    return found
+
+
+def _maker(shapes: list[tuple[tuple[int, ...], Any, str]]) -> Callable[[], list[np.ndarray]]:
+    return lambda: [np.empty(shape, dtype, order) for shape, dtype, order in shapes]  # type: ignore[call-overload]

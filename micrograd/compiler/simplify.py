@@ -33,9 +33,9 @@ class Graph:
         self._made: dict[Any, Symbol] = {}
         self._arrays: dict[int, tuple[Any, Any]] = {}  # constants: what was given, and the copy that is kept
 
-    def input(self, name: str, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Symbol:
-        """A Symbol for what comes from outside."""
-        return self._new("input", (name,), (), shape, dtype)
+    def input(self, name: str, shape: tuple[int, ...] | None = None, dtype: Any = None, order: Any = ()) -> Symbol:
+        """A Symbol for what comes from outside; `order` is `BY_COLUMNS` for an array that stands so in memory."""
+        return self._new("input", (name,), order, shape, dtype)
 
     def constant(self, array: np.ndarray) -> Symbol:
         """A Symbol for an array that is known: it becomes plain when the graph is `rebuilt`."""
@@ -139,7 +139,7 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
         if symbol not in new:
             args = renewed(symbol.args)
             if symbol.op == "input":
-                new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype)
+                new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype, symbol.named)
             elif any(True for _ in symbols_in(args)):
                 new[symbol] = graph.make(symbol.op, args, symbol.named)
             elif symbol.shape is None and symbol.op.__class__ is str:

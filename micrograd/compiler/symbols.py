@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 
 from .. import floats
+from ..array_library import matmul_like
 from ..rows import Row
 from .frozen import MASKED, READ, Shapeless, frozen
 
+BY_COLUMNS = (("order", "F"),)
 VIEWS = {".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem"}  # they may share their operand's memory
 
 
@@ -43,6 +45,10 @@ class _Library:
     def column_sums(self, a: Any) -> Any:
         """The sums of a matrix's columns."""
         return a.sum(axis=0)
+
+    def matmul_like(self, a: Any, b: Any, like: Any) -> Any:
+        """a @ b in the memory order of `like`."""
+        return like.graph.make("matmul_like", (a, b, like))
 
     def full(self, shape: Any, a: Any, dtype: Any = None) -> Any:
         """An array of this shape whose elements are all a."""
@@ -247,7 +253,7 @@ def accumulate(total: Any, a: Any, index: Any) -> Any:
     return total
 
 
-OWN = {"mask_of": mask_of, "gated": gated, "scatter": scatter, "accumulate": accumulate}
+OWN = {"mask_of": mask_of, "gated": gated, "scatter": scatter, "accumulate": accumulate, "matmul_like": matmul_like}
 
 
 def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:

@@ -37,7 +37,7 @@ from ..rows import HandWritten, Many, Row
 from ..tensor import Tensor
 from .frozen import BACKWARD, DRAWN, OUTSIDE, OWN_OP, READ, WRITE, frozen, without_draws
 from .simplify import Graph
-from .symbols import Symbol
+from .symbols import BY_COLUMNS, Symbol
 
 
 def _reading(what: str) -> Callable:
@@ -220,7 +220,8 @@ class Trace:
 
     def tensor(self, name: str, like: Any, requires_grad: bool = False) -> TracedTensor:
         """An array as the function sees it."""
-        symbol: Any = self.graph.input(name, like.shape, like.dtype)
+        order = BY_COLUMNS if like.__class__ is np.ndarray and like.flags.fnc else ()
+        symbol: Any = self.graph.input(name, like.shape, like.dtype, order)
         return traced_tensor(new_node(symbol, LEAF if requires_grad else None))
 
     def stand_in(self, x: Any) -> Any:

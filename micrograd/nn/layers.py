@@ -47,13 +47,14 @@ class Parameter(Tensor):
 class Linear(Module):
     """x @ weight.T + bias, with a weight of shape (out_features, in_features).
 
-    Both begin as draws from U(-1/sqrt(in_features), 1/sqrt(in_features)).
+    Both begin as draws from U(-1/sqrt(in_features), 1/sqrt(in_features)). In memory the weight stands column by column
+    (NumPy's order "F"), as its transpose is multiplied soonest.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, rng: Rng = None):
         n, m = _size(in_features, "in_features"), _size(out_features, "out_features")
         bound, draw = 1 / math.sqrt(n), generator(rng).uniform
-        self.weight = Parameter(draw(-bound, bound, (m, n)), dtype=dtype)
+        self.weight = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
         self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
 
     def __call__(self, x: Any) -> Tensor:
