@@ -73,6 +73,15 @@ def test_a_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
             assert all(out.output_type != "error" for out in cell.outputs)
 
 
+def test_the_lesson_on_pytorch_says_the_same_where_that_is_not_installed():
+    path = LESSONS / "17_on_to_pytorch.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    said = [text_of(cell) for cell in notebook.cells]
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("import sys; sys.modules['torch'] = None"))
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LESSONS)}}).execute()
+    assert [text_of(cell) for cell in notebook.cells[1:]] == said
+
+
 def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(LESSONS))
     from check import check
