@@ -38,7 +38,8 @@ def _(shares: Any) -> str | None:
         return f"forward is right, backward says: {str(error).partition(':')[0]}; who needs it, and who wrote to it?"
     right = wanted[0] * (np.array([1.0, 0.0, 0.0]) - wanted)
     if x.grad is None or not np.allclose(x.grad, right):
-        return f"the gradient of the first share is {right.round(3)}, yours {x.grad}: is the sum a part of the graph?"
+        yours = x.grad if x.grad is None else x.grad.round(3)
+        return f"the gradient of the first share is {right.round(3)}, yours {yours}: is the sum a part of the graph?"
     return None
 
 

@@ -24,19 +24,16 @@ def _(query: Any) -> str | None:
     if query.shape != (2,):
         return f"a query has two numbers, as a key has; found {query.tolist()}"
     keys = np.array([[letter in "aeiou", place] for place, letter in enumerate(name)], dtype=float)
+    to_first = 1.0
     for i in range(1, len(name)):  # the first letter has no choice
         scores = keys[: i + 1] @ query
         shares = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-        if shares[0] < 0.9:
-            top = int(shares.argmax())
-            if top == 0:
-                return (
-                    f"place {i} listens to the first letter most, but only with a share of {shares[0]:.2f}: be louder"
-                )
-            return (
-                f"place {i}, the {name[i]!r}, listens to place {top}, the {name[top]!r}: should later ones score more?"
-            )
-    return None
+        if (top := int(shares.argmax())) != 0:
+            return f"place {i}, the {name[i]!r}, listens to place {top}, the {name[top]!r}: should that one score most?"
+        to_first = min(to_first, shares[0])
+    if to_first > 0.9:
+        return None
+    return f"the first letter gets a share of {to_first:.2f} only: what sets it apart, and is that loud enough?"
 
 
 @exercise("16.3")
