@@ -23,8 +23,9 @@ import numpy as np
 from ..engine import Value
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
-from .emit import FAST
-from .symbols import OWN, Symbol
+from .graph import OWN
+from .symbols import Symbol
+from .text import FAST
 from .trace import Trace, data_of, traced_value
 
 _RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names of the program's own, and of elements

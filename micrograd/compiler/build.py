@@ -22,9 +22,9 @@ from ..transforms import leaves, tree_map
 from ..walk import grad
 from .arguments import Arguments
 from .emit import Code, Updates
+from .graph import rebuilt
 from .levels import Levels
 from .normal import NormalForm
-from .simplify import rebuilt
 from .symbols import Symbol
 from .trace import Leaf, Trace, data_of, is_traced, tracing
 

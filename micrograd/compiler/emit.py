@@ -2,7 +2,7 @@
 
 Each Symbol that the results need becomes a line of Python, in the order in which they were made:
 
->>> from .simplify import Graph
+>>> from .graph import Graph
 >>> graph = Graph()
 >>> x, y = graph.input("x"), graph.input("y")
 >>> e = np.exp(x * y)
@@ -26,7 +26,6 @@ end: two threads never share one. What is returned stands in no buffer.
 
 from __future__ import annotations
 
-import math
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -35,35 +34,27 @@ from typing import Any
 import numpy as np
 
 from .. import floats
-from .simplify import ELEMENTWISE
-from .symbols import BY_COLUMNS, OWN, VIEWS, Symbol, needed, opened, symbols_in
+from .symbols import BY_COLUMNS, ELEMENTWISE, VIEWS, Symbol, needed, symbols_in
+from .text import ATOM, FAST, SIGNS, Text
 
-# An operation's sign, and how strongly it binds
-SIGNS = {
-    "less": ("<", 0), "less_equal": ("<=", 0), "greater": (">", 0), "greater_equal": (">=", 0),
-    "equal": ("==", 0), "not_equal": ("!=", 0),
-    "add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2),
-}  # fmt: skip
-LOOSE, NEGATIVE, ATOM = -1, 3, 5
-REDUCTIONS = {".sum": "add", ".max": "maximum", ".min": "minimum"}
-FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos")}
-FAST |= {"power": math.pow}
 WIDEST = 72  # the longest expression of numbers that is put into another
 Updates = Sequence[tuple[Symbol, Any]]  # an input, and what is to be subtracted from it when all else is computed
 
 
 class Code:
-    """The text of a program, and the function that it defines: `run`, or `careful` where that raises."""
+    """The text of a program, and the function that it defines: `run`, or `careful` where that raises.
+
+    `graph` is the program to be drawn.
+    """
 
     def __init__(self, parameters: list[str], reading: list[str], outputs: Any, updates: Updates = ()):
         writer = Writer(outputs, updates)
         self.source = writer.source(parameters, reading)
-        self.lines = len(writer.lines)
-        self.buffers = writer.shapes
+        self.graph = drawing(writer)
         self.run = self.careful = _define(self.source, FAST | writer.names)
         if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # for where Python raises
-            careful = Writer(outputs, updates, careful=True).source(parameters, reading)
-            self.careful = _define(careful, vars(floats) | writer.names)
+            careful = Writer(outputs, updates, careful=True)
+            self.careful = _define(careful.source(parameters, reading), vars(floats) | careful.names)
 
 
 def _define(source: str, names: dict[str, Any]) -> Callable:
@@ -71,14 +62,13 @@ def _define(source: str, names: dict[str, Any]) -> Callable:
     return names["program"]
 
 
-class Writer:
+class Writer(Text):
     """Writes one program, line by line."""
 
     def __init__(self, outputs: Any, updates: Updates = (), careful: bool = False):
-        self.order, self.outputs, self.updates, self.careful = needed((outputs, updates)), outputs, updates, careful
-        self.names = {"np": np, "inf": math.inf, "nan": math.nan, "vector": vector}
-        self.text: dict[Symbol, tuple[str, int]] = {}
-        self.lines: list[str] = []
+        super().__init__(careful)
+        self.names["vector"] = vector
+        self.order, self.outputs, self.updates = needed((outputs, updates)), outputs, updates
         self.shapes: list[tuple[tuple[int, ...], Any, str]] = []  # of the buffers, with dtype and memory order
         self.buffer: dict[Symbol, int] = {}  # where a Symbol's array stands
         self.free: dict[tuple[Any, Any, str], list[int]] = defaultdict(list)
@@ -112,9 +102,9 @@ class Writer:
         """The whole text."""
         for symbol in self.order:
             if symbol.op == "input":
-                self.text[symbol] = symbol.args[0], ATOM
+                self.of[symbol] = symbol.args[0], ATOM
             elif symbol.op == "detach":
-                self.text[symbol] = self.text[symbol.args[0]]
+                self.of[symbol] = self.of[symbol.args[0]]
             elif symbol.shape is None:
                 self._number(symbol)
             else:
@@ -140,7 +130,7 @@ class Writer:
         return [f"b{i} = buffers[{i}]  # {kind}" for i, kind in enumerate(kinds)]
 
     def _update(self, update: tuple[Symbol, Any]) -> str:
-        target, change = map(self._argument, update)
+        target, change = map(self.argument, update)
         return f"np.subtract({target}, {change}, out={target})  # {update[0].shape}"
 
     def _output(self, tree: Any) -> str:
@@ -148,62 +138,18 @@ class Writer:
             inner = ", ".join(map(self._output, tree))
             return f"[{inner}]" if tree.__class__ is list else f"({inner}{',' * (len(tree) == 1)})"
         if tree.__class__ is np.ndarray:
-            return f"{self._argument(tree)}.copy()"
+            return f"{self.argument(tree)}.copy()"
         if tree.__class__ is not Symbol or tree.shape is None:
-            return self._argument(tree) if getattr(tree, "dtype", None) is None else f"float({self._argument(tree)})"
+            return self.argument(tree) if getattr(tree, "dtype", None) is None else f"float({self.argument(tree)})"
         fresh = base(tree) in self.kept and base(tree).op != "input"
         self.kept.discard(base(tree))  # who else returns it gets a copy
-        return self._argument(tree) if fresh else f"{self._argument(tree)}.copy()"
-
-    # ---- numbers
+        return self.argument(tree) if fresh else f"{self.argument(tree)}.copy()"
 
     def _number(self, symbol: Symbol) -> None:
         """Write the expression where it is used, if that is one place and it is short; else as a line."""
-        text, strength = self._expression(symbol)
-        if self.uses[symbol] > 1 or len(text) > WIDEST:
-            name = f"t{len(self.lines) + 1}"
-            self.lines.append(f"{name} = {text}")
-            text, strength = name, ATOM
-        self.text[symbol] = text, strength
-
-    def _expression(self, symbol: Symbol) -> tuple[str, int]:
-        op, args = symbol.op, symbol.args
-        if op in SIGNS and not (self.careful and op == "divide"):
-            sign, strength = SIGNS[op]
-            tight = strength + (op != "add" and op != "multiply")  # Python would chain comparisons
-            left = self._within(args[0], strength or tight)
-            return f"{left} {sign} {self._within(args[1], tight)}", strength
-        if op == "negative":
-            return f"-{self._within(args[0], NEGATIVE)}", NEGATIVE
-        if op == "where":
-            yes, no = self._within(args[1], 0), self._within(args[2], 0)
-            return f"{yes} if {self._within(args[0], 0)} else {no}", LOOSE
-        if op in ("maximum", "minimum") and args[1].__class__ is float and args[1] == args[1]:
-            a, b = self._named(args[0]), self._within(args[1], 0)
-            return f"{b} if {a} {'<' if op == 'maximum' else '>'} {b} else {a}", LOOSE  # a nan stays one
-        if op == ".item":
-            return f"{self._within(args[0], ATOM)}.item()", ATOM
-        name = "abs" if op == "absolute" else op
-        return f"{name}({', '.join(map(self._argument, args))})", ATOM
-
-    def _within(self, x: Any, strength: int) -> str:
-        """The text of an operand, in brackets if it binds less than what is around it."""
-        if x.__class__ is np.ndarray:
-            return self._argument(x)
-        text, own = self.text[x] if x.__class__ is Symbol else self._constant(x)
-        return f"({text})" if own < strength else text
-
-    def _named(self, x: Symbol) -> str:
-        """The name of an operand that stands in a line twice."""
-        if self.text[x][1] != ATOM or "(" in self.text[x][0]:
-            name = f"t{len(self.lines) + 1}"
-            self.lines.append(f"{name} = {self.text[x][0]}")
-            self.text[x] = name, ATOM
-        return self.text[x][0]
-
-    def _constant(self, x: Any) -> tuple[str, int]:
-        text = repr(float(x)) if isinstance(x, (float, int, np.number)) else repr(x)
-        return text, NEGATIVE if text[0] == "-" else ATOM
+        text, strength = self.number(symbol)
+        alone = self.uses[symbol] > 1 or len(text) > WIDEST
+        self.of[symbol] = self.line(text) if alone else (text, strength)
 
     # ---- arrays
 
@@ -215,19 +161,19 @@ class Writer:
             self._added(symbol)
         elif into and op == "gated":
             bits = f".view(np.{args[1].dtype})"
-            text = f"{self._within(args[0], ATOM)}{bits}, {self._argument(args[1])}"
+            text = f"{self.within(args[0], ATOM)}{bits}, {self.argument(args[1])}"
             self._into(symbol, f"np.bitwise_and({text}", over=True, after=bits)
         elif into and op == "mask_of":
-            self._into(symbol, f"np.subtract({self._within(args[0], ATOM)}.view(np.int8), 1")
+            self._into(symbol, f"np.subtract({self.within(args[0], ATOM)}.view(np.int8), 1")
         elif into and op in ("matmul", "dot"):
             name = "np.dot" if all(x.ndim < 3 for x in args) else "np.matmul"
-            self._into(symbol, f"{name}({self._argument(args[0])}, {self._argument(args[1])}")
+            self._into(symbol, f"{name}({self.argument(args[0])}, {self.argument(args[1])}")
         elif into and op == "matmul_like":
-            self._into(symbol, f"np.matmul({self._argument(args[0])}, {self._argument(args[1])}")
+            self._into(symbol, f"np.matmul({self.argument(args[0])}, {self.argument(args[1])}")
         elif into and op in ELEMENTWISE and op != "where":
-            self._into(symbol, f"np.{op}({', '.join(map(self._argument, args))}", over=True)
+            self._into(symbol, f"np.{op}({', '.join(map(self.argument, args))}", over=True)
         else:
-            self._line(symbol, self._call(symbol))
+            self._line(symbol, self.array(symbol))
 
     def _into(self, symbol: Symbol, call: str, over: bool = False, after: str = "") -> None:
         """A line that ends with the buffer that it writes to."""
@@ -242,19 +188,16 @@ class Writer:
             self.lines.append(f"{out}.fill(0.0)")
         else:
             (total, a, index), sign = symbol.args, "+="
-            text = self._argument(total)
+            text = self.argument(total)
             out = self._take(symbol, over=(total,))  # not over a, which is still to be added
             if out != text:
                 self.lines.append(f"np.copyto({out}, {text})")
-        self.lines.append(f"{out}[{self._index(index)}] {sign} {self._argument(a)}  # {symbol.shape}")
+        self.lines.append(f"{out}[{self.index(index)}] {sign} {self.argument(a)}  # {symbol.shape}")
 
     def _line(self, symbol: Symbol, text: str) -> None:
-        if base(symbol) is not symbol and self.uses[symbol] == 1 and len(text) < WIDEST:
-            self.text[symbol] = text, ATOM  # a view that is used once stands where it is used
-            return
-        name = f"t{len(self.lines) + 1}"
-        self.lines.append(f"{name} = {text}  # {symbol.shape}")
-        self.text[symbol] = name, ATOM
+        """A line of its own, but for a view that is used once: that stands where it is used."""
+        inside = base(symbol) is not symbol and self.uses[symbol] == 1 and len(text) < WIDEST
+        self.of[symbol] = (text, ATOM) if inside else self.line(text, f"  # {symbol.shape}")
 
     def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
         """A buffer for the Symbol; if nobody reads one of the operands `over` which it may go any more, that one's."""
@@ -269,7 +212,7 @@ class Writer:
             if place == len(self.shapes):
                 self.shapes.append(kind)
         self.buffer[symbol] = place
-        self.text[symbol] = f"b{place}", ATOM
+        self.of[symbol] = f"b{place}", ATOM
         return f"b{place}"
 
     def _ends_here(self, operand: Symbol, reader: Symbol) -> bool:
@@ -281,60 +224,6 @@ class Writer:
 
     def _release(self, symbol: Symbol) -> None:
         self.free[self._kind(symbol)].append(self.buffer.pop(symbol))
-
-    def _call(self, symbol: Symbol) -> str:
-        op, args = symbol.op, symbol.args
-        named = [f"{name}={self._argument(x)}" for name, x in symbol.named]
-        if op == "getitem":
-            return f"{self._within(args[0], ATOM)}[{self._index(args[1])}]"
-        if op in OWN:
-            self.names[op] = OWN[op]
-            return f"{op}({', '.join(map(self._argument, args))})"
-        if op in REDUCTIONS:
-            return f"np.{REDUCTIONS[op]}.reduce({', '.join([self._argument(args[0]), *named])})"
-        if op.__class__ is not str:
-            return self._opened(symbol)
-        head, rest = (self._within(args[0], ATOM), args[1:]) if op[0] == "." else ("np.", args)
-        return f"{head}{op}({', '.join([*map(self._argument, rest), *named])})"
-
-    def _opened(self, symbol: Symbol) -> str:
-        """A call of a row's own forward function; what of its settings is a Symbol is put in first."""
-        row, (closed, *operands) = symbol.op, symbol.args
-        name = f"k{len(self.names)}_{row.word.strip('_')}"
-        called = f"{name}({', '.join(map(self._whole, operands))})"
-        if not any(True for _ in symbols_in(closed)):
-            self.names[name] = row.forward
-            return called
-        self.names[name] = opened(row.forward)
-        return called.replace("(", f"({', '.join(map(self._argument, closed))})(", 1)
-
-    def _whole(self, x: Any) -> str:
-        """The text of an operand that must be an array, not one of NumPy's scalars."""
-        return f"np.asarray({self._argument(x)})" if getattr(x, "shape", None) == () else self._argument(x)
-
-    def _index(self, index: Any) -> str:
-        if index.__class__ is tuple:
-            return ", ".join(map(self._index, index)) or "()"
-        if index.__class__ is slice:
-            ends = ["" if x is None else str(x) for x in (index.start, index.stop, index.step)]
-            return ":".join(ends if index.step is not None else ends[:2])
-        return "..." if index is ... else self._argument(index)
-
-    def _argument(self, x: Any) -> str:
-        if x.__class__ is Symbol:
-            return self.text[x][0]
-        if x.__class__ in (tuple, list):
-            inner = ", ".join(map(self._argument, x))
-            return f"({inner}{',' * (len(x) == 1)})" if x.__class__ is tuple else f"[{inner}]"
-        if isinstance(x, np.dtype):
-            return f"np.{x.name}"
-        if x is None or x is ... or x.__class__ in (bool, int, float, str):
-            return "..." if x is ... else repr(x)
-        if x.__class__ is slice:
-            return f"slice({x.start}, {x.stop}, {x.step})"
-        name = f"k{len(self.names)}"
-        self.names[name] = x
-        return name
 
 
 def vector(numbers: list[float]) -> np.ndarray:
@@ -362,3 +251,53 @@ def by_columns(order: list[Symbol]) -> set[Symbol]:
 
 def _maker(shapes: list[tuple[tuple[int, ...], Any, str]]) -> Callable[[], list[np.ndarray]]:
     return lambda: [np.empty(shape, dtype, order) for shape, dtype, order in shapes]  # type: ignore[call-overload]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A program as a graph
+
+
+class Step:
+    """A box of the drawing: an operation of the program, an input or a constant."""
+
+    requires_grad = False
+
+    def __init__(self, op: str, operands: tuple[Step, ...] = (), label: str = "", data: Any = ""):
+        self._op, self._prev, self.label, self.data = op, operands, label, data
+
+    def __repr__(self) -> str:
+        return f"<{self.label or self._op or self.data}>"
+
+
+def drawing(writer: Writer) -> list[Step]:
+    """The outputs of a program, as nodes that `draw_dot` takes: Steps instead of Symbols, for a trace is let go."""
+    steps: dict[Any, Step] = {}
+
+    def step(x: Any) -> Step:
+        if x.__class__ is np.ndarray:
+            return steps.setdefault(id(x), Step("", data=str(x.shape)))
+        return steps[x] if x.__class__ is Symbol else Step("", data=x)
+
+    for symbol in writer.order:
+        text, data = writer.of[symbol][0], "number" if symbol.shape is None else str(symbol.shape)
+        name = text if text.isidentifier() else ""
+        if symbol.op == "input":
+            steps[symbol] = Step("", label=name, data=data)
+        elif symbol.op == "detach":
+            steps[symbol] = steps[symbol.args[0]]
+        else:
+            drawn = symbol.args if symbol.op != "getitem" else symbol.args[:1]
+            operands = tuple(step(x) for x in drawn if x.__class__ in (Symbol, np.ndarray, float, int))
+            steps[symbol] = Step(_sign(writer, symbol), operands, name, data)
+    roots = [steps[symbol] for symbol in symbols_in(writer.outputs)]
+    for target, change in writer.updates:
+        roots.append(Step("subtract", (steps[target], step(change)), steps[target].label, str(target.shape)))
+    return list(dict.fromkeys(roots))
+
+
+def _sign(writer: Writer, symbol: Symbol) -> str:
+    if symbol.op == "getitem":
+        return f"[{writer.index(symbol.args[1])}]"
+    if symbol.shape is None and symbol.op in SIGNS:
+        return SIGNS[symbol.op][0]
+    return symbol.op.lstrip(".") if symbol.op.__class__ is str else symbol.op.word

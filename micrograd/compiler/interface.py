@@ -20,7 +20,7 @@ from ..optim import SGD
 from ..tensor import Tensor
 from .arguments import kind, names_of, static
 from .build import BACKENDS
-from .picture import Step, graph_of
+from .emit import Step
 from .program import Program, program_for
 
 _UNFUSED = "call backward() on the loss, and step() of the optimizer"
@@ -196,7 +196,7 @@ class Compiled:
     @property
     def graph(self) -> list[Step]:
         """That program as a graph: the nodes of its outputs and gradients, for `draw_dot`."""
-        return graph_of(self.source)
+        return self.program.code.graph
 
     def cache_info(self) -> CacheInfo:
         """How many calls found their program, and how many were traced."""

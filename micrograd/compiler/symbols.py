@@ -4,7 +4,7 @@ The rows of the derivative table run on numbers, on arrays and on nodes. They ru
 operators, methods and protocols of an array (`np.exp(symbol)` asks it), and answers each with another Symbol, which
 says what would have been computed. So neither a forward function nor a derivative is written anew for the compiler.
 
->>> from .simplify import Graph
+>>> from .graph import Graph
 >>> x = Graph().input("x", (2, 3), np.dtype(float))
 >>> y = np.exp(x * 2.0).sum(axis=0)
 >>> y, y.shape
@@ -16,18 +16,15 @@ folded by itself.
 
 from __future__ import annotations
 
-import operator
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .. import floats
-from ..array_library import matmul_like
 from ..rows import Row
 from .frozen import MASKED, READ, Shapeless, frozen
 
+ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
 BY_COLUMNS = (("order", "F"),)
 VIEWS = {".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem"}  # they may share their operand's memory
 
@@ -162,12 +159,6 @@ def _reduction(op: str) -> Callable:
 INFIX = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@"}
 UFUNCS = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
 COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal"}
-NUMBERS: dict[str, Callable] = vars(floats) | {
-    UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
-}
-NUMBERS |= {"not_equal": operator.ne, "negative": operator.neg, "absolute": abs}
-NUMBERS |= {"detach": lambda a: a, "divide": floats.divide, "power": floats.power}
-_COMPARING, _BOOL = {*COMPARISONS.values(), "not_equal"}, np.dtype(bool)
 for _name in INFIX:
     for _dunder, _made in zip((f"__{_name}__", f"__r{_name}__"), _infix(UFUNCS.get(_name, _name)), strict=True):
         setattr(Symbol, _dunder, _made)
@@ -203,10 +194,6 @@ def symbols_in(x: Any) -> Iterator[Symbol]:
             yield from symbols_in(part)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Shapes: an operation is tried on arrays of zeros, which take no memory
-
-
 def stand_in(x: Any) -> Any:
     """An array of zeros in the place of a Symbol; its elements are one and the same. For a number, a zero."""
     if x.__class__ is Symbol and x.shape is None:
@@ -214,69 +201,3 @@ def stand_in(x: Any) -> Any:
     if x.__class__ is Symbol:
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)
     return type(x)(map(stand_in, x)) if x.__class__ in (tuple, list) else x
-
-
-def number_type(op: Any) -> tuple[None, Any]:
-    """Shape and dtype of an operation on numbers."""
-    return None, _BOOL if op in _COMPARING else None
-
-
-def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
-    """Shape and dtype of an operation."""
-    arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
-    if op == ".item" or not arrays:
-        return number_type(op)
-    with np.errstate(all="ignore"):
-        out = evaluate(op, tuple(map(stand_in, args)), dict(named))
-    return np.shape(out), out.dtype
-
-
-def mask_of(condition: Any, dtype: Any) -> Any:
-    """0 where the condition holds, else all bits set."""
-    return np.subtract(condition.view(np.int8), 1, dtype=f"i{np.dtype(dtype).itemsize}")
-
-
-def gated(a: Any, mask: Any) -> Any:
-    """`where(condition, 0.0, a)` by bits: exact, and many times faster, since nothing branches."""
-    return np.bitwise_and(a.view(mask.dtype), mask).view(a.dtype)
-
-
-def scatter(a: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros, but for a at the index."""
-    return accumulate(np.zeros(shape, a.dtype), a, index)
-
-
-def accumulate(total: Any, a: Any, index: Any) -> Any:
-    """The total, with a added at the index."""
-    total = np.array(total)
-    total[index] += a
-    return total
-
-
-OWN = {"mask_of": mask_of, "gated": gated, "scatter": scatter, "accumulate": accumulate, "matmul_like": matmul_like}
-
-
-def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The operation on real arrays."""
-    if op == "getitem":
-        return args[0][args[1]]
-    if op in OWN:
-        return OWN[op](*args)
-    if isinstance(op, str):
-        return getattr(args[0], op[1:])(*args[1:], **named) if op[0] == "." else getattr(np, op)(*args, **named)
-    return (opened(op.forward)(*args[0]) if args[0] else op.forward)(*args[1:])
-
-
-def opened(function: Any) -> Callable:
-    """A function that takes what the given one closes over, and gives that function with these for it."""
-
-    def with_settings(*settings: Any) -> Callable:
-        cells = tuple(map(types.CellType, settings))
-        return types.FunctionType(function.__code__, function.__globals__, closure=cells)
-
-    return with_settings
-
-
-def settings(function: Any) -> tuple[Any, ...]:
-    """What a function closes over."""
-    return tuple(cell.cell_contents for cell in getattr(function, "__closure__", None) or ())

@@ -36,7 +36,7 @@ from ..modes import _Mode, deferring, detect_anomaly, is_grad_enabled, modes
 from ..rows import HandWritten, Many, Row
 from ..tensor import Tensor
 from .frozen import BACKWARD, DRAWN, OUTSIDE, OWN_OP, READ, WRITE, frozen, without_draws
-from .simplify import Graph
+from .graph import Graph
 from .symbols import BY_COLUMNS, Symbol
 
 

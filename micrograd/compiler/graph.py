@@ -1,0 +1,259 @@
+"""The graph of Symbols: equal ones are one object, and each is simplified as it is made.
+
+>>> graph = Graph()
+>>> x, y = graph.input("x"), graph.input("y")
+>>> x * 1.0 + 0.0, x**2
+(x, multiply(x, x))
+>>> x + y is y + x
+True
+
+A new Symbol's shape and dtype are found by trying the operation on zeros (`inferred`). Where all operands are known
+after all, the operation itself is run (`evaluate`):
+
+>>> a = graph.input("a", (2, 3), np.dtype("f4"))
+>>> (a.T @ a).shape, rebuilt(a.sum() + x, {a: np.ones((2, 3), "f4")})
+((3, 3), add(6.0, x))
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable
+from math import copysign
+from typing import Any
+
+import numpy as np
+
+from .. import floats
+from ..array_library import matmul_like
+from ..rows import Row
+from .frozen import Frozen, Shapeless
+from .simplify import simplified
+from .symbols import COMPARISONS, ELEMENTWISE, INFIX, UFUNCS, Symbol, needed, stand_in, symbols_in
+
+NUMBERS: dict[str, Callable] = vars(floats) | {
+    UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
+}
+NUMBERS |= {"not_equal": operator.ne, "negative": operator.neg, "absolute": abs}
+NUMBERS |= {"detach": lambda a: a, "divide": floats.divide, "power": floats.power}
+_COMPARING, _BOOL = {*COMPARISONS.values(), "not_equal"}, np.dtype(bool)
+
+
+class Graph:
+    """All Symbols of one program, in the order in which they were made: operands first."""
+
+    def __init__(self) -> None:
+        self.symbols: list[Symbol] = []
+        self.known: dict[Symbol, Any] = {}
+        self._made: dict[Any, Symbol] = {}
+        self._arrays: dict[int, tuple[Any, Any]] = {}  # constants: what was given, and the copy that is kept
+
+    def input(self, name: str, shape: tuple[int, ...] | None = None, dtype: Any = None, order: Any = ()) -> Symbol:
+        """A Symbol for what comes from outside; `order` is `BY_COLUMNS` for an array that stands so in memory."""
+        return self._new("input", (name,), order, shape, dtype)
+
+    def constant(self, array: np.ndarray) -> Symbol:
+        """A Symbol for an array that is known: it becomes plain when the graph is `rebuilt`."""
+        symbol = self.input("constant", array.shape, array.dtype)
+        self.known[symbol] = array
+        return symbol
+
+    def _new(self, op: Any, args: tuple[Any, ...], named: tuple, shape: Any, dtype: Any) -> Symbol:
+        symbol = Symbol(self, op, args, named, shape, dtype)
+        self.symbols.append(symbol)
+        return symbol
+
+    def make(self, op: Any, args: tuple[Any, ...], named: tuple = ()) -> Any:
+        """The Symbol of an operation; the same one if it was made before, or a simpler one that is equal."""
+        numbers = _are_numbers(args)
+        if not numbers and op in ELEMENTWISE:
+            args = thinned(op, args)
+        simpler = simplified(self, op, args, named)
+        if simpler is not None:
+            return simpler
+        keys = tuple(map(_key, args))
+        key = (op, frozenset(keys)) if op == "add" or op == "multiply" else (op, named, *keys)
+        found = self._made.get(key)
+        if found is None:
+            if not numbers:
+                args = tuple(map(self._own, args))
+            shape, dtype = number_type(op) if numbers else inferred(op, args, named)
+            found = self._made[key] = self._new(op, args, named, shape, dtype)
+        return found
+
+    def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
+        """A row's forward function on Symbols; if it cannot run on them (it fills an array, say), a Symbol for it."""
+        if not any(True for _ in symbols_in((*operands, *settings(row.forward)))):
+            return np.asarray(row.forward(*operands))
+        if row.name == "scatter" and (found := _plain_scatter(row)):
+            return self.make("scatter", (operands[0], *found))
+        try:
+            return row.forward(*operands)
+        except Shapeless:
+            raise
+        except (Frozen, TypeError, ValueError, IndexError) as error:
+            try:
+                closed = settings(row.forward)
+                return self.make(row, (closed if any(True for _ in symbols_in(closed)) else (), *operands))
+            except Exception:
+                raise error from None
+
+    def let_go(self) -> None:
+        """Forget the Symbols: they know their graph, and such circles would wait for Python's collector."""
+        self.symbols, self.known, self._made, self._arrays = [], {}, {}, {}
+
+    def _own(self, x: Any) -> Any:
+        """A constant array as a copy that nobody else can change; the copy is made once."""
+        if isinstance(x, np.ndarray):
+            if id(x) not in self._arrays:
+                kept = x.copy() if any(x.strides) or not x.size else np.broadcast_to(x.flat[0], x.shape)
+                self._arrays[id(x)] = (x, kept)
+                self._arrays[id(kept)] = (kept, kept)
+            return self._arrays[id(x)][1]
+        return type(x)(map(self._own, x)) if x.__class__ in (tuple, list) else x
+
+
+def _are_numbers(args: tuple[Any, ...]) -> bool:
+    """Are the operands plain numbers all? In a graph of scalars they always are, and need no second look."""
+    for x in args:
+        cls = x.__class__
+        if cls is Symbol:
+            if x.shape is not None:
+                return False
+        elif cls is not float and cls is not int:
+            return False
+    return True
+
+
+def _key(x: Any) -> Any:
+    """What tells an argument from others; arrays and Symbols by their identity, 0.0 from -0.0, and 1 from 1.0."""
+    cls = x.__class__
+    if cls is Symbol:
+        return x
+    if cls is np.ndarray:
+        return id(x), cls
+    if cls is float:
+        return x, copysign(1.0, x)
+    if cls is tuple or cls is list:
+        return cls, *map(_key, x)
+    if cls is slice:
+        return cls, x.start, x.stop, x.step
+    return x, cls
+
+
+def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
+    """The outputs in a new graph, where some Symbols are known to be these values: constants, folded anew."""
+    graph, new = Graph(), dict(values)
+
+    def renewed(x: Any) -> Any:
+        if x.__class__ is Symbol:
+            return new[x]
+        return type(x)(map(renewed, x)) if x.__class__ in (tuple, list) else x
+
+    for symbol in needed(outputs):
+        if symbol not in new:
+            args = renewed(symbol.args)
+            if symbol.op == "input":
+                new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype, symbol.named)
+            elif any(True for _ in symbols_in(args)):
+                new[symbol] = graph.make(symbol.op, args, symbol.named)
+            elif symbol.shape is None and symbol.op.__class__ is str:
+                new[symbol] = NUMBERS[symbol.op](*args)
+            else:
+                new[symbol] = evaluate(symbol.op, args, dict(symbol.named))
+    graph.let_go()
+    return renewed(outputs)
+
+
+def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of an elementwise operation, with a number for an array of equal ones, and nothing broadcast in
+    advance: where shape and dtype of the result stay what they are."""
+    thin = tuple(map(_thin, args))
+    if all(a is b for a, b in zip(thin, args, strict=True)) or not any(True for _ in symbols_in(thin)):
+        return args
+    return thin if inferred(op, thin, ()) == inferred(op, args, ()) else args
+
+
+def _thin(x: Any) -> Any:
+    if x.__class__ is np.ndarray and x.size and x.dtype.kind == "f":
+        return float(x.flat[0]) if not any(x.strides) or (x == x.flat[0]).all() else x
+    return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
+
+
+def _plain_scatter(row: Row) -> tuple[Any, Any] | None:
+    """Index and shape of a row that scatters to a slice, or to several."""
+    found = dict(zip(row.forward.__code__.co_freevars, settings(row.forward), strict=True))
+    index = found["index"] if found["index"].__class__ is tuple else (found["index"],)
+    plain = all(i.__class__ in (slice, int) or i is None or i is ... for i in index)
+    return (found["index"], found["shape"]) if plain else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Operations on real arrays
+
+
+def number_type(op: Any) -> tuple[None, Any]:
+    """Shape and dtype of an operation on numbers."""
+    return None, _BOOL if op in _COMPARING else None
+
+
+def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
+    """Shape and dtype of an operation."""
+    arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
+    if op == ".item" or not arrays:
+        return number_type(op)
+    with np.errstate(all="ignore"):
+        out = evaluate(op, tuple(map(stand_in, args)), dict(named))
+    return np.shape(out), out.dtype
+
+
+def mask_of(condition: Any, dtype: Any) -> Any:
+    """0 where the condition holds, else all bits set."""
+    return np.subtract(condition.view(np.int8), 1, dtype=f"i{np.dtype(dtype).itemsize}")
+
+
+def gated(a: Any, mask: Any) -> Any:
+    """`where(condition, 0.0, a)` by bits: exact, and many times faster, since nothing branches."""
+    return np.bitwise_and(a.view(mask.dtype), mask).view(a.dtype)
+
+
+def scatter(a: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros, but for a at the index."""
+    return accumulate(np.zeros(shape, a.dtype), a, index)
+
+
+def accumulate(total: Any, a: Any, index: Any) -> Any:
+    """The total, with a added at the index."""
+    total = np.array(total)
+    total[index] += a
+    return total
+
+
+OWN = {"mask_of": mask_of, "gated": gated, "scatter": scatter, "accumulate": accumulate, "matmul_like": matmul_like}
+
+
+def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The operation on real arrays."""
+    if op == "getitem":
+        return args[0][args[1]]
+    if op in OWN:
+        return OWN[op](*args)
+    if isinstance(op, str):
+        return getattr(args[0], op[1:])(*args[1:], **named) if op[0] == "." else getattr(np, op)(*args, **named)
+    return (opened(op.forward)(*args[0]) if args[0] else op.forward)(*args[1:])
+
+
+def opened(function: Any) -> Callable:
+    """A function that takes what the given one closes over, and gives that function with these for it."""
+
+    def with_settings(*settings: Any) -> Callable:
+        cells = tuple(map(types.CellType, settings))
+        return types.FunctionType(function.__code__, function.__globals__, closure=cells)
+
+    return with_settings
+
+
+def settings(function: Any) -> tuple[Any, ...]:
+    """What a function closes over."""
+    return tuple(cell.cell_contents for cell in getattr(function, "__closure__", None) or ())

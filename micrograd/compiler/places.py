@@ -1,0 +1,163 @@
+"""Places: in which array a node stands, and where in it; and how a few nodes are read, as an array of any shape.
+
+What is read is mostly a whole array, or a slice of one. Evenly spaced places cost no copy:
+
+>>> at = Places(6, None)
+>>> at.put(np.arange(6), (2, 3))
+>>> at.tensors = [Tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])]
+>>> at.read(np.array([4, 5])), at.read(np.array([[0, 3], [1, 4], [2, 5]])).shape
+(Tensor([4., 5.]), (3, 2))
+
+Anything else is a `take`, whose adjoint `place` adds up what goes to the same place:
+
+>>> at.read(np.array([5, 0, 0]))
+Tensor([5., 0., 0.])
+>>> place(np.array([5, 0, 0]), 6).forward(np.array([1.0, 2.0, 3.0]))
+array([5., 0., 0., 0., 0., 1.])
+
+Under `batch` each array has one axis more, the last: a column for each sample, or one column for what is the same for
+all. Ids, places and shapes are without it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..array_node import record, record_many
+from ..rows import Row
+from ..tensor import Tensor
+from .normal import ONE
+
+Ids = np.ndarray  # numbers of nodes
+
+
+def take(ids: Ids) -> Row:
+    """The elements of a vector (the rows of a matrix) at these places; its adjoint, `place`, adds them up there."""
+    return Row("take", lambda a: np.take(a, ids, axis=0), lambda g, _out, like: place(ids, like.shape[0])(g))
+
+
+def place(ids: Ids, n: int) -> Row:
+    """A vector of n elements (a matrix of n rows): at each place the sum of what belongs there."""
+    flat = ids.reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    targets, starts = np.unique(flat[order], return_index=True)
+
+    def placed(a: Any) -> Any:
+        if a.ndim == ids.ndim:
+            return np.bincount(flat, a.reshape(-1), n)
+        out = np.zeros((n, a.shape[-1]))
+        out[targets] = np.add.reduceat(a.reshape(-1, a.shape[-1])[order], starts, axis=0)
+        return out
+
+    return Row("place", placed, lambda g, _out, _a: take(ids)(g))
+
+
+class Places:
+    """Of each node the array and the place, while a plan is made; and the arrays as Tensors, when it is run."""
+
+    def __init__(self, size: int, samples: int | None):
+        self.samples = samples
+        self.array = np.full(size, -1)  # of each node: in which array it stands,
+        self.place = np.full(size, -1)  # and where
+        self.shapes: list[tuple[int, ...]] = []
+        self.tensors: list[Tensor] = []
+
+    def put(self, ids: Ids, shape: tuple[int, ...]) -> None:
+        """These nodes make the next array; where there is ONE instead, it holds what no node needs."""
+        inside = ids != ONE
+        self.array[ids[inside]] = len(self.shapes)
+        self.place[ids[inside]] = np.arange(ids.size)[inside.reshape(-1)]
+        self.shapes.append(shape)
+
+    def put_more(self, numbers: np.ndarray) -> Ids:
+        """New nodes for these constants."""
+        ids = np.arange(len(self.array), len(self.array) + len(numbers))
+        self.array = np.append(self.array, np.full(len(ids), len(self.tensors)))
+        self.place = np.append(self.place, np.arange(len(ids)))
+        self.tensors.append(Tensor(self.constants(numbers)))
+        return ids
+
+    # ---- reading
+
+    def read(self, ids: Ids) -> Tensor:
+        """The nodes as an array of the shape of `ids`, or one that broadcasts to it."""
+        which = np.unique(self.array[ids])
+        if len(which) == 1:
+            return self._elements(self.tensors[which[0]], self.place[ids])
+        if ids.ndim == 2 and (self.array[ids] == self.array[ids[0]]).all():  # side by side
+            cuts = [0, *(np.flatnonzero(np.diff(self.array[ids[0]])) + 1).tolist(), ids.shape[1]]
+            if len(cuts) < 6:
+                return self._joined(1, [self.whole(ids[:, i:j]) for i, j in pairwise(cuts)])
+        flat = [self._flat(self.tensors[k]) for k in which.tolist()]
+        starts = np.zeros(len(self.tensors), int)
+        starts[which] = np.cumsum([0, *(len(t) for t in flat[:-1])])
+        return self._elements(self._joined(0, flat), starts[self.array[ids]] + self.place[ids])
+
+    def whole(self, ids: Ids) -> Tensor:
+        """The nodes as an array of the shape of `ids`."""
+        return self.fill(ids.shape, self.read(ids))
+
+    def fill(self, shape: tuple[int, ...], a: Any) -> Tensor:
+        """What was read, broadcast to its full shape."""
+        return a.broadcast_to(shape if self.samples is None else (*shape, a.shape[-1]))
+
+    def numbers(self, numbers: np.ndarray) -> Any:
+        """One number, where all are the same; else an array that goes with those of nodes."""
+        first = numbers.reshape(-1)[0]
+        return float(first) if (numbers == first).all() else self.constants(numbers)
+
+    def constants(self, numbers: np.ndarray) -> np.ndarray:
+        """An array that goes with those of nodes."""
+        return numbers if self.samples is None else numbers[..., None]
+
+    def _flat(self, a: Tensor) -> Tensor:
+        return a.flatten() if self.samples is None else a.reshape(-1, a.shape[-1])
+
+    def _joined(self, axis: int, parts: list[Tensor]) -> Tensor:
+        if self.samples is not None:
+            columns = max(part.shape[-1] for part in parts)
+            parts = [part.broadcast_to((*part.shape[:-1], columns)) for part in parts]
+        return record_many(arrays.concatenate(axis), parts)
+
+    def _elements(self, a: Tensor, places: np.ndarray) -> Tensor:
+        """The elements of a at these places of its flat form: a slice, where the places are evenly spaced."""
+        last = () if self.samples is None else a.shape[-1:]
+        if a.shape == (*places.shape, *last) and (places.reshape(-1) == np.arange(places.size)).all():
+            return a
+        grid = places.reshape(-1, places.shape[-1]) if places.ndim else places.reshape(1, 1)
+        rows, columns = grid.shape
+        start, down, right = int(grid[0, 0]), _step(grid[:, 0]), _step(grid[0])
+        flat = self._flat(a)
+        if down is None or right is None or not (grid == grid[:1] + (grid[:, :1] - start)).all():
+            return record(take(places), flat)
+        if down == 0 or rows == 1:
+            return _slice(flat, start, columns, right)
+        if right == 0 or columns == 1:
+            return _slice(flat, start, rows, down).reshape(rows, 1, *last)
+        if right == 1 and down == columns:
+            return _slice(flat, start, rows * columns, 1).reshape(rows, columns, *last)
+        if down == 1 and right == rows:
+            return _slice(flat, start, rows * columns, 1).reshape(columns, rows, *last).swapaxes(0, 1)
+        return record(take(places), flat)
+
+
+def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:
+    if step == 0 or n == 1:
+        return flat[start : start + 1]
+    if (start, n, step) == (0, len(flat), 1):
+        return flat
+    if step < 0:
+        return record(take(start + step * np.arange(n)), flat)
+    return flat[start : start + n] if step == 1 else flat[start : start + (n - 1) * step + 1 : step]
+
+
+def _step(line: np.ndarray) -> int | None:
+    """The distance from each to the next, if it is always the same."""
+    if len(line) == 1:
+        return 0
+    steps = np.diff(line)
+    return int(steps[0]) if (steps == steps[0]).all() else None

@@ -1,0 +1,151 @@
+"""From a Symbol to an expression: the text that computes it from what its operands are called.
+
+    x + 1.0               x + 1.0                     a number: with operators, in brackets where Python needs them
+    maximum(x, 0.0)       0.0 if x < 0.0 else x       or as a choice, where that is faster than a call
+    np.add(a, b)          np.add(b0, k1)              an array: a call; what has no text of its own gets a name, k1
+
+>>> from .graph import Graph
+>>> graph = Graph()
+>>> x, y = graph.input("x"), graph.input("y")
+>>> text = Text()
+>>> text.of |= {x: ("x", ATOM), y: ("y", ATOM), x + y: ("x + y", 1)}
+>>> text.number((x + y) * 2.0)
+('(x + y) * 2.0', 2)
+>>> a = graph.input("a", (4,), np.dtype(float))
+>>> text.of[a] = "a", ATOM
+>>> text.array(a.reshape(2, 2)), text.array(np.maximum(a, np.arange(4.0))), sorted(text.names)
+('a.reshape(2, 2)', 'np.maximum(a, k3)', ['inf', 'k3', 'nan', 'np'])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import floats
+from .graph import OWN, opened
+from .symbols import Symbol, symbols_in
+
+# An operation's sign, and how strongly it binds
+SIGNS = {
+    "less": ("<", 0), "less_equal": ("<=", 0), "greater": (">", 0), "greater_equal": (">=", 0),
+    "equal": ("==", 0), "not_equal": ("!=", 0),
+    "add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2),
+}  # fmt: skip
+LOOSE, NEGATIVE, ATOM = -1, 3, 5
+REDUCTIONS = {".sum": "add", ".max": "maximum", ".min": "minimum"}
+FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos")}
+FAST |= {"power": math.pow}
+
+
+class Text:
+    """Expressions, for Symbols whose operands have theirs.
+
+    `of` has the text of each, and how strongly it binds; `names` what the expressions use beside NumPy; `lines` what is
+    to be computed before. With `careful`, divisions follow IEEE 754 and do not raise.
+    """
+
+    def __init__(self, careful: bool = False):
+        self.careful = careful
+        self.of: dict[Symbol, tuple[str, int]] = {}
+        self.names: dict[str, Any] = {"np": np, "inf": math.inf, "nan": math.nan}
+        self.lines: list[str] = []
+
+    def line(self, text: str, comment: str = "") -> tuple[str, int]:
+        """Compute it in a line of its own: what stands for it is a name."""
+        name = f"t{len(self.lines) + 1}"
+        self.lines.append(f"{name} = {text}{comment}")
+        return name, ATOM
+
+    def number(self, symbol: Symbol) -> tuple[str, int]:
+        """An operation on numbers, and how strongly it binds."""
+        op, args = symbol.op, symbol.args
+        if op in SIGNS and not (self.careful and op == "divide"):
+            sign, strength = SIGNS[op]
+            tight = strength + (op != "add" and op != "multiply")  # Python would chain comparisons
+            left = self.within(args[0], strength or tight)
+            return f"{left} {sign} {self.within(args[1], tight)}", strength
+        if op == "negative":
+            return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
+        if op == "where":
+            yes, no = self.within(args[1], 0), self.within(args[2], 0)
+            return f"{yes} if {self.within(args[0], 0)} else {no}", LOOSE
+        if op in ("maximum", "minimum") and args[1].__class__ is float and args[1] == args[1]:
+            if self.of[args[0]][1] != ATOM or "(" in self.of[args[0]][0]:
+                self.of[args[0]] = self.line(self.of[args[0]][0])  # it stands there twice
+            a, b = self.of[args[0]][0], self.within(args[1], 0)
+            return f"{b} if {a} {'<' if op == 'maximum' else '>'} {b} else {a}", LOOSE  # a nan stays one
+        if op == ".item":
+            return f"{self.within(args[0], ATOM)}.item()", ATOM
+        name = "abs" if op == "absolute" else op
+        return f"{name}({', '.join(map(self.argument, args))})", ATOM
+
+    def array(self, symbol: Symbol) -> str:
+        """An operation on arrays."""
+        op, args = symbol.op, symbol.args
+        named = [f"{name}={self.argument(x)}" for name, x in symbol.named]
+        if op == "getitem":
+            return f"{self.within(args[0], ATOM)}[{self.index(args[1])}]"
+        if op in OWN:
+            self.names[op] = OWN[op]
+            return f"{op}({', '.join(map(self.argument, args))})"
+        if op in REDUCTIONS:
+            return f"np.{REDUCTIONS[op]}.reduce({', '.join([self.argument(args[0]), *named])})"
+        if op.__class__ is not str:
+            return self._opened(symbol)
+        head, rest = (self.within(args[0], ATOM), args[1:]) if op[0] == "." else ("np.", args)
+        return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})"
+
+    def _opened(self, symbol: Symbol) -> str:
+        """A call of a row's own forward function; what of its settings is a Symbol is put in first."""
+        row, (closed, *operands) = symbol.op, symbol.args
+        name = f"k{len(self.names)}_{row.word.strip('_')}"
+        called = f"{name}({', '.join(map(self._whole, operands))})"
+        if not any(True for _ in symbols_in(closed)):
+            self.names[name] = row.forward
+            return called
+        self.names[name] = opened(row.forward)
+        return called.replace("(", f"({', '.join(map(self.argument, closed))})(", 1)
+
+    def _whole(self, x: Any) -> str:
+        """The text of an operand that must be an array, not one of NumPy's scalars."""
+        return f"np.asarray({self.argument(x)})" if getattr(x, "shape", None) == () else self.argument(x)
+
+    def within(self, x: Any, strength: int) -> str:
+        """The text of an operand, in brackets if it binds less than what is around it."""
+        if x.__class__ is np.ndarray:
+            return self.argument(x)
+        text, own = self.of[x] if x.__class__ is Symbol else self._constant(x)
+        return f"({text})" if own < strength else text
+
+    def _constant(self, x: Any) -> tuple[str, int]:
+        text = repr(float(x)) if isinstance(x, (float, int, np.number)) else repr(x)
+        return text, NEGATIVE if text[0] == "-" else ATOM
+
+    def argument(self, x: Any) -> str:
+        """The text of an operand among others in a call."""
+        if x.__class__ is Symbol:
+            return self.of[x][0]
+        if x.__class__ in (tuple, list):
+            inner = ", ".join(map(self.argument, x))
+            return f"({inner}{',' * (len(x) == 1)})" if x.__class__ is tuple else f"[{inner}]"
+        if isinstance(x, np.dtype):
+            return f"np.{x.name}"
+        if x is None or x is ... or x.__class__ in (bool, int, float, str):
+            return "..." if x is ... else repr(x)
+        if x.__class__ is slice:
+            return f"slice({x.start}, {x.stop}, {x.step})"
+        name = f"k{len(self.names)}"
+        self.names[name] = x
+        return name
+
+    def index(self, index: Any) -> str:
+        """What stands between the square brackets."""
+        if index.__class__ is tuple:
+            return ", ".join(map(self.index, index)) or "()"
+        if index.__class__ is slice:
+            ends = ["" if x is None else str(x) for x in (index.start, index.stop, index.step)]
+            return ":".join(ends if index.step is not None else ends[:2])
+        return "..." if index is ... else self.argument(index)
