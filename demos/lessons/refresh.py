@@ -1,7 +1,7 @@
 """Run lessons from clean and keep what they print and draw: `python demos/lessons/refresh.py 05 07`, or all.
 
-What differs from run to run or from machine to machine (times, the name of the kernel) is not kept. Pictures are packed
-to a third of their size.
+What differs from run to run or from machine to machine (times, the name of the kernel, how many pieces a text arrived
+in) is not kept. Pictures are packed to a third of their size.
 """
 
 import base64
@@ -19,7 +19,8 @@ HERE = Path(__file__).parent
 def refresh(path: Path) -> None:
     """Run one lesson, and write it back with its outputs."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(HERE)}}).execute()
+    where = {"metadata": {"path": str(HERE)}}
+    NotebookClient(notebook, timeout=120, coalesce_streams=True, resources=where).execute()
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
