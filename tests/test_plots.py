@@ -204,6 +204,14 @@ def test_the_boundary_and_both_margins_are_lines_where_the_score_says(axes):
     assert len({str(c.get_linestyle()) for c in contours}) == 2
 
 
+def test_no_line_runs_over_a_point(axes):
+    viz.plot_decision_boundary(lambda p: 2 * p[:, 0] - 3, X, Y, axes)
+    points = [thing for thing in axes.collections if thing.get_label().startswith("class")]
+    lines = [thing for thing in axes.collections if thing not in points]
+    assert len(points) == 2
+    assert max(line.zorder for line in lines) < min(point.zorder for point in points)
+
+
 def test_the_classes_are_circles_and_triangles(axes):
     viz.plot_decision_boundary(MLP(2, [3, 1]), X, Y, axes)
     points = [c for c in axes.collections if type(c).__name__ == "PathCollection"]

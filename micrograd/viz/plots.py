@@ -53,7 +53,8 @@ def plot_decision_boundary(
         if (found < level).any() and (found > level).any():
             axes.contour(xs, ys, found, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
     for (name, mine), (colour, marker) in zip(classes.items(), CLASSES, strict=True):
-        axes.scatter(*points[mine].T, c=colour, marker=marker, s=46, edgecolors="white", label=f"class {name}")
+        look = {"c": colour, "marker": marker, "s": 46, "edgecolors": "white", "zorder": 3}  # a point hides a line
+        axes.scatter(*points[mine].T, **look, label=f"class {name}")
     square = np.isclose(xs[1] - xs[0], ys[1] - ys[0], rtol=0.1)
     axes.set(title="Decision boundary", xlabel="$x_1$", ylabel="$x_2$", aspect="equal" if square else "auto")
     if legend:
