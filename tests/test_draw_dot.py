@@ -516,6 +516,16 @@ def test_a_notebook_gets_an_image_with_words_and_no_bare_svg(installed, request)
     assert ET.fromstring(base64.b64decode(picture)).tag.endswith("svg")
 
 
+@both
+def test_a_notebook_shrinks_a_wide_drawing_to_its_column_but_never_below_half_its_width(installed, request):
+    if not installed:
+        request.getfixturevalue("no_dot")
+    drawing = draw_dot(Value(1.0) + 2)
+    written = svg_of(drawing).get("width")
+    wide = float(written.removesuffix("pt")) * (4 / 3 if written.endswith("pt") else 1)
+    assert f'style="max-width: 100%; min-width: {round(wide / 2)}px"' in drawing._repr_mimebundle_()["text/html"]
+
+
 def test_a_notebook_may_ask_for_one_kind_alone(no_dot):
     drawing = draw_dot(Value(1.0))
     assert set(drawing._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}

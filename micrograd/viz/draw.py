@@ -3,6 +3,7 @@
 import inspect
 import logging
 import os
+import re
 from functools import cache
 from typing import Any
 
@@ -117,9 +118,18 @@ class Drawing(graphviz.Digraph):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
         words = text.spoken(self.graph) if self.graph else ""
-        picture = image("image/svg+xml", self.pipe("svg"), words or "graph", "none")
+        drawn = self.pipe("svg")
+        least = round(_pixels_wide(drawn) / 2)  # smaller, and nobody could read it: what is wider yet can be scrolled
+        picture = image("image/svg+xml", drawn, words or "graph", f"max-width: 100%; min-width: {least}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
         return {**bundle(markup, words or repr(self), include, exclude)}
+
+
+def _pixels_wide(picture: bytes) -> float:
+    """How wide an SVG is; Graphviz says so in points."""
+    found = re.search(rb'<svg[^>]*? width="([\d.]+)(pt)?"', picture)
+    assert found  # both writers say it
+    return float(found[1]) * (4 / 3 if found[2] else 1)
 
 
 @cache

@@ -64,10 +64,10 @@ def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) ->
     }
 
 
-def image(kind: str, picture: bytes, words: str, width: str = "100%") -> str:
-    """An `<img>` that carries its picture, at most so wide, and tells it in words to whoever cannot see it."""
+def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%") -> str:
+    """An `<img>` that carries its picture, and tells it in words to whoever cannot see it."""
     source = f"data:{kind};base64,{base64.b64encode(picture).decode()}"
-    return f'<img alt="{html.escape(words)}" style="max-width: {width}" src="{source}">'
+    return f'<img alt="{html.escape(words)}" style="{style}" src="{source}">'
 
 
 def join(name: str, title: str, data: Any, **markup: str) -> str:
