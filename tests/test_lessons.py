@@ -92,3 +92,26 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         check("1.9", 1)
     with pytest.raises(KeyError, match="no lesson 'x'"):
         check("x", 1)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "hint"),
+    [
+        ("10.1", None, "a number is needed here; found None"),
+        ("10.1", "0.02", "a number is needed here; found the str '0.02'"),
+        ("10.1", len, "a number is needed here; found a function"),
+        ("10.4", 1.0, "give the function itself, without calling it; found the float 1.0"),
+        ("10.4", lambda t: None, "found None, which a function gives that has no return"),
+        ("11.1", 5, "a shape is needed here, such as (2, 3); found the int 5"),
+        ("11.2", len, "give the 2 together, as they stood in the cell"),
+        ("11.4", [1], "give the function itself"),
+        ("13.4", lambda x: None, "is a `return` missing?"),
+        ("15.1", "ad", "texts in quotes are needed here"),
+    ],
+)
+def test_an_answer_of_the_wrong_kind_is_told_what_is_needed(exercise, answer, hint, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from check import check
+
+    check(exercise, answer)
+    assert hint in capsys.readouterr().out

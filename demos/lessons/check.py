@@ -9,7 +9,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-EXERCISES: dict[str, Callable[[Any], str | None]] = {}
+Checker = Callable[[Any], str | None]
+EXERCISES: dict[str, Checker] = {}
+
+
+class NotAnAnswer(TypeError):
+    """This is not the kind of thing that was asked for; the text says what it is."""
 
 
 def check(exercise: str, answer: Any) -> None:
@@ -26,21 +31,74 @@ def check(exercise: str, answer: Any) -> None:
         raise KeyError(f"there is no exercise {exercise!r}; lesson {lesson} has {', '.join(there)}")
     try:
         hint = EXERCISES[exercise](answer)
+    except NotAnAnswer as error:
+        hint = str(error)
     except Exception as error:
         hint = f"trying it raised {type(error).__name__}: {error}"
+        if "NoneType" in hint:
+            hint += "; is a `return` missing?"
     print(f"{exercise}  ✓ right" if hint is None else f"{exercise}  ✗ {hint}")
 
 
-def exercise(name: str) -> Callable[[Callable[[Any], str | None]], Callable[[Any], str | None]]:
-    """Enter a function as the checker of an exercise."""
+def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Callable[[Checker], Checker]:
+    """Enter a function as the checker of an exercise; `of=number`, `of=words` ... say what it takes."""
 
-    def enter(checker: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
-        EXERCISES[name] = checker
+    def enter(checker: Checker) -> Checker:
+        EXERCISES[name] = lambda answer: checker(of(answer))
         return checker
 
     return enter
 
 
+def number(found: Any) -> float:
+    """What was found as a plain number: a float, or a Value or an array of one."""
+    try:
+        if not isinstance(found, str):
+            return float(found)
+    except (TypeError, ValueError, RuntimeError):
+        pass
+    raise NotAnAnswer(f"a number is needed here; found {kind(found)}")
+
+
+def function(found: Any) -> Callable[..., Any]:
+    """What was found, if it can be called."""
+    if not callable(found):
+        raise NotAnAnswer(f"give the function itself, without calling it; found {kind(found)}")
+    return found
+
+
+def functions(count: int) -> Callable[[Any], Any]:
+    """What was found, if it is so many functions or classes."""
+
+    def all_of(found: Any) -> Any:
+        if isinstance(found, tuple) and len(found) == count and all(map(callable, found)):
+            return found
+        raise NotAnAnswer(f"give the {count} together, as they stood in the cell; found {kind(found)}")
+
+    return all_of
+
+
+def words(found: Any) -> Any:
+    """What was found, if it is a list of texts, or a set of them."""
+    if isinstance(found, list | tuple | set | frozenset) and all(isinstance(word, str) for word in found):
+        return found
+    raise NotAnAnswer(f"texts in quotes are needed here, as in {{'a', 'b'}} or ['a', 'b']; found {kind(found)}")
+
+
+def shape(found: Any) -> tuple[int, ...]:
+    """What was found, as a shape."""
+    if isinstance(found, tuple | list) and all(isinstance(length, int) for length in found):
+        return tuple(found)
+    raise NotAnAnswer(f"a shape is needed here, such as (2, 3); found {kind(found)}")
+
+
+def kind(found: Any) -> str:
+    """What something is, in words, such as `the str 'cat'`."""
+    if found is None:
+        return "None, which a function gives that has no return"
+    return "a function" if callable(found) else f"the {type(found).__name__} {found!r:.40}"
+
+
 def near(found: Any, wanted: float, tolerance: float = 1e-3) -> bool:
     """Is a number (or a Value) as good as the one that is wanted?"""
-    return math.isclose(float(found), wanted, rel_tol=tolerance, abs_tol=tolerance)
+    return math.isclose(number(found), wanted, rel_tol=tolerance, abs_tol=tolerance)

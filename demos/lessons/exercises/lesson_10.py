@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from check import exercise, near
+from check import exercise, function, near, number
 
 
-@exercise("10.1")
+@exercise("10.1", of=number)
 def _(rate: Any) -> str | None:
     if near(rate, 0.08):
         return "that was the limit at a steepness of 25; at 100 it is lower"
@@ -15,7 +15,7 @@ def _(rate: Any) -> str | None:
     return None if near(rate, 0.02, 1e-4) else f"not {rate:.4g}: for which rate is 1 - 100 * rate just -1?"
 
 
-@exercise("10.2")
+@exercise("10.2", of=number)
 def _(distance: Any) -> str | None:
     if near(distance, 10.0):
         return "that is gradient descent, rate times slope; Adam divides by how large slopes usually are"
@@ -26,7 +26,7 @@ def _(distance: Any) -> str | None:
     return None if near(distance, 0.01, 1e-5) else f"not {distance:.4g}: try adam(0.01)(1000.0, {{}})"
 
 
-@exercise("10.3")
+@exercise("10.3", of=number)
 def _(a: Any) -> str | None:
     if near(a, 0.1, 1e-4):
         return "then each weight has a variance of 0.1**2 / 3, and the sum one of 1/3"
@@ -39,7 +39,7 @@ def _(a: Any) -> str | None:
     return None if near(a, math.sqrt(3 / 100)) else f"not {a:.4g}: a**2 / 3 = 1/100"
 
 
-@exercise("10.4")
+@exercise("10.4", of=function)
 def _(schedule: Any) -> str | None:
     for t in range(10):
         if not near(schedule(t), (t + 1) / 10):

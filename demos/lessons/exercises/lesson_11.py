@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from check import exercise
+from check import exercise, function, functions, shape
 
 
-@exercise("11.1")
+@exercise("11.1", of=shape)
 def _(shape: Any) -> str | None:
     if tuple(shape) == (5, 3, 4):
         return None
@@ -17,7 +17,7 @@ def _(shape: Any) -> str | None:
     return f"not {tuple(shape)}: write one shape below the other, aligned at the right"
 
 
-@exercise("11.2")
+@exercise("11.2", of=functions(2))
 def _(given: Any) -> str | None:
     array, subtract = given
     g = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]])
@@ -42,7 +42,7 @@ def _(given: Any) -> str | None:
     return None
 
 
-@exercise("11.3")
+@exercise("11.3", of=functions(2))
 def _(given: Any) -> str | None:
     array, mean_rows = given
     a = array(np.arange(12.0).reshape(4, 3))
@@ -62,7 +62,7 @@ def _(given: Any) -> str | None:
     return None if first == [1.0, 0.0, -2.0] else f"for [4, 0, -8], each row should get [1, 0, -2]; it got {first}"
 
 
-@exercise("11.4")
+@exercise("11.4", of=function)
 def _(adjoint: Any) -> str | None:
     b, g = np.array([3.0, -1.0, 2.0]), np.array([1.0, 5.0, 0.0, 2.0, -4.0, 1.0])
     found = np.asarray(adjoint(g))

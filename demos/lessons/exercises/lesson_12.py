@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from check import exercise
+from check import exercise, function, kind, number
 
 from micrograd import no_grad
-from micrograd.nn import Dropout, Linear, Sequential
+from micrograd.nn import Dropout, Linear, Module, Sequential
 
 
-@exercise("12.1")
+@exercise("12.1", of=number)
 def _(count: Any) -> str | None:
     hints = {
         9610: "that is with 128 features; there are 32",
@@ -17,19 +17,19 @@ def _(count: Any) -> str | None:
         2400: "the ten scores have a bias each, too",
         2378: "the 32 features have a bias each, too",
     }
-    return None if count == 2410 else hints.get(count, f"not {count}: 32 times (64 + 1), and ten times how many?")
+    return None if count == 2410 else hints.get(count, f"not {count:g}: 32 times (64 + 1), and ten times how many?")
 
 
-@exercise("12.2")
+@exercise("12.2", of=number)
 def _(count: Any) -> str | None:
     if count == 28:
         return "28 batches of 50 are 1,400 digits; where are the other 37?"
-    if isinstance(count, float) and not count.is_integer():
+    if not count.is_integer():
         return "there is no part of a step: the last batch is smaller, and is a step as well"
-    return None if count == 29 else f"not {count}: 1,437 digits, 50 at a time, and the rest"
+    return None if count == 29 else f"not {count:g}: 1,437 digits, 50 at a time, and the rest"
 
 
-@exercise("12.3")
+@exercise("12.3", of=function)
 def _(exam: Any) -> str | None:
     images = np.random.default_rng(0).random((200, 64))
     rng = np.random.default_rng(1)
@@ -44,6 +44,8 @@ def _(exam: Any) -> str | None:
             return "it gives nothing back: return how many are right"
         if found == 0.75:
             return "give how many are right, not which part"
+        if not isinstance(found, int | np.integer):
+            return f"it should give a whole number, how many are right; found {kind(found)}"
         if found != 150:
             return f"150 answers are right, yours says {found}: is dropout still on while it answers?"
         if model.training != mode:
@@ -61,8 +63,8 @@ def _(model: Any) -> str | None:
 
     images, digits = load_digits(return_X_y=True)
     _, unseen, _, unseen_digits = train_test_split(images / 16, digits, test_size=0.2, stratify=digits, random_state=12)
-    if not hasattr(model, "eval"):
-        return f"give the model itself; found {type(model).__name__}"
+    if not isinstance(model, Module):
+        return f"give the model itself; found {kind(model)}"
     with no_grad():
         right = int((model.eval()(unseen).argmax(1) == unseen_digits).sum())
     if right < 100:

@@ -5,12 +5,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from check import exercise, near
+from check import exercise, function, functions, near, number
 
 from micrograd import compile, value_and_grad
 
 
-@exercise("13.1")
+@exercise("13.1", of=functions(2))
 def _(given: Any) -> str | None:
     number, multiply = given
     a, b = number(5.0), number(3.0)
@@ -29,7 +29,7 @@ def _(given: Any) -> str | None:
     return None if not left else f"{left} nodes still wait for the collector: does send_back still mention out?"
 
 
-@exercise("13.2")
+@exercise("13.2", of=functions(4))
 def _(given: Any) -> str | None:
     symbol, derive, write, tanh = given
     x = symbol("x")
@@ -61,7 +61,7 @@ def _(given: Any) -> str | None:
     return None
 
 
-@exercise("13.3")
+@exercise("13.3", of=number)
 def _(count: Any) -> str | None:
     hints = {
         5: "other numbers of the same form take the same program",
@@ -72,7 +72,7 @@ def _(count: Any) -> str | None:
     return None if count == 3 else hints.get(count, f"not {count}: how many different forms are there?")
 
 
-@exercise("13.4")
+@exercise("13.4", of=function)
 def _(crooked: Any) -> str | None:
     f = value_and_grad(compile(crooked))
     for place, value, slope in ((3.0, 9.0, 6.0), (0.5, 0.25, 1.0), (-2.0, -0.2, 0.1)):

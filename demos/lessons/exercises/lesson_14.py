@@ -3,10 +3,11 @@
 import math
 from typing import Any
 
-from check import exercise, near
+import numpy as np
+from check import exercise, function, kind, near, number
 
 
-@exercise("14.1")
+@exercise("14.1", of=number)
 def _(found: Any) -> str | None:
     for order, value in ((1, 80.0), (2, 160.0)):
         if near(found, value):
@@ -14,9 +15,11 @@ def _(found: Any) -> str | None:
     return None if near(found, 240.0) else f"not {float(found):.4g}: 5 * x**4, and then the slope of that, twice"
 
 
-@exercise("14.2")
+@exercise("14.2", of=function)
 def _(coefficients: Any) -> str | None:
-    found = list(coefficients(lambda x: x.log1p(), 0.0, 4))
+    found = coefficients(lambda x: x.log1p(), 0.0, 4)
+    if not isinstance(found, list | tuple | np.ndarray):
+        return f"a list of numbers is needed here; found {kind(found)}"
     if len(found) != 5:
         return f"degree 4 has five coefficients, c0 to c4; yours has {len(found)}"
     if all(near(c, d) for c, d in zip(found, (0, 1, -1, 2, -6), strict=True)):
@@ -31,7 +34,7 @@ def _(coefficients: Any) -> str | None:
     return None if near(elsewhere[1], 6.0) else "around 0 it is right; take the derivatives at `at`"
 
 
-@exercise("14.3")
+@exercise("14.3", of=function)
 def _(root: Any) -> str | None:
     found = root(lambda x: x * x - 2, 1.0)
     if near(found, 0.0):
@@ -44,7 +47,7 @@ def _(root: Any) -> str | None:
     return None if near(cosine, math.pi / 2, 1e-9) else f"for cos(x) from 1 it should give pi / 2, not {cosine}"
 
 
-@exercise("14.4")
+@exercise("14.4", of=number)
 def _(rate: Any) -> str | None:
     if near(rate, 0.2):
         return "2 / 10 would be it if the bend of 10 * y**2 were 10; differentiate twice"

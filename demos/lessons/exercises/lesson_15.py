@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-from check import exercise, near
+from check import exercise, function, kind, near, words
 
-from micrograd import Tensor, Value, grad
+from micrograd import Function, Tensor, Value, grad
 
 
-@exercise("15.1")
+@exercise("15.1", of=words)
 def _(names: Any) -> str | None:
     wanted, reasons = {"a", "d"}, {
         "a": "a is made of x1, which requires one",
@@ -23,7 +23,7 @@ def _(names: Any) -> str | None:
     return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)
 
 
-@exercise("15.2")
+@exercise("15.2", of=function)
 def _(shares: Any) -> str | None:
     x = Tensor([0.0, 1.0, 2.0], requires_grad=True)
     wanted = np.exp(x.data) / np.exp(x.data).sum()
@@ -45,6 +45,8 @@ def _(shares: Any) -> str | None:
 
 @exercise("15.3")
 def _(softsign: Any) -> str | None:
+    if not (isinstance(softsign, type) and issubclass(softsign, Function)):
+        return f"give the class itself, which is a Function; found {kind(softsign)}"
     for place in (-2.0, 0.5):
         x = Tensor([place], requires_grad=True)
         out = softsign.apply(x)

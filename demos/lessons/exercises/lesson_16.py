@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-from check import exercise, near
+from check import exercise, function, kind, near, number
 
 
-@exercise("16.1")
+@exercise("16.1", of=number)
 def _(nats: Any) -> str | None:
     if near(nats, 1 / 27):
         return "that is the chance itself; the surprise is -log of it"
@@ -20,9 +20,9 @@ def _(nats: Any) -> str | None:
 
 @exercise("16.2")
 def _(query: Any) -> str | None:
-    name, query = "christina", np.array(query, dtype=float)
-    if query.shape != (2,):
-        return f"a query has two numbers, as a key has; found {query.tolist()}"
+    if not (isinstance(query, list | tuple | np.ndarray) and len(query) == 2):
+        return f"a query has two numbers, as a key has; found {kind(query)}"
+    name, query = "christina", np.array([number(x) for x in query])
     keys = np.array([[letter in "aeiou", place] for place, letter in enumerate(name)], dtype=float)
     to_first = 1.0
     for i in range(1, len(name)):  # the first letter has no choice
@@ -36,7 +36,7 @@ def _(query: Any) -> str | None:
     return f"the first letter gets a share of {to_first:.2f} only: what sets it apart, and is that loud enough?"
 
 
-@exercise("16.3")
+@exercise("16.3", of=function)
 def _(causal_shares: Any) -> str | None:
     scores = np.array([[0.5, 2.0, -1.0], [1.0, -2.0, 3.0], [0.0, 1.0, -1.0]])
     found = np.asarray(causal_shares(scores.copy()))
@@ -55,7 +55,7 @@ def _(causal_shares: Any) -> str | None:
     return "the shares sum to 1, but not over the row: who asks stands in the row, along which the sum is taken"
 
 
-@exercise("16.4")
+@exercise("16.4", of=function)
 def _(warmed: Any) -> str | None:
     scores = np.array([2.0, 0.0, -1.0])
     found = np.asarray(warmed(scores, 2.0))

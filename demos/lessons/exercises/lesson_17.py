@@ -3,20 +3,20 @@
 from typing import Any
 
 import numpy as np
-from check import exercise, near
+from check import exercise, function, near, shape, words
 
 from micrograd import Tensor
 from micrograd.nn import Linear, Sequential, Tanh
 
 
-@exercise("17.1")
+@exercise("17.1", of=shape)
 def _(shape: Any) -> str | None:
     if tuple(shape) == (3, 5):
         return "that is (in, out); a row of weights belongs to a neuron, and there are five neurons"
     return None if tuple(shape) == (5, 3) else f"not {tuple(shape)}: how many neurons, and how many inputs has each?"
 
 
-@exercise("17.2")
+@exercise("17.2", of=function)
 def _(standardised: Any) -> str | None:
     x = np.array([[1.0, 2.0, 6.0], [0.0, -3.0, 1.0]])
     away = x - x.mean(1, keepdims=True)
@@ -35,7 +35,7 @@ def _(standardised: Any) -> str | None:
     return f"the first row should be {wanted[0].round(3)}, yours is {found.data[0].round(3)}"
 
 
-@exercise("17.3")
+@exercise("17.3", of=function)
 def _(renamed: Any) -> str | None:
     rng = np.random.default_rng(17)
     state = {
@@ -57,7 +57,7 @@ def _(renamed: Any) -> str | None:
     return None if near(answer, wanted) else f"it loads, but it answers {answer:.4f} where theirs answers {wanted:.4f}"
 
 
-@exercise("17.4")
+@exercise("17.4", of=words)
 def _(lines: Any) -> str | None:
     at = {}
     for word in ("model(", ".mean(", "zero_grad", "backward", "step"):
