@@ -13,9 +13,7 @@ a = np.ones((2, 3))        a Tensor
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,56 +22,15 @@ from ..engine import Value
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from .graph import OWN
+from .nodes import data_of, traced_value
 from .symbols import Symbol
 from .text import FAST
-from .trace import Trace, data_of, traced_value
+from .trace import Trace
 
 _RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names of the program's own, and of elements
 _WORDS = {"stock", "buffers", "new_buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *FAST, *OWN}
-_TEXT = (bool, str, type(None))
-
-
-def kind(x: Any) -> Any:
-    """What a program depends on in an argument: the key under which it is remembered."""
-    if x.__class__ is float:
-        return float
-    if isinstance(x, np.ndarray):
-        return x.shape, x.dtype
-    if isinstance(x, Value):
-        return Value, x._row is not None
-    if isinstance(x, Tensor):
-        return Tensor, x.shape, x.dtype, x.requires_grad
-    if isinstance(x, _TEXT):
-        return type(x), x
-    if isinstance(x, (list, tuple)):
-        return type(x), *map(kind, x)
-    if isinstance(x, dict):
-        return dict, *((key, kind(part)) for key, part in x.items())
-    if isinstance(x, (int, float, np.integer, np.floating)):
-        return type(x)
-    raise TypeError(
-        f"found {type(x).__name__} {x!r:.50} among the arguments of a compiled function: it takes numbers, arrays, "
-        "Values, Tensors, and lists, tuples and dicts of them; anything else by keyword"
-    )
-
-
-def static(name: str, x: Any) -> Any:
-    """The key of what is given by keyword: a constant."""
-    if isinstance(x, (np.ndarray, Value, Tensor)):
-        raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
-    if isinstance(x, (list, tuple)):
-        return type(x), *(static(name, part) for part in x)
-    return type(x), x
-
-
-def names_of(function: Any) -> list[str]:
-    """What a function calls its positional parameters, as far as that can be told."""
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+TEXT = (bool, str, type(None))
 
 
 def has_arrays(args: Any) -> bool:
@@ -114,7 +71,7 @@ class Arguments:
         if isinstance(x, (list, tuple)):
             parts = [self._see(part, f"{name}_{i}", f"{place}[{i}]") for i, part in enumerate(x)]
             return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-        if isinstance(x, _TEXT):
+        if isinstance(x, TEXT):
             return x
         if isinstance(x, np.ndarray) and self.batch:
             return self._sample(x, name, place)
@@ -194,7 +151,7 @@ def as_nodes(args: Any, scalars: bool) -> Any:
     dtype = dtype_of(args) if has_arrays(args) and not scalars else None
 
     def node(x: Any) -> Any:
-        if isinstance(x, (*_TEXT, Value, Tensor)):
+        if isinstance(x, (*TEXT, Value, Tensor)):
             return x
         if isinstance(x, np.ndarray) and scalars:
             return tree_map(node, x.astype(float).tolist())
@@ -203,12 +160,3 @@ def as_nodes(args: Any, scalars: bool) -> Any:
         return Value(float(x), requires_grad=False) if dtype is None else Tensor(np.asarray(x, dtype))
 
     return tree_map(node, args)
-
-
-def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """The function of the arguments that gives the nodes at these places, and then those from outside."""
-    if not places and not any(isinstance(x, Tensor) for x in outside):
-        always = tuple(outside)
-        return lambda *_: always
-    texts = [*places, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
-    return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)", {"outside": outside})

@@ -24,9 +24,10 @@ from .arguments import Arguments
 from .emit import Code, Updates
 from .graph import rebuilt
 from .levels import Levels
+from .nodes import data_of, is_traced
 from .normal import NormalForm
 from .symbols import Symbol
-from .trace import Leaf, Trace, data_of, is_traced, tracing
+from .trace import Leaf, Trace, tracing
 
 BACKENDS = ("auto", "python", "numpy")
 MANY = 1500  # ops on numbers: fewer stay straight Python

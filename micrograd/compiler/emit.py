@@ -56,6 +56,13 @@ class Code:
             careful = Writer(outputs, updates, careful=True)
             self.careful = _define(careful.source(parameters, reading), vars(floats) | careful.names)
 
+    def __call__(self, *given: Any) -> Any:
+        """What the function gives."""
+        try:
+            return self.run(*given)
+        except (ArithmeticError, ValueError):
+            return self.careful(*given)
+
 
 def _define(source: str, names: dict[str, Any]) -> Callable:
     exec(compile(source, "<micrograd.compile>", "exec"), names)

@@ -10,15 +10,19 @@ and traces anew when a parameter was replaced, or when a module went from `train
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..engine import Value
 from ..modes import is_grad_enabled, is_tracing, modes
 from ..optim import SGD
 from ..tensor import Tensor
-from .arguments import kind, names_of, static
+from .arguments import TEXT
 from .build import BACKENDS
 from .emit import Step
 from .program import Program, program_for
@@ -97,6 +101,52 @@ def _check(update: Any, in_scalars: bool) -> None:
         raise TypeError(f"update= takes an SGD without momentum and weight decay, found {update!r}: {_UNFUSED}")
     if in_scalars or not all(isinstance(p, Tensor) for p in update.params):
         raise TypeError(f"update= takes Tensors, found Values to be updated: {_UNFUSED}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which program
+
+
+def kind(x: Any) -> Any:
+    """What a program depends on in an argument: the key under which it is remembered."""
+    if x.__class__ is float:
+        return float
+    if isinstance(x, np.ndarray):
+        return x.shape, x.dtype
+    if isinstance(x, Value):
+        return Value, x._row is not None
+    if isinstance(x, Tensor):
+        return Tensor, x.shape, x.dtype, x.requires_grad
+    if isinstance(x, TEXT):
+        return type(x), x
+    if isinstance(x, (list, tuple)):
+        return type(x), *map(kind, x)
+    if isinstance(x, dict):
+        return dict, *((key, kind(part)) for key, part in x.items())
+    if isinstance(x, (int, float, np.integer, np.floating)):
+        return type(x)
+    raise TypeError(
+        f"found {type(x).__name__} {x!r:.50} among the arguments of a compiled function: it takes numbers, arrays, "
+        "Values, Tensors, and lists, tuples and dicts of them; anything else by keyword"
+    )
+
+
+def static(name: str, x: Any) -> Any:
+    """The key of what is given by keyword: a constant."""
+    if isinstance(x, (np.ndarray, Value, Tensor)):
+        raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
+    if isinstance(x, (list, tuple)):
+        return type(x), *(static(name, part) for part in x)
+    return type(x), x
+
+
+def names_of(function: Any) -> list[str]:
+    """What a function calls its positional parameters, as far as that can be told."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:

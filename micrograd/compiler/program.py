@@ -29,9 +29,9 @@ from ..storage import Kept
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from ..walk import grad
-from .arguments import as_nodes, picker
+from .arguments import as_nodes
 from .build import Built, Out
-from .guards import guard
+from .frozen import guard
 
 
 class Program:
@@ -57,10 +57,7 @@ class Program:
     def __call__(self, args: tuple[Any, ...]) -> Any:
         """Run it, and answer with nodes."""
         given = args if self._read is None else (self._read(), *args)
-        try:
-            outs, grads = self.code.run(*given)
-        except (ArithmeticError, ValueError):
-            outs, grads = self.code.careful(*given)
+        outs, grads = self.code(*given)
         if self.built.vector:
             outs = list(outs) if self.batch else outs.tolist()
             grads = [g for part in grads for g in part.tolist()]
@@ -94,13 +91,10 @@ class Program:
         """The gradients for the gradient of one of the outputs: the program is run anew, from what it saw then."""
         back: Any = self.built.back
         if self.built.vector:
-            parts = back.run(*call.given, np.array([g if out.root == call.root else out.zero() for out in self.outs]))
+            parts = back(*call.given, np.array([g if out.root == call.root else out.zero() for out in self.outs]))
             return [x for part in parts for x in part.tolist()]
         seeds = [g if out.root == call.root else out.zero() for out in self.outs if out.root is not None]
-        try:
-            return back.run(*call.given, *seeds)
-        except (ArithmeticError, ValueError):
-            return back.careful(*call.given, *seeds)
+        return back(*call.given, *seeds)
 
 
 class TrainingProgram(Program):
@@ -125,10 +119,7 @@ class PlainProgram(Program):
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         given = args if self._read is None else (self._read(), *args)
-        try:
-            found = self.code.run(*given)
-        except (ArithmeticError, ValueError):
-            found = self.code.careful(*given)
+        found = self.code(*given)
         if self.built.vector:
             found = list(found) if self.batch else found.tolist()
         return found if self.built.as_text else self._filled(found)
@@ -286,3 +277,12 @@ def _reader(nodes: list[Any], update: Any) -> Callable[[], list[Any]]:
     if all(isinstance(x, Value) for x in nodes):
         return lambda: [x._data for x in nodes]
     return lambda: [x._node._data if isinstance(x, Tensor) else x._data for x in nodes]
+
+
+def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
+    """The function of the arguments that gives the nodes at these places, and then those from outside."""
+    if not places and not any(isinstance(x, Tensor) for x in outside):
+        always = tuple(outside)
+        return lambda *_: always
+    texts = [*places, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
+    return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)", {"outside": outside})

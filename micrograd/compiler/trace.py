@@ -1,7 +1,7 @@
 """Tracing: a function is run once, with Symbols where its numbers and arrays would be.
 
-What the function sees are Values and Tensors as ever; the same methods record the same nodes, and `grad` walks them.
-Only their data are Symbols, and every op is computed here (`Trace.__call__`), as `lazy` has it computed elsewhere:
+What the function sees are `nodes`; the same methods record the same nodes, and `grad` walks them. Only their data are
+Symbols, and every op is computed here (`Trace.__call__`), as `lazy` has it computed elsewhere:
 
 >>> from ..walk import grad
 >>> trace = Trace()
@@ -14,20 +14,18 @@ Only their data are Symbols, and every op is computed here (`Trace.__call__`), a
 
 A node from outside (a parameter that the function closes over) takes part as a stand-in with a Symbol of its own, which
 the program reads from the node each time it runs. One that was made inside and is gone when the trace ends was a
-constant. To look at a number (`if`, `float`, `.data`) or to write to one is refused: the program could not do it again.
+constant.
 """
 
 from __future__ import annotations
 
-import operator
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import arrays
-from ..array_node import ArrayNode, new_node, remember
+from ..array_node import new_node, remember
 from ..engine import Value, number
 from ..engine import _fill as fill
 from ..engine import _settle as settle
@@ -35,164 +33,10 @@ from ..graph import LEAF
 from ..modes import _Mode, deferring, detect_anomaly, is_grad_enabled, modes
 from ..rows import HandWritten, Many, Row
 from ..tensor import Tensor
-from .frozen import BACKWARD, DRAWN, OUTSIDE, OWN_OP, READ, WRITE, frozen, without_draws
+from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
 from .graph import Graph
+from .nodes import DETACH, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
 from .symbols import BY_COLUMNS, Symbol
-
-
-def _reading(what: str) -> Callable:
-    def refuse(self: Any, *_: Any, **__: Any) -> Any:
-        raise frozen(READ.format(what))
-
-    return refuse
-
-
-def _writing(self: Any, *_: Any) -> Any:
-    raise frozen(WRITE.format("a Tensor"))
-
-
-def _comparison(name: str) -> Callable:
-    """A comparison gives a node too: a condition for `where`, 1 or 0."""
-    row = Row(name, getattr(operator, name), None)
-
-    def method(self: Any, other: Any) -> Any:
-        return self._apply(row, (self, other))
-
-    return method
-
-
-# What gives a constant; as a row, so that a program on arrays can do it too
-DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
-
-
-class _Traced:
-    """A node whose numbers nobody can look at."""
-
-    __slots__ = ()
-    data = property(_reading(".data"), _reading(".data"))
-    item = numpy = tolist = argmax = argmin = __array__ = _reading("a number")
-    __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
-    __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
-    register_hook = _reading("gradients through hooks")
-
-    def _kept(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
-        if inputs is None:
-            raise frozen(BACKWARD)
-        return {node: self._as_node(grads[node]) for node in inputs if node in grads}
-
-    def _as_node(self, g: Any) -> Any:
-        """A gradient that is asked for inside of the function: a number or an array that nobody can look at."""
-        return g if is_traced(g) else traced_value(g)
-
-    __lt__, __le__ = _comparison("__lt__"), _comparison("__le__")
-    __gt__, __ge__ = _comparison("__gt__"), _comparison("__ge__")
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
-
-    def __format__(self, spec: str) -> str:
-        return repr(self)
-
-
-class TracedValue(_Traced, Value):
-    """A Value whose data is a Symbol."""
-
-    __slots__ = ()
-
-    def _constant(self, data: Any) -> Any:
-        return traced_value(data)
-
-    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
-        seen = self._x, self._y
-        if not create_graph:
-            return seen
-        operands = (self, self._a) if self._row.to_b is None else (self._a, self._b)
-        return tuple(x if n is None else n for n, x in zip(operands, seen, strict=True))
-
-    def detach(self) -> Any:
-        """A constant that is the same number."""
-        return self._apply(DETACH, (self,))
-
-
-class TracedTensor(_Traced, Tensor):
-    """A Tensor whose array is a Symbol."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-    __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")  # type: ignore[assignment]
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _writing  # type: ignore[assignment]
-    copy_ = fill_ = zero_ = _writing  # type: ignore[assignment]
-
-    def detach(self) -> Any:
-        """A constant with the same Symbol."""
-        return traced_tensor(new_node(self._node._data))
-
-    def requires_grad_(self, wanted: bool = True) -> Any:
-        """As a Tensor's, on a node of its own."""
-        if wanted and self._node._row is None:
-            self._node = as_traced(new_node(self._node._data, LEAF))
-            self._node._handle = weakref.ref(self)
-        return self
-
-
-class TracedNode(ArrayNode):
-    """The node of a traced Tensor: what the walk does with arrays, it does with Symbols."""
-
-    __slots__ = ()
-
-    @property
-    def tensor(self) -> Tensor:
-        """The Tensor that has this node, or where it is gone a new one."""
-        tensor = self._handle()
-        return traced_tensor(self) if tensor is None else tensor
-
-    _kept = _Traced._kept  # type: ignore[assignment]
-
-    def _as_node(self, g: Any) -> Any:
-        return g if is_traced(g) else traced_tensor(new_node(g))
-
-    def _constant(self, data: Any) -> ArrayNode:
-        return as_traced(new_node(data))
-
-    def _seed(self, gradient: Any, create_graph: bool) -> Any:
-        if isinstance(gradient, TracedTensor):
-            return gradient if create_graph else gradient._node._data
-        if gradient is None and self._data.size == 1:
-            gradient = np.ones(self._data.shape, self._data.dtype)
-        seed = super()._seed(gradient, False)
-        if self._data.__class__ is Symbol:  # and not a constant, after all
-            seed = self._data.graph.constant(seed)
-        return traced_tensor(new_node(seed)) if create_graph else seed
-
-    def _fit(self, part: Any) -> Any:
-        like = self._data
-        if part.__class__ is not Symbol:
-            return super()._fit(part)
-        if part.shape != like.shape:
-            part = arrays.sum_to(like.shape).forward(part)
-        return part.astype(like.dtype)
-
-    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
-        return grad + g
-
-
-def traced_value(data: Any, row: Any = None) -> TracedValue:
-    """A Value with this Symbol: a number, or under `batch` one for each sample."""
-    return fill(object.__new__(TracedValue), data, row)
-
-
-def as_traced(node: Any) -> Any:
-    """The node, as one of a trace."""
-    node.__class__ = TracedNode
-    return node
-
-
-def traced_tensor(node: Any) -> Any:
-    """A Tensor that has the node, as one of a trace."""
-    tensor = object.__new__(TracedTensor)
-    tensor._node = as_traced(node)
-    node._handle = weakref.ref(tensor)
-    return tensor
 
 
 class Leaf:
@@ -226,7 +70,7 @@ class Trace:
 
     def stand_in(self, x: Any) -> Any:
         """For a node from outside, the one that takes its place here; anything else is given back."""
-        if isinstance(x, _Traced) or not isinstance(x, (Value, Tensor)):
+        if is_traced(x) or not isinstance(x, (Value, Tensor)):
             return x
         known = self.leaves.get(id(x))
         if known is None or known[0].ref() is not x:
@@ -349,13 +193,3 @@ class _Unchecked(_Mode):
 
 
 _unchecked = _Unchecked()
-
-
-def is_traced(x: Any) -> bool:
-    """Is x a node of a trace?"""
-    return isinstance(x, _Traced)
-
-
-def data_of(x: Any) -> Any:
-    """The Symbol (or a constant) in a traced node."""
-    return x._node._data if isinstance(x, Tensor) else x._data if isinstance(x, Value) else x
