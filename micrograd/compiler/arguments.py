@@ -14,7 +14,7 @@ a = np.ones((2, 3))        a Tensor
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from .graph import OWN
 from .nodes import data_of, traced_value
-from .symbols import Symbol
 from .text import FAST
 from .trace import Trace
 
@@ -44,6 +43,23 @@ def dtype_of(args: Any) -> np.dtype:
     return np.result_type(*found) if found else np.dtype(float)
 
 
+class Block(NamedTuple):
+    """Numbers that a program on arrays takes as one array."""
+
+    name: str
+    text: str  # what gives the array; nothing, if there is a line for it already
+    symbols: list[Any]  # its elements; under `batch` its rows
+    of_samples: tuple[int, ...] = ()  # its shape, where it holds samples
+
+    def like(self) -> np.ndarray:
+        """An array of its shape; without memory, for there may be many samples."""
+        return np.broadcast_to(0.0, self.of_samples or (len(self.symbols),))
+
+    def rows(self, array: Any, samples: int | None) -> Any:
+        """The array as `levels` takes it: under `batch` a matrix, with one column where there are no samples."""
+        return array if samples is None else array.reshape(-1, samples if self.of_samples else 1)
+
+
 class Arguments:
     """The arguments of one trace: `seen` by the function, `lines` of code, and the nodes that want a gradient."""
 
@@ -54,9 +70,7 @@ class Arguments:
         self.samples: int | None = None  # how many, under `batch`
         self.lines: list[str] = []
         self.unpacking: list[str] = []  # the lines that take arrays apart
-        # (name, the text of a vector, its numbers as Values); under `batch` the matrix of samples has its lines already
-        self.arrays: list[tuple[str, str, list[Any]]] = []
-        self.sampled: list[tuple[str, Symbol]] = []
+        self.arrays: list[Block] = []  # of numbers that came in arrays
         self.numbers: list[tuple[str, Any]] = []  # (name, Value) of those that came alone
         self.wanted: list[tuple[str, Any]] = []  # (where it is to be found, what stands for it)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
@@ -77,16 +91,16 @@ class Arguments:
             return self._sample(x, name, place)
         if isinstance(x, np.ndarray) and self.scalars:
             self.unpacking.append(f"{name} = {place}.astype(float).tolist()")
-            found: list[Any] = []
-            self.arrays.append((name, f"{place}.astype(float, copy=False).reshape(-1)", found))
-            return self._unpacked(x.shape, name, found)
+            self.arrays.append(Block(name, f"{place}.astype(float, copy=False).reshape(-1)", []))
+            return self._unpacked(x.shape, name, self.arrays[-1].symbols)
         return self._leaf(x, name, place)
 
     def _unpacked(self, shape: tuple[int, ...], name: str, found: list[Any]) -> Any:
         """Nested lists of Values for an array; the lines take its nested lists of numbers apart."""
         if not shape:
-            found.append(self.trace.value(name))
-            return found[-1]
+            node = self.trace.value(name)
+            found.append(data_of(node))
+            return node
         if shape[0]:
             self.unpacking.append(f"{', '.join(f'{name}_{i}' for i in range(shape[0]))}, = {name}")
         return [self._unpacked(shape[1:], f"{name}_{i}", found) for i in range(shape[0])]
@@ -100,8 +114,8 @@ class Arguments:
         self.samples = len(x)
         self.lines.append(f'{name} = np.array({place}.T, float, order="C")  # the samples last')
         symbol = self.trace.graph.input(name, x.shape[::-1], np.dtype(float))
-        self.sampled.append((name, symbol))
-        self.arrays.append((name, "", [symbol[i] if i else symbol for i in np.ndindex(*x.shape[:0:-1])]))
+        elements = [symbol[i] if i else symbol for i in np.ndindex(*x.shape[:0:-1])]
+        self.arrays.append(Block(name, "", elements, x.shape[::-1]))
 
         def part(*index: int) -> Any:
             if len(index) + 1 == x.ndim:
@@ -129,6 +143,16 @@ class Arguments:
         if wanted:
             self.wanted.append((f"{place}._node" if isinstance(x, Tensor) else place, node))
         return node
+
+    def blocks(self) -> list[Block]:
+        """All numbers: those of arrays, those that came alone, and of these the ones that want a gradient."""
+        wanted = {id(node) for _, node in self.wanted}
+        blocks = list(self.arrays)
+        for name, chosen in (("numbers", False), ("wanted", True)):
+            pairs = [(text, data_of(node)) for text, node in self.numbers if (id(node) in wanted) == chosen]
+            texts, symbols = [text for text, _ in pairs], [symbol for _, symbol in pairs]
+            blocks.append(Block(name, f"np.array([{', '.join(texts)}])", symbols))
+        return blocks
 
     def _read(self, name: str, text: str) -> None:
         if name != text:

@@ -3,9 +3,19 @@
 `Program` traces, differentiates and has code written; called, it runs that. What comes back is a node whose row is the
 program's own:
 
-    loss = program((x, y))        loss._x are the nodes that it is differentiated by; loss._y tells of the call: its
-                                  gradients, or what they can be computed from
-    loss.backward()               the short way: no walk, the gradients are committed as they are
+>>> from .interface import compile
+>>> x = Value(3.0)
+>>> square = compile(lambda x: x * x)
+>>> loss = square(x)
+
+`loss._x` are the nodes that it is differentiated by. `loss._y` tells of the call: its gradients, or what they can be
+computed from.
+
+>>> loss._x == (x,), loss._y[0].grads
+(True, [6.0])
+>>> loss.backward()  # the short way: no walk, the gradients are committed as they are
+>>> x.grad
+6.0
 
 A pass that wants more (hooks, `inputs`, a graph around this node) walks as ever, and asks the row. `create_graph=True`
 runs the function itself, on nodes.

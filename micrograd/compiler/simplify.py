@@ -33,8 +33,8 @@ def _is(x: Any, number: float) -> bool:
     return (x.__class__ is float or x.__class__ is int) and x == number
 
 
-def _fits(kept: Any, *others: Any) -> bool:
-    """May `kept` stand for an elementwise operation on itself and the others, as far as shape and dtype go?"""
+def _fits(kept: Any) -> bool:
+    """May `kept` stand for an elementwise operation on itself and a number, as far as the dtype goes?"""
     if kept.__class__ is not Symbol:
         return False
     return kept.dtype is None or kept.dtype.kind == "f"
