@@ -144,6 +144,12 @@ def test_a_function_that_gives_no_loss_of_the_parameters_is_refused(function: Ca
         micrograd.compile(function, update=SGD([W], lr=1.0))()
 
 
+def test_a_parameter_among_the_arguments_is_refused():
+    step = micrograd.compile(lambda x, w: (x * w * W).sum(), update=SGD([W], lr=1.0))
+    with pytest.raises(TypeError, match="found one among the arguments: w requires a gradient"):
+        step(2.0, W)
+
+
 def test_a_step_cannot_be_differentiated_or_be_a_part_of_another_program():
     step = micrograd.compile(lambda: W * 2, update=SGD([W], lr=1.0))
     with pytest.raises(TypeError, match="compiled without update="):

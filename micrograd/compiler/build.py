@@ -102,6 +102,11 @@ class Built:
         self.trained = [] if update is None else update.params
         trace = Trace()
         given = Arguments(trace, args, names, scalars, batch)
+        if self.trained and given.wanted:
+            raise TypeError(
+                f"with update= the function closes over its parameters, found one among the arguments: "
+                f"{given.wanted[0][0].removesuffix('._node')} requires a gradient; give x.detach() for a constant"
+            )
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)

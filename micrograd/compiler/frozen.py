@@ -16,7 +16,7 @@ Values are equal only to themselves.
 >>> def line(state):
 ...     return lambda x: state["w"] * x
 >>> state = {"w": Value(2.0)}
->>> current = guard(line(state), [state["w"]], [])
+>>> current = guard(line(state), [state["w"]])
 >>> current()
 True
 >>> state["w"] = Value(2.0)
@@ -153,15 +153,16 @@ def _line_of_the_draw(run: Callable[[], Any]) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # Guards
 
+Ways = dict[int, list[tuple[Any, str, Any]]]  # by an object's identity: in what, at which place, what is found
 MOST = 200_000  # objects that are looked at
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.BuiltinFunctionType)
 
 
-def guard(function: Any, used: list[Any], frozen: list[Any], trained: Sequence[Any] = ()) -> Callable[[], bool] | None:
-    """A function that tells whether the nodes used would be found at their places still, and the frozen ones frozen,
-    the trained ones not; None if there is nothing to ask."""
+def guard(function: Any, used: Sequence[Any], trained: Sequence[Any] = ()) -> Callable[[], bool] | None:
+    """A function that tells whether the nodes used would be found at their places still, and those without a gradient
+    have none still, and the trained ones have one; None if there is nothing to ask."""
     above, modules = _ways(function)
-    needed: dict[int, list[tuple[Any, Any, Any]]] = {}
+    needed: Ways = {}
     waiting = [id(x) for x in used]
     seen = set(waiting)
     while waiting:
@@ -170,14 +171,15 @@ def guard(function: Any, used: list[Any], frozen: list[Any], trained: Sequence[A
             if id(container) not in seen:
                 seen.add(id(container))
                 waiting.append(id(container))
-    return _question(needed, modules, frozen, trained)
+    return _question(needed, modules, [x for x in used if not x.requires_grad], trained)
 
 
 def _question(
-    needed: dict[int, list[tuple[Any, Any, Any]]], modules: list[Module], frozen: list[Any], trained: Sequence[Any]
+    needed: Ways, modules: list[Module], constant: Sequence[Any], trained: Sequence[Any]
 ) -> Callable[[], bool] | None:
+    """The generated expression, as a function."""
     names: dict[str, Any] = {}
-    asked = []
+    asked: list[str] = []
 
     def named(letter: str, x: Any) -> str:
         names[name := f"{letter}{len(names)}"] = x
@@ -193,7 +195,7 @@ def _question(
             asked.append(f"len({c}) == {len(container)}")
         asked += [f"{c}{key} is {named('k', child)}" for _, key, child in places]
     asked += [f"{named('c', module)}.training is {bool(module.training)}" for module in modules]
-    asked += [f"not {named('c', x)}.requires_grad" for x in frozen]
+    asked += [f"not {named('c', x)}.requires_grad" for x in constant]
     asked += [f"{named('c', x)}.requires_grad" for x in trained]
     if not asked:
         return None
@@ -203,9 +205,9 @@ def _question(
     return names["current"]
 
 
-def _ways(function: Any) -> tuple[dict[int, list[tuple[Any, Any, Any]]], list[Module]]:
-    """For each object that can be reached: (where, at which place, what); and the modules among them."""
-    above: dict[int, list[tuple[Any, Any, Any]]] = {}
+def _ways(function: Any) -> tuple[Ways, list[Module]]:
+    """How each object is reached, and the modules among them."""
+    above: Ways = {}
     modules: list[Module] = []
     seen = {id(function)}
     waiting = [function]

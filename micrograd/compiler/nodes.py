@@ -58,7 +58,7 @@ def _comparison(name: str) -> Callable:
 DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
 
 
-class _Traced:
+class Traced:
     """A node whose numbers nobody can look at."""
 
     __slots__ = ()
@@ -87,7 +87,7 @@ class _Traced:
         return repr(self)
 
 
-class TracedValue(_Traced, Value):
+class TracedValue(Traced, Value):
     """A Value whose data is a Symbol."""
 
     __slots__ = ()
@@ -107,7 +107,7 @@ class TracedValue(_Traced, Value):
         return self._apply(DETACH, (self,))
 
 
-class TracedTensor(_Traced, Tensor):
+class TracedTensor(Traced, Tensor):
     """A Tensor whose array is a Symbol."""
 
     __slots__ = ()
@@ -139,7 +139,7 @@ class TracedNode(ArrayNode):
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
 
-    _kept = _Traced._kept  # type: ignore[assignment]
+    _kept = Traced._kept  # type: ignore[assignment]
 
     def _as_node(self, g: Any) -> Any:
         return g if is_traced(g) else traced_tensor(new_node(g))
@@ -190,7 +190,7 @@ def traced_tensor(node: Any) -> Any:
 
 def is_traced(x: Any) -> bool:
     """Is x a node of a trace?"""
-    return isinstance(x, _Traced)
+    return isinstance(x, Traced)
 
 
 def data_of(x: Any) -> Any:

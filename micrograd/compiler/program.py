@@ -57,8 +57,7 @@ class Program:
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
         self._read = _reader(self.leaves, owner.settings["update"]) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)
-        frozen = [x for x in self.leaves if not x.requires_grad]
-        self.current = guard(owner.origin, self.leaves, frozen, built.trained)
+        self.current = guard(owner.origin, self.leaves, built.trained)
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
         self.row = ProgramRow(name, nothing, lambda g, call, *_: call.parts(g))
 

@@ -35,7 +35,7 @@ from ..rows import HandWritten, Many, Row
 from ..tensor import Tensor
 from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
 from .graph import Graph
-from .nodes import DETACH, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
+from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
 from .symbols import BY_COLUMNS, Symbol
 
 
@@ -70,7 +70,7 @@ class Trace:
 
     def stand_in(self, x: Any) -> Any:
         """For a node from outside, the one that takes its place here; anything else is given back."""
-        if is_traced(x) or not isinstance(x, (Value, Tensor)):
+        if isinstance(x, Traced) or not isinstance(x, (Value, Tensor)):
             return x
         known = self.leaves.get(id(x))
         if known is None or known[0].ref() is not x:
