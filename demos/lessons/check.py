@@ -55,9 +55,24 @@ def number(found: Any) -> float:
     try:
         if not isinstance(found, str):
             return float(found)
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         pass
     raise NotAnAnswer(f"a number is needed here; found {kind(found)}")
+
+
+def numbers(count: int) -> Callable[[Any], list[float]]:
+    """What was found as so many plain numbers, in a list."""
+
+    def all_of(found: Any) -> list[float]:
+        try:
+            listed = [number(each) for each in found]
+        except TypeError:
+            listed = []
+        if len(listed) != count or isinstance(found, dict | set):
+            raise NotAnAnswer(f"a list of {count} numbers is needed here; found {kind(found)}")
+        return listed
+
+    return all_of
 
 
 def function(found: Any) -> Callable[..., Any]:

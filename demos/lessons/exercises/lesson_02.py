@@ -2,26 +2,37 @@
 
 from typing import Any
 
-from check import exercise, near
+from check import exercise, kind, near, number, words
+
+from micrograd import Value
 
 
 @exercise("2.1")
 def _(out: Any) -> str | None:
-    if not hasattr(out, "_prev"):
-        return f"build it of Values, so that it remembers; found {type(out).__name__}"
-    return None if near(out, -6.0) else f"(a + b) * (b - c) is -6 here, yours is {float(out):.4g}"
+    if not isinstance(out, Value):
+        return f"build it of Values, so that it remembers; found {kind(out)}"
+    if not near(out, -6.0):
+        return f"(a + b) * (b - c) is -6 here, yours is {out.data:.4g}"
+    if out._op != "*" or sorted(node._op for node in out._prev) != ["+", "-"]:
+        return "the number is right, but it does not remember a product of a sum and a difference"
+    return None
 
 
-@exercise("2.2")
-def _(count: Any) -> str | None:
-    return None if count == 4 else "a * a is one node that uses a twice: an operand is not copied. Count in the drawing"
+@exercise("2.2", of=number)
+def _(count: float) -> str | None:
+    hints = {
+        3: "the two products and the sum are made; a, which they are made of, is a node too",
+        5: "there are two products and a sum, and how many more?",
+        7: "each a that you write is the same node: an operand is not copied",
+    }
+    return None if count == 4 else hints.get(count, f"not {count:g}: draw it, and count the boxes")
 
 
-@exercise("2.3")
+@exercise("2.3", of=words)
 def _(ops: Any) -> str | None:
-    found = list(ops) if isinstance(ops, list | tuple) else ops
-    if not isinstance(found, list):
-        return f"a list of the names of the ops, such as ['+', '*']; found {type(ops).__name__}"
+    found = list(ops)
+    if "" in found:
+        return "leave out the empty ones: they are those of the leaves"
     if sorted(found) != ["*", "*", "+", "+", "tanh"]:
         return f"a neuron of two inputs has two products, two sums and a tanh; yours has {found}"
-    return None if found[0] == "tanh" else "these are the right ones; go from the result down, so that tanh comes first"
+    return None if found[0] == "tanh" else "these are the right ones; go from the result back, so that tanh comes first"

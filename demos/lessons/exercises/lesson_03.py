@@ -2,30 +2,46 @@
 
 from typing import Any
 
-from check import exercise, near
+from check import exercise, kind, near, number
 
 
 @exercise("3.1")
 def _(grads: Any) -> str | None:
+    if not isinstance(grads, dict):
+        return f'a dict is needed here, such as {{"a": 0, "b": 0, "c": 0, "d": 0}}; found {kind(grads)}'
     wanted = {"d": -4.0, "c": -4.0, "b": -8.0, "a": -12.0}
-    for name, number in wanted.items():
+    hints = {
+        "d": "the slope of d**2 is 2 * d",
+        "c": "c = a * b, and d moves just as far",
+        "b": "c moves a times as far",
+    }
+    for name, slope in wanted.items():
         if name not in grads:
             return f"dL/d{name} is missing"
-        if not near(grads[name], number):
-            return (
-                f"dL/d{name} is not {float(grads[name]):.4g}: what arrives from the right, times the local derivative"
-            )
+        found = number(grads[name])
+        if near(found, -slope):
+            return f"dL/d{name}: the size is right, the sign is not; d is -2 here"
+        if not near(found, slope):
+            return f"dL/d{name} is not {found:.4g}: {hints[name]}"
     return None
 
 
-@exercise("3.2")
-def _(grad: Any) -> str | None:
+@exercise("3.2", of=number)
+def _(grad: float) -> str | None:
     if near(grad, 5.0):
         return "that is the way through the product alone; a is used a second time"
-    return None if near(grad, 6.0) else f"{float(grad):.4g} is not it: one product for each path, then their sum"
+    if near(grad, 1.0):
+        return "that is the way straight into the sum alone; a is in the product too"
+    return None if near(grad, 6.0) else f"not {grad:.4g}: one slope for each of the two ways, then their sum"
 
 
-@exercise("3.3")
-def _(w: Any) -> str | None:
-    loss = (3 * float(w) - 6) ** 2
-    return None if loss < 81 else f"the loss was 81 and is now {loss:.4g}: go against the gradient, and less far"
+@exercise("3.3", of=number)
+def _(w: float) -> str | None:
+    if w == 5:
+        return "w is still 5: take a step, w.data -= 0.05 * w.grad"
+    if near(w, 54.0):
+        return "54 is the gradient; w is to be moved against it, by a small part of it"
+    if w > 5:
+        return f"at {w:.4g} the loss is {(3 * w - 6) ** 2:.4g}, it was 81: go against the gradient"
+    loss = (3 * w - 6) ** 2
+    return None if loss < 81 else f"at {w:.4g} the loss is {loss:.4g}, it was 81: the step is too long"

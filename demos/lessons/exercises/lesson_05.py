@@ -2,30 +2,31 @@
 
 from typing import Any
 
-from check import exercise, near
+from check import exercise, near, number, words
 
 
-@exercise("5.1")
+@exercise("5.1", of=words)
 def _(names: Any) -> str | None:
     wanted = ["f", "e", "d", "a", "b"]
     if sorted(names) != sorted(wanted):
         return f"each of a, b, d, e, f once; found {names}"
+    names = list(names)
+    if names == wanted[::-1]:
+        return "that is the order on the way there; the way back begins at f"
     if names.index("d") < names.index("e"):
         return "d is an operand of e as well: it must wait for it"
-    return None if list(names) == wanted else f"not {names}: who has got all parts after d has sent?"
+    return None if names == wanted else f"not {names}: f is first; who has got all parts after d has sent?"
 
 
-@exercise("5.2")
-def _(grad: Any) -> str | None:
+@exercise("5.2", of=number)
+def _(grad: float) -> str | None:
     if near(grad, 5.0):
         return "that would be right; this walk finds something else: run it"
-    return (
-        None if near(grad, 3.0) else f"it does not find {float(grad):.4g}: who sends before its second part is there?"
-    )
+    return None if near(grad, 3.0) else f"it does not find {grad:.4g}: who sends before its second part is there?"
 
 
-@exercise("5.3")
-def _(count: Any) -> str | None:
+@exercise("5.3", of=number)
+def _(count: float) -> str | None:
     if count == 20:
-        return "each number is used twice, and the walk goes both ways: not 20, twice as many at each step"
-    return None if count == 2**20 else f"not {count}: try it with 3 doublings, then with 4"
+        return "each number is used twice, and the walk goes both ways: twice as many visits at each step"
+    return None if count == 2**20 else f"not {count:.7g}: try it with 3 doublings, then with 4"

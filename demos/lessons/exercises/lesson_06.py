@@ -3,34 +3,40 @@
 import math
 from typing import Any
 
-from check import exercise, near
+from check import exercise, function, kind, near, number
 
 from micrograd import Value
 
 
-@exercise("6.1")
+@exercise("6.1", of=function)
 def _(softplus: Any) -> str | None:
     for place in (-2.0, 0.0, 1.0):
         x = Value(place)
-        out = softplus(x) * 2
-        out.backward()
-        if not near(out, 2 * math.log(1 + math.exp(place))):
-            return f"it is not log(1 + exp(x)) at {place}"
+        found = softplus(x)
+        if not isinstance(found, Value):
+            return f"it should return a Value, and returns {kind(found)}"
+        if not near(found, math.log(1 + math.exp(place))):
+            return f"it is not log(1 + exp(x)) at {place:g}; that line was right"
+        (found * 2).backward()
+        if near(x.grad, 1 / (1 + math.exp(-place))):
+            return "times what arrives from the right: out.grad is not in it"
         if not near(x.grad, 2 / (1 + math.exp(-place))):
-            return f"at {place} the slope is {1 / (1 + math.exp(-place)):.4f}: nudge it, and look at the signs"
+            return f"at {place:g} the slope is {1 / (1 + math.exp(-place)):.4f}: nudge it, and look at the signs"
     return None
 
 
-@exercise("6.2")
-def _(grad: Any) -> str | None:
+@exercise("6.2", of=number)
+def _(grad: float) -> str | None:
     if near(grad, 8.0):
         return "that is one pass; there were five, and nothing was set to zero"
-    return None if near(grad, 40.0) else f"not {float(grad):.4g}: one pass gives 8"
+    return None if near(grad, 40.0) else f"not {grad:.4g}: one pass gives 8, and what do five?"
 
 
-@exercise("6.3")
+@exercise("6.3", of=function)
 def _(root: Any) -> str | None:
     x, far = Value(0.0), Value(3.0)
+    if not isinstance(root(x), Value):
+        return f"it should return a Value, and returns {kind(root(x))}"
     root(x).backward()
     root(far).backward()
     if x.grad != x.grad:
@@ -38,5 +44,5 @@ def _(root: Any) -> str | None:
     return (
         None
         if near(x.grad, 0.0) and near(far.grad, 1.0)
-        else f"at 0 it should be 0 and at 3 1; found {x.grad}, {far.grad}"
+        else f"the gradient should be 0 at 0, and 1 at 3; found {x.grad:.4g} and {far.grad:.4g}"
     )

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from check import exercise, near
+from check import exercise, function, near, number
 
 
-@exercise("8.1")
+@exercise("8.1", of=number)
 def _(cost: Any) -> str | None:
     if near(cost, 1.1):
         return "1 - 2.5 is below 0, and the hinge of that is 0: a point that is right gets nothing back"
@@ -18,16 +18,16 @@ def _(cost: Any) -> str | None:
     return None if near(cost, 2.6) else f"not {cost:.4g}: max(0, 1 - score) for each of the three"
 
 
-@exercise("8.2")
+@exercise("8.2", of=function)
 def _(push: Any) -> str | None:
     for score, kind in ((3.0, 1), (-2.5, -1)):
-        if push(score, kind) != 0:
+        if not near(push(score, kind), 0.0):
             return f"a {_name(kind)} with a score of {score:g} is right and sure: its loss is flat there"
     for score, kind in ((0.4, 1), (-0.4, -1)):
-        if push(score, kind) == 0:
+        if near(push(score, kind), 0.0):
             return f"a {_name(kind)} with a score of {score:g} is right, but within the margin: it still pushes"
     for score, kind in ((0.4, 1), (-3.0, 1), (-0.4, -1), (2.0, -1)):
-        found = push(score, kind)
+        found = number(push(score, kind))
         if near(found, kind):
             return f"the sign: the loss of a {_name(kind)} gets smaller as its score goes towards {kind}"
         if not near(found, -kind):
@@ -39,7 +39,7 @@ def _name(kind: int) -> str:
     return "triangle" if kind > 0 else "circle"
 
 
-@exercise("8.3")
+@exercise("8.3", of=number)
 def _(width: Any) -> str | None:
     if near(width, 5.0):
         return "5 is the length of the weights: the score changes by 5 with each step of length 1 across the street"
@@ -50,7 +50,7 @@ def _(width: Any) -> str | None:
     return None if near(width, 0.4) else f"not {width:.4g}: from score -1 to score 1, at 5 for each unit of length"
 
 
-@exercise("8.4")
+@exercise("8.4", of=number)
 def _(length: Any) -> str | None:
     if near(length, 1.0, 0.05):
         return "that is the length with a strength of 0.01; with 10 the weights must pay far more"

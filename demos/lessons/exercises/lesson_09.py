@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from check import exercise, near
+from check import exercise, function, near, number, numbers
 
 
-@exercise("9.1")
+@exercise("9.1", of=number)
 def _(loss: Any) -> str | None:
     if near(loss, 1.0):
         return "that is the logarithm to the base of 10; the one that undoes exp is math.log"
@@ -17,11 +17,9 @@ def _(loss: Any) -> str | None:
     return None if near(loss, math.log(10), 0.01) else f"not {loss:.4g}: ten scores alike, so p is 1/10, and -log(p)?"
 
 
-@exercise("9.2")
+@exercise("9.2", of=function)
 def _(softmax: Any) -> str | None:
-    found = list(softmax([2.0, 1.0, -1.0]))
-    if len(found) != 3:
-        return f"three scores give three probabilities, found {len(found)}"
+    found = numbers(3)(softmax([2.0, 1.0, -1.0]))
     if min(found) < 0:
         return f"for the scores 2, 1, -1 it gives {min(found):.4g}: no probability is below 0"
     if not near(sum(found), 1.0):
@@ -43,11 +41,8 @@ def _(softmax: Any) -> str | None:
     return None
 
 
-@exercise("9.3")
-def _(gradients: Any) -> str | None:
-    found = [float(g) for g in gradients]
-    if len(found) != 4:
-        return f"there are four scores, so four gradients; found {len(found)}"
+@exercise("9.3", of=numbers(4))
+def _(found: list[float]) -> str | None:
     if all(near(g, w) for g, w in zip(found, (-0.25, -0.25, -0.25, 0.75), strict=True)):
         return "the sign: the loss grows with the score of a wrong answer, so its gradient is above 0"
     if all(near(g, w) for g, w in zip(found, (-0.75, 0.25, 0.25, 0.25), strict=True)):
@@ -58,7 +53,7 @@ def _(gradients: Any) -> str | None:
     return None if all(map(near, found, wanted)) else f"p - y: what is p, if all scores are alike? Found {found}"
 
 
-@exercise("9.4")
+@exercise("9.4", of=number)
 def _(temperature: Any) -> str | None:
     if near(temperature, math.log(9)):
         return "that is what the score must become; the score of 1 is divided by the temperature to get there"
