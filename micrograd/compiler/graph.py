@@ -30,7 +30,7 @@ from ..array_library import matmul_like
 from ..rows import Row
 from .frozen import Frozen, Shapeless
 from .simplify import simplified
-from .symbols import COMPARISONS, ELEMENTWISE, INFIX, UFUNCS, Symbol, needed, stand_in, symbols_in
+from .symbols import COMPARISONS, ELEMENTWISE, INFIX, UFUNCS, Symbol, has_symbols, needed, stand_in, symbols_in
 
 NUMBERS: dict[str, Callable] = vars(floats) | {
     UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
@@ -84,7 +84,7 @@ class Graph:
 
     def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
         """A row's forward function on Symbols; if it cannot run on them (it fills an array, say), a Symbol for it."""
-        if not any(True for _ in symbols_in((*operands, *settings(row.forward)))):
+        if not has_symbols((*operands, *settings(row.forward))):
             return np.asarray(row.forward(*operands))
         if row.name == "scatter" and (found := _plain_scatter(row)):
             return self.make("scatter", (operands[0], *found))
@@ -95,7 +95,7 @@ class Graph:
         except (Frozen, TypeError, ValueError, IndexError) as error:
             try:
                 closed = settings(row.forward)
-                return self.make(row, (closed if any(True for _ in symbols_in(closed)) else (), *operands))
+                return self.make(row, (closed if has_symbols(closed) else (), *operands))
             except Exception:
                 raise error from None
 
@@ -156,7 +156,7 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
             args = renewed(symbol.args)
             if symbol.op == "input":
                 new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype, symbol.named)
-            elif any(True for _ in symbols_in(args)):
+            elif has_symbols(args):
                 new[symbol] = graph.make(symbol.op, args, symbol.named)
             elif symbol.shape is None and symbol.op.__class__ is str:
                 new[symbol] = NUMBERS[symbol.op](*args)
@@ -170,7 +170,7 @@ def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands of an elementwise operation, with a number for an array of equal ones, and nothing broadcast in
     advance: where shape and dtype of the result stay what they are."""
     thin = tuple(map(_thin, args))
-    if all(a is b for a, b in zip(thin, args, strict=True)) or not any(True for _ in symbols_in(thin)):
+    if all(a is b for a, b in zip(thin, args, strict=True)) or not has_symbols(thin):
         return args
     return thin if inferred(op, thin, ()) == inferred(op, args, ()) else args
 

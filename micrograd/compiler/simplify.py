@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .symbols import ELEMENTWISE, Symbol, stand_in, symbols_in
+from .symbols import ELEMENTWISE, Symbol, has_symbols, stand_in, symbols_in
 
 
 def simplified(graph: Any, op: Any, args: tuple[Any, ...], named: tuple) -> Any:
@@ -63,7 +63,14 @@ def _multiply(graph: Any, a: Any, b: Any) -> Any:
             return x
         if _is(y, -1) and _fits(x):
             return -x
+        if _is_choice(x) and y.__class__ is not Symbol:
+            return graph.make("where", (x.args[0], x.args[1] * y, x.args[2] * y))
     return None
+
+
+def _is_choice(x: Any) -> bool:
+    """Is it one constant or another, of an array? What is done to it can be done to these, and now."""
+    return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not has_symbols(x.args[1:])
 
 
 def _divide(graph: Any, a: Any, b: Any) -> Any:
@@ -136,6 +143,8 @@ def _mean(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _negative(graph: Any, a: Any) -> Any:
+    if _is_choice(a):
+        return graph.make("where", (a.args[0], -a.args[1], -a.args[2]))
     return a.args[0] if a.op == "negative" else None
 
 

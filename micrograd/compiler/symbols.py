@@ -194,6 +194,11 @@ def symbols_in(x: Any) -> Iterator[Symbol]:
             yield from symbols_in(part)
 
 
+def has_symbols(x: Any) -> bool:
+    """Is there a Symbol among the arguments?"""
+    return any(True for _ in symbols_in(x))
+
+
 def stand_in(x: Any) -> Any:
     """An array of zeros in the place of a Symbol; its elements are one and the same. For a number, a zero."""
     if x.__class__ is Symbol and x.shape is None:

@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import floats
 from .graph import OWN, opened
-from .symbols import Symbol, symbols_in
+from .symbols import Symbol, has_symbols
 
 # An operation's sign, and how strongly it binds
 SIGNS = {
@@ -103,7 +103,7 @@ class Text:
         row, (closed, *operands) = symbol.op, symbol.args
         name = f"k{len(self.names)}_{row.word.strip('_')}"
         called = f"{name}({', '.join(map(self._whole, operands))})"
-        if not any(True for _ in symbols_in(closed)):
+        if not has_symbols(closed):
             self.names[name] = row.forward
             return called
         self.names[name] = opened(row.forward)
