@@ -344,7 +344,7 @@ def main(arguments=None):
     fill(model, arrays(trained))
     nats, bigram = model.loss(*padded(unseen)).item(), bigram_loss(data, unseen)
     made = [make_up(model, options.temperature, rng) for _ in range(20)]
-    print(f"Nats a letter of the unseen names: {nats:.3f}. A bigram has {bigram:.3f}: {bigram - nats:.3f} more.")
+    print(f"Nats a letter of the unseen names: {nats:.3f}. A bigram has {bigram:.3f} ({bigram - nats:+.3f}).")
     stars = ", ".join(name.capitalize() + "*" * (name in data) for name in made)
     print(f"Made up, with a star where it is a name to learn from:\n  {stars}")
     compare(model, data[:4])
@@ -362,8 +362,8 @@ RUN = {"seed": 1337, "width": 16, "heads": 4, "layers": 1, "batch": 32, "steps":
 
 def parse(arguments):
     """The options of the command line, and what was saved of a run that is resumed, whose settings it keeps."""
-    text = "Teach a tiny GPT to make up names: WIDTH numbers a letter, LAYERS blocks of HEADS, BATCH names a step."
-    parser = argparse.ArgumentParser(description=text)
+    text = "Teach a tiny GPT to make up names: WIDTH numbers a letter, LAYERS blocks of HEADS; BATCH names a step, "
+    parser = argparse.ArgumentParser(description=text + "STEPS of them, the first at RATE and the last at nearly none.")
     parser.add_argument("--engine", choices=ENGINES, default="tensor", help="what computes (default: %(default)s)")
     for name, default in RUN.items():
         parser.add_argument(f"--{name}", type=type(default), default=default, help="(default: %(default)s)")
