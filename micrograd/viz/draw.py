@@ -126,10 +126,9 @@ class Drawing(graphviz.Digraph):
 
 
 def _pixels_wide(picture: bytes) -> float:
-    """How wide an SVG is; Graphviz says so in points."""
+    """How wide an SVG is, which Graphviz says in points; 0 if it does not say."""
     found = re.search(rb'<svg[^>]*? width="([\d.]+)(pt)?"', picture)
-    assert found  # both writers say it
-    return float(found[1]) * (4 / 3 if found[2] else 1)
+    return float(found[1]) * (4 / 3 if found[2] else 1) if found else 0.0
 
 
 @cache
