@@ -75,6 +75,17 @@ def test_a_parameter_that_is_not_the_optimizers_stays():
     assert (v.data.tolist(), w.data.tolist()) == ([1.0, 2.0], [0.0, 0.0])
 
 
+def test_an_optimizer_that_gets_momentum_later_is_refused_and_nothing_is_updated():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    opt = SGD([w], lr=1.0)
+    step = micrograd.compile(lambda: (w * w).sum(), update=opt)
+    step()
+    opt.momentum, before = 0.9, w.data.copy()
+    with pytest.raises(RuntimeError, match=r"momentum=0\.9.* since it was compiled"):
+        step()
+    np.testing.assert_array_equal(w.data, before)
+
+
 def test_a_parameter_that_is_frozen_later_stays():
     v, w = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
     step = micrograd.compile(lambda: (v * w).sum(), update=SGD([v, w], lr=1.0))

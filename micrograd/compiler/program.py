@@ -282,10 +282,19 @@ def _reader(nodes: list[Any], update: Any) -> Callable[[], list[Any]]:
     """The function that reads what the nodes hold now; with an update, its learning rate too."""
     if update is not None:
         read = _reader(nodes, None)
-        return lambda: [*read(), update.lr]
+        return lambda: [*read(), _rate(update)]
     if all(isinstance(x, Value) for x in nodes):
         return lambda: [x._data for x in nodes]
     return lambda: [x._node._data if isinstance(x, Tensor) else x._data for x in nodes]
+
+
+def _rate(update: Any) -> float:
+    """The learning rate of now; the program knows of nothing else that an SGD can be set to."""
+    if update.momentum or update.weight_decay:
+        raise RuntimeError(
+            f"{update!r} has got momentum or weight decay since it was compiled into a training step: set them to 0"
+        )
+    return update.lr
 
 
 def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
