@@ -28,6 +28,8 @@ def _(shares: Any) -> str | None:
     x = Tensor([0.0, 1.0, 2.0], requires_grad=True)
     wanted = np.exp(x.data) / np.exp(x.data).sum()
     found = shares(x)
+    if not isinstance(found, Tensor):
+        return f"the result should be a Tensor; found {kind(found)}"
     if not np.allclose(found.data, wanted):
         return f"of [0, 1, 2] the shares are {wanted.round(3)}, yours are {found.data.round(3)}"
     if not found.requires_grad:
@@ -53,6 +55,8 @@ def _(softsign: Any) -> str | None:
         if not near(out.item(), place / (1 + abs(place))):
             return f"forward: at {place} it is {place / (1 + abs(place)):.4f}, yours is {out.item():.4f}"
         (10 * out).sum().backward()
+        if x.grad is None:
+            return "backward gives nothing back: it should return the gradient for x"
         slope, found = 1 / (1 + abs(place)) ** 2, x.grad.item()
         if near(found, 10.0):
             return "backward passes on what comes in, as if the slope were 1"
@@ -74,6 +78,8 @@ def _(row: Any) -> str | None:
     if not (isinstance(row, tuple) and len(row) == 3):
         return "a row of one operand has three parts: name, forward, rule"
     name, forward, rule = row
+    if not (callable(forward) and callable(rule)):
+        return "forward and the rule are functions: math.sqrt, and lambda g, a: ..."
     if name != "sqrt" or not near(forward(9.0), 3.0):
         return "the name is 'sqrt', and forward of 9 gives 3"
     g, a = Value(10.0), Value(4.0)

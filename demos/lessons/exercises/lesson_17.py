@@ -21,7 +21,14 @@ def _(standardised: Any) -> str | None:
     x = np.array([[1.0, 2.0, 6.0], [0.0, -3.0, 1.0]])
     away = x - x.mean(1, keepdims=True)
     wanted = away / x.std(1, keepdims=True, ddof=1)
-    found = standardised(Tensor(x, requires_grad=True))
+    try:
+        found = standardised(Tensor(x, requires_grad=True))
+    except TypeError as error:
+        if "dim" not in str(error):
+            raise
+        return "for arrays micrograd has NumPy's words: axis and keepdims"
+    except ValueError:
+        return "the means and the array do not fit: keepdims"
     if not isinstance(found, Tensor) or not found.requires_grad:
         return "the result should be a Tensor that remembers how it was made"
     if found.shape != x.shape:
