@@ -2,6 +2,7 @@
 
 import io
 import re
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,7 +54,29 @@ def _styled_once(group: re.Match[str]) -> str:
 def _shorter(path: re.Match[str]) -> str:
     """The numbers of a path, to a tenth of a point; between two of its places a line need not be asked for."""
     text = re.sub(r"-?\d+\.\d\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), path[0])
-    return re.sub(r"\s+", " ", text if "C" in text or "Q" in text else text.replace("L ", "")).strip()
+    if "C" in text or "Q" in text:
+        return re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"(?:-?[\d.]+ ){6,}", _without_middles, re.sub(r"\s+", " ", text.replace("L ", "") + " ")).strip()
+
+
+def _without_middles(polyline: re.Match[str]) -> str:
+    """A polyline without the places that lie between their neighbours, to a tenth of a point."""
+    numbers = [float(number) for number in polyline[0].split()]
+    places = [complex(*place) for place in zip(numbers[::2], numbers[1::2], strict=True)]
+    kept, passed = places[:1], []
+    for here, following in pairwise(places[1:]):
+        passed.append(here)
+        if any(_away(place, kept[-1], following) > 0.1 for place in passed):
+            kept.append(here)
+            passed = []
+    return "".join(f"{place.real:g} {place.imag:g} " for place in [*kept, places[-1]])
+
+
+def _away(place: complex, start: complex, end: complex) -> float:
+    """How far a place is from the line between two others."""
+    line, way = end - start, place - start
+    along = (way * line.conjugate()).real / abs(line) ** 2 if line else 0.0
+    return abs(way - min(max(along, 0.0), 1.0) * line)
 
 
 # ------------------------------------------------------------------------------------------------ drawn here
