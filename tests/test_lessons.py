@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import nbformat
 import pytest
@@ -142,3 +143,20 @@ def test_the_syllabus_says_of_a_lesson_what_it_says_of_itself(path):
     row = re.search(rf"\| \[{re.escape(title[2:])}\]\(lessons/{path.name}\) \|(.*)\|", syllabus)[1].split("|")
     assert row[-2].strip() == minutes
     assert re.findall(r"\d+", row[-1]) == re.findall(r"\d+", needs)
+
+
+def test_a_picture_keeps_the_corners_of_a_line_and_drops_the_places_between_them(monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from matplotlib.figure import Figure
+    from pictures import svg
+
+    figure = Figure(figsize=(2, 2))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set(xlim=(0, 144), ylim=(0, 144))  # a point each
+    there, back = range(0, 101, 2), range(100, 39, -2)
+    axes.plot([*there, *back], [*there, *(100 for _ in back)], color="#123456")
+    text = svg(figure)
+    assert ET.fromstring(text).tag.endswith("svg")
+    (line,) = re.findall(r"d='M ([^']*)'[^>]*#123456", text)
+    assert line == "0 144 100 44 40 44"
