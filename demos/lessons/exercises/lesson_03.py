@@ -12,8 +12,9 @@ def _(grads: Any) -> str | None:
     wanted = {"d": -4.0, "c": -4.0, "b": -8.0, "a": -12.0}
     hints = {
         "d": "the slope of d**2 is 2 * d",
-        "c": "c = a * b, and d moves just as far",
-        "b": "c moves a times as far",
+        "c": "d moves just as far as c, so c gets what d has got",
+        "b": "c moves a times as far as b; times what c has got",
+        "a": "c moves b times as far as a; times what c has got",
     }
     for name, slope in wanted.items():
         if name not in grads:
@@ -38,7 +39,7 @@ def _(grad: float) -> str | None:
 @exercise("3.3", of=number)
 def _(w: float) -> str | None:
     if w == 5:
-        return "w is still 5: take a step, w.data -= 0.05 * w.grad"
+        return "w is still 5: after backward(), change w.data"
     if near(w, 54.0):
         return "54 is the gradient; w is to be moved against it, by a small part of it"
     if w > 5:

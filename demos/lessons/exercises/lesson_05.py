@@ -10,11 +10,15 @@ def _(names: Any) -> str | None:
     wanted = ["f", "e", "d", "a", "b"]
     if sorted(names) != sorted(wanted):
         return f"each of a, b, d, e, f once; found {names}"
+    if isinstance(names, set | frozenset):
+        return "a set has no order: give a list, ['f', ...]"
     names = list(names)
     if names == wanted[::-1]:
         return "that is the order on the way there; the way back begins at f"
     if names.index("d") < names.index("e"):
         return "d is an operand of e as well: it must wait for it"
+    if names == ["f", "e", "d", "b", "a"]:
+        return "a and b are ready at once, and then a comes first"
     return None if names == wanted else f"not {names}: f is first; who has got all parts after d has sent?"
 
 
