@@ -1,6 +1,9 @@
 """The lessons run from clean; what they claim holds, their solutions are right, and they are committed as they run."""
 
+import os
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -162,3 +165,12 @@ def test_a_picture_keeps_the_corners_of_a_line_and_drops_the_places_between_them
     assert ET.fromstring(text).tag.endswith("svg")
     (line,) = re.findall(r"d='M ([^']*)'[^>]*#123456", text)
     assert line == "0 144 100 44 40 44"
+
+
+def test_who_has_the_classic_of_the_same_name_is_told_what_to_do(tmp_path):
+    (tmp_path / "micrograd").mkdir()
+    (tmp_path / "micrograd" / "__init__.py").touch()
+    command = [sys.executable, "-P", "-S", "-c", "from check import check"]  # with nothing that is installed
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(LESSONS)])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert "ImportError: found the classic micrograd, which has the same name: make an environment" in done.stderr

@@ -5,9 +5,16 @@ of lesson 1 stand in exercises/lesson_01.py, and so on; the solutions in the not
 """
 
 import importlib
+import importlib.util
 import math
 from collections.abc import Callable
 from typing import Any
+
+if importlib.util.find_spec("micrograd.rows") is None:
+    raise ImportError(
+        "found the classic micrograd, which has the same name: make an environment without it "
+        "(python -m venv lessons), and install this repository there (pip install '../..[demos]')"
+    )
 
 Checker = Callable[[Any], str | None]
 EXERCISES: dict[str, Checker] = {}
