@@ -75,6 +75,8 @@ def test_a_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
         if cell.cell_type == "code":
             assert cell.execution_count
             assert all(out.output_type != "error" for out in cell.outputs)
+            shown = [out.get("data", {}) for out in cell.outputs]
+            assert not any("image/png" in data for data in shown), "as_drawings() makes SVG of it"
 
 
 def test_the_lesson_on_pytorch_says_the_same_where_that_is_not_installed():

@@ -1,17 +1,14 @@
 """Run lessons from clean and keep what they print and draw: `python demos/lessons/refresh.py 05 07`, or all.
 
 What differs from run to run or from machine to machine (times, the name of the kernel, how many pieces a text arrived
-in) is not kept. Pictures are packed to a third of their size.
+in) is not kept.
 """
 
-import base64
-import io
 import sys
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from PIL import Image
 
 HERE = Path(__file__).parent
 
@@ -27,23 +24,8 @@ def refresh(path: Path) -> None:
     }
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-        for output in cell.get("outputs", []):
-            if "image/png" in output.get("data", {}):
-                output.data["image/png"] = packed(output.data["image/png"])
     nbformat.write(notebook, path)
     print(f"{path.name}: {path.stat().st_size:,} bytes")
-
-
-def packed(picture: str) -> str:
-    """A PNG of at most 256 colours, which is enough for a plot; both in base64."""
-    image = Image.open(io.BytesIO(base64.b64decode(picture)))
-    if image.mode == "P":
-        return picture
-    whole = Image.new("RGB", image.size, "white")
-    whole.paste(image, mask=image.convert("RGBA").getchannel("A"))
-    with io.BytesIO() as file:
-        whole.quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
-        return base64.b64encode(file.getvalue()).decode()
 
 
 if __name__ == "__main__":
