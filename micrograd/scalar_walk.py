@@ -1,8 +1,9 @@
 """The walk once more, for plain Values alone: what `walk.py` says, in half of the time.
 
 A pass of `walk.py` keeps its order and its sums in a set and a dict of its own. Here they live where a node has room
-for them, in `.grad`: a mark there, of this pass alone, says that the node was seen, and a number is what has arrived so
-far. The pass holds the lock that all take who write to `.grad`, and no code of a user runs in it: hooks, modes,
+for them. An inner node's in `.grad`: a mark there, of this pass alone, says that the node was seen, and a number is
+what has arrived so far. A leaf's in `_y`, which it has no other use for: its `.grad` is changed at the end. The pass
+holds the lock that all take who write to `.grad`, and no code of a user runs in it: hooks, modes,
 hand-written closures and rows of many operands all go the other way. Who reads `.grad` of an inner node from another
 thread meanwhile may see the mark. `undo` puts back what stood there.
 """
@@ -23,55 +24,70 @@ def backward(grads: dict[Node, float]) -> bool:
     """From the gradients at the roots to `.grad` of all nodes; False, and nothing done, if a node is not plain."""
     seen: list[Node] = []
     before: list[Any] = []
+    leaves: list[Node] = []
     with grads_lock:
         try:
-            totals = _totals(grads, seen, before)
-            if totals is None:
+            if plain := _sum(grads, seen, before, leaves):
+                for leaf in leaves:
+                    grad = added(leaf, leaf._y)
+                    before.append(leaf.grad)
+                    seen.append(leaf)
+                    leaf.grad = grad
+            else:
                 undo(seen, before)
-                return False
-            for leaf, total in totals.items():
-                grad = added(leaf, total)
-                before.append(leaf.grad)
-                seen.append(leaf)
-                leaf.grad = grad
+            _clear(leaves)
         except BaseException:
             undo(seen, before)
+            _clear(leaves)
             raise
-    return True
+    return plain
 
 
 def gradients(grads: dict[Node, float], inputs: Sequence[Node]) -> bool:
     """Enter the gradients of the inputs that are reached in `grads`; `.grad` of no node changes."""
     seen: list[Node] = []
     before: list[Any] = []
+    leaves: list[Node] = []
     with grads_lock:
         try:
-            totals = _totals(grads, seen, before)
-            if totals is not None:
-                totals.update((node, node.grad) for node in {*inputs} & {*seen})
+            if plain := _sum(grads, seen, before, leaves):
+                found = {leaf: leaf._y for leaf in leaves} | {node: node.grad for node in {*inputs} & {*seen}}
                 grads.clear()
-                grads.update((node, totals[node]) for node in inputs if node in totals)
+                grads.update((node, found[node]) for node in inputs if node in found)
             undo(seen, before)
+            _clear(leaves)
         except BaseException:
             undo(seen, before)
+            _clear(leaves)
             raise
-    return totals is not None
+    return plain
 
 
-def _totals(grads: dict[Node, float], seen: list[Node], before: list[Any]) -> dict[Node, float] | None:
-    """Sum the gradients: the inner nodes' in `.grad`, the leaves' in the dict returned; None if a node is not plain."""
+def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: list[Node]) -> bool:
+    """Sum the gradients: the inner nodes' in `.grad`, the leaves' in `_y`; False if a node is not plain."""
     unsummed = object()
     order = _topological(grads, unsummed, seen, before)
     if order is None:
-        return None
-    totals = {}
+        return False
     for root, g in grads.items():
         if root._row:
             root.grad = g
         else:
-            totals[root] = g
-    _push(order, unsummed, totals)
-    return totals
+            leaves.append(root)
+            root._y = g
+    _push(order, unsummed, leaves)
+    return True
+
+
+def _clear(leaves: list[Node]) -> None:
+    """Leave no sums behind; one Ctrl-C meanwhile only makes it begin anew."""
+    try:
+        for leaf in leaves:
+            leaf._y = None
+    except BaseException:
+        for leaf in leaves:
+            leaf._y = None
+        raise
 
 
 def _topological(roots: dict[Node, float], unsummed: Any, seen: list[Node], before: list[Any]) -> list[Node] | None:
@@ -106,7 +122,7 @@ def _topological(roots: dict[Node, float], unsummed: Any, seen: list[Node], befo
     return order
 
 
-def _push(order: list[Node], unsummed: Any, totals: dict[Node, float]) -> None:
+def _push(order: list[Node], unsummed: Any, leaves: list[Node]) -> None:
     """`walk.propagate` for plain numbers.
 
     Written out for two operands, and for the rules of `+` and `*`: a loop, and calls for these, would cost two fifths.
@@ -122,11 +138,11 @@ def _push(order: list[Node], unsummed: Any, totals: dict[Node, float]) -> None:
                 part = node._ieee(rule, g, node._x, node._y)
             if made_by:
                 operand.grad = part if (grad := operand.grad) is unsummed else grad + part
+            elif (total := operand._y) is None:
+                leaves.append(operand)
+                operand._y = part
             else:
-                try:
-                    totals[operand] += part
-                except KeyError:
-                    totals[operand] = part
+                operand._y = total + part
         operand, rule = node._b, row.to_b
         if operand is not None and (made_by := operand._row) is not None:
             try:
@@ -135,8 +151,8 @@ def _push(order: list[Node], unsummed: Any, totals: dict[Node, float]) -> None:
                 part = node._ieee(rule, g, node._x, node._y)
             if made_by:
                 operand.grad = part if (grad := operand.grad) is unsummed else grad + part
+            elif (total := operand._y) is None:
+                leaves.append(operand)
+                operand._y = part
             else:
-                try:
-                    totals[operand] += part
-                except KeyError:
-                    totals[operand] = part
+                operand._y = total + part

@@ -33,8 +33,8 @@ USES_NUMPY = {"micrograd.array_library", *TENSOR}
 ARRAYS = {"micrograd.arrays", *USES_NUMPY}
 
 # The budgets, in lines of code: blank lines, comments and docstrings are free.
-SCALAR_CORE = 1085  # all of the core but ARRAYS
-WHOLE_CORE = 1970
+SCALAR_CORE = 1095  # all of the core but ARRAYS
+WHOLE_CORE = 1980
 LONGEST_FILE = 400  # here every line counts: it is what a reader has to scroll
 
 
