@@ -29,9 +29,8 @@ format: .venv/.dev  ## ruff: put it right where it can
 types: .venv/.dev  ## pyright
 	$(BIN)/pyright
 
-pytest: .venv/.dev  ## tests, doctests, README; a process a core, and one more, since some wait for a browser
-	$(BIN)/python -m pytest --dist loadfile \
-		--numprocesses $$($(BIN)/python -c 'import os; print(1 + (os.cpu_count() or 1))')
+pytest: .venv/.dev  ## tests, doctests, README
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 docs: .venv/.dev  ## the API reference, from the docstrings; in docs/api/
 	$(BIN)/python docs/build.py
