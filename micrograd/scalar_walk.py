@@ -3,9 +3,9 @@
 A pass of `walk.py` keeps its order and its sums in a set and a dict of its own. Here they live where a node has room
 for them. An inner node's in `.grad`: a mark there, of this pass alone, says that the node was seen, and a number is
 what has arrived so far. A leaf's in `_y`, which it has no other use for: its `.grad` is changed at the end. The pass
-holds the lock that all take who write to `.grad`, and no code of a user runs in it: hooks, modes,
-hand-written closures and rows of many operands all go the other way. Who reads `.grad` of an inner node from another
-thread meanwhile may see the mark. `undo` puts back what stood there.
+holds the lock that all take who write to `.grad`, and no code of a user runs in it: hooks, modes, hand-written closures
+and rows of many operands all go the other way. Who reads `.grad` of an inner node from another thread meanwhile may see
+the mark. `undo` puts back what stood there.
 """
 
 from __future__ import annotations
