@@ -12,7 +12,7 @@ import pytest
 import micrograd
 from micrograd import Tensor, concatenate, where
 
-PROGRAMS = 2000 if os.environ.get("CI") == "true" else 300
+PROGRAMS = 1000 if os.environ.get("CI") == "true" else 300
 UNARY: list[Callable] = [
     lambda a: a.tanh(),
     lambda a: (a * 0.3).exp(),
