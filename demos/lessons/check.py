@@ -57,6 +57,16 @@ def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Cal
     return enter
 
 
+def number_exercise(name: str, wanted: float, hints: dict[float, str], otherwise: str, tolerance: float = 1e-3) -> None:
+    """Enter an exercise whose answer is one number: a hint for each wrong one that is typical, one for all others."""
+
+    @exercise(name, of=number)
+    def _(found: float) -> str | None:
+        if near(found, wanted, tolerance):
+            return None
+        return next((hint for wrong, hint in hints.items() if near(found, wrong, tolerance)), otherwise.format(found))
+
+
 def number(found: Any) -> float:
     """What was found as a plain number: a float, or a Value or an array of one."""
     try:

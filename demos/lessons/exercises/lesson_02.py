@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from check import exercise, kind, near, number, words
+from check import exercise, kind, near, number_exercise, words
 
 from micrograd import Value
 
@@ -18,14 +18,17 @@ def _(out: Any) -> str | None:
     return None
 
 
-@exercise("2.2", of=number)
-def _(count: float) -> str | None:
-    hints = {
+number_exercise(
+    "2.2",
+    4,
+    {
         3: "the two products and the sum are made; a, which they are made of, is a node too",
         5: "there are two products and a sum, and how many more?",
         7: "each a that you write is the same node: an operand is not copied",
-    }
-    return None if count == 4 else hints.get(count, f"not {count:g}: draw it, and count the boxes")
+    },
+    "not {:g}: draw it, and count the boxes",
+    tolerance=0,
+)
 
 
 @exercise("2.3", of=words)

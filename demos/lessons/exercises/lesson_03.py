@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from check import exercise, kind, near, number
+from check import exercise, kind, near, number, number_exercise
 
 
 @exercise("3.1")
@@ -27,13 +27,15 @@ def _(grads: Any) -> str | None:
     return None
 
 
-@exercise("3.2", of=number)
-def _(grad: float) -> str | None:
-    if near(grad, 5.0):
-        return "that is the way through the product alone; a is used a second time"
-    if near(grad, 1.0):
-        return "that is the way straight into the sum alone; a is in the product too"
-    return None if near(grad, 6.0) else f"not {grad:.4g}: one slope for each of the two ways, then their sum"
+number_exercise(
+    "3.2",
+    6.0,
+    {
+        5.0: "that is the way through the product alone; a is used a second time",
+        1.0: "that is the way straight into the sum alone; a is in the product too",
+    },
+    "not {:.4g}: one slope for each of the two ways, then their sum",
+)
 
 
 @exercise("3.3", of=number)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from check import exercise, function, functions, kind, near, number
+from check import exercise, function, functions, kind, near, number_exercise
 
 from micrograd import Value
 
@@ -50,8 +50,11 @@ def _(cube: Any) -> str | None:
     return None if near(x.grad, 132.0) else "a second pass should add its 12 to the 120: += and not ="
 
 
-@exercise("4.3", of=number)
-def _(grad: float) -> str | None:
-    if near(grad, 4.0):
-        return "that would be right; what does Forgetful make of it, one assignment after the other?"
-    return None if near(grad, 1.0) else f"not {grad:.4g}: b.grad is assigned twice, and what is it then? The same for a"
+number_exercise(
+    "4.3",
+    1.0,
+    {
+        4.0: "that would be right; what does Forgetful make of it, one assignment after the other?",
+    },
+    "not {:.4g}: b.grad is assigned twice, and what is it then? The same for a",
+)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from check import exercise, near, number, words
+from check import exercise, number_exercise, words
 
 
 @exercise("5.1", of=words)
@@ -22,15 +22,22 @@ def _(names: Any) -> str | None:
     return None if names == wanted else f"not {names}: f is first; who has got all parts after d has sent?"
 
 
-@exercise("5.2", of=number)
-def _(grad: float) -> str | None:
-    if near(grad, 5.0):
-        return "that would be right; this walk finds something else: run it"
-    return None if near(grad, 3.0) else f"it does not find {grad:.4g}: who sends before its second part is there?"
+number_exercise(
+    "5.2",
+    3.0,
+    {
+        5.0: "that would be right; this walk finds something else: run it",
+    },
+    "it does not find {:.4g}: who sends before its second part is there?",
+)
 
 
-@exercise("5.3", of=number)
-def _(count: float) -> str | None:
-    if count == 20:
-        return "each number is used twice, and the walk goes both ways: twice as many visits at each step"
-    return None if count == 2**20 else f"not {count:.7g}: try it with 3 doublings, then with 4"
+number_exercise(
+    "5.3",
+    2**20,
+    {
+        20: "each number is used twice, and the walk goes both ways: twice as many visits at each step",
+    },
+    "not {:.7g}: try it with 3 doublings, then with 4",
+    tolerance=0,
+)

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from check import exercise, function, kind, near, number
+from check import exercise, function, kind, near, number_exercise
 
 from micrograd import Value
 
@@ -25,11 +25,14 @@ def _(softplus: Any) -> str | None:
     return None
 
 
-@exercise("6.2", of=number)
-def _(grad: float) -> str | None:
-    if near(grad, 8.0):
-        return "that is one pass; there were five, and nothing was set to zero"
-    return None if near(grad, 40.0) else f"not {grad:.4g}: one pass gives 8, and what do five?"
+number_exercise(
+    "6.2",
+    40.0,
+    {
+        8.0: "that is one pass; there were five, and nothing was set to zero",
+    },
+    "not {:.4g}: one pass gives 8, and what do five?",
+)
 
 
 @exercise("6.3", of=function)

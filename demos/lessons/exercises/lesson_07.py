@@ -2,23 +2,29 @@
 
 from typing import Any
 
-from check import exercise, functions, number
+from check import exercise, functions, number, number_exercise
+
+number_exercise(
+    "7.1",
+    32,
+    {
+        25: "those are the weights; each neuron has a bias too",
+    },
+    "not {:g}: five neurons with 3 + 1 numbers, then two with how many?",
+    tolerance=0,
+)
 
 
-@exercise("7.1", of=number)
-def _(count: float) -> str | None:
-    if count == 25:
-        return "those are the weights; each neuron has a bias too"
-    return None if count == 32 else f"not {count:g}: five neurons with 3 + 1 numbers, then two with how many?"
-
-
-@exercise("7.2", of=number)
-def _(rate: float) -> str | None:
-    if rate == 0.5:
-        return "so large a step overshoots, further each time: look at the losses on the way"
-    if rate == 0.01:
-        return "it is on its way, and a hundred steps of that size are not enough; run all three"
-    return None if rate == 0.05 else f"one of 0.01, 0.05 and 0.5; found {rate:g}"
+number_exercise(
+    "7.2",
+    0.05,
+    {
+        0.5: "so large a step overshoots, further each time: look at the losses on the way",
+        0.01: "it is on its way, and a hundred steps of that size are not enough; run all three",
+    },
+    "one of 0.01, 0.05 and 0.5; found {:g}",
+    tolerance=0,
+)
 
 
 @exercise("7.3", of=functions(2))

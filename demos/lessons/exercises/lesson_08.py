@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from check import exercise, function, near, number
+from check import exercise, function, near, number, number_exercise
 
-
-@exercise("8.1", of=number)
-def _(cost: Any) -> str | None:
-    if near(cost, 1.1):
-        return "1 - 2.5 is below 0, and the hinge of that is 0: a point that is right gets nothing back"
-    if near(cost, 2.6 / 3):
-        return "that is the mean; here they are added up"
-    if near(cost, 2.25 + 0.36 + 4):
-        return "those are the squared errors"
-    if near(cost, 1.0):
-        return "the one with 0.4 is on the right side, and yet within the margin: it costs something too"
-    return None if near(cost, 2.6) else f"not {cost:.4g}: max(0, 1 - score) for each of the three"
+number_exercise(
+    "8.1",
+    2.6,
+    {
+        1.1: "1 - 2.5 is below 0, and the hinge of that is 0: a point that is right gets nothing back",
+        2.6 / 3: "that is the mean; here they are added up",
+        2.25 + 0.36 + 4: "those are the squared errors",
+        1.0: "the one with 0.4 is on the right side, and yet within the margin: it costs something too",
+    },
+    "not {:.4g}: max(0, 1 - score) for each of the three",
+)
 
 
 @exercise("8.2", of=function)
@@ -39,15 +38,16 @@ def _name(kind: int) -> str:
     return "triangle" if kind > 0 else "circle"
 
 
-@exercise("8.3", of=number)
-def _(width: Any) -> str | None:
-    if near(width, 5.0):
-        return "5 is the length of the weights: the score changes by 5 with each step of length 1 across the street"
-    if near(width, 0.2):
-        return "that is from the border to one edge; the street has two halves"
-    if near(width, 2 / 7):
-        return "3 + 4 is not how long the arrow (3, 4) is"
-    return None if near(width, 0.4) else f"not {width:.4g}: from score -1 to score 1, at 5 for each unit of length"
+number_exercise(
+    "8.3",
+    0.4,
+    {
+        5.0: "5 is the length of the weights: the score changes by 5 with each step of length 1 across the street",
+        0.2: "that is from the border to one edge; the street has two halves",
+        2 / 7: "3 + 4 is not how long the arrow (3, 4) is",
+    },
+    "not {:.4g}: from score -1 to score 1, at 5 for each unit of length",
+)
 
 
 @exercise("8.4", of=number)

@@ -3,21 +3,23 @@
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, number
+from check import exercise, function, kind, number, number_exercise
 
 from micrograd import no_grad
 from micrograd.nn import Dropout, Linear, Module, Sequential
 
-
-@exercise("12.1", of=number)
-def _(count: Any) -> str | None:
-    hints = {
+number_exercise(
+    "12.1",
+    2410,
+    {
         9610: "that is with 128 features; there are 32",
         2368: "those are the weights; each feature and each digit has a bias too",
         2400: "the ten scores have a bias each, too",
         2378: "the 32 features have a bias each, too",
-    }
-    return None if count == 2410 else hints.get(count, f"not {count:g}: 32 times (64 + 1), and ten times how many?")
+    },
+    "not {:g}: 32 times (64 + 1), and ten times how many?",
+    tolerance=0,
+)
 
 
 @exercise("12.2", of=number)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from check import exercise, function, functions, near, number
+from check import exercise, function, functions, near, number_exercise
 
 from micrograd import compile, value_and_grad
 
@@ -61,15 +61,18 @@ def _(given: Any) -> str | None:
     return None
 
 
-@exercise("13.3", of=number)
-def _(count: Any) -> str | None:
-    hints = {
+number_exercise(
+    "13.3",
+    3,
+    {
         5: "other numbers of the same form take the same program",
         4: "zeros or ones: the numbers do not matter, only how many there are",
         2: "three numbers and four are two shapes, and have a program each",
         1: "a number and arrays are different forms",
-    }
-    return None if count == 3 else hints.get(count, f"not {count}: how many different forms are there?")
+    },
+    "not {}: how many different forms are there?",
+    tolerance=0,
+)
 
 
 @exercise("13.4", of=function)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, near, number
+from check import exercise, function, kind, near, number, number_exercise
 
 
 @exercise("14.1", of=number)
@@ -47,12 +47,13 @@ def _(root: Any) -> str | None:
     return None if near(cube, 2.0, 1e-9) else f"for x**3 - 8 from 3 it should give 2, yours gives {number(cube):.6f}"
 
 
-@exercise("14.4", of=number)
-def _(rate: Any) -> str | None:
-    if near(rate, 0.2):
-        return "2 / 10 would be it if the bend of 10 * y**2 were 10; differentiate twice"
-    if near(rate, 1.0):
-        return "so far the direction x would allow; which direction is bent most?"
-    if near(rate, 0.05):
-        return "that is 1 / λ, the rate that is at the bottom of that direction in one step; it works up to twice that"
-    return None if near(rate, 0.1) else f"not {float(rate):.4g}: 2 / λ, where λ is the largest bend"
+number_exercise(
+    "14.4",
+    0.1,
+    {
+        0.2: "2 / 10 would be it if the bend of 10 * y**2 were 10; differentiate twice",
+        1.0: "so far the direction x would allow; which direction is bent most?",
+        0.05: "that is 1 / λ, the rate that is at the bottom of that direction in one step; it works up to twice that",
+    },
+    "not {:.4g}: 2 / λ, where λ is the largest bend",
+)

@@ -4,18 +4,18 @@ import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, near, number
+from check import exercise, function, kind, number, number_exercise
 
-
-@exercise("16.1", of=number)
-def _(nats: Any) -> str | None:
-    if near(nats, 1 / 27):
-        return "that is the chance itself; the surprise is -log of it"
-    if near(nats, math.log2(27)):
-        return "that is the surprise in bits; nats come of the natural logarithm"
-    if near(nats, -math.log(27)):
-        return "a surprise is not negative: -log of the chance"
-    return None if near(nats, math.log(27)) else f"not {float(nats):.4g}: -log of the chance of one letter in 27"
+number_exercise(
+    "16.1",
+    math.log(27),
+    {
+        1 / 27: "that is the chance itself; the surprise is -log of it",
+        math.log2(27): "that is the surprise in bits; nats come of the natural logarithm",
+        -math.log(27): "a surprise is not negative: -log of the chance",
+    },
+    "not {:.4g}: -log of the chance of one letter in 27",
+)
 
 
 @exercise("16.2")
