@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays, ops
-from .array_node import record, record_many
+from .array_node import record
 from .engine import Value
 from .graph import Node
 from .modes import stand_in
@@ -368,7 +368,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
 
 
 def _joined(tensors: list[Tensor], axis: int) -> Tensor:
-    return record_many(arrays.concatenate(operator.index(axis)), tensors)
+    return record(arrays.concatenate(operator.index(axis)), *tensors)
 
 
 def matmul(a: Any, b: Any) -> Any:

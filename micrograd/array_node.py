@@ -16,7 +16,7 @@ import numpy as np
 from . import array_library, arrays, ops
 from .graph import LEAF, Node
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
-from .rows import Each, Many, Row
+from .rows import Many, Row
 from .storage import Kept, Storage
 
 if TYPE_CHECKING:
@@ -28,14 +28,18 @@ _new = object.__new__
 
 
 class ArrayNode(Node):
-    """A node whose data is an array. `tensor` is the Tensor that stands for it."""
+    """A node whose data is an array. `tensor` is the Tensor that stands for it.
+
+    Of the values in `_y`, those that the row's rules use are in `_saved`, and must not change; of the others a rule
+    asks no more than the shape.
+    """
 
     __slots__ = ("_handle", "_saved", "_store")
     _keeps_grad = False
 
     kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
     _store: Storage | None
-    _saved: Kept | None  # what of `_x` and `_y` is not to change
+    _saved: Kept | tuple[()]
 
     @property
     def tensor(self) -> Tensor:
@@ -54,6 +58,19 @@ class ArrayNode(Node):
         if self._store is None:
             self._store = Storage()
         return self._store
+
+    @property
+    def _operands(self) -> tuple[Node | None, ...]:
+        return self._x
+
+    @property
+    def _prev(self) -> tuple[Node, ...]:
+        """The operands, in order, repeats and constants included."""
+        if not self._row:
+            return ()
+        if None in self._x:  # a plain number or array becomes a constant when somebody looks, and stays that one
+            self._x = tuple(self._constant(x) if n is None else n for n, x in zip(self._x, self._y, strict=True))
+        return self._x
 
     def _constant(self, data: Any) -> ArrayNode:
         return new_node(np.asarray(data))
@@ -77,19 +94,22 @@ class ArrayNode(Node):
             return seed if array.dtype == like.dtype else seed.astype(like.dtype)
         return array.astype(like.dtype)
 
-    def _arguments(self, create_graph: bool) -> Any:
-        row = self._row
-        if self._saved:
-            self._saved.check(row.name)
-        if row.to_a is None:
-            nodes, kept = self._x, self._y
-        else:
-            nodes, kept = (self, self._a) if row.to_b is None else (self._a, self._b), (self._x, self._y)
-        if create_graph:
-            return [x if n is None else self._as_it_was(n, x) for n, x in zip(nodes, kept, strict=True)]
-        return [nodes[i]._data if x is None else x for i, x in enumerate(kept)]  # sooner than a strict zip
+    def _used(self, create_graph: bool) -> tuple[Any, Any]:
+        for storage, version in self._saved:
+            if storage.version != version:
+                storage.check(version, self._op)
+        return self._x, self._as_tensors() if create_graph else self._y
 
-    def _as_it_was(self, operand: ArrayNode, kept: Array | None) -> Tensor:
+    def _as_tensors(self) -> list[Any]:
+        """What the rules are called with, as Tensors, to be differentiated again."""
+        sources = (self, *self._x) if self._row.of_out else self._x
+        needed = _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
+        return [
+            x if n is None else self._as_it_was(n, x if use else None)
+            for n, x, use in zip(sources, self._y, needed, strict=True)
+        ]
+
+    def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
         if kept is not None and kept is not operand._data and not np.array_equal(kept, operand._data, equal_nan=True):
             raise RuntimeError(
@@ -137,8 +157,9 @@ class ArrayNode(Node):
     def _as_now(self) -> ArrayNode:
         return self  # a Tensor's closure is for looking at, not for replacing
 
+
     def _let_go(self) -> None:
-        self._saved = None
+        self._saved = ()
         Node._let_go(self)
 
     def __repr__(self) -> str:
@@ -150,7 +171,7 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
     node = _new(ArrayNode)
     node._data, node.grad, node._row, node._store = data, None, row, storage
     node._a = node._b = node._x = node._y = None
-    node._saved, node._handle = None, _no_tensor
+    node._saved, node._handle = (), _no_tensor
     return node
 
 
@@ -177,15 +198,14 @@ def handle(node: ArrayNode) -> Tensor:
 
 def _needed(row: Row, wants: tuple[bool, ...]) -> tuple[bool, ...]:
     """Which of the values that a row's rules are called with are used, if these of its operands want a gradient?"""
-    if isinstance(row, Many) and not isinstance(row, Each):
+    if isinstance(row, Many) and not row.rules:
         return (row.keeps,) * len(wants)
-    rules: list[Any] = [*row.rules] if isinstance(row, Each) else [row.to_a, row.to_b]
-    needed = row.needed[wants] = _used(*[rule.__code__ for rule, want in zip(rules, wants, strict=True) if want])
+    needed = row.needed[wants] = _named(*[rule.__code__ for i, rule in row.rules if wants[i]])
     return needed
 
 
 @cache  # by the code, which all rows that one function makes have in common
-def _used(*codes: Any) -> tuple[bool, ...]:
+def _named(*codes: Any) -> tuple[bool, ...]:
     """Which of the values that they are called with do these rules use? The names of parameters say so: see `ops`."""
     names = [code.co_varnames[1 : code.co_argcount] for code in codes]
     return tuple(
@@ -195,83 +215,63 @@ def _used(*codes: Any) -> tuple[bool, ...]:
 
 def operand(x: Any) -> tuple[ArrayNode | None, Any]:
     """The node of an operand, if it has one, and its value."""
-    if isinstance(x, ArrayNode.kind):
-        return x._node, x._node._data
+    return (x._node, x._node._data) if isinstance(x, ArrayNode.kind) else (None, _plain(x))
+
+
+def _plain(x: Any) -> Any:
+    """x, which must be a number or an array."""
     if isinstance(x, (int, float, np.integer, np.floating, np.bool_)) or (
         x.__class__ is Array and x.dtype.kind in "fiub"
     ):
-        return None, x
+        return x
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
 
 def record(row: Row, *operands: Any) -> Tensor:
-    """The row on one or two Tensors, arrays and numbers."""
+    """The row on Tensors, arrays and numbers."""
     if modes and (defer := deferred()):
         return defer(row, operands)
-    a, x = operand(operands[0])
-    if row.to_b is None:
-        node = new_node(_computed(row, x))
-        if row.view and a is not None and np.may_share_memory(node._data, x):
-            a.storage.share(node)
-        return handle(remember(node, row, a, None, node._data, x))
-    b, y = operand(operands[1])
-    return handle(remember(new_node(_computed(row, x, y)), row, a, b, x, y))
-
-
-def _computed(row: Row, *values: Any) -> Array:
-    """What the row makes of the values; an error of NumPy's says in which op, and of which shapes."""
+    nodes: list[Any] = []
+    values: list[Any] = []
+    for x in operands:
+        node, value = (x._node, x._node._data) if isinstance(x, ArrayNode.kind) else (None, _plain(x))
+        nodes.append(node)
+        values.append(value)
     try:
         data = row.forward(*values)
     except (ValueError, TypeError, IndexError) as error:
         shapes = " and ".join(str(np.shape(value)) for value in values)
         error.add_note(f"in '{row.name}' of {'shape' if len(values) == 1 else 'shapes'} {shapes}")
         raise
-    return data if data.__class__ is Array else np.asarray(data)
+    node = new_node(data if data.__class__ is Array else np.asarray(data))
+    if row.view and nodes[0] is not None and np.may_share_memory(node._data, values[0]):
+        nodes[0].storage.share(node)
+    return handle(remember(node, row, tuple(nodes), values))
 
 
-def remember(node: ArrayNode, row: Row, a: ArrayNode | None, b: ArrayNode | None, x: Any, y: Any) -> ArrayNode:
-    """Give the node its history, if an operand requires a gradient and no `no_grad` is on."""
-    wants = a is not None and a._row is not None, b is not None and b._row is not None
+def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], values: Sequence[Any]) -> ArrayNode:
+    """Give the node its history, if an operand requires a gradient and no `no_grad` is on.
+
+    The graph keeps what its rules use: arrays of Tensors with their versions, of plain arrays copies.
+    """
+    wants = tuple([n is not None and n._row is not None for n in operands])
     if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
-    node._row, node._a, node._b = row, a, b
-    node._x, node._y = _keep(node, row, wants, (node, a) if row.to_b is None else (a, b), (x, y))
-    return node
-
-
-def _keep(node: ArrayNode, row: Row, wants: tuple[bool, ...], sources: Sequence[Any], values: Sequence[Any]) -> list:
-    """Of the values that the row's rules are called with, those that they use; of a plain array a copy."""
-    needed = row.needed.get(wants) or _needed(row, wants)
-    node._saved = saved = Kept()
-    kept = []
-    for i, value in enumerate(values):
-        if (source := sources[i]) is None:
-            kept.append(value.copy() if needed[i] and value.__class__ is Array else value)
-        elif needed[i]:
-            saved.add(source._store or source.storage)
-            kept.append(value)
-        else:
-            kept.append(None)
+    sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
+    saved = Kept()
+    for i, use in enumerate(row.needed.get(wants) or _needed(row, wants)):
+        if use and (source := sources[i]) is not None:
+            storage = source._store
+            if storage is None:
+                storage = source._store = Storage()
+            storage.kept += 1
+            saved.append((storage, storage.version))
+        elif use and seen[i].__class__ is Array:
+            seen[i] = seen[i].copy()
+    node._row, node._x, node._y, node._saved = row, operands, seen, saved
     if modes and is_anomaly_enabled():
         node._made_at = line_of_the_user()
-    return kept
-
-
-def record_many(row: Many, tensors: Sequence[Any]) -> Tensor:
-    """A row of any number of operands on Tensors (arrays and numbers become constants)."""
-    if modes and (defer := deferred()):
-        return defer(row, tensors)
-    nodes, values, wants = [], [], []
-    for t in tensors:
-        node = t._node if isinstance(t, ArrayNode.kind) else new_node(np.array(operand(t)[1]))
-        nodes.append(node)
-        values.append(node._data)
-        wants.append(node._row is not None)
-    node = new_node(_computed(row, *values))
-    if True in wants and (not modes or is_grad_enabled()):
-        node._row, node._x = row, tuple(nodes)
-        node._y = _keep(node, row, tuple(wants), nodes, values)
-    return handle(node)
+    return node
 
 
 def write(tensor: Tensor, row: Row, other: Any) -> Any:
@@ -296,7 +296,7 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     after = new_node(node._data, storage=node.storage) if history else None
     old = node._data
     if after is not None:
-        remember(after, row, node, b, old, y)
+        remember(after, row, (node, b), (old, y))
         old = _keep_own(after)
     try:
         _change(node._data, row, y)
@@ -333,7 +333,7 @@ def _keep_own(node: ArrayNode) -> Array:
     old = node._data
     if node._saved and node._saved.drop(node.storage):
         own = old.copy(order="K")
-        node._x, node._y = (own if x is old else x for x in (node._x, node._y))
+        node._y = [own if x is old else x for x in node._y]
         return own
     return old
 

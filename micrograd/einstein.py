@@ -17,7 +17,7 @@ import numpy as np
 
 from . import arrays
 from .array_functions import answer, tensors_of
-from .array_node import record_many
+from .array_node import record
 from .rows import Many
 from .tensor import Tensor
 
@@ -39,7 +39,7 @@ def einsum(subscripts: str, *operands: Any) -> Any:
     _check_lengths(subscripts, inputs, tensors)
     pairs = [_diagonal(t, letters) for t, letters in zip(tensors, inputs, strict=True)]
     row = _einsum(tuple(letters for _, letters in pairs), output)
-    return answer(record_many(row, [t for t, _ in pairs]), operands)
+    return answer(record(row, *[t for t, _ in pairs]), operands)
 
 
 def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:

@@ -350,22 +350,19 @@ class Value(Node):
             raise TypeError(f"the gradient of a Value is a number, found {type(gradient).__name__}")
         return self._constant(seed) if create_graph else seed
 
-    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
+    def _used(self, create_graph: bool) -> tuple[Any, Any]:
+        operands, seen = self._operands, self._y if isinstance(self._row, Many) else (self._x, self._y)
         if not create_graph:
-            return self._y if isinstance(self._row, Many) else (self._x, self._y)
-        if isinstance(self._row, Many):
-            pair, seen = self._x, self._y
-        else:
-            seen = self._x, self._y
-            operands = (self, self._a) if self._row.to_b is None else (self._a, self._b)
-            pair = tuple(x if n is None else n for n, x in zip(operands, seen, strict=True))
-        for now, then in zip(pair, seen, strict=True):
+            return operands, seen
+        given = (self, self._a) if self._row.of_out else operands
+        given = tuple(x if n is None else n for n, x in zip(given, seen, strict=True))
+        for now, then in zip(given, seen, strict=True):
             if isinstance(now, Value) and now._data != then and then == then:
                 raise RuntimeError(
                     f"create_graph=True: what '{self._op}' used was {then} in the forward pass and is now {now._data}; "
                     "run the forward pass again"
                 )
-        return pair
+        return operands, given
 
     def _fit(self, part: Any) -> Any:
         return part

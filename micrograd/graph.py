@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from .grad_fn import GradFn
 from .modes import no_grad
-from .rows import Each, HandWritten, LetGo, Many, nothing
+from .rows import HandWritten, LetGo, Many, Row, nothing
 
 LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
 
@@ -29,8 +29,8 @@ class Node:
 
     `_row` says of what kind it is: None is a constant, `LEAF` a parameter, else it is the op that made it. `_a` and
     `_b` are its operands, None where that was a plain number. `_x` and `_y` are the values that the rules are called
-    with, as they were in the forward pass: (out, a) for a unary row, (a, b) for a binary one. A node of a row with
-    another number of operands has a tuple of them in `_x`, and no other of these.
+    with, as they were in the forward pass: (out, a) for a unary row, (a, b) for a binary one. A node of an array, or of
+    a row with another number of operands, has a tuple of these in `_x`, of those in `_y`, and nothing in `_a` and `_b`.
     """
 
     __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
@@ -44,7 +44,7 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
-    _made_by: Any  # (*modules, inputs) where a module's call ended here; see `nn.module.sign`
+    _made_by: tuple[Any, ...] = ()  # (*modules, inputs) where a module's call ended here; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
 
     def __init_subclass__(cls) -> None:
@@ -86,6 +86,11 @@ class Node:
         if self._b is None:
             self._b = self._constant(self._y)
         return (self._a, self._b)
+
+    @property
+    def _operands(self) -> tuple[Node | None, ...]:
+        """The operands of an inner node as they are stored: None for a plain number."""
+        return self._x if self._row.to_a is None else (self._a, self._b)
 
     @property
     def grad_fn(self) -> GradFn | None:
@@ -153,7 +158,7 @@ class Node:
     _keeps_grad = True  # an inner node's gradient is there after the pass
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
-    _arguments: Callable[[bool], tuple]  # (create_graph): what the row's rules are called with, beside g
+    _used: Callable[[bool], tuple]  # (create_graph): `_operands`, and what the row's rules are called with beside g
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
     _quiet: Callable[[], Any] = nullcontext  # around a backward pass
     _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
@@ -185,11 +190,11 @@ class Node:
 
     def _let_go(self) -> None:
         """Forget how the node was made, and by which module."""
-        if hasattr(self, "_made_by"):
-            del self._made_by
         self._row = LetGo.of(self._row.name, self._row.word)
         self._a = self._b = self._y = None
         self._x = ()
+        if self._made_by:
+            self._made_by = ()
 
 
 hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
@@ -234,43 +239,40 @@ class RemovableHandle:
 def edges(node: Node) -> Sequence[Node]:
     """The operands to which the node owes a gradient: one for each part that it sends."""
     row = node._row
-    if row.to_a is not None:
-        return [n for n in (node._a, node._b) if n is not None and n._row is not None]
     if isinstance(row, LetGo):
         raise RuntimeError(
             f"the graph behind '{row.name}' was let go by an earlier backward pass: "
             "give that one retain_graph=True to walk it again"
         )
-    operands = dict.fromkeys(node._x) if isinstance(row, HandWritten) else node._x
-    return [n for n in operands if n._row is not None]
+    operands = dict.fromkeys(node._x) if isinstance(row, HandWritten) else node._operands
+    return [n for n in operands if n is not None and n._row is not None]
 
 
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
     """What the node owes to each of its operands, for the gradient `g` that came in: pairs (operand, part)."""
     row = node._row
-    if row.to_a is None:
-        return _of_many(node, row, g, create_graph) if isinstance(row, Many) else _run_closure(node, g, create_graph)
-    x, y = node._arguments(create_graph)
+    if not row.rules:
+        return _of_one_rule(node, row, g, create_graph)
+    operands, values = node._used(create_graph)
     pairs = []
-    for operand, rule in ((node._a, row.to_a), (node._b, row.to_b)):
+    for i, rule in row.rules:
+        operand = operands[i]
         if operand is not None and operand._row is not None:
             try:
-                part = rule(g, x, y)
+                part = rule(g, *values)
             except ArithmeticError:
-                part = node._ieee(rule, g, x, y)
+                part = node._ieee(rule, g, *values)
             pairs.append((operand, operand._fit(part)))
     return pairs
 
 
-def _of_many(node: Node, row: Many, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
-    """`contributions`, where there are more operands than two, or fewer than one."""
-    operands, values = node._x, node._arguments(create_graph)
-    if isinstance(row, Each):
-        # The input, which is the first, comes last: its part is in the cache still when the node beneath uses it.
-        last_first = range(len(operands) - 1, -1, -1)
-        return [(n, n._fit(row.rules[i](g, *values))) for i in last_first if (n := operands[i])._row is not None]
+def _of_one_rule(node: Node, row: Row, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
+    """`contributions`, where one function gives the parts of all operands."""
+    if not isinstance(row, Many):
+        return _run_closure(node, g, create_graph)
+    operands, values = node._used(create_graph)
     pairs = zip(operands, row.rule(g, *values), strict=True)
-    return [(n, n._fit(part)) for n, part in pairs if n._row is not None and part is not None]
+    return [(n, n._fit(part)) for n, part in pairs if n is not None and n._row is not None and part is not None]
 
 
 def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:

@@ -33,11 +33,10 @@ def lib(a: Any, b: Any = 0.0) -> Any:
     """The module of functions for these operands: `floats` if they are numbers, NumPy's if one is an array."""
     if a.__class__ is float is b.__class__:
         return floats
-    for x in (a, b):
-        library = LIBRARIES.get(x.__class__)
-        if library is not floats:
-            return library or x.__array_namespace__()
-    return floats
+    library = LIBRARIES.get(a.__class__)
+    if library is floats:
+        a, library = b, LIBRARIES.get(b.__class__)
+    return library or a.__array_namespace__()
 
 
 def unary(name: str, forward: Callable, to_a: Callable, word: str = "") -> Row:
@@ -120,7 +119,7 @@ gelu     = unary("gelu",     lambda a: a * _sigmoid(_gelu_arg(a)), lambda g, _ou
 
 # kinks: the gradient of abs and of relu is 0 at 0; a tie of two operands is shared
 abs_     = unary("abs",      abs,                              lambda g, _out, a: g * sign(a))
-relu     = unary("ReLU",     lambda a: lib(a).maximum(a, 0.0), lambda g, _out, a: gate(g, a))
+relu     = unary("ReLU",     lambda a: lib(a).maximum(a, 0.0), lambda g, out, _a: gate(g, out))
 maximum  = binary("maximum", lambda a, b: lib(a, b).maximum(a, b),
                   lambda g, a, b: _share(g, above(a, b)),      lambda g, a, b: _share(g, above(b, a)))
 minimum  = binary("minimum", lambda a, b: lib(a, b).minimum(a, b),

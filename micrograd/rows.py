@@ -19,7 +19,7 @@ class Row:
     the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
     """
 
-    __slots__ = ("name", "forward", "to_a", "to_b", "word", "view", "needed")
+    __slots__ = ("name", "forward", "to_a", "to_b", "rules", "of_out", "word", "view", "needed")
 
     def __init__(
         self,
@@ -31,6 +31,8 @@ class Row:
         view: bool = False,
     ):
         self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
+        self.rules = [(i, rule) for i, rule in enumerate((to_a, to_b)) if rule is not None]  # (operand, its rule)
+        self.of_out = to_a is not None and to_b is None  # the rule is called with (out, a), not with the operands
         self.word = word or name  # what a symbol such as "+" is called
         self.view = view  # the result shares the operand's memory
         self.needed: dict[tuple[bool, ...], tuple[bool, ...]] = {}  # what nodes of arrays keep; see `array_node`
@@ -74,13 +76,16 @@ class HandWritten(Row):
 
 
 class Each(Many):
-    """A row of any number of operands with a rule for each: `rules[i](g, *operands)` gives the part of operand i."""
+    """A row of any number of operands with a rule for each, called as `rule(g, *operands)`.
 
-    __slots__ = ("rules",)
+    The input, which is the first, comes last: its part is in the cache still when the node beneath uses it.
+    """
+
+    __slots__ = ()
 
     def __init__(self, name: str, forward: Callable, *rules: Callable):
         super().__init__(name, forward, nothing)
-        self.rules = rules
+        self.rules = [*enumerate(rules)][::-1]
 
 
 class LetGo(Row):

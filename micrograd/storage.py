@@ -40,6 +40,14 @@ class Storage:
         """Was anything written since that version?"""
         return version != self.version and not self._untouched(version)
 
+    def check(self, version: int, name: str) -> None:
+        """Raise if anything was written since that version, which the op of this name has kept."""
+        if self.changed(version):
+            raise RuntimeError(
+                f"an array that '{name}' needs for its gradient was changed in place: it is at version "
+                f"{self.version}, version {version} is needed; change a copy, or change it after backward()"
+            )
+
     def _untouched(self, version: int) -> bool:
         if self.shown is None:
             return False
@@ -56,15 +64,6 @@ class Kept(list[tuple[Storage, int]]):
         """Keep what is stored there now."""
         storage.kept += 1
         self.append((storage, storage.version))
-
-    def check(self, name: str) -> None:
-        """Raise if an array that is kept was written to since."""
-        for storage, version in self:
-            if storage.version != version and storage.changed(version):
-                raise RuntimeError(
-                    f"an array that '{name}' needs for its gradient was changed in place: it is at version "
-                    f"{storage.version}, version {version} is needed; change a copy, or change it after backward()"
-                )
 
     def drop(self, storage: Storage) -> bool:
         """Keep what is stored there no more; was it kept?"""

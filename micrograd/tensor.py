@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import arrays, ops, walk
-from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, record_many, write
+from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
 from .graph import LEAF, RemovableHandle
 from .modes import is_tracing, look, modes, stand_in
 from .rows import Many, Row
@@ -81,9 +81,9 @@ class Tensor(TensorOps):
         A graph that has kept the old values keeps its own; if there are views, its backward pass raises instead. Ask
         for the array when you write to it: one that you had before the forward pass may be the one that was kept.
         """
-        if modes:
-            look(self._node)
         node = self._node
+        if modes:
+            look(node)
         storage = node._store
         if storage is not None and storage.kept:
             if storage.views:
@@ -94,12 +94,13 @@ class Tensor(TensorOps):
 
     @data.setter
     def data(self, data: Any) -> None:
-        if modes:
-            look(self._node)
         node = self._node
+        if modes:
+            look(node)
         if data is node._data:  # `t.data += 1`: it was written to already
-            node.storage.version += 1
-            node.storage.shown = None
+            storage = node.storage if node._store is None else node._store
+            storage.version += 1
+            storage.shown = None
             return
         array = Tensor(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
@@ -206,7 +207,7 @@ class Tensor(TensorOps):
         return self._node.register_hook(hook)
 
     def _apply(self, row: Row, operands: Sequence[Any]) -> Tensor:
-        return record_many(row, operands) if isinstance(row, Many) else record(row, *operands)
+        return record(row, *operands)
 
     # ---- in place
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import arrays, ops
-from .array_node import ArrayNode, fits, record, record_many
+from .array_node import ArrayNode, fits, record
 from .modes import stand_in
 from .rows import Row
 
@@ -215,7 +215,7 @@ class TensorOps:
         while n > 1:
             half = n // 2
             last = [factors[2 * half :]] if n % 2 else []
-            factors = record_many(arrays.concatenate(0), [factors[:half] * factors[half : 2 * half], *last])
+            factors = record(arrays.concatenate(0), factors[:half] * factors[half : 2 * half], *last)
             n -= half
         shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
@@ -270,6 +270,6 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     if bias is None:
         return x @ weight.T
     bias = _tensor(bias)
-    if weight.ndim == 2 and bias.ndim == 1:
-        return record_many(arrays.linear, (x, weight, bias))
+    if weight._node._data.ndim == 2 and bias._node._data.ndim == 1:
+        return record(arrays.linear, x, weight, bias)
     return x @ weight.T + bias

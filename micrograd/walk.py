@@ -37,7 +37,7 @@ def topological(roots: Iterable[Node]) -> list[Node]:
         elif node not in seen:
             seen.add(node)
             waiting += (node, None)
-            for below in (node._b, node._a) if node._row.to_a else node._x[::-1]:
+            for below in node._operands[::-1]:
                 if below is not None and below._row and below not in seen:
                     waiting.append(below)
     return order
@@ -103,7 +103,7 @@ def commit(grads: dict[Node, Any]) -> None:
         before = [node.grad for node in grads]
         try:
             for node, g in grads.items():
-                node.grad = g if node._row else added(node, g)
+                node.grad = g if node._row or node.grad is None else added(node, g)
         except BaseException:
             undo(list(grads), before)
             raise

@@ -195,7 +195,7 @@ def test_a_modules_result_is_signed_without_being_computed(x):
     assert len(seen) == 2
     assert nodes[0]._made_by == (module, (nodes[2],))
     assert nodes[1]._made_by[:-1] == (net,)
-    assert not hasattr(nodes[2], "_made_by")
+    assert not nodes[2]._made_by
 
 
 def test_a_network_of_neurons_is_signed_as_in_eager_mode_and_not_computed():

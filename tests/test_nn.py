@@ -408,8 +408,8 @@ def test_a_leaf_and_what_is_handed_through_bear_no_mark():
     y = x * 2
     assert Same()([x, y]) == [x, y]
     Same()(y)
-    assert not hasattr(x, "_made_by")
-    assert not hasattr(y, "_made_by")
+    assert not x._made_by
+    assert not y._made_by
 
 
 def test_after_an_exception_no_module_is_left_in_the_stack():

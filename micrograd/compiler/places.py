@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
-from ..array_node import record, record_many
+from ..array_node import record
 from ..rows import Row
 from ..tensor import Tensor
 from .normal import ONE
@@ -121,7 +121,7 @@ class Places:
         if self.samples is not None:
             columns = max(part.shape[-1] for part in parts)
             parts = [part.broadcast_to((*part.shape[:-1], columns)) for part in parts]
-        return record_many(arrays.concatenate(axis), parts)
+        return record(arrays.concatenate(axis), *parts)
 
     def _elements(self, a: Tensor, places: np.ndarray) -> Tensor:
         """The elements of a at these places of its flat form: a slice, where the places are evenly spaced."""

@@ -89,7 +89,7 @@ class Program:
             return made
         made = handle(new_node(np.asarray(value), self.row))
         node, made.__class__ = made._node, CompiledTensor
-        node.__class__, node._x, node._y = CompiledNode, operands, (call,) * len(operands)
+        node.__class__, node._x, node._y = CompiledNode, operands, (call,)
         if modes and is_anomaly_enabled():
             node._made_at = line_of_the_user()
         if not self.built.fused:
@@ -228,8 +228,8 @@ class CompiledValue(Value):
     def __repr__(self) -> str:
         return f"Value(data={self._data}, grad={self.grad})"
 
-    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
-        return self._y if self._row.__class__ is ProgramRow else super()._arguments(create_graph)
+    def _used(self, create_graph: bool) -> tuple[Any, Any]:
+        return super()._used(create_graph and self._row.__class__ is not ProgramRow)
 
 
 class CompiledNode(ArrayNode):
@@ -237,8 +237,8 @@ class CompiledNode(ArrayNode):
 
     __slots__ = ()
 
-    def _arguments(self, create_graph: bool) -> tuple[Any, ...]:
-        return super()._arguments(False)
+    def _used(self, create_graph: bool) -> tuple[Any, Any]:
+        return super()._used(False)
 
 
 class CompiledTensor(Tensor):

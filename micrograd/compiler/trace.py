@@ -130,13 +130,8 @@ class Trace:
             error.add_note(f"in '{row.name}' of shapes {' and '.join(str(np.shape(x)) for x in values)}")
             raise
         node = new_node(data)
-        if isinstance(row, Many):
-            if any(n is not None and n._row is not None for n in nodes) and is_grad_enabled():
-                node._row, node._x, node._y = row, tuple(nodes), tuple(values)
-        elif row.to_a is not None:
-            a, b = nodes[0], nodes[-1] if row.to_b is not None else None
-            x, y = (data, values[0]) if row.to_b is None else values
-            remember(node, row, a, b, x, y)
+        if row.rules or isinstance(row, Many):  # else it is a comparison, or a constant
+            remember(node, row, tuple(nodes), tuple(values))
         return traced_tensor(node)
 
     # ---- the run

@@ -261,7 +261,7 @@ def _with(module: Module) -> tuple[Module, ...]:
 def _mark(node: Any, modules: tuple[Module, ...], given: Any) -> None:
     """Sign a result, unless it is no op's or is signed already; what `lazy` has put off, when it is computed."""
     waits = modes and _waits(node)
-    if "_when_ready" in vars(node) if waits else not node._row or hasattr(node, "_made_by"):
+    if "_when_ready" in vars(node) if waits else not node._row or node._made_by:
         return
     inputs = _flat(given)
     if any(map(is_, inputs, repeat(node))):
@@ -284,7 +284,7 @@ def sign(out: Node, module: Module, inputs: tuple[Any, ...]) -> None:
     """
     if modes and _waits(out):
         _mark(out, _with(module), inputs)
-    elif out._row and not hasattr(out, "_made_by"):
+    elif out._row and not out._made_by:
         outer = _calling.get()
         out._made_by = (*outer, inputs) if outer and outer[-1] is module else (*outer, module, inputs)  # see `_with`
 

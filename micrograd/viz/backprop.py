@@ -92,9 +92,9 @@ def _read(node: Node) -> Iterable[tuple[Any, Any]]:
     row = node._row
     if not row or isinstance(row, HandWritten | LetGo):
         return ()
-    if row.to_a is None:
-        return zip(node._x, node._y or (), strict=False)
-    return ((node._a if row.to_b else node, node._x), (node._b if row.to_b else node._a, node._y))
+    if row.to_a is None or not node._is_number:
+        return zip((node, *node._x) if row.of_out else node._x, node._y or (), strict=False)
+    return zip((node, node._a) if row.of_out else (node._a, node._b), (node._x, node._y), strict=True)
 
 
 def _ones(root: Node) -> Any:

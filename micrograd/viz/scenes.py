@@ -214,7 +214,7 @@ class _Teller:
 
     def _given(self, part: _Part, outside: set[int]) -> dict[int, str]:
         """What a module was called with is x in its own scene, or x0, x1 and so on."""
-        marks = (getattr(self.graph.nodes[i], "_made_by", None) for i in part.members)
+        marks = (getattr(self.graph.nodes[i], "_made_by", ()) for i in part.members)
         inputs = next((mark[-1] for mark in marks if mark), ()) if outside else ()
         border = {id(self.graph.nodes[i]) for i in outside}
         return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
@@ -252,7 +252,7 @@ class _Teller:
         elif len(outputs) == 1:
             self._show(card, outputs[0])
         if group.kind == "module":
-            marks = (getattr(node, "_made_by", None) for node in outputs)
+            marks = (getattr(node, "_made_by", ()) for node in outputs)
             module = next((mark[:-1][: part.level][-1] for mark in marks if mark and part.level), None)
             card.heats = heat_of_module(module, self.back.grads) if module is not None else []
         return card

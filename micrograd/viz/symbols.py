@@ -209,17 +209,14 @@ def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
 
 def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | None]:
     """The row's rules on Symbols. One that needs real numbers has no text; the others keep theirs."""
-    if isinstance(row, Each):
-        rules = zip(operands, row.rules, strict=True)
-        return [_written(operand, rule, g, *operands) for operand, rule in rules]
-    if isinstance(row, Many):
-        try:
-            return [None if part is None else str(_symbol(part)) for part in row.rule(g, *operands)]
-        except (TypeError, AttributeError, ValueError, KeyError, IndexError):
-            return [None] * len(operands)
-    if row.to_b is None:
-        return [_written(operands[0], row.to_a, g, out, *operands)]
-    return [_written(n, rule, g, *operands) for n, rule in zip(operands, (row.to_a, row.to_b), strict=True)]
+    if row.rules:
+        used = [out, *operands] if row.of_out else operands
+        texts = {i: _written(operands[i], rule, g, *used) for i, rule in row.rules}
+        return [texts[i] for i in range(len(operands))]
+    try:
+        return [None if part is None else str(_symbol(part)) for part in row.rule(g, *operands)]  # type: ignore[attr-defined]
+    except (TypeError, AttributeError, ValueError, KeyError, IndexError):
+        return [None] * len(operands)
 
 
 def _written(operand: Symbol, rule: Any, *symbols: Any) -> str | None:
