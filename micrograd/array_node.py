@@ -16,13 +16,14 @@ import numpy as np
 from . import array_library, arrays, ops
 from .graph import LEAF, Node
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
-from .rows import Many, Row
+from .rows import PLAIN, Many, Row
 from .storage import Kept, Storage
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 Array = np.ndarray
+PLAIN.add(Array)
 ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # scalars, too, that NumPy gives
 _new = object.__new__
 
@@ -34,12 +35,13 @@ class ArrayNode(Node):
     asks no more than the shape.
     """
 
-    __slots__ = ("_handle", "_saved", "_store")
+    __slots__ = ("_handle", "_store")
     _keeps_grad = False
 
     kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
     _store: Storage | None
-    _saved: Kept | tuple[()]
+    _operands = Node._x  # type: ignore[assignment]  # two slots of a Node by what stands there in this one
+    _saved = Node._b
 
     @property
     def tensor(self) -> Tensor:
@@ -60,10 +62,6 @@ class ArrayNode(Node):
         return self._store
 
     @property
-    def _operands(self) -> tuple[Node | None, ...]:
-        return self._x
-
-    @property
     def _prev(self) -> tuple[Node, ...]:
         """The operands, in order, repeats and constants included."""
         if not self._row:
@@ -80,7 +78,9 @@ class ArrayNode(Node):
         if gradient is None:
             if like.size != 1:
                 raise RuntimeError(f"backward() of a Tensor of shape {like.shape} needs a gradient of that shape")
-            gradient = np.array(1, like.dtype).reshape(like.shape)
+            gradient = np.ones(like.shape, like.dtype)
+            if not create_graph:
+                return gradient
         if isinstance(gradient, self.kind):
             array, seed = gradient._node._data, gradient
         else:
@@ -95,9 +95,10 @@ class ArrayNode(Node):
         return array.astype(like.dtype)
 
     def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        for storage, version in self._saved:
-            if storage.version != version:
-                storage.check(version, self._op)
+        if self._saved:
+            for storage, version in self._saved:
+                if storage.version != version:
+                    storage.check(version, self._op)
         return self._x, self._as_tensors() if create_graph else self._y
 
     def _as_tensors(self) -> list[Any]:
@@ -136,6 +137,8 @@ class ArrayNode(Node):
     def _fit(self, part: Any) -> Any:
         """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
         like = self._data
+        if part.__class__ is Array and part.dtype is like.dtype and part.shape == like.shape:
+            return part
         if part.__class__ is not Array and not isinstance(part, self.kind):
             part = np.asarray(part)
         if part.shape != like.shape:
@@ -157,11 +160,6 @@ class ArrayNode(Node):
     def _as_now(self) -> ArrayNode:
         return self  # a Tensor's closure is for looking at, not for replacing
 
-
-    def _let_go(self) -> None:
-        self._saved = ()
-        Node._let_go(self)
-
     def __repr__(self) -> str:
         return repr(self.tensor)
 
@@ -171,7 +169,7 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
     node = _new(ArrayNode)
     node._data, node.grad, node._row, node._store = data, None, row, storage
     node._a = node._b = node._x = node._y = None
-    node._saved, node._handle = (), _no_tensor
+    node._handle = _no_tensor
     return node
 
 

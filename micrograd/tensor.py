@@ -21,7 +21,7 @@ from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
 from .graph import LEAF, RemovableHandle
 from .modes import is_tracing, look, modes, stand_in
-from .rows import Many, Row
+from .rows import Row
 from .tensor_ops import TensorOps, plain_index, real_dtype
 
 
@@ -179,7 +179,8 @@ class Tensor(TensorOps):
         `gradient`, of self's shape, may be left out where self has one element. With `retain_graph=True` the graph
         stays for another pass; `create_graph=True` implies it, and gives gradients that can be differentiated again.
         """
-        walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+        node = stand_in(self)._node if modes else self._node
+        walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def realize(self) -> Self:
         """Compute the array now, if `lazy` has put it off; returns self."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..graph import Node
 from ..ops import TABLE
-from ..rows import Each, HandWritten, Many, Row
+from ..rows import HandWritten, Row
 
 ATOM, POWER, UNARY, TIMES, PLUS, CONDITION = range(6, 0, -1)  # how strongly a text holds together
 OPERATORS = {"+": PLUS, "-": PLUS, "*": TIMES, "/": TIMES, "@": TIMES}
