@@ -18,7 +18,9 @@ def gate(a: Any, b: Any) -> np.ndarray:
     bits of a, as an integer, times 0 or 1 guess nothing; and unlike a * (b > 0), they make no nan of an infinite a.
     """
     if a.__class__ is b.__class__ and a.shape == b.shape and a.dtype is b.dtype and a.itemsize in INTEGERS:
-        return (a.view(INTEGERS[a.itemsize]) * ~(b <= 0)).view(a.dtype)
+        kept = (~(b <= 0)).astype(INTEGERS[a.itemsize])
+        kept *= a.view(kept.dtype)
+        return kept.view(a.dtype)
     return np.where(b <= 0, 0.0, a)
 
 

@@ -34,7 +34,7 @@ class Row:
         view: bool = False,
     ):
         self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
-        self.rules = [(i, rule) for i, rule in enumerate((to_a, to_b)) if rule is not None]  # (operand, its rule)
+        self.rules = [] if to_a is None else [(0, to_a)] if to_b is None else [(0, to_a), (1, to_b)]
         self.of_out = to_a is not None and to_b is None  # the rule is called with (out, a), not with the operands
         self.word = word or name  # what a symbol such as "+" is called
         self.view = view  # the result shares the operand's memory

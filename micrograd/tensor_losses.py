@@ -92,7 +92,7 @@ def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
         a = a - a.max(-1, keepdims=True)
         softmax = np.exp(a)
         total = softmax.sum(-1, keepdims=True)
-        softmax = softmax / total
+        softmax /= total
         right = a.reshape(-1, a.shape[-1])[np.arange(classes.size), classes.reshape(-1)]
         return _total(np.log(total[..., 0]) - right.reshape(classes.shape), reduction)
 

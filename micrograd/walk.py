@@ -37,8 +37,8 @@ def topological(roots: Iterable[Node]) -> list[Node]:
         elif node not in seen:
             seen.add(node)
             waiting += (node, None)
-            for below in node._operands[::-1]:
-                if below is not None and below._row and below not in seen:
+            for below in reversed(node._operands):
+                if below is not None and below._row:
                     waiting.append(below)
     return order
 

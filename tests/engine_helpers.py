@@ -6,9 +6,12 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from micrograd import Value
 from micrograd.graph import hooked
 from micrograd.modes import modes
+from micrograd.rows import Row
 
 
 class Boom(Exception):
@@ -33,6 +36,12 @@ def square(x: Value, cls: type[Value] = Value) -> Value:
 
     out._backward = _backward
     return out
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, row: Row, rule: str, wrong: Callable) -> None:
+    """Put a wrong rule in the place of a row's "to_a" or "to_b"."""
+    monkeypatch.setattr(row, rule, wrong)
+    monkeypatch.setattr(row, "rules", Row(row.name, row.forward, row.to_a, row.to_b).rules)
 
 
 def recorded() -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from engine_helpers import PATHS, walking
+from engine_helpers import PATHS, plant, walking
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -200,7 +200,7 @@ PLANTED = {
 @over_paths
 @pytest.mark.parametrize(("row", "rule", "wrong"), PLANTED.values(), ids=PLANTED)
 def test_a_rule_that_is_planted_wrong_is_caught(monkeypatch, row, rule: str, wrong):
-    monkeypatch.setattr(row, rule, wrong)
+    plant(monkeypatch, row, rule, wrong)
     assert max(disagreement(seed) for seed in range(300)) > 1e-8
 
 

@@ -181,7 +181,7 @@ def rule_texts(node: Node) -> list[RuleText | None]:
     >>> rule_texts(Value(2.0) * Value(3.0))
     [RuleText(local='{1}', part='g * {1}'), RuleText(local='{0}', part='g * {0}')]
     >>> rule_texts(Value(2.0).relu())
-    [RuleText(local='1 if {0} > 0 else 0', part='g if {0} > 0 else 0')]
+    [RuleText(local='1 if {out} > 0 else 0', part='g if {out} > 0 else 0')]
     """
     row = node._row
     operands = node._prev
