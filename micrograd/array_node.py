@@ -40,7 +40,7 @@ class ArrayNode(Node):
 
     kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
     _store: Storage | None
-    _operands = Node._x  # type: ignore[assignment]  # two slots of a Node by what stands there in this one
+    _operands = Node._x  # type: ignore[assignment]  # two slots of every Node, by what stands there in these
     _saved = Node._b
 
     @property

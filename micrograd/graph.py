@@ -30,7 +30,7 @@ class Node:
     `_row` says of what kind it is: None is a constant, `LEAF` a parameter, else it is the op that made it. `_a` and
     `_b` are its operands, None where that was a plain number. `_x` and `_y` are the values that the rules are called
     with, as they were in the forward pass: (out, a) for a unary row, (a, b) for a binary one. A node of an array, or of
-    a row with another number of operands, has a tuple of these in `_x`, of those in `_y`, and nothing in `_a` and `_b`.
+    a row with another number of operands, has all its operands in `_x`, as a tuple, and all values in `_y`.
     """
 
     __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
