@@ -106,8 +106,8 @@ class ArrayNode(Node):
         sources = (self, *self._x) if self._row.of_out else self._x
         needed = _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
         return [
-            x if n is None else self._as_it_was(n, x if use else None)
-            for n, x, use in zip(sources, self._y, needed, strict=True)
+            x if n is None else self._as_it_was(n, x if i in needed else None)
+            for i, (n, x) in enumerate(zip(sources, self._y, strict=True))
         ]
 
     def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
@@ -194,21 +194,19 @@ def handle(node: ArrayNode) -> Tensor:
 # How an op is recorded
 
 
-def _needed(row: Row, wants: tuple[bool, ...]) -> tuple[bool, ...]:
-    """Which of the values that a row's rules are called with are used, if these of its operands want a gradient?"""
+def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
+    """The places of the values that a row's rules use, if these of its operands want a gradient."""
     if isinstance(row, Many) and not row.rules:
-        return (row.keeps,) * len(wants)
+        return [*range(len(wants))] if row.keeps else []
     needed = row.needed[wants] = _named(*[rule.__code__ for i, rule in row.rules if wants[i]])
     return needed
 
 
 @cache  # by the code, which all rows that one function makes have in common
-def _named(*codes: Any) -> tuple[bool, ...]:
-    """Which of the values that they are called with do these rules use? The names of parameters say so: see `ops`."""
-    names = [code.co_varnames[1 : code.co_argcount] for code in codes]
-    return tuple(
-        any(not name.startswith("_") and name != "like" for name in place) for place in zip(*names, strict=True)
-    )
+def _named(*codes: Any) -> list[int]:
+    """The places of the values that these rules use. The names of their parameters say so: see `ops`."""
+    places = zip(*[code.co_varnames[1 : code.co_argcount] for code in codes], strict=True)
+    return [i for i, names in enumerate(places) if any(not (x.startswith("_") or x == "like") for x in names)]
 
 
 def operand(x: Any) -> tuple[ArrayNode | None, Any]:
@@ -256,15 +254,16 @@ def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], 
     if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
     sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
-    saved = Kept()
-    for i, use in enumerate(row.needed.get(wants) or _needed(row, wants)):
-        if use and (source := sources[i]) is not None:
+    needed, saved = row.needed.get(wants), Kept()
+    for i in _needed(row, wants) if needed is None else needed:
+        source = sources[i]
+        if source is not None:
             storage = source._store
             if storage is None:
                 storage = source._store = Storage()
             storage.kept += 1
             saved.append((storage, storage.version))
-        elif use and seen[i].__class__ is Array:
+        elif seen[i].__class__ is Array:
             seen[i] = seen[i].copy()
     node._row, node._x, node._y, node._saved = row, operands, seen, saved
     if modes and is_anomaly_enabled():

@@ -38,7 +38,7 @@ class Row:
         self.of_out = to_a is not None and to_b is None  # the rule is called with (out, a), not with the operands
         self.word = word or name  # what a symbol such as "+" is called
         self.view = view  # the result shares the operand's memory
-        self.needed: dict[tuple[bool, ...], tuple[bool, ...]] = {}  # what nodes of arrays keep; see `array_node`
+        self.needed: dict[tuple[bool, ...], list[int]] = {}  # what nodes of arrays keep; see `array_node`
 
     def __call__(self, *operands: Any) -> Any:
         for operand in operands:
