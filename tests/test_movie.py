@@ -128,6 +128,11 @@ def test_options_that_cannot_be_are_refused(options, message):
         viz.movie(MLP(2, [1]), X, Y, **options)
 
 
+def test_a_movie_is_of_two_classes():
+    with pytest.raises(ValueError, match="y holds 3 kinds of labels; the boundary of a movie is between two"):
+        viz.movie(MLP(2, [3]), X, [0, 1, 2, 1])
+
+
 def test_a_movie_without_a_frame_says_what_to_do():
     film = filmed([])
     assert repr(film) == "<Movie without a frame yet>"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from micrograd import Tensor, Value, nn, no_grad, viz
 from micrograd.nn import MLP, Neuron
-from micrograd.viz.scores import grid_scores, plane, samples, scores
+from micrograd.viz.scores import grid_scores, leads, plane, samples, scores
 
 X = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]]
 Y = [-1, -1, 1, 1]
@@ -109,9 +109,17 @@ def test_two_scores_of_a_tensor_are_told_apart_by_their_difference():
     np.testing.assert_array_equal(scores(model, SPOTS), SPOTS[:, 0])
 
 
-def test_three_scores_a_point_are_refused_in_words():
-    with pytest.raises(ValueError, match=r"shape \(200, 3\) for 200 points; a boundary is drawn for one score"):
+def test_three_scores_a_point_are_refused_in_words_where_there_are_two_classes():
+    with pytest.raises(
+        ValueError, match=r"shape \(200, 3\) for 200 points; a boundary between two classes is drawn for"
+    ):
         scores(MLP(2, [3]), SPOTS)
+
+
+def test_a_lead_is_over_the_best_of_the_others():
+    found = np.random.default_rng(0).integers(0, 3, (4, 50)).astype(float)  # with many ties
+    for i, lead in enumerate(leads(found)):
+        np.testing.assert_array_equal(lead, found[i] - np.delete(found, i, axis=0).max(axis=0))
 
 
 def test_a_mistake_inside_the_model_is_heard():
@@ -168,7 +176,7 @@ def test_the_grid_has_two_sides_whatever_the_points(points):
 
 def test_the_rows_of_a_grid_are_the_ys():
     grid = grid_scores(lambda p: 10 * p[:, 1] + p[:, 0], np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0]))
-    assert grid.tolist() == [[1, 2, 3], [11, 12, 13]]
+    assert grid.tolist() == [[[1, 2, 3], [11, 12, 13]]]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +185,7 @@ def test_the_rows_of_a_grid_are_the_ys():
         ([[1, 2, 3]], [1], r"X has shape \(1, 3\); a plane needs points of two numbers"),
         ([], [], r"shape \(0,\)"),
         ([[0, 0], [1, 1]], [1], "X has 2 points and y 1 labels"),
-        ([[0, 0], [1, 1], [2, 2]], [0, 1, 2], "y holds 3 kinds of labels; a boundary is between two"),
-        ([[0, 0], [1, 1]], [1, 1], "y holds 1 kinds of labels"),
+        ([[0, 0], [1, 1]], [1, 1], "y holds 1 kind of labels; a boundary is between two or more"),
         ([[0, 0], [1, float("nan")]], [0, 1], "X holds nan or inf"),
     ],
 )
@@ -222,6 +229,48 @@ def test_the_classes_are_circles_and_triangles(axes):
     assert corners[1] == 4  # and back to the first
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["class -1", "class 1", "boundary: score 0", "margins: score -1 and 1"]
+
+
+@pytest.mark.parametrize("count", [3, 4, 9])
+def test_of_many_classes_each_has_its_region_its_points_and_a_line_around_it(count, axes):
+    angles = 2 * np.pi * np.arange(count) / count
+    corners = 2 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    viz.plot_decision_boundary(lambda p: p @ corners.T, corners.tolist(), [*range(count)], axes)
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names[:count] == [f"class {i}" for i in range(count)]
+    assert names[count:] == ["boundary: the best two scores are equal", "margins: the best one leads by 1"]
+    points = [c for c in axes.collections if type(c).__name__ == "PathCollection"]
+    shades = [c for c in axes.collections if hasattr(c, "levels") and len(c.levels) > 1]
+    lines = [c for c in axes.collections if hasattr(c, "levels") and c.levels[0] == 0 and len(c.levels) == 1]
+    assert len(points) == len(shades) == len(lines) == count
+    for i, (mine, shade, line) in enumerate(zip(points, shades, lines, strict=True)):
+        np.testing.assert_array_equal(mine.get_offsets(), corners[i : i + 1])
+        around = [any(path.contains_point(corner) for path in shade.get_paths()) for corner in corners]
+        assert around == [corner == i for corner in range(count)]
+        apart = line.get_paths()[0].vertices @ (corners - corners[i]).T
+        np.testing.assert_allclose(np.delete(apart, i, axis=1).max(axis=1), 0, atol=0.05)  # two scores are equal
+
+
+def test_a_network_of_values_may_have_three_classes(axes):
+    viz.plot_decision_boundary(MLP(2, [4, 3]), X, [0, 1, 2, 1], axes, levels=(-0.5, 0, 0.5))
+    assert "margins: the best one leads by 0.5" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "labels", "message"),
+    [
+        (1, [0, 1, 2, 0], "the labels 0, 1, 2 and the model gives 1 score a point"),
+        (2, [0, 1, 2, 0], "the model gives 2 scores a point"),
+        (3, [-1, 1, 0, 0], "the labels -1, 0, 1 and the model gives 3 scores a point"),
+        (3, [0, 1, 3, 0], "a label is the index of its own, from 0 on"),
+        (3, [0, 0.5, 1, 0], "the labels 0, 0.5, 1"),
+        (3, [-1, 1, 1, 1], "the labels -1, 1"),
+    ],
+)
+def test_labels_that_are_no_index_of_a_score_are_refused_in_words(outputs, labels, message, axes):
+    with pytest.raises(ValueError, match=message):
+        viz.plot_decision_boundary(MLP(2, [outputs]), X, labels, axes)
+    assert not axes.collections
 
 
 def test_levels_of_another_scale_are_drawn_and_named(axes):

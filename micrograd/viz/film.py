@@ -88,6 +88,8 @@ class Movie:
             raise ValueError(f"max_frames is {max_frames}; a movie needs at least 2")
         self.model, self.title, self.max_frames = model, title, max_frames
         self.points, self.classes = samples(X, y)
+        if len(self.classes) > 2:
+            raise ValueError(f"y holds {len(self.classes)} kinds of labels; the boundary of a movie is between two")
         self.levels = increasing(levels)
         self.xs, self.ys = plane(self.points, resolution)
         self.layers = _layers(model)

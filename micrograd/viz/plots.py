@@ -4,19 +4,29 @@ Both draw on the axes that they are given, or on new ones, and return them. matp
 Okabe and Ito's colours (2008), which colour-blind people tell apart; the classes differ in their markers too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .scores import grid_scores, increasing, plane, samples
+from .scores import grid_scores, increasing, leads, plane, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BLUE, ORANGE, INK = "#0072B2", "#C24E00", "#1B2333"
-CLASSES = ((BLUE, "o"), (ORANGE, "^"))
-SHADES = ["#5FA8D3", "#F7F7F7", "#E8A06F"]  # pale enough for points to stand out
+CLASSES = (
+    (BLUE, "o"),
+    (ORANGE, "^"),
+    ("#009E73", "s"),
+    ("#CC79A7", "D"),
+    ("#E69F00", "v"),
+    ("#56B4E9", "P"),
+    ("#5B5F6B", "X"),
+)
+Levels = tuple[float, float, float]
+PALEST = "#F7F7F7"
+SHADES = ["#5FA8D3", PALEST, "#E8A06F"]  # pale enough for points to stand out
 
 
 def plot_decision_boundary(
@@ -29,40 +39,83 @@ def plot_decision_boundary(
     levels: tuple[float, float, float] = (-1.0, 0.0, 1.0),
     legend: bool = True,
 ) -> "Axes":
-    """The score of a two-class model at every place of the plane, with its points; returns the axes.
+    """What a classifier thinks of every place of the plane, with its points; returns the axes.
 
     Args:
-        model: a network of Values or Tensors, or any function of a point or of an (n, 2) array of points; it gives one
-            score a point, or two, of which the higher one is the answer.
-        X, y: points of shape (n, 2), and two kinds of labels: the lower are circles, the higher triangles.
+        model: a network of Values or Tensors, or any function of a point or of an (n, 2) array of points. It gives one
+            score a point, whose sign is the answer, or one of each class, of which the highest is.
+        X, y: points of shape (n, 2), and their labels. Of two kinds, the lower are circles, the higher triangles;
+            with three scores or more, a label is the index of its class.
         ax: where to draw; new axes if None.
         resolution: grid places along the longer side.
-        levels: the scores of the margin, of the boundary, and of the other margin.
+        levels: the scores of the margin, of the boundary, and of the other margin. With three scores or more the
+            margin is as wide as from the second level to the third: so far the best score leads there.
 
     >>> axes = plot_decision_boundary(lambda p: p[:, 0] - p[:, 1], [[0, 0], [0, 2], [3, 0]], [-1, -1, 1])
     >>> axes.get_title()
     'Decision boundary'
     """
     points, classes = samples(X, y)
-    low, middle, high = increasing(levels)
+    levels = increasing(levels)
     xs, ys = plane(points, resolution)
     found = np.clip(grid_scores(model, xs, ys), -1e9, 1e9)  # contours cannot pass between infinities
+    places = _places(classes, len(found))
     axes = _axes(ax, (7, 6))
-    _shade(axes, xs, ys, (found - middle) / ((high - low) / 2))
-    for level, style in ((low, "--"), (middle, "-"), (high, "--")):
-        if (found < level).any() and (found > level).any():
-            axes.contour(xs, ys, found, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
-    for (name, mine), (colour, marker) in zip(classes.items(), CLASSES, strict=True):
+    names = _two_sides(axes, xs, ys, found, levels) if len(found) < 3 else _regions(axes, xs, ys, found, levels)
+    for (name, mine), place in zip(classes.items(), places, strict=True):
+        colour, marker = CLASSES[place % len(CLASSES)]
         look = {"c": colour, "marker": marker, "s": 46, "edgecolors": "white", "zorder": 3}  # a point hides a line
         axes.scatter(*points[mine].T, **look, label=f"class {name}")
     square = np.isclose(xs[1] - xs[0], ys[1] - ys[0], rtol=0.1)
     axes.set(title="Decision boundary", xlabel="$x_1$", ylabel="$x_2$", aspect="equal" if square else "auto")
     if legend:
-        axes.plot([], [], color=INK, label=f"boundary: score {middle:g}")
-        axes.plot([], [], color=INK, linestyle="--", label=f"margins: score {low:g} and {high:g}")
+        for name, style in zip(names, ("-", "--"), strict=True):
+            axes.plot([], [], color=INK, linestyle=style, label=name)
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.8}  # lines, past the axis' label
-        axes.legend(**below, ncols=2, frameon=False)
+        axes.legend(**below, ncols=max(2, -(-len(classes) // 2)), frameon=False)
     return axes
+
+
+def _places(classes: Mapping[str, Any], count: int) -> list[int]:
+    """The place of each class among `count` scores."""
+    if count < 3 and len(classes) == 2:
+        return [0, 1]
+    places = [float(name) for name in classes]
+    if count < 3 or not all(place in range(count) for place in places):
+        raise ValueError(
+            f"y holds the labels {', '.join(classes)} and the model gives {count} score{'s' * (count > 1)} a point: of "
+            "more than two classes it gives one of each, and a label is the index of its own, from 0 on"
+        )
+    return [int(place) for place in places]
+
+
+def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
+    """The shades and lines of two classes; returns what the lines are."""
+    low, middle, high = levels
+    score = found[0] if len(found) == 1 else found[1] - found[0]
+    _shade(axes, xs, ys, (score - middle) / ((high - low) / 2), -3, SHADES)
+    for level, style in ((low, "--"), (middle, "-"), (high, "--")):
+        _line(axes, xs, ys, score, level, style)
+    return f"boundary: score {middle:g}", f"margins: score {low:g} and {high:g}"
+
+
+def _regions(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
+    """The shades and lines of three classes or more, each in a region of its own; returns what the lines are."""
+    from matplotlib.colors import to_rgb
+
+    margin = levels[2] - levels[1]
+    for i, lead in enumerate(leads(found)):
+        pale = [(part + 1) / 2 for part in to_rgb(CLASSES[i % len(CLASSES)][0])]
+        _shade(axes, xs, ys, lead / margin, 0, [PALEST, pale])
+        _line(axes, xs, ys, lead, margin, "--")
+        _line(axes, xs, ys, lead, 0.0, "-")
+    return "boundary: the best two scores are equal", f"margins: the best one leads by {margin:g}"
+
+
+def _line(axes: "Axes", xs: np.ndarray, ys: np.ndarray, score: np.ndarray, level: float, style: str) -> None:
+    """The line on which the score has this level, if there is one."""
+    if (score < level).any() and (score > level).any():
+        axes.contour(xs, ys, score, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
 
 
 def plot_loss(
@@ -105,12 +158,12 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
     axes.legend(handles=[*axes.get_lines(), *other.get_lines()], loc="center right", frameon=False)
 
 
-def _shade(axes: "Axes", xs: np.ndarray, ys: np.ndarray, margins: np.ndarray) -> None:
-    """Filled contours, ever paler towards the boundary; three margins away they are as dark as they get."""
+def _shade(axes: "Axes", xs: np.ndarray, ys: np.ndarray, margins: np.ndarray, low: float, shades: list[Any]) -> None:
+    """Filled contours from `low` up, ever paler towards the boundary; three margins away they are at their darkest."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    shades = LinearSegmentedColormap.from_list("classes", SHADES)
-    axes.contourf(xs, ys, np.clip(margins, -3, 3), levels=np.linspace(-3, 3, 25), cmap=shades)
+    colours = LinearSegmentedColormap.from_list("classes", shades)
+    axes.contourf(xs, ys, np.clip(margins, -3, 3), levels=np.linspace(low, 3, 25), cmap=colours)
 
 
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":

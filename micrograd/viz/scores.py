@@ -22,7 +22,7 @@ PROBES = 9  # points that are asked both ways
 
 
 def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Points of shape (n, 2), and by the name of each class, lower label first, which of them are in it.
+    """Points of shape (n, 2), and by the name of each class, lowest label first, which of them are in it.
 
     >>> samples([[0, 1], [2, 3], [4, 5]], [-1, 1, -1])[1]
     {'-1': array([ True, False,  True]), '1': array([False,  True, False])}
@@ -35,8 +35,8 @@ def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     if len(labels) != len(points):
         raise ValueError(f"X has {len(points)} points and y {len(labels)} labels; each point needs one")
     classes = np.unique(labels).tolist()
-    if len(classes) != 2:
-        raise ValueError(f"y holds {len(classes)} kinds of labels; a boundary is between two, such as -1 and 1")
+    if len(classes) < 2:
+        raise ValueError("y holds 1 kind of labels; a boundary is between two or more, such as -1 and 1")
     return points, {f"{label:g}": labels == label for label in classes}
 
 
@@ -65,7 +65,18 @@ def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
-    """One number for each point of an (n, 2) array: above 0 for the second class; of two outputs, their difference.
+    """One number for each point of an (n, 2) array: above 0 for the second class; of two outputs, their difference."""
+    found = class_scores(model, points)
+    if found.shape[1] > 2:
+        raise ValueError(
+            f"the model gave numbers of shape {found.shape} for {len(points)} points; a boundary between two classes "
+            "is drawn for one score a point (its sign is the answer) or two (the higher one is)"
+        )
+    return found[:, 0] if found.shape[1] == 1 else found[:, 1] - found[:, 0]
+
+
+def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
+    """What the model gives for each point of an (n, 2) array: one score or more, in the shape (n, scores).
 
     `model` is a network of Values or of Tensors, or any function of a point or of many. It runs under `no_grad`, and a
     module as `eval()` has it (dropout off), after which it is as it was.
@@ -73,16 +84,26 @@ def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     with _in_use(model), no_grad():
         for way in _ways(model):
             try:
-                return _one_each(way(model, points), len(points))
+                return _by_points(way(model, points), len(points))
             except Exception:  # whatever it was, this is not how the model is asked; the last way lets errors out
                 continue
-        return _one_each(_point_by_point(model, points), len(points))
+        return _by_points(_point_by_point(model, points), len(points))
 
 
 def grid_scores(model: Callable[..., Any], xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """`scores` on a grid, of shape (len(ys), len(xs))."""
+    """`class_scores` on a grid: an array of shape (len(ys), len(xs)) for each."""
     across, up = np.meshgrid(xs, ys)
-    return scores(model, np.stack([across.ravel(), up.ravel()], axis=1)).reshape(across.shape)
+    return class_scores(model, np.stack([across.ravel(), up.ravel()], axis=1)).T.reshape(-1, *across.shape)
+
+
+def leads(found: np.ndarray) -> np.ndarray:
+    """How far each score lies above the best of the others; they stand along the first axis.
+
+    >>> leads(np.array([3.0, 1.0, 2.5]))
+    array([ 0.5, -2. , -0.5])
+    """
+    second, best = np.sort(found, axis=0)[-2:]
+    return found - np.where(found == best, second, best)
 
 
 @contextmanager
@@ -147,15 +168,13 @@ def _replayed(model: Any, points: np.ndarray) -> np.ndarray:
     return np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
 
 
-def _one_each(found: Any, n: int) -> np.ndarray:
+def _by_points(found: Any, n: int) -> np.ndarray:
     array = _array(found)
-    if array.shape in ((n,), (n, 1)):
-        return array.reshape(n)
-    if array.shape == (n, 2):
-        return array[:, 1] - array[:, 0]
+    if array.shape == (n,) or (array.ndim == 2 and len(array) == n and array.size):
+        return array.reshape(n, -1)
     raise ValueError(
         f"the model gave numbers of shape {array.shape} for {n} points; a boundary is drawn for one score a point "
-        "(its sign is the answer) or two (the higher one is)"
+        "(its sign is the answer) or for one of each class (the highest is)"
     )
 
 
