@@ -234,7 +234,8 @@ def _value(x: Any, name: str) -> Value:
     if isinstance(x, Value):
         return x
     if isinstance(x, bool) or not isinstance(x, Real):
-        raise TypeError(f"{name} must be a Value or a number, found {type(x).__name__}")
+        hint = ": make a Tensor of the whole array" if hasattr(x, "__array__") else ""
+        raise TypeError(f"{name} must be a Value or a number, found {type(x).__name__}{hint}")
     return Value(float(x), requires_grad=False)
 
 

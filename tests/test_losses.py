@@ -4,6 +4,7 @@ import math
 
 import mpmath
 import numpy as np
+import numpy as np
 import pytest
 
 from micrograd import functional as F
@@ -186,6 +187,7 @@ V = Value(1.0)
         (lambda: F.mse((x for x in [V]), [1]), TypeError, "found generator"),
         (lambda: F.mse([V], ["1"]), TypeError, r"targets\[0\] must be a Value or a number, found str"),
         (lambda: F.mse([V], [True]), TypeError, r"targets\[0\] must be a Value or a number, found bool"),
+        (lambda: F.softmax(np.ones((2, 3))), TypeError, r"found ndarray: make a Tensor of the whole array"),
         (lambda: F.mse([[V]], [1]), TypeError, r"scores\[0\] must be a Value or a number, found list"),
         (lambda: F.softmax("ab"), TypeError, "logits must be a list of Values or numbers, found str"),
         (lambda: F.cross_entropy([V, V], 2), IndexError, "target is 2: with 2 classes it must be from 0 to 1"),
