@@ -4,7 +4,6 @@ import math
 
 import mpmath
 import numpy as np
-import numpy as np
 import pytest
 
 from micrograd import functional as F
