@@ -11,7 +11,7 @@ def nothing(*_: object) -> None:
     """The closure of a leaf, and of a node of the user's own before it is given one."""
 
 
-PLAIN: set[type] = {float}  # what is most often given to a row and is no node; `array_node` adds arrays
+PLAIN: set[type] = set()  # what a row is often given, beside floats, and is no node; `array_node` adds arrays
 
 
 class Row:
@@ -42,7 +42,7 @@ class Row:
 
     def __call__(self, *operands: Any) -> Any:
         for operand in operands:
-            if operand.__class__ not in PLAIN and hasattr(operand, "_apply"):
+            if operand.__class__ is not float and operand.__class__ not in PLAIN and hasattr(operand, "_apply"):
                 return operand._apply(self, operands)
         return self.forward(*operands)
 
