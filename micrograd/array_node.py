@@ -31,8 +31,8 @@ _new = object.__new__
 class ArrayNode(Node):
     """A node whose data is an array. `tensor` is the Tensor that stands for it.
 
-    Of the values in `_y`, those that the row's rules use are in `_saved`, and must not change; of the others a rule
-    asks no more than the shape.
+    Of the values in `_y`, those that the row's rules use (`_needed`) are in `_saved`, and must not change; of the
+    others a rule asks no more than the shape. `_a` holds what `_prev` gave.
     """
 
     __slots__ = ("_handle", "_store")
@@ -64,11 +64,12 @@ class ArrayNode(Node):
     @property
     def _prev(self) -> tuple[Node, ...]:
         """The operands, in order, repeats and constants included."""
-        if not self._row:
-            return ()
-        if None in self._x:  # a plain number or array becomes a constant when somebody looks, and stays that one
-            self._x = tuple(self._constant(x) if n is None else n for n, x in zip(self._x, self._y, strict=True))
-        return self._x
+        if not self._row or None not in self._x:
+            return self._x or ()
+        if self._a is None:  # a plain number or array becomes a constant when somebody looks, and stays that one
+            pairs = zip(self._x, self._y, strict=True)
+            self._a = tuple(self._constant(np.array(x)) if n is None else n for n, x in pairs)
+        return self._a
 
     def _constant(self, data: Any) -> ArrayNode:
         return new_node(np.asarray(data))
@@ -103,12 +104,16 @@ class ArrayNode(Node):
 
     def _as_tensors(self) -> list[Any]:
         """What the rules are called with, as Tensors, to be differentiated again."""
-        sources = (self, *self._x) if self._row.of_out else self._x
-        needed = _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
+        sources, needed = (self, *self._x) if self._row.of_out else self._x, self._needed
         return [
             x if n is None else self._as_it_was(n, x if i in needed else None)
             for i, (n, x) in enumerate(zip(sources, self._y, strict=True))
         ]
+
+    @property
+    def _needed(self) -> list[int]:
+        """The places in `_y` of the values that the rules use."""
+        return _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
 
     def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""

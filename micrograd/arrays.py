@@ -276,8 +276,8 @@ def log_softmax(axis: Axis) -> Row:
 matmul = Row(
     "@",
     lambda a, b: a @ b,  # of two dimensions at least; more are batches
-    lambda g, a, b: g @ b.swapaxes(-1, -2),
-    lambda g, a, b: a.swapaxes(-1, -2) @ g,
+    lambda g, _a, b: g @ b.swapaxes(-1, -2),
+    lambda g, a, _b: a.swapaxes(-1, -2) @ g,
     word="matmul",
 )
 

@@ -206,7 +206,7 @@ def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[No
     grads: dict[Node, Any] = {}
     for root, gradient in zip(roots, gradients, strict=True):
         seed = root._seed(gradient, create_graph)
-        grads[root] = grads[root] + seed if root in grads else seed
+        grads[root] = root._plus(grads[root], seed) if root in grads else seed
     return grads
 
 

@@ -114,6 +114,14 @@ def test_what_an_op_in_place_has_written_over_is_computed_once_more():
     assert np.array_equal(changed_since(graph.nodes).popitem()[1], [2.0, float("nan")], equal_nan=True)
 
 
+def test_what_no_rule_uses_is_not_taken_for_what_was():
+    x, z = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 3.0], requires_grad=True)
+    y = x * 2
+    w = y + 1  # its rules ask for no value of y, so that none was kept
+    y *= z
+    assert changed_since(walk((w + y).sum()._node).nodes) == {}
+
+
 def test_nan_is_not_a_change():
     assert changed_since(walk(Value(float("nan")) * 2).nodes) == {}
 

@@ -12,7 +12,7 @@ from tensor_helpers import every_op, leaves, numbers, seed
 from tensor_ops_list import Op
 
 import micrograd
-from micrograd import Tensor, grad, gradient, nn
+from micrograd import Tensor, Value, grad, gradient, nn
 from micrograd import functional as F
 from micrograd.optim import SGD, Adam
 
@@ -181,6 +181,18 @@ def test_gradients_add_up_until_they_are_zeroed():
     f(np.array([1.0, 2.0])).backward()
     f(np.array([10.0, 20.0])).backward()
     assert w.grad.tolist() == [11.0, 22.0]
+
+
+def test_the_gradient_of_an_array_without_axes_is_an_array():
+    x = Tensor(np.float32(3), requires_grad=True)
+    micrograd.compile(lambda x: x * x)(x).backward()
+    assert isinstance(x.grad, np.ndarray)
+    assert (x.grad, x.grad.dtype) == (6, np.float32)
+
+
+@pytest.mark.parametrize("x", [Value(3.0), Tensor([3.0], requires_grad=True)], ids=["value", "tensor"])
+def test_a_result_can_be_shown(x: Any):
+    assert "<html" in micrograd.compile(lambda x: x * x)(x).show().html
 
 
 # ---------------------------------------------------------------------------------------------------------------------

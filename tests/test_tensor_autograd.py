@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, nodes, parameter
 
-from micrograd import Tensor, no_grad
+from micrograd import Tensor, backward, no_grad
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The graph that is seen
@@ -196,6 +196,22 @@ def test_forty_doublings_finish():
         y = y + y
     y.backward()
     assert x.grad == 2**40
+
+
+def test_a_leaf_that_is_frozen_after_the_forward_pass_gets_no_gradient_and_its_neighbour_does():
+    x, z = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
+    y = x.exp()
+    x.requires_grad = False
+    (y * z).sum().backward(create_graph=True)
+    assert x.grad is None
+    np.testing.assert_array_equal(z.grad.data, np.exp([1.0, 2.0]))
+
+
+def test_the_gradient_of_a_root_that_is_named_twice_is_an_array():
+    x = Tensor(3.0, requires_grad=True)
+    backward([x, x])
+    assert isinstance(x.grad, np.ndarray)
+    assert x.grad == 2
 
 
 def test_a_chain_of_a_hundred_thousand_nodes_works():

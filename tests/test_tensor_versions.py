@@ -43,6 +43,25 @@ def test_an_op_does_not_mind_a_change_of_what_its_rule_does_not_need():
     equal(x.grad, [3, 4])
 
 
+def test_a_product_of_matrices_does_not_mind_a_change_of_the_one_whose_other_is_a_constant():
+    x, w = parameter([1.0, 2.0]), Tensor([[3.0], [4.0]])
+    a = x * 1
+    y = a @ w
+    a += 1
+    y.sum().backward()
+    equal(x.grad, [[3, 4]])
+
+
+def test_looking_at_the_operands_changes_nothing():
+    x, factors = parameter(1, 2), np.array([3.0, 4.0])
+    y = x * factors
+    constant = y._prev[1]
+    assert y._prev[1] is constant
+    constant.data[:] = 100
+    y.sum().backward()
+    equal(x.grad, [3, 4])
+
+
 def test_a_change_before_the_use_does_no_harm():
     x = parameter(1, 2)
     a = x * 1

@@ -59,7 +59,7 @@ class Program:
         self._operands = picker(built.names, built.places, built.own)
         self.current = guard(owner.origin, self.leaves, built.trained)
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, nothing, lambda g, call, *_: call.parts(g))
+        self.row = ProgramRow(name, nothing, lambda g, call, *_: call.parts(g), keeps=False)
 
     # ---- running it
 
@@ -270,7 +270,8 @@ def committed(call: Call) -> bool:
     with grads_lock:
         before = [p.grad for p in operands]
         try:
-            for p, g, old in zip(operands, grads, before, strict=True):
+            for p, part, old in zip(operands, grads, before, strict=True):
+                g = part if p._is_number else p._fit(part)
                 p.grad = g if old is None or (old.__class__ is int and old == 0) else p._plus(old, g)
         except BaseException:
             undo(list(operands), before)

@@ -88,13 +88,13 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
 
 
 def _read(node: Node) -> Iterable[tuple[Any, Any]]:
-    """What the row of a node was given, each with the data of then; None where that was not kept."""
+    """What the rules of a node use, each with the data of then."""
     row = node._row
-    if not row or isinstance(row, HandWritten | LetGo):
+    if not row or isinstance(row, HandWritten | LetGo) or (isinstance(row, Many) and not (row.keeps or row.rules)):
         return ()
-    if row.to_a is None or not node._is_number:
-        return zip((node, *node._x) if row.of_out else node._x, node._y or (), strict=False)
-    return zip((node, node._a) if row.of_out else (node._a, node._b), (node._x, node._y), strict=True)
+    operands, values = node._operands, (node._x, node._y) if row.to_a and node._is_number else node._y
+    pairs = [*zip((node, *operands) if row.of_out else operands, values, strict=False)]
+    return pairs if node._is_number else [pairs[i] for i in node._needed]  # type: ignore[attr-defined]
 
 
 def _ones(root: Node) -> Any:
