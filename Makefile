@@ -30,7 +30,7 @@ types: .venv/.dev  ## pyright
 	$(BIN)/pyright
 
 pytest: .venv/.dev  ## tests, doctests, README
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 docs: .venv/.dev  ## the API reference, from the docstrings; in docs/api/
 	$(BIN)/python docs/build.py

@@ -117,12 +117,12 @@ def bytes_held(model: Attention, text: list[int]) -> int:
 
 
 def test_a_compiled_program_keeps_little_of_what_it_was_built_from():
-    """The less of two: what a first call loads is not the program's, nor is the interpreter's table of names.
+    """One of two is enough: what a first call loads is not the program's, nor is the interpreter's table of names.
 
     That table doubles by megabytes now and then, in whichever test names the one string too many.
     """
     model = Attention(words=5, width=8, heads=2)
-    assert min(bytes_held(model, [0, 3, 1, 4, 2, 2, 0, 1] * 2) for _ in range(2)) < 150 * 16_085  # bytes a node
+    assert any(bytes_held(model, [0, 3, 1, 4, 2, 2, 0, 1] * 2) < 150 * 16_085 for _ in range(2))  # bytes a node
 
 
 def test_building_leaves_the_garbage_collector_as_it_was():

@@ -29,13 +29,19 @@ def solutions(notebook):
     return [code for cell in notebook.cells for code in folded.findall(cell.source)]
 
 
+def execute(notebook):
+    """Run its cells, in a kernel of its own that has nothing to save at the end."""
+    where = {"metadata": {"path": str(LESSONS)}}
+    NotebookClient(notebook, timeout=120, shutdown_kernel="immediate", resources=where).execute()
+
+
 @cache
 def run(path):
     """The lesson as it runs from clean, and then its solutions, in the same session."""
     notebook = nbformat.read(path, as_version=4)
     lesson = len(notebook.cells)
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LESSONS)}}).execute()
+    execute(notebook)
     return notebook.cells[:lesson], notebook.cells[lesson:]
 
 
@@ -84,7 +90,7 @@ def test_the_lesson_on_pytorch_says_the_same_where_that_is_not_installed():
     notebook = nbformat.read(path, as_version=4)
     said = [text_of(cell) for cell in notebook.cells]
     notebook.cells.insert(0, nbformat.v4.new_code_cell("import sys; sys.modules['torch'] = None"))
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LESSONS)}}).execute()
+    execute(notebook)
     assert [text_of(cell) for cell in notebook.cells[1:]] == said
 
 

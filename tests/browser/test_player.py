@@ -48,6 +48,12 @@ def crowd():
     return (values[-1] * values[-2]) * (values[-3] * values[-4])
 
 
+@pytest.fixture(scope="module")
+def training_step():
+    """The player's page of 65,000 nodes, which takes a while to make."""
+    return player(network(100)).html
+
+
 GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
 
 
@@ -321,8 +327,8 @@ def test_a_link_leads_into_a_fold(page):
     assert text(page, "#crumbs") != ""
 
 
-def test_one_of_many_that_were_folded_is_not_told_as_a_number(page):
-    page.open(player(network(100)).html)
+def test_one_of_many_that_were_folded_is_not_told_as_a_number(page, training_step):
+    page.open(training_step)
     scenes = page.run("return JSON.parse(document.getElementById('story').textContent).scenes")
     k = next(k for k, scene in enumerate(scenes) if scene.get("parent") == 0 and scene["title"] == "sum")
     page.run(f"location.hash = '#scene={k}&step=9'")
@@ -331,8 +337,8 @@ def test_one_of_many_that_were_folded_is_not_told_as_a_number(page):
     assert "–" not in text(page, "#why")
 
 
-def test_65_000_nodes_can_be_gone_through_and_into(page):
-    page.open(player(network(100)).html, reduced_motion=True)
+def test_65_000_nodes_can_be_gone_through_and_into(page, training_step):
+    page.open(training_step, reduced_motion=True)
     for _ in range(last(page)):
         page.press("ArrowRight")
     assert text(page, "#phase") == "Done"
