@@ -190,6 +190,13 @@ def test_the_gradient_of_an_array_without_axes_is_an_array():
     assert (x.grad, x.grad.dtype) == (6, np.float32)
 
 
+def test_a_relu_and_its_gradient_share_a_mask():
+    w = Tensor(np.ones((3, 4)), requires_grad=True)
+    f = micrograd.compile(lambda x: (x @ w).relu().sum())
+    f(np.ones((5, 3))).backward()
+    assert f.source.count("less_equal") == 1
+
+
 @pytest.mark.parametrize("x", [Value(3.0), Tensor([3.0], requires_grad=True)], ids=["value", "tensor"])
 def test_a_result_can_be_shown(x: Any):
     assert "<html" in micrograd.compile(lambda x: x * x)(x).show().html

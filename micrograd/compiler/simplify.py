@@ -114,6 +114,14 @@ def _maximum(graph: Any, a: Any, b: Any) -> Any:
     return _gated(graph, a <= 0, a) if _is(b, 0) and a.__class__ is Symbol and a.shape else None
 
 
+def _less_equal(graph: Any, a: Any, b: Any) -> Any:
+    """What a relu gives is 0 or less where its operand is: both ask for the same mask."""
+    if not _is(b, 0) or a.__class__ is not Symbol or a.op != "gated" or a.args[1].op != "mask_of":
+        return None
+    operand, condition = a.args[0], a.args[1].args[0]
+    return condition if condition is (operand <= 0) else None
+
+
 def _matmul(graph: Any, a: Any, b: Any) -> Any:
     """An outer product is elementwise."""
     return a * b if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 else None
@@ -207,6 +215,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "power": _power,
     "where": _where,
     "maximum": _maximum,
+    "less_equal": _less_equal,
     "matmul": _matmul,
     "negative": _negative,
     "gated": _gated_again,
