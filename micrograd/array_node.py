@@ -142,8 +142,6 @@ class ArrayNode(Node):
     def _fit(self, part: Any) -> Any:
         """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
         like = self._data
-        if part.__class__ is Array and part.dtype is like.dtype and part.shape == like.shape:
-            return part
         if part.__class__ is not Array and not isinstance(part, self.kind):
             part = np.asarray(part)
         if part.shape != like.shape:
@@ -216,15 +214,12 @@ def _named(*codes: Any) -> list[int]:
 
 def operand(x: Any) -> tuple[ArrayNode | None, Any]:
     """The node of an operand, if it has one, and its value."""
-    return (x._node, x._node._data) if isinstance(x, ArrayNode.kind) else (None, _plain(x))
-
-
-def _plain(x: Any) -> Any:
-    """x, which must be a number or an array."""
+    if isinstance(x, ArrayNode.kind):
+        return x._node, x._node._data
     if isinstance(x, (int, float, np.integer, np.floating, np.bool_)) or (
         x.__class__ is Array and x.dtype.kind in "fiub"
     ):
-        return x
+        return None, x
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
 
@@ -235,7 +230,7 @@ def record(row: Row, *operands: Any) -> Tensor:
     nodes: list[Any] = []
     values: list[Any] = []
     for x in operands:
-        node, value = (x._node, x._node._data) if isinstance(x, ArrayNode.kind) else (None, _plain(x))
+        node, value = operand(x)
         nodes.append(node)
         values.append(value)
     try:
@@ -263,11 +258,7 @@ def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], 
     for i in _needed(row, wants) if needed is None else needed:
         source = sources[i]
         if source is not None:
-            storage = source._store
-            if storage is None:
-                storage = source._store = Storage()
-            storage.kept += 1
-            saved.append((storage, storage.version))
+            saved.add(source._store or source.storage)
         elif seen[i].__class__ is Array:
             seen[i] = seen[i].copy()
     node._row, node._x, node._y, node._saved = row, operands, seen, saved

@@ -357,7 +357,7 @@ class Value(Node):
         given = (self, self._a) if self._row.of_out else operands
         given = tuple(x if n is None else n for n, x in zip(given, seen, strict=True))
         for now, then in zip(given, seen, strict=True):
-            if isinstance(now, Value) and now._data != then and then == then:
+            if isinstance(now, Value) and now._data is not then and now._data != then and then == then:
                 raise RuntimeError(
                     f"create_graph=True: what '{self._op}' used was {then} in the forward pass and is now {now._data}; "
                     "run the forward pass again"

@@ -228,7 +228,7 @@ def deferred() -> Callable | None:
 
 def is_tracing() -> bool:
     """True while `compile` runs a function on symbols: there are no numbers to look at."""
-    return hasattr(deferred(), "stand_in")
+    return bool(modes) and hasattr(deferred(), "stand_in")
 
 
 def stand_in(x: Any) -> Any:

@@ -29,7 +29,7 @@ def _compare(compare: Callable) -> Callable[[Tensor, Any], Any]:
     """The method of a comparison: elementwise, a plain array."""
 
     def method(self: Tensor, other: Any) -> Any:
-        if modes and is_tracing():
+        if is_tracing():
             return compare(stand_in(self), other)
         return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
 
@@ -98,7 +98,7 @@ class Tensor(TensorOps):
         if modes:
             look(node)
         if data is node._data:  # `t.data += 1`: it was written to already
-            storage = node.storage if node._store is None else node._store
+            storage = node.storage
             storage.version += 1
             storage.shown = None
             return

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import arrays, ops
 from .array_node import record
-from .modes import is_tracing, modes, stand_in
+from .modes import is_tracing, stand_in
 from .rows import Row
 from .tensor import Tensor
 
@@ -21,7 +21,7 @@ from .tensor import Tensor
 def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of max(0, 1 - target * score)."""
     scores, targets = _pair(scores, targets)
-    if not (modes and is_tracing()) and np.count_nonzero(abs(_array(targets)) != 1):
+    if not is_tracing() and np.count_nonzero(abs(_array(targets)) != 1):
         raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
     return record(HINGE[reduction], scores, targets)
 
@@ -35,7 +35,7 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
 def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log of the probability that sigmoid(logit) gives to the target."""
     logits, targets = _pair(logits, targets)
-    if not (modes and is_tracing()) and not (((found := _array(targets)) >= 0).all() and (found <= 1).all()):
+    if not is_tracing() and not (((found := _array(targets)) >= 0).all() and (found <= 1).all()):
         raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
     return _reduced(targets * (-logits).softplus() + (1 - targets) * logits.softplus(), reduction)
 
@@ -113,9 +113,10 @@ def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
 def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
     """Scores and targets, Tensors or for targets an array as it is, of one shape and of the scores' dtype."""
     scores = scores if isinstance(scores, Tensor) else Tensor(scores)
-    if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == _array(scores).dtype)):
+    found = _array(scores)
+    if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == found.dtype)):
         targets = Tensor(targets)
-    found, wanted = _array(scores), _array(targets)
+    wanted = _array(targets)
     if found.shape != wanted.shape:
         raise ValueError(f"found scores of shape {found.shape} and targets of shape {wanted.shape}: reshape one")
     _check_scores(found)
@@ -140,7 +141,7 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
         )
     _check_scores(found)
     n = found.shape[-1]
-    if not (modes and is_tracing()) and classes.astype(np.uintp).max() >= n:  # a negative index is then a great one
+    if not is_tracing() and classes.astype(np.uintp).max() >= n:  # a negative index is then a great one
         place = np.argwhere((classes < 0) | (classes >= n))[0]
         index = "".join(f"[{i}]" for i in place)
         raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")

@@ -270,6 +270,6 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     if bias is None:
         return x @ weight.T
     bias = _tensor(bias)
-    if weight._node._data.ndim == 2 and bias._node._data.ndim == 1:
+    if weight.ndim == 2 and bias.ndim == 1:
         return record(arrays.linear, x, weight, bias)
     return x @ weight.T + bias

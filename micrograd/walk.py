@@ -103,7 +103,7 @@ def commit(grads: dict[Node, Any]) -> None:
         before = [node.grad for node in grads]
         try:
             for node, g in grads.items():
-                node.grad = g if node._row or node.grad is None else added(node, g)
+                node.grad = g if node._row else added(node, g)
         except BaseException:
             undo(list(grads), before)
             raise

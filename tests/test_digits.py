@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import runpy
 import subprocess
 import sys
 from itertools import pairwise
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from demo_helpers import take_away
+from demo_helpers import check_that_it_names_what_is_missing
 
 from micrograd.saving import load
 
@@ -139,9 +138,4 @@ def test_a_seed_below_zero_is_refused(capsys):
     ],
 )  # fmt: skip
 def test_a_missing_package_is_named_with_the_command_that_installs_it(name, package, monkeypatch, capfd):
-    take_away(package, monkeypatch)
-    with pytest.raises(SystemExit) as stop:
-        runpy.run_path(str(ROOT / "demos" / f"{name}.py"), run_name="__main__")
-    needed = f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"'
-    assert stop.value.code == needed  # Python prints it, and exits with 1
-    assert capfd.readouterr() == ("", "")
+    check_that_it_names_what_is_missing(ROOT / "demos" / f"{name}.py", package, monkeypatch, capfd)

@@ -182,7 +182,7 @@ class Compiled:
                 self._hits += 1
                 return answer
         if modes or named or key not in self._programs:
-            if modes and is_tracing():
+            if is_tracing():
                 return self._inside(args, named)
             key = _key(args, named)
         program = self._programs.get(key)

@@ -95,13 +95,6 @@ class TracedValue(Traced, Value):
     def _constant(self, data: Any) -> Any:
         return traced_value(data)
 
-    def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        operands, seen = (self._a, self._b), (self._x, self._y)
-        if not create_graph:
-            return operands, seen
-        given = (self, self._a) if self._row.of_out else operands
-        return operands, tuple(x if n is None else n for n, x in zip(given, seen, strict=True))
-
     def detach(self) -> Any:
         """A constant that is the same number."""
         return self._apply(DETACH, (self,))

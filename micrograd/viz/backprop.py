@@ -90,7 +90,7 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
 def _read(node: Node) -> Iterable[tuple[Any, Any]]:
     """What the rules of a node use, each with the data of then."""
     row = node._row
-    if not row or isinstance(row, HandWritten | LetGo) or (isinstance(row, Many) and not (row.keeps or row.rules)):
+    if not row or isinstance(row, HandWritten | LetGo) or (isinstance(row, Many) and not row.keeps):
         return ()
     operands, values = node._operands, (node._x, node._y) if row.to_a and node._is_number else node._y
     pairs = [*zip((node, *operands) if row.of_out else operands, values, strict=False)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .scores import grid_scores, increasing, leads, plane, samples
+from .scores import grid_scores, increasing, leads, one_score, plane, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def plot_decision_boundary(
     axes = _axes(ax, (7, 6))
     names = _two_sides(axes, xs, ys, found, levels) if len(found) < 3 else _regions(axes, xs, ys, found, levels)
     for (name, mine), place in zip(classes.items(), places, strict=True):
-        colour, marker = CLASSES[place % len(CLASSES)]
+        colour, marker = _look(place)
         look = {"c": colour, "marker": marker, "s": 46, "edgecolors": "white", "zorder": 3}  # a point hides a line
         axes.scatter(*points[mine].T, **look, label=f"class {name}")
     square = np.isclose(xs[1] - xs[0], ys[1] - ys[0], rtol=0.1)
@@ -89,10 +89,15 @@ def _places(classes: Mapping[str, Any], count: int) -> list[int]:
     return [int(place) for place in places]
 
 
+def _look(place: int) -> tuple[str, str]:
+    """Colour and marker of a class; where there are very many, they come again."""
+    return CLASSES[place % len(CLASSES)]
+
+
 def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
     """The shades and lines of two classes; returns what the lines are."""
     low, middle, high = levels
-    score = found[0] if len(found) == 1 else found[1] - found[0]
+    score = one_score(found)
     _shade(axes, xs, ys, (score - middle) / ((high - low) / 2), -3, SHADES)
     for level, style in ((low, "--"), (middle, "-"), (high, "--")):
         _line(axes, xs, ys, score, level, style)
@@ -105,7 +110,7 @@ def _regions(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, le
 
     margin = levels[2] - levels[1]
     for i, lead in enumerate(leads(found)):
-        pale = [(part + 1) / 2 for part in to_rgb(CLASSES[i % len(CLASSES)][0])]
+        pale = [(part + 1) / 2 for part in to_rgb(_look(i)[0])]
         _shade(axes, xs, ys, lead / margin, 0, [PALEST, pale])
         _line(axes, xs, ys, lead, margin, "--")
         _line(axes, xs, ys, lead, 0.0, "-")

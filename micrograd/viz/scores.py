@@ -72,7 +72,12 @@ def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
             f"the model gave numbers of shape {found.shape} for {len(points)} points; a boundary between two classes "
             "is drawn for one score a point (its sign is the answer) or two (the higher one is)"
         )
-    return found[:, 0] if found.shape[1] == 1 else found[:, 1] - found[:, 0]
+    return one_score(found.T)
+
+
+def one_score(found: np.ndarray) -> np.ndarray:
+    """Of one score that, of two the second less the first; they stand along the first axis."""
+    return found[0] if len(found) == 1 else found[1] - found[0]
 
 
 def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
