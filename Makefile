@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: help demo test lint format types pytest docs bench bench-peers clean
+.PHONY: help demo test lint format types pytest mutants docs bench bench-peers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -32,6 +32,9 @@ types: .venv/.dev  ## pyright
 pytest: .venv/.dev  ## tests, doctests, README
 	$(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
+mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
+	nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
+
 docs: .venv/.dev  ## the API reference, from the docstrings; in docs/api/
 	$(BIN)/python docs/build.py
 
@@ -42,7 +45,7 @@ bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes b
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
 clean:  ## all that was made here, .venv too
-	rm -rf .venv build dist *.egg-info out docs/api benchmarks/peers .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .mutants build dist *.egg-info out docs/api benchmarks/peers .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .venv/.demos and .venv/.dev are stamps: that extra is installed, as pyproject.toml has it now.
