@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: help demo test lint format types pytest mutants docs bench bench-peers clean
+.PHONY: help demo test lint format types pytest mutants hunt docs bench bench-peers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -34,6 +34,9 @@ pytest: .venv/.dev  ## tests, doctests, README
 
 mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
 	nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
+
+hunt: .venv/.dev  ## random programs against each other and PyTorch; SECONDS=3600
+	$(BIN)/python tests/hunt.py $(or $(SECONDS),600)
 
 docs: .venv/.dev  ## the API reference, from the docstrings; in docs/api/
 	$(BIN)/python docs/build.py

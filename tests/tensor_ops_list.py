@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from micrograd import Tensor, arrays
+from micrograd import Tensor, arrays, take_along_axis
 
 Shape = tuple[int, ...]
 Interval = tuple[float, float]
@@ -268,7 +268,7 @@ SHAPES = [
     Op("setitem", lambda a, b: arrays.setitem((slice(1, None), 0))(a, b), lambda a, b: with_item(a, b),
        lambda t, a, b: t.cat([a[:1], t.cat([b.expand(a[1:, :1].shape[:1])[:, None], a[1:, 1:]], 1)]),
        shapes=(((3, 2), (2,)), ((3, 2), ()), ((4, 1), (3,))), linear=True),
-    Op("take_along_axis", lambda a: arrays.take_along_axis(PLACES, 1)(a), lambda a: np.take_along_axis(a, PLACES, 1),
+    Op("take_along_axis", lambda a: take_along_axis(a, PLACES, 1), lambda a: np.take_along_axis(a, PLACES, 1),
        lambda t, a: t.take_along_dim(a, t.tensor(PLACES), 1), shapes=(((2, 3),),), linear=True),
     Op("concatenate", lambda *a: arrays.concatenate(-1)(*a), lambda *a: np.concatenate(a, -1),
        lambda t, *a: t.cat(a, -1), shapes=(((2,), (3,)), ((2, 1), (2, 0), (2, 3)), ((3,),)), linear=True),
