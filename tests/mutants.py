@@ -225,14 +225,15 @@ def run(scratch: Path, arguments: list[str], limit: float, environment: dict[str
 def watched(scratch: Path, kept: Path, limit: float) -> dict[str, Reach]:
     """What each test file reaches; those that have not changed since they were watched are not run again."""
     known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    for file in sorted((scratch / "tests").glob("test_*.py")):
+    files = sorted((scratch / "tests").glob("test_*.py"))
+    for file in files:
         name, mark = file.name, digest(file.read_bytes())
         if known.get(name, {}).get("mark") != mark:
             reach = reach_of(scratch, file, limit)
             known[name] = {"mark": mark, "seconds": reach.seconds, "calls": reach.calls}
             kept.write_text(json.dumps(known), encoding="utf-8")
             print(f"watched {name}: {reach.seconds:.0f} s, {len(reach.calls)} functions", flush=True)
-    return {name: Reach(found["seconds"], found["calls"]) for name, found in known.items()}
+    return {file.name: Reach(known[file.name]["seconds"], known[file.name]["calls"]) for file in files}
 
 
 def tests_for(mutant: Mutant, reaches: dict[str, Reach], budget: float) -> list[str]:
@@ -274,9 +275,9 @@ def survives(mutant: Mutant, scratch: Path, files: list[str], limit: float) -> b
         write(path, original)
 
 
-def report(mutant: Mutant, root: Path, files: list[str]) -> str:
+def report(mutant: Mutant, files: list[str]) -> str:
     """A survivor's place and its difference."""
-    before = (root / mutant.path).read_text(encoding="utf-8").splitlines()
+    before = mutant.source.decode().splitlines()
     found = difflib.unified_diff(before, mutant.text.splitlines(), lineterm="", n=1)
     head = f"{mutant.path}:{mutant.line} survives {len(files)} test files ({', '.join(files) or 'none reaches it'})"
     return "\n".join([head, *list(found)[3:], ""])
@@ -302,16 +303,16 @@ def hunt(root: Path, only: list[str], count: int, seed: int, budget: float) -> l
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(shutil.copytree(root, Path(folder) / "copy", ignore=LEFT_OUT))
         reaches = watched(scratch, kept / "reach.json", limit=5 * budget)
-        for mutant in drawn(root, only, count, seed):
+        for mutant in drawn(scratch, only, count, seed):
             files = tests_for(mutant, reaches, budget)
             mark = digest(mutant.text.encode())
-            tests = digest(b"".join((root / "tests" / name).read_bytes() for name in files))
+            tests = digest(b"".join((scratch / "tests" / name).read_bytes() for name in files))
             if known.get(mark) not in ("caught", tests):  # a survivor is known by the tests that it survived
                 limit = 30 + 5 * sum(reaches[name].seconds for name in files)
                 known[mark] = tests if survives(mutant, scratch, files, limit) else "caught"
                 log.write_text(json.dumps(known), encoding="utf-8")
             results.append((mutant, known[mark] != "caught"))
-            print(report(mutant, root, files) if results[-1][1] else ".", end="", flush=True)
+            print(report(mutant, files) if results[-1][1] else ".", end="", flush=True)
     return results
 
 
