@@ -55,6 +55,8 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     match node:
         case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.AugAssign(op=op):
             yield from ((node, altered(node, op=other())) for other in OTHERS.get(type(op), ()))
+        case ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(None)]):  # `== None` is the same but for arrays
+            yield node, altered(node, ops=[ast.IsNot()])
         case ast.Compare(ops=[op, *rest]):
             yield from ((node, altered(node, ops=[other(), *rest])) for other in OTHERS[type(op)])
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
@@ -72,7 +74,8 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         case ast.Call(args=args, keywords=keywords):
             if len(args) > 1:
                 yield node, altered(node, args=args[:-1])
-            yield from ((node, altered(node, keywords=[k for k in keywords if k is not one])) for one in keywords)
+            dropped = [one for one in keywords if one.arg != "strict"]
+            yield from ((node, altered(node, keywords=[k for k in keywords if k is not one])) for one in dropped)
     match node:
         case ast.Expr(value=ast.Call()) | ast.Delete() | ast.AugAssign() | ast.Raise():
             yield node, NOTHING
@@ -91,7 +94,8 @@ def within(node: ast.AST, scope: str = "") -> Iterator[tuple[ast.AST, str]]:
     Annotations, decorators, f-strings, the texts of errors and what only type checkers read are left out.
     """
     for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    if for_types or isinstance(node, (ast.arguments, ast.JoinedStr)):
+    strict = isinstance(node, ast.keyword) and node.arg == "strict"  # a zip that checks what holds
+    if for_types or strict or isinstance(node, (ast.arguments, ast.JoinedStr)):
         return
     yield node, scope
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):

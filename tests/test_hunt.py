@@ -19,7 +19,7 @@ import numpy as np
 import ops_list
 import pytest
 import tensor_ops_list
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from micrograd import (
@@ -134,6 +134,12 @@ def node(kind: type, a: np.ndarray, requires_grad: bool = True) -> Any:
     return kind(float(a) if kind is Value else a, requires_grad=requires_grad)
 
 
+def doubled(kind: type, name: str) -> Program:
+    """An op of the first and the third leaf, which may be one node: half of its gradient was lost."""
+    op = next(op for op in OPS[kind] if op.name == name)
+    return Program([(op, [0, 2])], [np.array(2.0), np.array(3.0), np.array(2.0)])
+
+
 def nodes(program: Program) -> list[Any]:
     return [node(Value if program.steps[0][0] in OPS[Value] else Tensor, a) for a in program.leaves]
 
@@ -214,6 +220,7 @@ def is_the_same(way: str, program: Program, one_in_two_places: bool) -> None:
 @pytest.mark.parametrize("way", FIRST)
 @hunted
 @given(program=programs(Value), one_in_two_places=st.booleans())
+@example(program=doubled(Value, "mul"), one_in_two_places=True)
 def test_the_gradient_of_numbers_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
     is_the_same(way, program, one_in_two_places)
 
@@ -221,6 +228,7 @@ def test_the_gradient_of_numbers_is_the_same_in_every_way(way: str, program: Pro
 @pytest.mark.parametrize("way", FIRST)
 @hunted
 @given(program=programs(Tensor), one_in_two_places=st.booleans())
+@example(program=doubled(Tensor, "__mul__"), one_in_two_places=True)
 def test_the_gradient_of_arrays_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
     is_the_same(way, program, one_in_two_places)
 
@@ -338,6 +346,9 @@ def attempt(move: Callable, pool: list[Any], places: list[int]) -> Exception | N
 @with_torch
 @hunted
 @given(moves=moves)
+@example(moves=[("a[0]", 2, 0), ("a += b", 5, 1)])  # a view of one number is a view too
+@example(moves=[("a[1:]", 2, 0), ("a.requires_grad_()", 2, 0), ("a += b", 5, 2)])  # of a leaf that requires one by now
+@example(moves=[("a * 1", 0, 0), ("a[1:]", 5, 0), ("a *= b", 6, 1)])  # written through a view
 def test_views_and_writes_do_what_pytorchs_do(moves: list[tuple[str, int, int]]):
     arrays = [np.linspace(0.5, 1.5, int(np.prod(shape))).reshape(shape) for shape, _ in STARTS]
     ours: list[Any] = [Tensor(a, requires_grad=r) for a, (_, r) in zip(arrays, STARTS, strict=True)]
@@ -454,6 +465,10 @@ class Nest(NamedTuple):
         return (operator.add if self.op == "+" else operator.mul)(*map(of, self.parts))
 
 
+X, Y, Z = (Nest("x", (i,)) for i in range(3))
+TWO = Nest("1", (2.0,))
+
+
 def nests(depth: int) -> st.SearchStrategy[Nest]:
     """Expressions with transforms to this depth."""
     leaf = st.builds(Nest, st.just("x"), st.tuples(st.integers(0, 3))) | st.builds(
@@ -498,6 +513,10 @@ FORMS: dict[str, tuple[Callable[[float], Any], Callable[[Callable], tuple[Any, A
 @pytest.mark.parametrize("form", FORMS)
 @hunted
 @given(nest=nests(2))
+@example(nest=Nest("*", (X, Nest("gradient", (Nest("*", (X, Y)), TWO)))))  # what the inner function closes over counts
+@example(nest=Nest("gradient", (Nest("gradient", (Nest("*", (Y, Nest("*", (Z, Z)))), TWO)), X)))
+@example(nest=Nest("hvp", (Nest("*", (X, Nest("*", (Y, Nest("*", (Y, Y)))))), TWO)))
+@example(nest=Nest("gradient", (Nest("value_and_grad", (Nest("*", (X, Z)), Y)), TWO)))
 def test_transforms_nest(form: str, nest: Nest):
     exact = nest.exactly((variable(0),))
     expected = [p.at(0, constant(1.25)).get((0,) * VARIABLES, 0.0) for p in (exact, exact.slope(0))]
