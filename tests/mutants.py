@@ -88,8 +88,8 @@ def altered(node: ast.AST, **fields: object) -> ast.AST:
     return type(node)(**{**dict(ast.iter_fields(node)), **fields})
 
 
-def within(node: ast.AST, scope: str = "") -> Iterator[tuple[ast.AST, str]]:
-    """Every node that runs, and the qualified name of the function around it.
+def within(node: ast.AST, function: str = "", prefix: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """Every node that runs, and the qualified name of the function that it runs in; "" when the module is imported.
 
     Annotations, decorators, f-strings, the texts of errors and what only type checkers read are left out.
     """
@@ -97,29 +97,38 @@ def within(node: ast.AST, scope: str = "") -> Iterator[tuple[ast.AST, str]]:
     strict = isinstance(node, ast.keyword) and node.arg == "strict"  # a zip that checks what holds
     if for_types or strict or isinstance(node, (ast.arguments, ast.JoinedStr)):
         return
-    yield node, scope
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-        scope += getattr(node, "name", "<lambda>")
-        below = node.body if isinstance(node.body, list) else [node.body]
-        for child in below:
-            yield from within(child, scope + ("." if isinstance(node, ast.ClassDef) else ".<locals>."))
-    elif not isinstance(node, ast.Raise):
-        for field, child in ast.iter_fields(node):
-            for one in child if isinstance(child, list) else [child]:
-                if isinstance(one, ast.AST) and field != "annotation":
-                    yield from within(one, scope)
+    yield node, function
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        function = prefix + getattr(node, "name", "<lambda>")
+        below, prefix = node.body, f"{function}.<locals>."
+    elif isinstance(node, ast.ClassDef):
+        below, prefix = node.body, f"{prefix}{node.name}."
+    else:
+        left_out = ("annotation", "exc", "cause")
+        below = [child for field, child in ast.iter_fields(node) if field not in left_out]
+    for child in flat(below):
+        yield from within(child, function, prefix)
+
+
+def flat(x: object) -> Iterator[ast.AST]:
+    """The nodes in lists of lists."""
+    if isinstance(x, list):
+        for one in x:
+            yield from flat(one)
+    elif isinstance(x, ast.AST):
+        yield x
 
 
 @dataclass(frozen=True)
 class Mutant:
     """A file with one change: `code` for what is between `begin` and `end`, in bytes.
 
-    `path` is the file, from the root; `scope` the qualified name of the function around it, "" if there is none.
+    `path` is the file, from the root; `function` the qualified name of that around the change, "" if there is none.
     """
 
     path: str
     line: int
-    scope: str
+    function: str
     source: bytes
     begin: int
     end: int
@@ -134,12 +143,12 @@ class Mutant:
 def mutants_of(path: str, source: bytes) -> Iterator[Mutant]:
     """Every mutant of a file."""
     starts = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
-    for node, scope in within(ast.parse(source)):
+    for node, function in within(ast.parse(source)):
         for old, new in changes(node):
             begin, end = (starts[row - 1] + column for row, column in ends(old))
             code = ast.unparse(new)
             code = f"({code})" if isinstance(new, ast.expr) and not isinstance(new, ast.Constant) else code
-            yield Mutant(path, old.lineno, scope.removesuffix(".<locals>.").removesuffix("."), source, begin, end, code)
+            yield Mutant(path, old.lineno, function, source, begin, end, code)
 
 
 def ends(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -245,7 +254,7 @@ def tests_for(mutant: Mutant, reaches: dict[str, Reach], budget: float) -> list[
 
     What runs when the module is imported is reached by all that call anything of the module.
     """
-    target, module = f"{mutant.path}::{mutant.scope}", f"{mutant.path}::"
+    target, module = f"{mutant.path}::{mutant.function}", f"{mutant.path}::"
     reaching = [name for name, reach in reaches.items() if target in reach.calls]
     if not reaching:
         reaching = [name for name, reach in reaches.items() if any(call.startswith(module) for call in reach.calls)]

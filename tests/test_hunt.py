@@ -37,6 +37,7 @@ from micrograd import (
     value_and_grad,
     vjp,
 )  # fmt: skip
+from micrograd.optim import SGD
 
 torch: Any = pytest.importorskip("torch") if importlib.util.find_spec("torch") else None
 with_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the reference of this test, is not installed")
@@ -200,6 +201,34 @@ FIRST: dict[str, Callable[[Callable, list], list[Any]]] = {
 APART = {"gradient", "value_and_grad", "compiled, its gradient", "compiled, the gradient"}  # each argument has its own
 
 
+def times(f: Callable, xs: Sequence[Any]) -> Callable:
+    """f, of the nodes times the numbers that it is called with: those may come from an array."""
+    return lambda numbers: f(*(x * number for x, number in zip(xs, numbers, strict=True)))
+
+
+def central(f: Callable, xs: Sequence[Any], h: float = 1e-5) -> list[float]:
+    """The gradient from values alone."""
+    at = plain(xs)
+    moved = [[[p + h * s * (i == j) for j, p in enumerate(at)] for s in (1, -1)] for i in range(len(at))]
+    return [(f(*map(Value, ahead)).data - f(*map(Value, behind)).data) / (2 * h) for ahead, behind in moved]
+
+
+def by_an_update(f: Callable, xs: Sequence[Any]) -> list[Any]:
+    """What a compiled training step took from each leaf."""
+    before = [x.data.copy() for x in xs]
+    compile(lambda: f(*xs), update=SGD(xs, lr=0.5))()
+    return [(old - x.data) / 0.5 for old, x in zip(before, xs, strict=True)]
+
+
+OF_NUMBERS: dict[str, Callable[[Callable, list], list[Any]]] = {
+    "compiled, taken apart": lambda f, xs: after(compile(times(f, xs), scalars=True)(np.ones(3)), xs),
+    "compiled, of a batch": lambda f, xs: after(compile(times(f, xs), batch=True)(np.ones((2, 3))).sum() / 2, xs),
+    "numerically": central,
+}
+OF_ARRAYS = {"compiled, with the update": by_an_update}
+APART |= {"numerically", *OF_ARRAYS}
+
+
 def agree(found: Sequence[Any], expected: Sequence[Any], near: float = 1e-9) -> None:
     """Equal to so much of their size, where None is zeros."""
     for a, b in zip(found, expected, strict=True):
@@ -214,10 +243,11 @@ def is_the_same(way: str, program: Program, one_in_two_places: bool) -> None:
     expected_at, found_at = nodes(program), nodes(program)
     if one_in_two_places and way not in APART:
         expected_at[2], found_at[2] = expected_at[0], found_at[0]
-    agree(FIRST[way](program, found_at), after(program(*expected_at), expected_at))
+    found = {**FIRST, **OF_NUMBERS, **OF_ARRAYS}[way](program, found_at)
+    agree(found, after(program(*expected_at), expected_at), 1e-4 if way == "numerically" else 1e-9)
 
 
-@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize("way", [*FIRST, *OF_NUMBERS])
 @hunted
 @given(program=programs(Value), one_in_two_places=st.booleans())
 @example(program=doubled(Value, "mul"), one_in_two_places=True)
@@ -225,7 +255,7 @@ def test_the_gradient_of_numbers_is_the_same_in_every_way(way: str, program: Pro
     is_the_same(way, program, one_in_two_places)
 
 
-@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize("way", [*FIRST, *OF_ARRAYS])
 @hunted
 @given(program=programs(Tensor), one_in_two_places=st.booleans())
 @example(program=doubled(Tensor, "__mul__"), one_in_two_places=True)

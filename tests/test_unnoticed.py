@@ -79,3 +79,15 @@ LEAVES: dict[str, Callable[[Tensor], Any]] = {
 def test_a_graph_leads_to_the_very_tensor_that_was_used(make: Callable):
     leaf = make(Tensor([1.0, 2.0], requires_grad=True)).requires_grad_()
     assert (leaf * 2).grad_fn.next_functions[0][0].variable is leaf
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")  # as NumPy's own log of a sum of nothing
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0,)])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_nothing_has_a_softmax_and_a_gradient_of_its_shape(name: str, shape: tuple[int, ...]):
+    x = Tensor(np.zeros(shape), requires_grad=True)
+    y = getattr(x, name)(-1)
+    y.sum().backward()
+    assert y.shape == (shape[:-1] if name == "logsumexp" else shape)
+    assert np.all(y.data == -np.inf)
+    assert x.grad.shape == shape
