@@ -46,12 +46,11 @@ def test_an_op_is_the_same_compiled(op: Op):
 
 @every_op
 def test_an_op_has_the_same_second_derivatives_compiled(op: Op):
-    for operands in op.runs():
-        if all(a.size for a in operands):
-            square = squared_gradient(op)
-            found = gradient(micrograd.compile(square))(*operands)
-            expected = gradient(square)(*operands)
-            same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-11)
+    runs = sorted((run for run in op.runs() if all(a.size for a in run)), key=lambda run: run[0].ndim)
+    for operands in runs if len(op.shapes[0]) > 1 else runs[-1:]:  # what broadcasts has more to get wrong
+        square = squared_gradient(op)
+        found, expected = gradient(micrograd.compile(square))(*operands), gradient(square)(*operands)
+        same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-11)
 
 
 def squared_gradient(op: Op) -> Callable:

@@ -254,9 +254,9 @@ def summed_back(g: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 @pytest.mark.parametrize("op", BINARY, ids=str)
-def test_a_thousand_broadcast_pairs_give_gradients_of_the_operands_shapes(op: Op):
+def test_random_broadcast_pairs_give_gradients_of_the_operands_shapes(op: Op):
     rng = np.random.default_rng(len(op.name))
-    for _ in range(1000):
+    for _ in range(1000 if op.name == "__mul__" else 100):  # all sum back with one row
         shapes = broadcast_pair(rng)
         a, b = operands = op.operands(shapes)
         x, y = leaves(operands)

@@ -91,3 +91,17 @@ def test_nothing_has_a_softmax_and_a_gradient_of_its_shape(name: str, shape: tup
     assert y.shape == (shape[:-1] if name == "logsumexp" else shape)
     assert np.all(y.data == -np.inf)
     assert x.grad.shape == shape
+
+
+@pytest.mark.parametrize(("max_norm", "factor"), [(2.5, 0.5), (5.0, 1.0), (6.0, 1.0), (9.9, 1.0), (11.0, 1.0)])
+def test_gradients_are_never_made_greater_by_clipping_their_norm(max_norm: float, factor: float):
+    x = Tensor([0.0, 0.0], requires_grad=True)
+    x.grad = np.array([3.0, 4.0])
+    clip_grad_norm([x], max_norm)
+    np.testing.assert_allclose(x.grad, [3.0 * factor, 4.0 * factor], rtol=1e-6)
+
+
+@over_kinds
+def test_an_option_that_the_player_does_not_know_is_refused(leaf: Callable):
+    with pytest.raises(TypeError, match="no_such_option"):
+        (leaf() * 2).show(no_such_option=1)
