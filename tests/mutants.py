@@ -18,6 +18,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -55,7 +56,9 @@ def changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     match node:
         case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.AugAssign(op=op):
             yield from ((node, altered(node, op=other())) for other in OTHERS.get(type(op), ()))
-        case ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(None)]):  # `== None` is the same but for arrays
+        case ast.Compare(ops=[ast.Is()]) if re.search(
+            r"__class__| is None$", ast.unparse(node)
+        ):  # == is the same there
             yield node, altered(node, ops=[ast.IsNot()])
         case ast.Compare(ops=[op, *rest]):
             yield from ((node, altered(node, ops=[other(), *rest])) for other in OTHERS[type(op)])

@@ -42,7 +42,7 @@ from micrograd.optim import SGD
 torch: Any = pytest.importorskip("torch") if importlib.util.find_spec("torch") else None
 with_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the reference of this test, is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of what overflows and is left out
-EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "40"))
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 hunted = settings(
     max_examples=EXAMPLES,

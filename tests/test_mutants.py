@@ -58,6 +58,7 @@ CHANGED: dict[str, list[str]] = {
     "x = a < b": ["x = (a <= b)", "x = (a >= b)"],
     "x = a is b": ["x = (a is not b)", "x = (a == b)"],
     "x = a is None": ["x = (a is not None)"],
+    "x = a.__class__ is b": ["x = (a.__class__ is not b)"],
     "x = zip(a, strict=True)": [],
     "x = a @ b": ["x = (a * b)"],
     "x = not a": ["x = (a)"],
