@@ -385,13 +385,18 @@ def test_views_and_writes_do_what_pytorchs_do(moves: list[tuple[str, int, int]])
     theirs: list[Any] = [torch.tensor(a, requires_grad=r) for a, (_, r) in zip(arrays, STARTS, strict=True)]
     for name, *places in moves:
         places = [p % len(ours) for p in places]
+        was_leaf = ours[places[0]].is_leaf
         found, expected = (attempt(MOVES[name], pool, places) for pool in (ours, theirs))
+        # as NumPy does, we copy what overlaps, and write (1, 3) into (3,); and a view of what has got a history has one
+        lenient = r"memory location|broadcast shape" + ("" if was_leaf else "|^a leaf Variable")
+        assume(found is not None or not re.search(lenient, str(expected)))
         assert (found is None) == (expected is None), f"{name} {places}: ours {found!r}, PyTorch's {expected!r}"
         agree(ours, [t.detach() for t in theirs])
-    late = any(name == "a.requires_grad_()" for name, *_ in moves)  # earlier views of it require one in PyTorch too
-    alike = [x.requires_grad == t.requires_grad and x.is_leaf == t.is_leaf for x, t in zip(ours, theirs, strict=True)]
-    assert late or all(alike), alike
-    found, expected = (backward_over(list(itertools.compress(pool, alike))) for pool in (ours, theirs))
+    if any(name == "a.requires_grad_()" for name, *_ in moves):
+        return  # in PyTorch, not here, the views that a leaf had before require a gradient from then on
+    for what in ("requires_grad", "is_leaf"):
+        assert [getattr(x, what) for x in ours] == [getattr(t, what) for t in theirs], what
+    found, expected = map(backward_over, (ours, theirs))
     if found and expected:  # either may have lost what the other keeps: that is loud
         agree(found, expected)
 
