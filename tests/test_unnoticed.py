@@ -102,6 +102,17 @@ def test_gradients_are_never_made_greater_by_clipping_their_norm(max_norm: float
 
 
 @over_kinds
+@pytest.mark.parametrize("wanted", [[True, True], [False, False], [True, False, True], [False, True, True]], ids=str)
+def test_what_requires_a_gradient_is_what_was_asked_for_last(leaf: Callable, wanted: list[bool]):
+    x = leaf()
+    for each in wanted:
+        x.requires_grad = each
+        assert x.requires_grad is each
+    if isinstance(x, Tensor):
+        assert x.requires_grad_(wanted[-1]).requires_grad is wanted[-1]
+
+
+@over_kinds
 def test_an_option_that_the_player_does_not_know_is_refused(leaf: Callable):
     with pytest.raises(TypeError, match="no_such_option"):
         (leaf() * 2).show(no_such_option=1)
