@@ -55,7 +55,8 @@ def plain_index(index: Any) -> Any:
         return index
     if isinstance(index, np.integer):
         return int(index)
-    return np.array(index, dtype=int if isinstance(index, list) and not index else None)
+    array = np.array(index)
+    return array if array.size or isinstance(index, np.ndarray) else array.astype(int)  # an empty list is of integers
 
 
 def real_dtype(dtype: Any) -> np.dtype:

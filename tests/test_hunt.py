@@ -6,8 +6,8 @@ in `.hypothesis/`, tried first the next time, and comes here as an `@example` on
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import importlib.util
 import itertools
 import operator
 import os
@@ -39,7 +39,9 @@ from micrograd import (
 )  # fmt: skip
 from micrograd.optim import SGD
 
-torch: Any = pytest.importorskip("torch") if importlib.util.find_spec("torch") else None
+torch: Any = None
+with contextlib.suppress(ImportError):
+    import torch
 with_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the reference of this test, is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of what overflows and is left out
 EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "40"))

@@ -133,3 +133,12 @@ def test_after_a_pass_that_failed_in_a_rule_the_next_one_is_right(fails: Callabl
     assert grad(y * w, [x, w]) == (4.0, 12.0)
     (y * w).backward()
     assert (x.grad, w.grad) == (4.0, 12.0)
+
+
+@pytest.mark.parametrize("index", [[], [[]], np.array([], int)], ids=repr)
+def test_an_empty_index_takes_nothing_and_sends_zeros_back(index: Any):
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x[index]
+    y.sum().backward()
+    assert y.shape == np.array([1.0, 2.0])[index].shape
+    assert x.grad.tolist() == [0.0, 0.0]
