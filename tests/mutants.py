@@ -19,7 +19,6 @@ import json
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -221,12 +220,18 @@ def reach_of(scratch: Path, file: Path, limit: float) -> Reach:
     return Reach(time.perf_counter() - begin, [name for name in calls if not name.startswith("..")])
 
 
+def limit_memory() -> None:
+    import resource  # Unix has it
+
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+
+
 def run(scratch: Path, arguments: list[str], limit: float, environment: dict[str, str]) -> bool:
     """Does Python end well with these arguments, in time?"""
     child = subprocess.Popen(
         [sys.executable, *arguments], cwd=scratch, env={**os.environ, "PYTHONPATH": str(scratch), **environment},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
+        preexec_fn=limit_memory,
     )  # fmt: skip
     try:
         return child.wait(limit) in (0, 5)  # 5: nothing was there to fail
@@ -252,7 +257,7 @@ def watched(scratch: Path, kept: Path, limit: float) -> dict[str, Reach]:
     return {file.name: Reach(known[file.name]["seconds"], known[file.name]["calls"]) for file in files}
 
 
-def tests_for(mutant: Mutant, reaches: dict[str, Reach], budget: float) -> list[str]:
+def files_for(mutant: Mutant, reaches: dict[str, Reach], budget: float) -> list[str]:
     """The test files that reach the mutant's function: those named after its file, then the cheapest, in the budget.
 
     What runs when the module is imported is reached by all that call anything of the module.
@@ -320,7 +325,7 @@ def hunt(root: Path, only: list[str], count: int, seed: int, budget: float) -> l
         scratch = Path(shutil.copytree(root, Path(folder) / "copy", ignore=LEFT_OUT))
         reaches = watched(scratch, kept / "reach.json", limit=5 * budget)
         for mutant in drawn(scratch, only, count, seed):
-            files = tests_for(mutant, reaches, budget)
+            files = files_for(mutant, reaches, budget)
             mark = digest(mutant.text.encode())
             tests = digest(b"".join((scratch / "tests" / name).read_bytes() for name in files))
             if known.get(mark) not in ("caught", tests):  # a survivor is known by the tests that it survived
@@ -337,7 +342,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=240, help="how many places")
     parser.add_argument("--only", nargs="+", default=["micrograd"], metavar="PATH", help="files or folders")
-    parser.add_argument("--budget", type=float, default=90, help="seconds of tests for each place")
+    parser.add_argument("--budget", type=float, default=180, help="seconds of tests for each place")
     args = parser.parse_args(arguments)
     print("\n" + table(hunt(root, args.only, args.count, args.seed, args.budget)))
 
