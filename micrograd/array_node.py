@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,7 +205,7 @@ def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
     return needed
 
 
-@cache  # by the code, which all rows that one function makes have in common
+@lru_cache  # by the code, which all rows that one function makes have in common
 def _named(*codes: Any) -> list[int]:
     """The places of the values that these rules use. The names of their parameters say so: see `ops`."""
     places = zip(*[code.co_varnames[1 : code.co_argcount] for code in codes], strict=True)

@@ -10,7 +10,7 @@ text puts names there.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from ..graph import Node
@@ -192,7 +192,7 @@ def rule_texts(node: Node) -> list[RuleText | None]:
     return list(_texts(row, [n._data for n in operands], node._data))
 
 
-@cache
+@lru_cache
 def _scalar_texts(row: Row, count: int) -> tuple[RuleText | None, ...]:
     """Of numbers there is nothing to know but the row: the text is made once."""
     return tuple(_texts(row, [None] * count, None))
