@@ -16,7 +16,7 @@ import numpy as np
 from . import array_library, arrays, ops
 from .graph import LEAF, Node
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
-from .rows import PLAIN, Many, Row
+from .rows import PLAIN, HandWritten, Many, Row
 from .storage import Kept, Storage
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class ArrayNode(Node):
 
     def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
-        if kept is not None and kept is not operand._data and not np.array_equal(kept, operand._data, equal_nan=True):
+        if kept is not None and not _same(kept, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )
@@ -160,11 +160,35 @@ class ArrayNode(Node):
             g.flags.writeable = False
         return g
 
-    def _as_now(self) -> ArrayNode:
-        return self  # a Tensor's closure is for looking at, not for replacing
+    def _as_now(self) -> Any:
+        twin: Any = super()._as_now()
+        twin._handle, twin._store = self._handle, self._store
+        return twin
+
+    def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
+        super()._hand_write(row, operands)
+        self._y, self._saved = [n._data for n in (self, *operands)], Kept()
+        for n in (self, *operands):
+            self._saved.add(n.storage)
+
+    def _check_unchanged(self) -> None:
+        self._used(False)
+        for n, then in zip((self, *self._x), self._y, strict=True):
+            if (tensor := n._handle()) is not None and (tensor._node is not n or not _same(n._data, then)):
+                raise RuntimeError(
+                    f"the _backward written for '{self._op}' would read a Tensor that was changed since the forward "
+                    "pass: change a copy, or change it after backward()"
+                )
+
+    def _zero(self) -> Array:
+        return np.zeros(self._data.shape, np.result_type(self._data, np.float16))
 
     def __repr__(self) -> str:
         return repr(self.tensor)
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a is b or np.array_equal(a, b, equal_nan=True)
 
 
 def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:

@@ -8,14 +8,13 @@ Operands are written as the places "{0}" and "{1}", the result as "{out}" and it
 text puts names there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..graph import Node
-from ..ops import TABLE
-from ..rows import HandWritten, Row
+from .ops import TABLE
+from .rows import HandWritten, Row
 
 ATOM, POWER, UNARY, TIMES, PLUS, CONDITION = range(6, 0, -1)  # how strongly a text holds together
 OPERATORS = {"+": PLUS, "-": PLUS, "*": TIMES, "/": TIMES, "@": TIMES}
@@ -174,7 +173,7 @@ class RuleText:
     part: str
 
 
-def rule_texts(node: Node) -> list[RuleText | None]:
+def rule_texts(node: Any) -> list[RuleText | None]:
     """For each operand of an inner node, in order, the rule that serves it; None where there is no text for it.
 
     >>> from micrograd import Value
@@ -196,6 +195,45 @@ def rule_texts(node: Node) -> list[RuleText | None]:
 def _scalar_texts(row: Row, count: int) -> tuple[RuleText | None, ...]:
     """Of numbers there is nothing to know but the row: the text is made once."""
     return tuple(_texts(row, [None] * count, None))
+
+
+def statements(node: Any) -> str:
+    """What the `_backward` of an inner node does, where `g` is its gradient.
+
+    >>> from micrograd import Value
+    >>> a, b = Value(2.0), Value(3.0)
+    >>> statements(a * b)
+    'a.grad += g * b; b.grad += g * a'
+    """
+    operands = node._prev
+    names = _names(node, operands)
+    out = Symbol(names.get(node, "out"), like=_like(node))
+    parts = _run(node._row, Symbol("g", like=out.like), [_operand(n, names[n]) for n in operands], out)
+    pairs = zip(operands, parts, strict=True)
+    return "; ".join(f"{names[n]}.grad += {part or '...'}" for n, part in pairs if n.requires_grad)
+
+
+def _names(node: Any, operands: Sequence[Any]) -> dict[Any, str]:
+    """What to call a node and its operands: by their labels, or by letters where these do not tell them apart."""
+    distinct = dict.fromkeys(operands)
+    labels = {n: n.label for n in (node, *distinct) if n.requires_grad and n.label.isidentifier()}
+    letters = "ab" if len(distinct) <= 2 else [f"x{i}" for i in range(len(distinct))]
+    named = dict(zip(distinct, letters, strict=False)) | labels
+    clear = len({*named.values(), "g"}) == len(named) + 1 and "out" not in named.values()
+    return named if clear else dict(zip(distinct, letters, strict=False))
+
+
+def _operand(node: Any, name: str) -> Symbol:
+    """The name of an operand, or the number that it is."""
+    like = _like(node)
+    if node.requires_grad or getattr(like, "size", 1) != 1:
+        return Symbol(name, like=like)
+    number = _symbol(float(node._data))
+    return Symbol(number.text, number.binds, like)
+
+
+def _like(node: Any) -> Any:
+    return None if node._is_number else node._data
 
 
 def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
