@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 Array = np.ndarray
+_LISTS = (list, tuple, memoryview)  # what NumPy makes an array of; a memoryview is what `array.data` gives
 PLAIN.add(Array)
 ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # scalars, too, that NumPy gives
 _new = object.__new__
@@ -244,13 +245,15 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
         x.__class__ is Array and x.dtype.kind in "fiub"
     ):
         return None, x
+    if isinstance(x, _LISTS) and (array := np.array(x)).dtype.kind in "fiub":
+        return None, array
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
 
 def record(row: Row, *operands: Any) -> Tensor:
     """The row on Tensors, arrays and numbers."""
     if modes and (defer := deferred()):
-        return defer(row, operands)
+        return defer(row, [np.array(x) if isinstance(x, _LISTS) else x for x in operands])
     nodes: list[Any] = []
     values: list[Any] = []
     for x in operands:
@@ -357,4 +360,4 @@ def _keep_own(node: ArrayNode) -> Array:
 
 def fits(x: Any) -> bool:
     """May x be an operand of a Tensor?"""
-    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_))
+    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
