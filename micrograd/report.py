@@ -75,7 +75,7 @@ def _name(node: Node) -> str:
 
 def _made(node: Value) -> str:
     """The op with its operands, as one would write it."""
-    op = node._op.lower() if node._op.isidentifier() else node._op
+    op = node._op.lower() if node._op.isidentifier() else clean(node._op)
     return written(op, list(map(_operand, node._prev)), tight=True)[0]
 
 

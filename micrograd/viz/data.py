@@ -321,7 +321,8 @@ def _array_text(array: Any) -> str:
             low, high, mean = float(array.min()), float(array.max()), float(array.mean())
         except (TypeError, ValueError, ArithmeticError):
             return "..."
-    return f"{low:.4g} .. {high:.4g}, mean {mean:.4g}"
+    low, high, mean = (f"{x + 0.0:.4g}" for x in (low, high, mean))  # -0.0 is 0.0 to whoever looks
+    return f"{low} .. {high}, mean {mean}"
 
 
 def _nested(values: Any) -> str:

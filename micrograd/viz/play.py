@@ -75,10 +75,7 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int], forms: dict[str, i
         crowded=drawn.crowded,
         parent=scene.parent if scene.parent >= 0 else None,
         size=_points([(drawn.width, drawn.height)]),
-        cards=[
-            _card(card, drawn.places[i], _number_of(_form(card.box, uses[i]), forms))
-            for i, card in enumerate(scene.cards)
-        ],
+        cards=[_card(card, drawn.places[i], _form(card.box, uses[i], forms)) for i, card in enumerate(scene.cards)],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head])
             for e, wire in enumerate(scene.wires)
@@ -93,20 +90,19 @@ def _number_of(x: Any, known: dict[str, int]) -> int:
     return known.setdefault(json.dumps(x), len(known))
 
 
-def _form(box: Box, count: int) -> infix.Form:
+def _form(box: Box, count: int, forms: dict[str, int]) -> int | None:
     """How the operation of a card is written; a sum that is folded, as the additions that it stands for."""
-    if box.kind == "repeat" and box.op == "sum":
-        return infix.form("+", count)
-    return infix.form(box.op.lower() if box.op.isidentifier() else box.op, count)
+    op = "+" if box.kind == "repeat" and box.op == "sum" else box.op.lower() if box.op.isidentifier() else clean(box.op)
+    return _number_of(infix.form(op, count), forms) if op else None
 
 
-def _card(card: Card, place: Place, form: int) -> dict[str, Any]:
+def _card(card: Card, place: Place, form: int | None) -> dict[str, Any]:
     box = card.box
     name, strength = _name(card)
     return _lean(
         name=name,
         binds=strength if strength != infix.ATOM else None,
-        form=form if box.op else None,
+        form=form,
         title=title(card),
         aside=clean(aside(card)),
         kind=box.kind,
@@ -172,7 +168,7 @@ def _number(x: Any) -> float | str | None:
     """Ten digits are more than is shown; JSON has no nan and no infinity, so these are JavaScript's words for them."""
     if x is None:
         return None
-    return float(f"{x:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+    return float(f"{x + 0.0:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
 
 
 def _points(points: list[Any]) -> list[float]:
