@@ -8,7 +8,7 @@ Operands are written as the places "{0}" and "{1}", the result as "{out}" and it
 text puts names there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -218,8 +218,8 @@ def _names(node: Any) -> dict[Any, str]:
 
 
 def _is_plain(node: Any) -> bool:
-    """Is it a constant that is one number?"""
-    return not node.requires_grad and getattr(node._data, "size", 1) == 1
+    """Is it a constant that is a number?"""
+    return not node.requires_grad and getattr(node._data, "ndim", 0) == 0
 
 
 def _operand(node: Any, names: dict[Any, str]) -> Symbol:

@@ -164,9 +164,9 @@ def test_pictures_write_a_graph_as_python_reads_it(tree):
     [
         (lambda a, b: a - (b - 3), "a - (b - 3)"),
         (lambda a, b: a * (b * a), "a * (b * a)"),
-        (lambda a, b: -(a + b) ** 2, "-(a + b)**2"),
+        (lambda a, b: -((a + b) ** 2), "-(a + b)**2"),
         (lambda a, b: (-a) ** b, "(-a)**b"),
-        (lambda a, b: a ** -b, "a**-b"),
+        (lambda a, b: a**-b, "a**-b"),
         (lambda a, b: a - -2.5, "a - -2.5"),
     ],
 )
