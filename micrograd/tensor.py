@@ -348,7 +348,9 @@ def _operands(children: Any) -> tuple[ArrayNode, ...]:
     """The nodes of the operands that a caller names for an op of its own."""
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(t, Tensor) for t in children):
         return tuple(t._node for t in children)
-    raise TypeError(f"the operands of a Tensor are a tuple of Tensors, found {children!r:.80}")
+    raise TypeError(
+        f"the operands of a Tensor are a tuple of Tensors, found {children!r:.80} (dtype and requires_grad are keywords)"
+    )
 
 
 def _plain(x: Any) -> Any:

@@ -115,7 +115,7 @@ def test_a_ragged_list_is_refused():
 
 @pytest.mark.parametrize("arguments", [(1.0, True), (1.0, np.float32)])
 def test_settings_are_named(arguments: Any):
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="requires_grad are keywords"):
         Tensor(*arguments)
 
 
