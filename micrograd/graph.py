@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
-from .modes import no_grad
+from .modes import is_anomaly_enabled, line_of_the_user, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
 from .rule_text import statements
 
@@ -154,6 +154,8 @@ class Node:
     def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
         """Make this the node of an op whose backward the user writes."""
         self._row, self._a, self._b, self._x = row, None, None, operands
+        if is_anomaly_enabled():
+            self._made_at = line_of_the_user()
 
     # What each kind of node says for itself
 

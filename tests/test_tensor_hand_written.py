@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from micrograd import Tensor, Value, backward, compile, grad, no_grad
+from micrograd import Tensor, Value, backward, compile, detect_anomaly, grad, no_grad
 
 RNG = np.random.default_rng(0)
 
@@ -249,6 +249,16 @@ def test_the_closure_of_a_root_without_operands_is_called(x):
     x.backward()
     backward([x], [2.0])
     assert (seen, x.is_leaf, float(x.grad)) == ([1.0, 3.0], True, 3.0)
+
+
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_a_nan_that_a_closure_leaves_is_found_where_the_closure_was_given(kind):
+    x = kind(2.0, requires_grad=True)
+    with detect_anomaly():
+        out = kind(1.0, (x,), "mine")
+        out._backward = lambda: setattr(x, "grad", float("nan") * out.grad)
+        with pytest.raises(RuntimeError, match=r"(?s)'mine'.*test_tensor_hand_written.py:\d+: out._backward"):
+            out.backward()
 
 
 @pytest.mark.parametrize("kind", [Value, Tensor])
