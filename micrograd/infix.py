@@ -56,8 +56,8 @@ def within(text: Text, strength: int) -> str:
 
 
 def name(text: str) -> Text:
-    """A name, which is an expression to whoever reads it if it has spaces or signs in it."""
-    return text, LOOSE if set(text) & set(" +-*/@%") else ATOM
+    """A name; one with signs in it reads as an expression, and one of several words holds together less than a word."""
+    return text, LOOSE if set(text) & set("+-*/@%") else POWER if " " in text else ATOM
 
 
 def number(x: float) -> Text:

@@ -174,6 +174,7 @@ def test_an_expression_reads_as_one_writes_it(make, written):
     assert expression(walk(make(Value(2.0, label="a"), Value(3.0, label="b")))) == written
 
 
-def test_a_name_of_several_words_is_bracketed_like_the_expression_that_it_looks_like():
-    a, b = Value(2.0, label="x - y"), Value(3.0, label="b")
-    assert expression(walk(a * b)) == "(x - y) * b"
+def test_a_name_is_bracketed_like_the_expression_that_it_looks_like():
+    a, b = Value(2.0, label="x - y"), Value(3.0, label="two words")
+    assert expression(walk(a * b**2)) == "(x - y) * (two words)**2"
+    assert expression(walk(b - b)) == "two words - two words"
