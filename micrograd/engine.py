@@ -184,10 +184,10 @@ class Value(Node):
         self._a = self._b = self._x = self._y = None
         if label:
             self.label = label
-        if _children or not isinstance(_children, tuple):
-            self._x = _operands(_children)
-            wanted = requires_grad and is_grad_enabled() and any(n.requires_grad for n in self._x)
-            self._row = HandWritten(_op, nothing) if wanted else None
+        if not isinstance(_children, tuple) or _children:
+            self._row, children = None, _operands(_children)
+            if requires_grad and is_grad_enabled() and any(n.requires_grad for n in children):
+                self._hand_write(HandWritten(_op, nothing), children)
 
     @property
     def data(self) -> float:
@@ -328,7 +328,7 @@ class Value(Node):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._row:
             raise RuntimeError(f"the history of {self!r}, made by '{self._op}', cannot be copied: copy its detach()")
-        kept = {name: x for name, x in self.__dict__.items() if name != "_hooks"}
+        kept = {name: x for name, x in self.__dict__.items() if name not in ("_hooks", "_own_closure")}
         named = [name for cls in type(self).__mro__[:-3] for name in cls.__dict__.get("__slots__", ())]
         slots = {name: getattr(self, name) for name in named if hasattr(self, name)}
         state = (kept or None, slots) if slots else kept or None
@@ -366,6 +366,9 @@ class Value(Node):
 
     def _fit(self, part: Any) -> Any:
         return part
+
+    def _zero(self) -> int:
+        return 0
 
     def _ieee(self, rule: Callable, *numbers: float) -> float:
         part = rule(*map(self._constant, numbers))

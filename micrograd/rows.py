@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 
@@ -97,7 +97,7 @@ class LetGo(Row):
     __slots__ = ()
 
     @staticmethod
-    @cache
+    @lru_cache
     def of(name: str, word: str) -> LetGo:
         """That of the ops of this name."""
         return LetGo(name, nothing, None, word=word)

@@ -20,8 +20,8 @@ import numpy as np
 from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
 from .graph import LEAF, RemovableHandle
-from .modes import is_tracing, look, modes, stand_in
-from .rows import Row
+from .modes import is_grad_enabled, is_tracing, look, modes, stand_in
+from .rows import HandWritten, Row, nothing
 from .tensor_ops import TensorOps, plain_index, real_dtype
 
 
@@ -41,6 +41,8 @@ class Tensor(TensorOps):
 
     Args:
         data: a number, a (nested) list of numbers, or an array, which is copied; Python floats become float64.
+        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
+            `out._backward = f`, a function that adds to the operands' `.grad`, which are arrays of zeros when it runs.
         requires_grad: True collects a gradient in `.grad`; for float dtypes only.
         dtype: a NumPy dtype; by default the data's own.
         label: a name for drawings.
@@ -59,7 +61,16 @@ class Tensor(TensorOps):
 
     _node: ArrayNode
 
-    def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
+    def __init__(
+        self,
+        data: Any,
+        _children: Sequence[Tensor] = (),
+        _op: str = "",
+        *,
+        requires_grad: bool = False,
+        dtype: Any = None,
+        label: str = "",
+    ):
         if isinstance(data, Tensor):
             data = data._node._data
         array = np.array(data)
@@ -69,6 +80,10 @@ class Tensor(TensorOps):
         self._node._handle = weakref.ref(self)
         if label:
             self.label = label
+        if not isinstance(_children, tuple) or _children:
+            children = _operands(_children)
+            if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
+                self._node._hand_write(HandWritten(_op, nothing), children)
         if requires_grad:
             self.requires_grad_()
 
@@ -143,7 +158,10 @@ class Tensor(TensorOps):
     def requires_grad_(self, wanted: bool = True) -> Self:
         """Let this leaf collect a gradient, or freeze it; returns self."""
         if wanted and self.dtype.kind != "f":
-            raise RuntimeError(f"only floating-point Tensors can require a gradient, found dtype {self.dtype}")
+            raise RuntimeError(
+                f"only floating-point Tensors can require a gradient, found dtype {self.dtype}: write 1.0 for 1, "
+                "or give a dtype"
+            )
         node = self._node
         if wanted and node._row is None:  # a node of its own: the graphs that used the constant still see a constant
             leaf = new_node(node._data, LEAF, node.storage)
@@ -160,6 +178,10 @@ class Tensor(TensorOps):
     @property
     def _backward(self) -> Callable[[], object]:
         return self._node._backward
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], object]) -> None:
+        self._node._backward = closure
 
     @property
     def _prev(self) -> tuple[Tensor, ...]:
@@ -320,6 +342,15 @@ class Tensor(TensorOps):
 
 
 ArrayNode.kind = Tensor
+
+
+def _operands(children: Any) -> tuple[ArrayNode, ...]:
+    """The nodes of the operands that a caller names for an op of its own."""
+    if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(t, Tensor) for t in children):
+        return tuple(t._node for t in children)
+    raise TypeError(
+        f"the operands of a Tensor are a tuple of Tensors, found {children!r:.80} (dtype and requires_grad are keywords)"
+    )
 
 
 def _plain(x: Any) -> Any:

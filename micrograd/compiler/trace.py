@@ -74,8 +74,9 @@ class Trace:
             return x
         known = self.leaves.get(id(x))
         if known is None or known[0].ref() is not x:
-            if isinstance(x, Value) and isinstance(x._row, HandWritten) and any(map(is_traced, x._x)):
-                self.refuse_op(x._row.name)
+            node: Any = getattr(x, "_node", x)
+            if isinstance(node._row, HandWritten) and any(map(is_traced, x._prev)):
+                self.refuse_op(node._row.name)
             wanted = x.requires_grad
             name = f"p{len(self.order)}"
             data = x._node._data if isinstance(x, Tensor) else x._data

@@ -13,7 +13,6 @@ How a picture is made, one step a file, each knowing only the plain data of the 
 How a graph is played, on the same data, fold and layout:
 
     backprop.py a backward pass to look at, and what each edge carried   (knows nodes)
-    symbols.py  the rules of the derivative table as text                (knows rows)
     nudge.py    move a leaf, compute again: does the root follow?        (knows nodes)
     heat.py     arrays and weights as small grids of letters
     scenes.py   the graph as scenes, plain data; a box may open another  (knows nodes)
