@@ -137,6 +137,17 @@ def static(name: str, x: Any) -> Any:
         raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
     if isinstance(x, (list, tuple)):
         return type(x), *(static(name, part) for part in x)
+    if isinstance(x, dict):
+        return dict, *((key, static(name, part)) for key, part in x.items())
+    if isinstance(x, (float, np.floating)):
+        return type(x), repr(x)  # -0.0 is not 0.0, and a nan equals itself
+    try:
+        hash(x)
+    except TypeError:
+        raise TypeError(
+            f"{name}= holds a {type(x).__name__}, which cannot be hashed, so a compiled function cannot tell it from "
+            "another: give numbers, strings, lists, tuples or dicts of them, or close over it"
+        ) from None
     return type(x), x
 
 
