@@ -41,7 +41,7 @@ from ..transforms import copied, leaves, tree_map
 from ..walk import grad, topological
 from .arguments import as_nodes
 from .build import Built, Out
-from .frozen import guard
+from .guards import guard
 
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
 
@@ -59,7 +59,7 @@ class Program:
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
         self._read = _reader(self.leaves, owner.settings["update"]) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)
-        self.current = guard(owner.origin, self.leaves, built.trained)
+        self.current = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
         self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), keeps=False)
 
@@ -194,7 +194,7 @@ class Call:
             )
         self._check()
         args = tree_map(_copied, as_nodes(self.args, program.scalars))
-        copies = [getattr(x, "_node", x) for x in leaves(args) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+        copies = [_node(x) for x in leaves(args) if isinstance(x, (Value, Tensor)) and x.requires_grad]
         nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
         root = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None][number]
         inputs, rows = program._operands(*args), [x._row for x in copies]
@@ -218,12 +218,16 @@ class Call:
         pairs = zip(map(_number, leaves(now)), map(_number, leaves(self.given)), strict=True)
         if any(a != b and b == b for a, b in pairs):
             raise RuntimeError(_CHANGED)
-        own = [getattr(x, "_node", x) for x in program.built.own]
+        own = [_node(x) for x in program.built.own]
         if not {n for x in topological(own) for n in x._operands}.isdisjoint(own):
             raise RuntimeError(
                 "create_graph=True cannot go through a compiled function that closes over a node and over what was "
                 "computed from it: give one of them as an argument"
             )
+
+
+def _node(x: Any) -> Any:
+    return x._node if isinstance(x, Tensor) else x
 
 
 def _number(x: Any) -> Any:
