@@ -2,7 +2,8 @@
 
 To look at a number would freeze it (an `if`, `float`, `.data`); to write one would happen but once. Each such thing
 raises, and names the line. Draws are found by the states of the global generators, compared before and after the trace:
-if one has moved, they are all put back, and the function is run once more, line by line, to see where.
+if one has moved, they are put back, and the function is run once more while other threads wait: if one moves again,
+it was this function, which is run line by line to see where.
 
     f = compile(lambda x: x if x > 0 else -x)
     f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; it stands in demo.py:1: f = compile(...)
@@ -13,7 +14,9 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from linecache import getline
 from pathlib import Path
 from typing import Any
@@ -100,15 +103,35 @@ def restore(before: tuple[Any, ...]) -> None:
 
 
 def without_draws(run: Callable[[], Any]) -> Any:
-    """What `run` gives; raises if it draws, and names the line."""
+    """What `run` gives; raises if it draws, and names the line. Another thread may draw meanwhile."""
     before = states()
     out = run()
     if states() == before:
         return out
-    restore(before)
-    line = _line_of_the_draw(run)
-    restore(before)
-    raise Frozen(f"{DRAWN}; it stands in {line}")
+    with _others_waiting():
+        after = ours = states()
+        try:
+            restore(before)
+            run()
+            ours = states()
+            line = _line_of_the_draw(run) if ours != before else ""
+        finally:
+            restore(before if ours == after else after)  # after: others have drawn too, and keep what they drew
+    if line:
+        raise Frozen(f"{DRAWN}; it stands in {line}")
+    return out
+
+
+@contextmanager
+def _others_waiting() -> Iterator[None]:
+    """Inside, no other thread runs for a while, unless this one waits for something."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.5)
+    time.sleep(0)  # who has asked for a turn already has it now
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _line_of_the_draw(run: Callable[[], Any]) -> str:
