@@ -117,6 +117,31 @@ def test_create_graph_refuses_a_closed_over_node_beside_what_was_computed_from_i
         grad(out, x, create_graph=True)
 
 
+INSIDE: dict[str, tuple[Callable, Callable]] = {
+    "two arguments": (lambda w, y: lambda a, b: grad(a * b, a, create_graph=True)[0] * 1, lambda w, y: (w, w)),
+    "closed over": (lambda w, y: lambda a: grad(a * w, w)[0] * a, lambda w, y: (w,)),
+    "closed over twice": (lambda w, y: lambda a: grad(w * y, w)[0] * a, lambda w, y: (1.0,)),
+    "with its history": (lambda w, y: lambda a: grad(w * a, w)[0] * a, lambda w, y: (y,)),
+}
+
+
+@pytest.mark.parametrize(("make", "args"), INSIDE.values(), ids=INSIDE)
+def test_a_gradient_inside_by_a_node_in_two_places_is_refused(make: Callable, args: Callable):
+    w = Value(3.0)
+    y = w * 2
+    f = micrograd.compile(make(w, y))
+    with pytest.raises(RuntimeError, match="cannot tell that node from the same one in another place"):
+        f(*args(w, y))
+
+
+def test_a_gradient_inside_by_a_node_in_one_place_is_that_of_eager():
+    w, v = Value(3.0), Value(5.0)
+    f = micrograd.compile(lambda a, b: grad(a * b * w, a, create_graph=True)[0] + grad(w * w * b, w)[0])
+    out = f(v, 2.0)
+    out.backward()
+    assert (out.data, w.grad, v.grad) == (18.0, 2.0, 0)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # What a call has seen
 

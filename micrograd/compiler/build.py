@@ -85,6 +85,7 @@ class Built:
     vector: bool  # made of levels
     as_text: bool = False  # the code of a `plain` program gives its results in their form, not in a row
     fused: bool = False
+    by_identity: bool  # the function takes gradients with respect to nodes that it is given
 
     def __init__(
         self,
@@ -109,6 +110,7 @@ class Built:
             )
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            self.by_identity = trace.by_identity
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)

@@ -23,7 +23,7 @@ runs the function itself, on nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,10 @@ from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
 
+_ONE_OF_TWO = (
+    "a compiled function that takes a gradient with respect to a node it is given cannot tell that node from the same "
+    "one in another place, or from what was computed from it: give detach() of one, or compile gradient(fn)"
+)
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
 
 
@@ -67,6 +71,10 @@ class Program:
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         """Run it, and answer with nodes."""
+        if self.built.by_identity:
+            nodes = [x for x in (*leaves(args), *self.leaves) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+            if not are_apart(nodes):
+                raise RuntimeError(_ONE_OF_TWO)
         given = args if self._read is None else (self._read(), *args)
         outs, grads = self.code(*given)
         if self.built.vector:
@@ -218,12 +226,18 @@ class Call:
         pairs = zip(map(_number, leaves(now)), map(_number, leaves(self.given)), strict=True)
         if any(a != b and b == b for a, b in pairs):
             raise RuntimeError(_CHANGED)
-        own = [_node(x) for x in program.built.own]
-        if not {n for x in topological(own) for n in x._operands}.isdisjoint(own):
+        if not are_apart(program.built.own):
             raise RuntimeError(
                 "create_graph=True cannot go through a compiled function that closes over a node and over what was "
                 "computed from it: give one of them as an argument"
             )
+
+
+def are_apart(given: Sequence[Any]) -> bool:
+    """Are they different nodes, none of which was computed from another?"""
+    nodes = list(map(_node, given))
+    below = {n for x in topological(nodes) for n in x._operands}
+    return len(set(nodes)) == len(nodes) and below.isdisjoint(nodes)
 
 
 def _node(x: Any) -> Any:
