@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from compile_helpers import near
 
 import micrograd
-from micrograd import Tensor, Value, nn, no_grad
+from micrograd import Tensor, Value, gradient, nn, no_grad
 from micrograd import functional as F
 
 
@@ -79,6 +80,19 @@ def test_a_node_that_is_made_inside_is_a_constant():
     out = f(Value(1.0))
     out.backward()
     assert len(out._prev) == 1
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, gradient], ids=["nodes", "numbers"])
+def test_of_many_programs_the_oldest_goes(transform: Callable, monkeypatch: Any):
+    monkeypatch.setattr("micrograd.compiler.interface.MOST", 3)
+    f = transform(micrograd.compile(lambda *xs: sum(x * x for x in xs)))
+    for n in range(1, 6):
+        f(*[1.0] * n)
+    found = [f.cache_info()[1:]]
+    for n in (5, 1):
+        f(*[1.0] * n)
+        found.append(f.cache_info()[1:])
+    assert [(misses, size) for misses, _, size in found] == [(5, 3), (5, 3), (6, 3)]
 
 
 def test_arrays_of_other_shapes_and_dtypes_are_traced_anew():

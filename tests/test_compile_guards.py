@@ -8,6 +8,7 @@ import weakref
 from collections import OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -370,6 +371,20 @@ def test_a_rebound_function_is_found_and_so_is_its_rebound_helper():
     act = lambda x: x  # noqa: E731
     found.append(f(3.0).data)
     assert found == [7.0, 16.0, 3.0]
+
+
+class Mode(IntEnum):
+    """A choice, though it is a number too."""
+
+    OFF, ON = 0, 1
+
+
+def test_an_enum_that_is_replaced_is_found():
+    box = types.SimpleNamespace(mode=Mode.OFF)
+    f = micrograd.compile(lambda x: x * 2 if box.mode == Mode.ON else x)
+    first = f(3.0).data
+    box.mode = Mode.ON
+    assert (first, f(3.0).data) == (3.0, 6.0)
 
 
 def test_a_number_that_becomes_a_parameter_is_found():

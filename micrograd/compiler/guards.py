@@ -32,6 +32,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from functools import cached_property, partial
 from operator import is_
 from typing import Any
@@ -133,7 +134,7 @@ class Ways:
             return all(self._is_constant(part, depth + 1) for part in parts)
         if isinstance(x, (Value, Tensor)):
             return id(x) not in self.used
-        return isinstance(x, CONSTANTS) and not isinstance(x, bool) and not _holds_objects(x)
+        return isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum)) and not _holds_objects(x)
 
     def _ask_as_whole(self, x: Any) -> bool:
         """Ask about a container what is no single place's affair; is nothing left to ask?"""
@@ -170,7 +171,7 @@ class Ways:
             if isinstance(x, (list, tuple)):
                 yield from ((x, f"[{i}]" * isinstance(x, list), part) for i, part in enumerate(x))
             elif isinstance(x, dict):
-                yield from ((x, f"[{self._key(key)}]", part) for key, part in x.items())
+                yield from ((x, f"[{self._key(key)}]", part) for key, part in list(x.items()))
             yield from self._of_object(x)
 
     def _key(self, key: Any) -> str:
