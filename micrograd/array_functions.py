@@ -15,7 +15,6 @@ array([1.0986, 1.3863, 0.3333, 0.5   ])
 
 from __future__ import annotations
 
-import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -142,8 +141,9 @@ def clip(a: Any, low: float | None = None, high: float | None = None) -> Any:
 @lru_cache(maxsize=1024)
 def _clip_number(low: float | None, high: float | None) -> Row:
     """The row of a number's clip, with the rule of an array's."""
-    lowest, highest = -math.inf if low is None else low, math.inf if high is None else high
-    return Row("clip", lambda a: builtins.min(builtins.max(a, lowest), highest), arrays.clip(low, high).to_a)
+    lowest, highest = -math.inf if low is None else float(low), math.inf if high is None else float(high)
+    forward = lambda a: ops.lib(a).minimum(ops.lib(a).maximum(a, lowest), highest)  # noqa: E731
+    return Row("clip", forward, arrays.clip(low, high).to_a)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

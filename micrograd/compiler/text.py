@@ -1,7 +1,7 @@
 """From a Symbol to an expression: the text that computes it from what its operands are called.
 
     x + 1.0               x + 1.0                     a number: with operators, in brackets where Python needs them
-    maximum(x, 0.0)       0.0 if x < 0.0 else x       or as a choice, where that is faster than a call
+    maximum(x, 0.0)       0.0 if x <= 0.0 else x      or as a choice, where that is faster than a call
     np.add(a, b)          np.add(b0, k1)              an array: a call; what has no text of its own gets a name, k1
 
 >>> from .graph import Graph
@@ -76,7 +76,7 @@ class Text:
             if self.of[args[0]][1] != ATOM or "(" in self.of[args[0]][0]:
                 self.of[args[0]] = self.line(self.of[args[0]][0])  # it stands there twice
             a, b = self.of[args[0]][0], self.within(args[1], 0)
-            return f"{b} if {a} {'<' if op == 'maximum' else '>'} {b} else {a}", LOOSE  # a nan stays one
+            return f"{b} if {a} {'<=' if op == 'maximum' else '>='} {b} else {a}", LOOSE  # a nan stays one
         if op == ".item":
             return f"{self.within(args[0], ATOM)}.item()", ATOM
         name = "abs" if op == "absolute" else op
