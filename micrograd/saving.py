@@ -29,7 +29,7 @@ def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
     """
     from safetensors.numpy import save as to_bytes  # not at the top: only who saves or loads needs it
 
-    state = source.state_dict() if isinstance(source, Module) else source
+    state = type(source).state_dict(source) if isinstance(source, Module) else source
     if not isinstance(state, Mapping):
         raise TypeError(f"save() takes a module or a dict of arrays by name, found {type(source).__name__}")
     arrays = {_name(name): _array(x, name) for name, x in state.items()}
@@ -65,7 +65,7 @@ def load(path: FilePath, into: Module | None = None) -> dict[str, Any]:
     if wanted is not None and wanted != _digest(arrays):
         raise ValueError(f"{os.fspath(path)} is damaged: its content is not what its SHA-256 says")
     if into is not None:
-        into.load_state_dict(arrays)
+        type(into).load_state_dict(into, arrays)
     return arrays
 
 

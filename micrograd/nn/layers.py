@@ -57,7 +57,7 @@ class Linear(Module):
         self.weight = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
         self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         _check_features(x, self.weight.shape[1], self)
         return linear(x, self.weight, self.bias)
@@ -97,35 +97,35 @@ class Linear(Module):
 class ReLU(Module):
     """x where it is positive, else 0."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).relu()
 
 
 class Tanh(Module):
     """The hyperbolic tangent, elementwise."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).tanh()
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x)), elementwise."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).sigmoid()
 
 
 class GELU(Module):
     """The Gaussian error linear unit in its tanh form: PyTorch's `GELU(approximate="tanh")`."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).gelu()
 
 
 class Flatten(Module):
     """Each sample as one row: (n, a, b, ...) becomes (n, a * b * ...)."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         return x.reshape(len(x), math.prod(x.shape[1:]))
 
@@ -142,7 +142,7 @@ class Dropout(Module):
         generator(rng)  # raises if it is none
         self.p, self.rng = p, rng
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         if not self.training or self.p == 0:
             return x
@@ -164,7 +164,7 @@ class SoftmaxLoss(Module):
     def __init__(self, reduction: str = "mean"):
         self.reduction = reduction
 
-    def __call__(self, logits: Any, targets: Any) -> Any:
+    def forward(self, logits: Any, targets: Any) -> Any:
         return cross_entropy(logits, targets, self.reduction)
 
 
@@ -177,7 +177,7 @@ class Sequential(Module):
                 raise TypeError(f"layer {i} must be a module or a function, found {type(layer).__name__} {layer!r:.50}")
         self.layers = list(layers)
 
-    def __call__(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:
         for layer in self.layers:
             x = layer(x)
         return x
@@ -209,7 +209,7 @@ class LayerNorm1d(Module):
         self.weight = Parameter(np.ones(_size(dim, "dim")), dtype=dtype)
         self.bias = Parameter(np.zeros(dim), dtype=dtype)
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         _check_features(x, self.weight.size, self)
         off = x - x.mean(-1, keepdims=True)
@@ -236,7 +236,7 @@ class BatchNorm1d(Module):
         self.running_mean, self.running_var = Tensor(np.zeros(n), dtype=dtype), Tensor(np.ones(n), dtype=dtype)
         self.num_batches_tracked = Tensor(0)
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         if x.ndim not in (2, 3) or x.shape[1] != self.weight.size:
             n = self.weight.size
@@ -279,7 +279,7 @@ class Embedding(Module):
         shape = _size(num_embeddings, "num_embeddings"), _size(embedding_dim, "embedding_dim")
         self.weight = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
-    def __call__(self, indices: Any) -> Tensor:
+    def forward(self, indices: Any) -> Tensor:
         places = stand_in(indices)._node._data if isinstance(indices, Tensor) else np.asarray(indices)
         if places.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")
