@@ -26,8 +26,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..convolution import pair
 from ..creation import generator
-from ..functional import cross_entropy
+from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
 from ..modes import deferred, is_tracing, stand_in
 from ..tensor import Tensor
 from ..tensor_ops import linear
@@ -198,6 +199,86 @@ class Sequential(Module):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Pictures: inputs of shape (..., channels, height, width)
+
+
+class Conv2d(Module):
+    """`functional.conv2d` with a weight of shape (out_channels, in_channels / groups, *kernel_size), and a bias.
+
+    Both begin as draws from U(-1/sqrt(n), 1/sqrt(n)), where n is the number of weights of one filter. Sizes, `stride`,
+    `padding` and `dilation` are whole numbers, or pairs (rows, columns).
+
+    >>> Conv2d(1, 8, 3, padding=1)(np.ones((5, 1, 6, 6))).shape
+    (5, 8, 6, 6)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        dtype: Any = None,
+        rng: Rng = None,
+    ):
+        c, m, groups = _size(in_channels, "in_channels"), _size(out_channels, "out_channels"), _size(groups, "groups")
+        if c % groups or m % groups:
+            raise ValueError(f"{groups} groups share neither {c} channels nor {m} filters evenly: both are multiples")
+        self.kernel_size, self.stride = pair(kernel_size, "kernel_size"), pair(stride, "stride")
+        self.padding = padding if isinstance(padding, str) else pair(padding, "padding", 0)
+        self.dilation, self.groups = pair(dilation, "dilation"), groups
+        shape = (m, c // groups, *self.kernel_size)
+        bound, draw = 1 / math.sqrt(math.prod(shape[1:])), generator(rng).uniform
+        self.weight = Parameter(draw(-bound, bound, shape), dtype=dtype)
+        self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
+
+    def forward(self, x: Any) -> Tensor:
+        return conv2d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        """The settings, as PyTorch shows them."""
+        m, c = self.weight.shape[:2]
+        defaults = {"padding": (0, 0), "dilation": (1, 1), "groups": 1}
+        others = [f", {name}={x}" for name in defaults if (x := getattr(self, name)) != defaults[name]]
+        sizes = f"{c * self.groups}, {m}, kernel_size={self.kernel_size}, stride={self.stride}"
+        return f"{sizes}{''.join(others)}{', bias=False' * (self.bias is None)}"
+
+
+class MaxPool2d(Module):
+    """`functional.max_pool2d`: the greatest number of each window."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1):
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+
+    def forward(self, x: Any) -> Tensor:
+        return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}"
+
+
+class AvgPool2d(Module):
+    """`functional.avg_pool2d`: the mean of each window."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0):
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding = padding
+
+    def forward(self, x: Any) -> Tensor:
+        return avg_pool2d(x, self.kernel_size, self.stride, self.padding)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Normalisation
 
 
@@ -219,6 +300,36 @@ class LayerNorm1d(Module):
     def extra_repr(self) -> str:
         """The size."""
         return f"{self.weight.size}, eps={self.eps}"
+
+
+class RMSNorm(Module):
+    """Each sample over the root of the mean of its squares, then times weight (Zhang and Sennrich, 2019).
+
+    Args:
+        normalized_shape: the length of the last axis, or the lengths of the last axes, that are taken together.
+        eps: is added to the mean of the squares; None is the smallest step from 1 of the input's dtype.
+        elementwise_affine: False leaves the weight out.
+    """
+
+    def __init__(
+        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, dtype: Any = None
+    ):
+        sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+        self.normalized_shape = tuple(_size(n, "normalized_shape") for n in sizes)
+        self.eps = eps
+        self.weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
+
+    def forward(self, x: Any) -> Tensor:
+        x, n = _tensor(x), len(self.normalized_shape)
+        if x.shape[-n:] != self.normalized_shape:
+            raise ValueError(f"{self} needs inputs whose shape ends with {self.normalized_shape}, found {x.shape}")
+        eps = np.finfo(x.dtype).eps if self.eps is None else self.eps
+        out = x / ((x * x).mean(tuple(range(-n, 0)), keepdims=True) + float(eps)).sqrt()
+        return out if self.weight is None else out * self.weight
+
+    def extra_repr(self) -> str:
+        """The settings, as PyTorch shows them."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 
 class BatchNorm1d(Module):
