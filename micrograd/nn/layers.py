@@ -203,10 +203,16 @@ class Sequential(Module):
 
 
 class Conv2d(Module):
-    """`functional.conv2d` with a weight of shape (out_channels, in_channels / groups, *kernel_size), and a bias.
+    """`functional.conv2d` as a layer, with a weight of shape (out_channels, in_channels / groups, *kernel_size).
 
-    Both begin as draws from U(-1/sqrt(n), 1/sqrt(n)), where n is the number of weights of one filter. Sizes, `stride`,
-    `padding` and `dilation` are whole numbers, or pairs (rows, columns).
+    Args:
+        in_channels: how many channels a picture has.
+        out_channels: how many filters there are: the channels of the result.
+        kernel_size: the size of a filter: an int, or a pair (rows, columns), as are `stride` and `dilation`.
+        stride, padding, dilation, groups: see `functional.conv2d`.
+        bias: False leaves out the number that is added for each filter.
+        dtype: that of the parameters, float64 by default.
+        rng: the generator of the first weights and biases: draws from U(-1/sqrt(n), 1/sqrt(n)) for filters of n numbers.
 
     >>> Conv2d(1, 8, 3, padding=1)(np.ones((5, 1, 6, 6))).shape
     (5, 8, 6, 6)
