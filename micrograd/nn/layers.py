@@ -212,7 +212,7 @@ class Conv2d(Module):
         stride, padding, dilation, groups: see `functional.conv2d`.
         bias: False leaves out the number that is added for each filter.
         dtype: that of the parameters, float64 by default.
-        rng: the generator of the first weights and biases: draws from U(-1/sqrt(n), 1/sqrt(n)) for filters of n numbers.
+        rng: draws the parameters, from U(-1/sqrt(n), 1/sqrt(n)) for filters of n numbers.
 
     >>> Conv2d(1, 8, 3, padding=1)(np.ones((5, 1, 6, 6))).shape
     (5, 8, 6, 6)
