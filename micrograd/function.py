@@ -147,9 +147,9 @@ class _Call:
             sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.kept]
             self.storages = [node.storage for node in sources] if self.kind is Tensor else []
             del self.ctx, self.given
-            for j, (node, result) in enumerate(zip(nodes, results, strict=True)):
-                if not any(result is x for x in constants):
-                    self.remember(node, j)
+            self.differentiable = [not any(result is x for x in constants) for result in results]
+            for j, node in enumerate(nodes):
+                self.remember(node, j)
         return outs
 
     def node_of(self, result: Any) -> Any:
@@ -169,7 +169,7 @@ class _Call:
 
     def remember(self, node: Any, j: int) -> None:
         """Give result j its history: a row of its own, the operands and, of what was saved, the values."""
-        if isinstance(node, ArrayNode) and node._data.dtype.kind != "f":
+        if not self.differentiable[j] or (isinstance(node, ArrayNode) and node._data.dtype.kind != "f"):
             return
         node._x = tuple(map(_node, self.operands))
         node._y = tuple(n._data if i in self.kept or self.kind is Value else None for i, n in enumerate(node._x))
@@ -239,8 +239,8 @@ class _Call:
 
     def _gradients(self, j: int, g: Any) -> list[Any]:
         """The gradients of all results: g of result j, zeros of the others."""
-        zeros = [np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0 for x in self.data]
-        return [g if i == j else _constant(_node(g), zero) for i, zero in enumerate(zeros)]
+        zero = lambda x: np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0  # noqa: E731
+        return [g if i == j else _constant(_node(g), zero(x)) for i, x in enumerate(self.data)]
 
     def _result(self, j: int) -> Any:
         """The node of result j, or where it is gone another one; it must be what forward gave."""

@@ -240,6 +240,29 @@ def test_a_result_that_only_the_context_knows_is_found_again():
     assert [g.tolist() for g in grad(slope, (x, y))] == [[8.0], [16.0]]
 
 
+def test_a_result_that_is_gone_and_marked_is_still_a_constant():
+    x = Tensor([2.0], requires_grad=True)
+
+    class Op(Function):
+        @staticmethod
+        def forward(ctx, x):
+            step = x * 0 + 3
+            ctx.mark_non_differentiable(step)
+            ctx.save_for_backward(x, step)
+            return x * x, step
+
+        @staticmethod
+        def backward(ctx, g, h):
+            x, step = ctx.saved_tensors
+            assert not step.requires_grad
+            return g * 2 * x + 0 * step
+
+    square = Op.apply(x)[0]
+    gc.collect()
+    (slope,) = grad(square, x, create_graph=True)
+    assert grad(slope, x)[0].tolist() == [2.0]
+
+
 @both
 def test_a_saved_attribute_that_was_changed_is_told_or_as_it_was(kind):
     op = make(lambda ctx, g: g * 2 * ctx.x, lambda ctx, x: setattr(ctx, "x", x) or x * x)
