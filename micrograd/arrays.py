@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from . import ops
@@ -183,6 +184,45 @@ def clip(low: float | None, high: float | None) -> Row:
     return Row("clip", lambda a: lib(a).clip(a, low, high), rule)
 
 
+# ---- windows: what convolution and pooling look at
+
+
+@lru_cache(maxsize=1024)
+def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Row:
+    """The windows of a over its last axes, as a view of shape (..., *size, *counts).
+
+    A window begins at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
+    """
+    n = len(size)
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
+    steps = (..., *(slice(None, None, step) for step in (*stride, *dilation)))
+
+    def forward(a: Any) -> Any:
+        found = lib(a).lib.stride_tricks.sliding_window_view(a, spans, tuple(range(-n, 0)))[steps]
+        return lib(a).moveaxis(found, tuple(range(-n, 0)), tuple(range(-2 * n, -n)))
+
+    return Row(
+        "windows", forward, lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g), view=True
+    )
+
+
+@lru_cache(maxsize=1024)
+def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
+    """The adjoint of `windows`: zeros of the shape, with each window added in its place."""
+    n = len(size)
+
+    def forward(a: Any) -> Any:
+        out, counts = lib(a).zeros(shape, dtype=a.dtype), a.shape[-n:]
+        for place in product(*map(range, size)):
+            ends = zip(place, stride, dilation, counts, strict=True)
+            out[(..., *(slice(d * i, d * i + s * (m - 1) + 1, s) for i, s, d, m in ends))] += a[
+                (..., *place, *[slice(None)] * n)
+            ]
+        return out
+
+    return Row("windows_back", forward, lambda g, _out, like: windows(size, stride, dilation)(g))
+
+
 # ---- reductions
 
 
@@ -216,6 +256,18 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
         return reshape(_kept(a, axis))(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
 
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
+
+
+@lru_cache(maxsize=1024)
+def first_max(axis: int) -> Row:
+    """The greatest along one axis; of those who tie, the first gets the gradient."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        kept = _kept(a, axis)
+        chosen = ops.equal(a, reshape(kept)(out))
+        return reshape(kept)(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
+
+    return Row("max", lambda a: a.max(axis=axis), rule)
 
 
 @lru_cache(maxsize=4096)

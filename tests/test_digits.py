@@ -54,6 +54,16 @@ def test_it_reads_them_with_other_seeds_too(seed, tmp_path, capsys):
     assert digits.main(["--seed", str(seed), "--out", str(tmp_path)]) >= 0.97
 
 
+def test_with_windows_it_reads_985_of_1000(tmp_path, capsys):
+    assert digits.main(["--conv", "--epochs", "16", "--seed", "0", "--out", str(tmp_path)]) >= 0.985
+    said = capsys.readouterr().out
+    assert "Conv2d(1, 16, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))" in said
+    assert "Saved and reloaded, it gives the same answers." in said
+    assert set(load(tmp_path / "digits.safetensors")) == {
+        f"{i}.{name}" for i in (1, 3, 8) for name in ("weight", "bias")
+    }
+
+
 def test_the_held_out_fifth_has_a_fair_share_of_each_digit_and_is_none_of_the_rest():
     images, unseen, known, held = digits.make_data(seed=0)
     assert len(unseen) == pytest.approx(len(images) / 4, abs=2)

@@ -239,9 +239,16 @@ def vector(numbers: list[float]) -> np.ndarray:
 
 def base(symbol: Symbol) -> Symbol:
     """The Symbol in whose memory this one stands: itself, unless it is a view."""
-    while symbol.op in VIEWS and symbol.args[0].__class__ is Symbol:
-        symbol = symbol.args[0]
+    while (seen := _seen_by(symbol)).__class__ is Symbol:
+        symbol = seen
     return symbol
+
+
+def _seen_by(view: Symbol) -> Any:
+    """What a view is a view of; None, if it is no view."""
+    if view.op in VIEWS:
+        return view.args[0]
+    return view.args[1] if getattr(view.op, "view", False) else None
 
 
 def by_columns(order: list[Symbol]) -> set[Symbol]:
