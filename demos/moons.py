@@ -140,7 +140,7 @@ def draw_graph(module, point, path, of):
     result = of(module([Value(x1, label="x1"), Value(x2, label="x2")]))
     result.label = "result"
     result.backward()
-    path.write_text(draw_dot(result).pipe(encoding="utf-8"), encoding="utf-8")
+    path.write_text(draw_dot(result).svg(), encoding="utf-8")
     return result
 
 
