@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from demo_helpers import demo_module
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -431,6 +432,7 @@ DEMOS = sorted(path.stem for path in (ROOT / "demos").glob("*.py"))
 
 
 def test_a_demo_gets_the_rest_of_the_line(tmp_path):
+    demo_module("moons")  # or this test is skipped
     done = process("demo", "moons", "--steps", "2", "--out", str(tmp_path))
     assert done.returncode == 0
     assert "Right answers" in done.stdout
@@ -438,6 +440,7 @@ def test_a_demo_gets_the_rest_of_the_line(tmp_path):
 
 
 def test_a_demo_keeps_its_exit_code():
+    demo_module("moons")
     done = process("demo", "moons", "--steps", "0")
     assert done.returncode == 2
     assert "--steps must be at least 1" in done.stderr
