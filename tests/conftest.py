@@ -5,6 +5,7 @@ import importlib.util
 import os
 import random
 import re
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -21,6 +22,12 @@ settings.load_profile("micrograd")
 # installed, nothing may be: a skip fails.
 EVERYTHING = os.environ.get("MICROGRAD_HAS") == "everything"
 LACKS = re.compile(r"No module named '(\w+)")
+IN_A_BROWSER = sys.platform == "emscripten"
+NOT_IN_A_BROWSER = {  # what is said there, and what is lacking
+    "can't start new thread": "no threads",
+    "does not support processes": "no processes",
+    "stack switching not supported": "no asyncio.run",
+}
 
 
 class Lacking(pytest.Item):
@@ -52,8 +59,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, object]:
-    """Where everything is installed, a skip fails."""
+    """Where everything is installed, a skip fails; a browser has no threads, and what needs them is skipped."""
     report = yield
+    for said, lacks in NOT_IN_A_BROWSER.items() if IN_A_BROWSER and report.failed else ():
+        if said in str(report.longrepr):
+            report.outcome, report.longrepr = "skipped", lacks
     if EVERYTHING and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome, report.longrepr = "failed", f"skipped, where everything should be: {_reason(report)}"
     return report
