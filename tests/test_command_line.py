@@ -119,6 +119,8 @@ def test_an_expression_of_numbers_has_a_value_and_no_table(micrograd):
 
 
 def test_it_prints_what_it_can_where_the_letters_are_lacking():
+    if sys.getfilesystemencoding() == "ascii":
+        pytest.skip("no locale with such letters")
     done = process("θ*2", "θ=3", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "?*2 = 6.0")
 
