@@ -70,7 +70,7 @@ def _array(x: Any, of_values: bool = False) -> np.ndarray:
 
 def _has_values(x: Any) -> bool:
     """True for an array of Values, or of Values and numbers."""
-    return getattr(x, "dtype", None) == object and all(isinstance(v, (Value, int, float)) for v in x.flat)
+    return isinstance(x, np.ndarray) and x.dtype.kind == "O" and all(isinstance(v, (Value, int, float)) for v in x.flat)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -332,5 +332,6 @@ def vstack(operands: Any) -> Any:
     """The operands one below the other, along the first axis; a vector is a row."""
     tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
     return answer(_joined(tensors, 0), operands)
+
 
 __all__ = [name for name in FUNCTIONS if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -32,9 +32,9 @@ __all__ = ["einsum"]
 def einsum(subscripts: Any, *operands: Any) -> Any:
     """NumPy's einsum: a letter for each axis; equal letters run together, and those not in the result are summed.
 
-    All of NumPy's notation: any number of operands, "..." for axes that are broadcast, a letter twice in one operand for
-    its diagonal; without "->" the result has the letters that occur once, in alphabetical order. In place of a string,
-    a list of ints may follow each operand, and one for the result: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+    All of NumPy's notation: any number of operands, "..." for axes that are broadcast, a letter twice in one operand
+    for its diagonal; without "->" the result has the letters that occur once, in alphabetical order. In place of a
+    string, a list of ints may follow each operand, and one for the result: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
 
     >>> from micrograd.tensor import Tensor
     >>> m = Tensor([[1.0, 2.0], [3.0, 4.0]])

@@ -8,7 +8,6 @@ function here calls itself, so a long expression is as good as a short one.
 """
 
 import ast
-import builtins
 import difflib
 import inspect
 import keyword

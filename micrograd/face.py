@@ -1,4 +1,4 @@
-"""A package's names, looked up when they are first asked for (PEP 562): to import it costs little, and needs no NumPy."""
+"""A package's names, looked up when they are first asked for (PEP 562), so that to import it costs little."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
     def lookup(name: str) -> Any:
         if name == "__all__":
             return [name for name in names() if not hasattr(builtins, name)]
-        if name in home_of and home_of[name] != name:
-            value = getattr(import_module(f".{home_of[name]}", package), name)
-        elif name[0] != "_" and find_spec(f"{package}.{name}"):
+        if name not in home_of and name[0] != "_" and find_spec(f"{package}.{name}"):
             return import_module(f".{name}", package)
-        elif name[0] == "_" or name not in others():
+        if name not in home_of and (name[0] == "_" or name not in others()):
             raise unknown(f"module {package!r}", name)
-        else:
-            value = others()[name]
+        home = import_module(f".{home_of.get(name, made)}", package)
+        value = home if home_of.get(name) == name else getattr(home, name)
         setattr(sys.modules[package], name, value)
         return value
 

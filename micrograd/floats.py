@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from math import copysign, hypot, inf, isnan, nan
+from math import copysign, inf, isnan, nan
 
 Function = Callable[[float], float]
 
@@ -39,7 +39,7 @@ sqrt, sin, cos, tan = ieee(math.sqrt), ieee(math.sin), ieee(math.cos), ieee(math
 sinh = ieee(math.sinh, lambda a: copysign(inf, a))
 arcsin, arccos, arccosh = ieee(math.asin), ieee(math.acos), ieee(math.acosh)
 arctanh = ieee(math.atanh, lambda a: copysign(inf, a) if abs(a) == 1 else nan)
-tanh, arctan, arcsinh, arctan2 = math.tanh, math.atan, math.asinh, math.atan2
+tanh, arctan, arcsinh, arctan2, hypot = math.tanh, math.atan, math.asinh, math.atan2, math.hypot
 
 
 def divide(a: float, b: float) -> float:

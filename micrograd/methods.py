@@ -1,4 +1,4 @@
-"""The methods that the derivative table makes, the same for Values and Tensors: `x.exp()`, `x.maximum(y)`, `x.clip(0, 1)`.
+"""The methods that the derivative table makes, for Values and Tensors alike: `x.exp()`, `x.maximum(y)`, `x.clip(0, 1)`.
 
 Editors and type checkers read `methods.pyi`, which `docs/stubs.py` writes from the table.
 """

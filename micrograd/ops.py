@@ -133,19 +133,24 @@ pow = binary("**", lambda a, b: lib(a, b).power(a, b), word="pow",
 neg      = unary("neg",      operator.neg,                 lambda g, _out, _a: -g)
 exp      = unary("exp",      lambda a: lib(a).exp(a),      lambda g, out, _a: g * out,        "e to the power of a")
 exp2     = unary("exp2",     lambda a: lib(a).exp2(a),     lambda g, out, _a: g * _LN2 * out, "2 to the power of a")
-expm1    = unary("expm1",    lambda a: lib(a).expm1(a),    lambda g, _out, a: g * exp(a),     "exp(a) - 1, exact for small a")
+expm1    = unary("expm1",    lambda a: lib(a).expm1(a),    lambda g, _out, a: g * exp(a),
+                 "exp(a) - 1, exact for small a")
 log      = unary("log",      lambda a: lib(a).log(a),      lambda g, _out, a: g / a,
                  "The natural logarithm: -inf at 0, nan below")
 log2     = unary("log2",     lambda a: lib(a).log2(a),     lambda g, _out, a: g / _LN2 / a,   "The logarithm to base 2")
-log10    = unary("log10",    lambda a: lib(a).log10(a),    lambda g, _out, a: g / _LN10 / a,  "The logarithm to base 10")
-log1p    = unary("log1p",    lambda a: lib(a).log1p(a),    lambda g, _out, a: g / (1 + a),    "log(1 + a), exact for small a")
-sqrt     = unary("sqrt",     lambda a: lib(a).sqrt(a),     lambda g, out, _a: g / (2 * out),  "The square root; nan below 0")
+log10    = unary("log10",    lambda a: lib(a).log10(a),    lambda g, _out, a: g / _LN10 / a,
+                 "The logarithm to base 10")
+log1p    = unary("log1p",    lambda a: lib(a).log1p(a),    lambda g, _out, a: g / (1 + a),
+                 "log(1 + a), exact for small a")
+sqrt     = unary("sqrt",     lambda a: lib(a).sqrt(a),     lambda g, out, _a: g / (2 * out),
+                 "The square root; nan below 0")
 square   = unary("square",   lambda a: a * a,              lambda g, _out, a: g * 2 * a,      "a * a")
 reciprocal = unary("reciprocal", lambda a: _divide(1.0, a), lambda g, out, _a: -g * out * out, "1 / a")
 
 sin      = unary("sin",      lambda a: lib(a).sin(a),      lambda g, _out, a: g * cos(a),     "The sine, in radians")
 cos      = unary("cos",      lambda a: lib(a).cos(a),      lambda g, _out, a: -g * sin(a),    "The cosine, in radians")
-tan      = unary("tan",      lambda a: lib(a).tan(a),      lambda g, out, _a: g * (1 + out * out), "The tangent, in radians")
+tan      = unary("tan",      lambda a: lib(a).tan(a),      lambda g, out, _a: g * (1 + out * out),
+                 "The tangent, in radians")
 arcsin   = unary("arcsin",   lambda a: lib(a).arcsin(a),   lambda g, _out, a: g / sqrt((1 - a) * (1 + a)),
                  "The inverse sine, from -pi/2 to pi/2; nan beyond -1 and 1")
 arccos   = unary("arccos",   lambda a: lib(a).arccos(a),   lambda g, _out, a: -g / sqrt((1 - a) * (1 + a)),
@@ -156,7 +161,8 @@ sinh     = unary("sinh",     lambda a: lib(a).sinh(a),     lambda g, _out, a: g 
 cosh     = unary("cosh",     lambda a: lib(a).cosh(a),     lambda g, _out, a: g * sinh(a),    "The hyperbolic cosine")
 tanh     = unary("tanh",     lambda a: lib(a).tanh(a),     lambda g, _out, a: g * 4 * sigmoid(2 * a) * sigmoid(-2 * a),
                  "The hyperbolic tangent")
-arcsinh  = unary("arcsinh",  lambda a: lib(a).arcsinh(a),  lambda g, out, _a: g / cosh(out),  "The inverse hyperbolic sine")
+arcsinh  = unary("arcsinh",  lambda a: lib(a).arcsinh(a),  lambda g, out, _a: g / cosh(out),
+                 "The inverse hyperbolic sine")
 arccosh  = unary("arccosh",  lambda a: lib(a).arccosh(a),  lambda g, out, _a: g / sinh(out),
                  "The inverse hyperbolic cosine; nan below 1")
 arctanh  = unary("arctanh",  lambda a: lib(a).arctanh(a),  lambda g, _out, a: g / ((1 - a) * (1 + a)),
@@ -193,9 +199,12 @@ minimum  = binary("minimum", lambda a, b: lib(a, b).minimum(a, b),
 
 # steps: their gradients are 0. Rules use the last four where a comparison would be frozen
 sign     = unary("sign",     lambda a: lib(a).sign(a),         lambda g, _out, a: zero(a), "-1, 0 or 1")
-floor    = unary("floor",    lambda a: lib(a).floor(a),        lambda g, _out, a: zero(a), "The greatest whole number up to a")
-ceil     = unary("ceil",     lambda a: lib(a).ceil(a),         lambda g, _out, a: zero(a), "The smallest whole number from a on")
-trunc    = unary("trunc",    lambda a: lib(a).trunc(a),        lambda g, _out, a: zero(a), "The whole part of a, towards 0")
+floor    = unary("floor",    lambda a: lib(a).floor(a),        lambda g, _out, a: zero(a),
+                 "The greatest whole number up to a")
+ceil     = unary("ceil",     lambda a: lib(a).ceil(a),         lambda g, _out, a: zero(a),
+                 "The smallest whole number from a on")
+trunc    = unary("trunc",    lambda a: lib(a).trunc(a),        lambda g, _out, a: zero(a),
+                 "The whole part of a, towards 0")
 round_   = unary("round",    lambda a: lib(a).rint(a),         lambda g, _out, a: zero(a),
                  "The nearest whole number; a half goes to the even one")
 step     = unary("step",     lambda a: 1.0 - (a <= 0),         lambda g, _out, a: zero(a))  # 0 up to 0, then 1

@@ -53,7 +53,9 @@ class NumPyProtocols:
         return _on_arrays(ufunc, inputs, named, ufunc.__name__)
 
     def __array_function__(self, function: Callable, types: Any, args: Any, named: Any) -> Any:
-        return ROWS[function](*args, **named) if function in ROWS else _on_arrays(function, args, named, function.__name__)
+        return (
+            ROWS[function](*args, **named) if function in ROWS else _on_arrays(function, args, named, function.__name__)
+        )
 
 
 def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name: str) -> Any:
@@ -100,4 +102,4 @@ def _is_float(x: Any) -> bool:
     """True for floats, in lists and tuples too: what a gradient could have flowed through."""
     if isinstance(x, (list, tuple)):
         return any(map(_is_float, x))
-    return isinstance(x, float) or getattr(getattr(x, "dtype", None), "kind", "") in "fc" and hasattr(x, "dtype")
+    return isinstance(x, float) or np.dtype(getattr(x, "dtype", bool)).kind in "fc"

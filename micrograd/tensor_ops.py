@@ -172,11 +172,7 @@ class TensorOps(Elementwise):
     def __getitem__(self, index: Any) -> Tensor:
         return record(arrays.getitem(plain_index(index)), self)
 
-    # ---- selection: what NumPy's function does to the places of the elements says which are chosen
-
-    def _chosen(self, function: Callable, *settings: Any, **named: Any) -> Tensor:
-        places = function(np.arange(self.size).reshape(self.shape), *settings, **named)
-        return record(arrays.getitem(places), self.flatten())
+    # ---- selection
 
     def flip(self, axis: Axis = None) -> Tensor:
         """Backwards along the axis, along several, or (None) along all."""
@@ -185,15 +181,15 @@ class TensorOps(Elementwise):
 
     def roll(self, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
         """Moved along the axis; what leaves at the end comes in at the beginning. None rolls all as if flat."""
-        return self._chosen(np.roll, shift, axis)
+        return _chosen(self, np.roll, shift, axis)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
         """Each element so many times along the axis; None flattens first."""
-        return self._chosen(np.repeat, repeats, axis)
+        return _chosen(self, np.repeat, repeats, axis)
 
     def tile(self, reps: Shape) -> Tensor:
         """The whole, so many times along each axis."""
-        return self._chosen(np.tile, reps)
+        return _chosen(self, np.tile, reps)
 
     def pad(self, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Tensor:
         """Wider by `pad_width` before and after each axis (one int, a pair, or a pair for each axis).
@@ -201,7 +197,7 @@ class TensorOps(Elementwise):
         The mode is "constant", or one of NumPy's that repeat elements: "edge", "reflect", "symmetric", "wrap".
         """
         if mode != "constant":
-            return self._chosen(np.pad, pad_width, mode=mode)
+            return _chosen(self, np.pad, pad_width, mode=mode)
         inside = np.pad(np.ones(self.shape, bool), pad_width)
         starts = np.broadcast_to(pad_width, (self.ndim, 2))[:, 0].tolist()
         index = tuple(slice(start, start + n) for start, n in zip(starts, self.shape, strict=True))
@@ -211,7 +207,7 @@ class TensorOps(Elementwise):
     def diag(self, k: int = 0) -> Tensor:
         """The k-th diagonal of a matrix, or a matrix of zeros that has this vector there."""
         if self.ndim != 1:
-            return self._chosen(np.diag, k)
+            return _chosen(self, np.diag, k)
         where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
         return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
 
@@ -307,6 +303,12 @@ class TensorOps(Elementwise):
 
     def __rmatmul__(self, other: Any) -> Any:
         return _matmul(other, self) if fits(other) else NotImplemented
+
+
+def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
+    """Of a, the elements that NumPy's function chooses: what it does to their places says which."""
+    places = function(np.arange(a.size).reshape(a.shape), *settings, **named)
+    return record(arrays.getitem(places), a.flatten())
 
 
 _NORMS: dict[float | None, Callable[..., Tensor]] = {

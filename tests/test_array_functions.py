@@ -187,7 +187,7 @@ def test_clip_lets_nan_be_nan():
 
 def test_the_bounds_of_clip_are_numbers():
     for x in (Value(1.0), Tensor(1.0), 1.0):
-        with pytest.raises(TypeError, match="maximum and minimum take nodes.*plain number, found Value"):
+        with pytest.raises(TypeError, match=r"maximum and minimum take nodes.*plain number, found Value"):
             F.clip(x, Value(0.0), 1.0)
 
 

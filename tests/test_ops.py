@@ -206,8 +206,8 @@ def test_second_derivatives_agree_with_pytorch(torch, op: Op):
             assert derivative(op, point, (i, j)) == pytest.approx(wanted, rel=1e-11, abs=1e-12)
 
 
-# Where PyTorch does otherwise: sgn(nan) is 0 there, and nan in NumPy; at nan, leaky_relu takes the lower slope there and
-# the upper here. Far out the rules there overflow or underflow, and their gradient is 0, inf or nan.
+# Where PyTorch does otherwise: sgn(nan) is 0 there, and nan in NumPy; at nan, leaky_relu takes the lower slope there
+# and the upper here. Far out the rules there overflow or underflow, and their gradient is 0, inf or nan.
 FAR = tuple(x for x in NASTY if not isnan(x) and (abs(x) >= 1e200 or 0 < abs(x) <= 1e-200))
 DELIBERATE = {
     "abs": (nan,), "sign": (nan,), "leaky_relu": (nan,), "leaky_relu:0.3": (nan,), "gelu": FAR,
