@@ -248,6 +248,20 @@ def _axis(axis: int, ndim: int) -> int:
 # Of several arrays
 
 
+def of_arrays(made: Callable) -> Callable:
+    """A function of several arrays; where one is of Values, NumPy's of the same name."""
+
+    @wraps(made)
+    def called(*operands: Any, **named: Any) -> Any:
+        check(named)
+        first = operands[0] if operands and isinstance(operands[0], (list, tuple)) else ()
+        if any(map(_has_values, (*operands, *first))):
+            return getattr(np, made.__name__)(*operands, **named)
+        return made(*operands, **named)
+
+    return function(called)
+
+
 def tensors_of(operands: Any, what: str) -> list[Tensor]:
     """A sequence of operands, all as Tensors."""
     if isinstance(operands, (Node, str)) or not hasattr(operands, "__len__"):
@@ -262,7 +276,7 @@ def answer(out: Tensor, operands: Any) -> Any:
     return out if any(map(_is_tensor, operands)) else out.data[()]
 
 
-@function
+@of_arrays
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
     """The operands, joined along an axis that they have; None flattens them first.
 
@@ -276,7 +290,7 @@ def concatenate(operands: Any, axis: int | None = 0) -> Any:
     return answer(_joined(tensors, axis), operands)
 
 
-@function
+@of_arrays
 def stack(operands: Any, axis: int = 0) -> Any:
     """The operands, which have the same shape, along a new axis.
 
@@ -296,13 +310,13 @@ def _joined(tensors: list[Tensor], axis: int) -> Tensor:
     return record(arrays.concatenate(operator.index(axis)), *tensors)
 
 
-@function
+@of_arrays
 def matmul(a: Any, b: Any) -> Any:
     """a @ b, of vectors, matrices or batches of matrices."""
     return answer(operator.matmul(*tensors_of([a, b], "matmul")), (a, b))
 
 
-@function
+@of_arrays
 def dot(a: Any, b: Any) -> Any:
     """NumPy's dot: of vectors their inner product, of matrices a @ b; else over a's last axis and b's last but one."""
     x, y = tensors_of([a, b], "dot")
@@ -313,21 +327,21 @@ def dot(a: Any, b: Any) -> Any:
     return answer(out.reshape((*x.shape[:-1], *columns.shape[1:])), (a, b))
 
 
-@function
+@of_arrays
 def outer(a: Any, b: Any) -> Any:
     """The product of each element of a with each of b, as a matrix."""
     x, y = tensors_of([a, b], "outer")
     return answer(x.reshape(-1, 1) * y.flatten(), (a, b))
 
 
-@function
+@of_arrays
 def hstack(operands: Any) -> Any:
     """The operands side by side: along the second axis, vectors along their only one."""
     tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
     return answer(_joined(tensors, 0 if tensors[0].ndim == 1 else 1), operands)
 
 
-@function
+@of_arrays
 def vstack(operands: Any) -> Any:
     """The operands one below the other, along the first axis; a vector is a row."""
     tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]

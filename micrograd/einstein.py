@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import arrays
-from .array_functions import answer, function, tensors_of
+from .array_functions import answer, of_arrays, tensors_of
 from .array_node import record
 from .rows import Many
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["einsum"]
 
 
-@function
+@of_arrays
 def einsum(subscripts: Any, *operands: Any) -> Any:
     """NumPy's einsum: a letter for each axis; equal letters run together, and those not in the result are summed.
 

@@ -69,11 +69,10 @@ def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name
     except ValueError as error:
         if "read-only" not in str(error):
             raise
-    with_ = f" with {', '.join(named)}" if named else ""
     recording = ", ".join(sorted({f.__name__ for f in ROWS if f is not None}))
     raise TypeError(
-        f"numpy.{name}{with_} records no graph: write it with functions that do, or give it t.detach(). Those of "
-        f"NumPy's that do are {recording}"
+        f"numpy.{name}({', '.join(['...', *named])}) records no graph of a Tensor: give it t.detach(), or use those of "
+        f"NumPy's functions that do: {recording}"
     )
 
 

@@ -18,13 +18,14 @@ NAMES = {
     "add_": "the operator +=", "sub_": "the operator -=", "mul_": "the operator *=", "div_": "the operator /=",
     "tensor": "Tensor", "from_numpy": "Tensor",
 }  # fmt: skip
+NAMES |= {name: f"micrograd.{name}" for name in ("dot", "outer", "matmul", "einsum", "split", "take_along_axis")}
 KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis", "unbiased": "ddof", "correction": "ddof"}
 
 
-def unknown(owner: str, name: str, functions: tuple[str, ...] = ()) -> AttributeError:
+def unknown(owner: str, name: str) -> AttributeError:
     """The error for an attribute that is not there: it says what the word for it is here, if there is one."""
-    word = NAMES.get(name) or (f"micrograd.{name}" if name in functions else None)
-    return AttributeError(f"{owner} has no attribute {name!r}" + (f": the word here is {word}" if word else ""))
+    hint = f": the word here is {NAMES[name]}" if name in NAMES else ""
+    return AttributeError(f"{owner} has no attribute {name!r}{hint}")
 
 
 def check(keywords: dict[str, Any]) -> None:
