@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from . import ops
 from .rows import Row
-from .words import unknown
+from .words import NAMES, unknown
 
 Class = TypeVar("Class", bound=type)
 SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -26,8 +26,22 @@ class Elementwise:
         """self ** exponent."""
         return self**exponent  # type: ignore[operator]
 
-    def __getattr__(self, name: str) -> Any:
-        raise unknown(f"a {type(self).__name__}", name)
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in NAMES]
+
+
+class _Foreign:
+    """An attribute that is not there, and says so. (A `__getattr__` would slow down all attributes that are.)"""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, node: Any, cls: type) -> Any:
+        raise unknown(f"a {cls.__name__}", self.name)
+
+
+for _name in NAMES:
+    setattr(Elementwise, _name, _Foreign(_name))
 
 
 def elementwise(unary: Callable[[Row], Callable], binary: Callable[[Row], Callable]) -> Callable[[Class], Class]:

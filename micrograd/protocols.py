@@ -15,7 +15,7 @@ import numpy as np
 from . import einstein as einstein  # its function is entered
 from . import ops
 from .array_functions import FUNCTIONS, elementwise
-from .array_node import ArrayNode, fits
+from .array_node import ArrayNode, record
 from .modes import look
 
 OPERATORS = {
@@ -42,10 +42,9 @@ class NumPyProtocols:
         if method != "__call__" or named:
             how = "" if method == "__call__" else f".{method}"
             return _on_arrays(getattr(ufunc, method), inputs, named, ufunc.__name__ + how)
+        if ufunc in OPERATORS and inputs[0].__class__ is np.ndarray:  # `array * tensor`
+            return record(OPERATORS[ufunc], *inputs)
         if ufunc in ROWS:
-            a, b = inputs[0], inputs[-1]
-            if a.__class__ is np.ndarray and ufunc in OPERATORS and fits(b):  # `array * tensor`
-                return OPERATORS[ufunc](*inputs)
             return ROWS[ufunc](*inputs)
         if ufunc in REFLECTED:
             there, back = REFLECTED[ufunc]

@@ -30,8 +30,9 @@ def unknown(owner: str, name: str) -> AttributeError:
 
 def check(keywords: dict[str, Any]) -> None:
     """TypeError for a keyword that has another name here."""
-    for other in keywords.keys() & KEYWORDS.keys():
-        raise TypeError(f"found the keyword {other}=: the word here is {KEYWORDS[other]}=")
+    for name in keywords:
+        if name in KEYWORDS:
+            raise TypeError(f"found the keyword {name}=: the word here is {KEYWORDS[name]}=")
 
 
 def checked(method: Callable) -> Callable:
@@ -39,8 +40,7 @@ def checked(method: Callable) -> Callable:
 
     @wraps(method)
     def called(*args: Any, **named: Any) -> Any:
-        if named:
-            check(named)
+        check(named)
         return method(*args, **named)
 
     return called

@@ -181,6 +181,7 @@ def test_who_writes_the_word_of_another_library_is_told_the_one_here(use: Callab
 @pytest.mark.parametrize("name", ["view", "permute", "clone", "einsum"])
 def test_what_is_merely_named_is_not_there(name: str):
     assert not hasattr(parameter(1), name)
+    assert name not in dir(parameter(1))
     assert not hasattr(micrograd, "view")
 
 
