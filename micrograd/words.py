@@ -40,7 +40,10 @@ def checked(method: Callable) -> Callable:
 
     @wraps(method)
     def called(*args: Any, **named: Any) -> Any:
-        check(named)
-        return method(*args, **named)
+        try:
+            return method(*args, **named)
+        except TypeError:
+            check(named)
+            raise
 
     return called
