@@ -12,6 +12,7 @@ from tensor_helpers import Arrays, directions, every_op, leaves, numbers, seed
 from tensor_ops_list import BAD, BINARY, MATMUL, OPS, Op, Shape
 
 from micrograd import Tensor, grad, no_grad
+from micrograd import array_functions as functions
 from micrograd.tensor_ops import TensorOps
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -48,6 +49,11 @@ def test_operands_are_left_as_they_were(op: Op):
 def test_every_public_op_stands_in_the_list():
     public = {name for name, what in vars(TensorOps).items() if callable(what) or name == "T"}
     assert public - {op.name.split(":")[0] for op in OPS} == set()
+
+
+def test_every_function_stands_in_a_list():
+    others = {"matmul", "stack", "split", "einsum"}  # see test_array_functions and test_einsum
+    assert functions.FUNCTIONS.keys() - {op.name.split(":")[0] for op in OPS} - others == set()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -64,9 +64,8 @@ class Text:
         op, args = symbol.op, symbol.args
         if op in SIGNS and not (self.careful and op == "divide"):
             sign, strength = SIGNS[op]
-            tight = strength + (op != "add" and op != "multiply")  # Python would chain comparisons
-            left = self.within(args[0], strength or tight)
-            return f"{left} {sign} {self.within(args[1], tight)}", strength
+            left = self.within(args[0], strength or 1)  # Python would chain comparisons
+            return f"{left} {sign} {self.within(args[1], strength + 1)}", strength  # a + (b - c) is not a + b - c
         if op == "negative":
             return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
         if op == "where":
