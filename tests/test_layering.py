@@ -21,7 +21,7 @@ CORE = {
     "micrograd.rows": set(),
     "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes", "micrograd.rows"},
     "micrograd.scalar_walk": {"micrograd.graph", "micrograd.ops", "micrograd.rows"},
-    "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.scalar_walk"},
+    "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.rows", "micrograd.scalar_walk"},
     "micrograd.ops": {"micrograd.rows", "micrograd.floats"},
     "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes", "micrograd.rows"},
     "micrograd.arrays": {"micrograd.rows", "micrograd.ops"},
