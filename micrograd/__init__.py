@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from .modes import detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
     from .saving import load, save
     from .tensor import Tensor
-    from .transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
+    from .transforms import gradient, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from .viz import draw_dot, trace
     from .walk import backward, grad
 
@@ -103,7 +103,7 @@ _HOME = {
     "modes": "detect_anomaly enable_grad is_grad_enabled no_grad set_grad_enabled",
     "saving": "load save",
     "tensor": "Tensor",
-    "transforms": "gradient hessian hvp jacobian value_and_grad vjp",
+    "transforms": "gradient hessian hvp jacobian jvp value_and_grad vjp",
     "viz": "draw_dot trace",
     "walk": "backward grad",
 }
@@ -141,6 +141,7 @@ __all__ = [
     "hvp",
     "is_grad_enabled",
     "jacobian",
+    "jvp",
     "lazy",
     "leaky_relu",
     "load",

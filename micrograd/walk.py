@@ -4,6 +4,7 @@
     towards       the order, to some inputs    what leads to none of them is left out
     propagate     the rules, in reverse        gradients are summed in a dict that belongs to this pass
     commit        the sums go to `.grad`       all of them or none: a pass that fails leaves no trace
+    forward       the other way                tangents, from the inputs to the roots
 
 A pass marks nothing on the nodes, so two threads may walk graphs that share them; and nothing recurses, so a chain of
 a million nodes is as good as a chain of ten. The order, and so every rounding, depends on the program alone.
@@ -284,11 +285,11 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, since:
     u = getattr(node, "tensor", node).detach()  # any will do, of this shape
     u.requires_grad = True
     given = getattr(u, "_node", u)
-    with enable_grad():
+    with enable_grad(), node._quiet():
         pairs = [(part, tangents[n]) for n, part in contributions(node, u, create_graph) if n in tangents]
     grads: dict[Node, Any] = {}
     for part, t in [(getattr(part, "_node", part), t) for part, t in pairs]:
-        if part._row is not None:
+        if getattr(part, "_row", None) is not None:  # else it has nothing to do with u
             grads[part] = part._plus(grads[part], t) if part in grads else part._seed(t, create_graph)
     if grads:
         order = towards(grads, [given], since)[0]
