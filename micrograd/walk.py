@@ -6,8 +6,9 @@
     commit        the sums go to `.grad`       all of them or none: a pass that fails leaves no trace
     forward       the other way                tangents, from the inputs to the roots
 
-A pass marks nothing on the nodes, so two threads may walk graphs that share them; and nothing recurses, so a chain of
-a million nodes is as good as a chain of ten. The order, and so every rounding, depends on the program alone.
+A pass marks nothing on the nodes (only a transform's search leaves the time when it met one), so two threads may walk
+graphs that share them; and nothing recurses, so a chain of a million nodes is as good as a chain of ten. The order, and
+so every rounding, depends on the program alone.
 
 Graphs of plain Values, which need none of the care, take the short way of `scalar_walk.py`: the same pass, faster.
 """
