@@ -34,7 +34,7 @@ _HOME = {
     "optim": "optim",
     "saving": "load save",
     "tensor": "Tensor",
-    "transforms": "gradient hessian hvp jacobian value_and_grad vjp",
+    "transforms": "gradient hessian hvp jacobian jvp value_and_grad vjp",
     "viz": "viz draw_dot trace",
     "walk": "backward grad",
 }

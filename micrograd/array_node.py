@@ -14,9 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import array_library, arrays, ops
+from .engine import Value
 from .graph import LEAF, Node
-from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
-from .rows import PLAIN, HandWritten, Many, Row
+from .modes import (
+    deferred,
+    is_anomaly_enabled,
+    is_differentiating,
+    is_grad_enabled,
+    is_tracing,
+    line_of_the_user,
+    look,
+    modes,
+)
+from .rows import PLAIN, Each, HandWritten, Many, Row
 from .storage import Kept, Storage
 
 if TYPE_CHECKING:
@@ -54,6 +64,10 @@ class ArrayNode(Node):
     def data(self) -> Array:
         """The array."""
         return self.tensor.data
+
+    @property
+    def _saves(self) -> bool:
+        return not self._row.rules or bool(self._needed)
 
     @property
     def storage(self) -> Storage:
@@ -122,7 +136,7 @@ class ArrayNode(Node):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )
-        return operand.tensor
+        return getattr(operand, "tensor", operand)
 
     def _ieee(self, rule: Callable, *arguments: Any) -> Any:
         return rule(*map(np.asarray, arguments))
@@ -247,6 +261,8 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
         return None, x
     if isinstance(x, _LISTS) and (array := np.array(x)).dtype.kind in "fiub":
         return None, array
+    if isinstance(x, Value) and is_differentiating():
+        return lifted(x)._node, x._data
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
 
@@ -360,4 +376,40 @@ def _keep_own(node: ArrayNode) -> Array:
 
 def fits(x: Any) -> bool:
     """May x be an operand of a Tensor?"""
-    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
+    plain = isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
+    return plain or (isinstance(x, Value) and is_differentiating())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers among arrays: in a function that is differentiated, where floats are Values, these may meet Tensors
+
+
+def lifted(x: Any) -> Any:
+    """A number as an array of no dimension; of a Value a Tensor, from which gradients go back to it."""
+    if not isinstance(x, Value):
+        return np.asarray(x)
+    node = new_node(np.broadcast_to(x._data, ()))
+    tensor = deferred().tensor_of(node) if is_tracing() else handle(node)  # type: ignore[union-attr]
+    return _crossed(tensor, node, LIFT, x)
+
+
+def lowered(x: Any) -> Any:
+    """An array of no dimension as a number; of a Tensor a Value, from which gradients go back to it."""
+    tensor = x if isinstance(x, ArrayNode.kind) else None
+    data: Any = x if tensor is None else tensor._node._data
+    data = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
+    if tensor is None:
+        return data
+    value = deferred().value_of(data) if is_tracing() else Value(data, requires_grad=False)  # type: ignore[union-attr]
+    return _crossed(value, value, LOWER, tensor._node)
+
+
+def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
+    """The result, with an operand of the other kind for its history."""
+    if operand._row is not None and is_grad_enabled():
+        node._row, node._x, node._y = row, (operand,), (operand._data,)
+    return result
+
+
+LIFT = Each("tensor", lifted, lambda g, _a: lowered(g))
+LOWER = Each("number", lowered, lambda g, _a: lifted(g))

@@ -251,10 +251,12 @@ class Value(Node, Elementwise):
 
     __lt__, __le__, __gt__, __ge__ = map(_compare, (operator.lt, operator.le, operator.gt, operator.ge))
 
-    def __float__(self) -> float:
+    def item(self) -> float:
+        """The number."""
         return self.data
 
-    item = __float__
+    def __float__(self) -> float:
+        return self._alone().data
 
     def __int__(self) -> int:
         return int(self.data)
@@ -284,7 +286,8 @@ class Value(Node, Elementwise):
     # ---- what the walk asks of a kind of node
 
     def _apply(self, row: Row, operands: Sequence[Any]) -> Any:
-        return _apply(row, *operands)
+        other = next((x for x in operands if not isinstance(x, Value) and hasattr(x, "_apply")), None)
+        return _apply(row, *operands) if other is None else other._apply(row, operands)
 
     def _constant(self, data: float) -> Self:
         return _fill(_new(type(self)), data)

@@ -45,9 +45,9 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
         return _module(".tensor_losses").hinge(scores, targets, _checked(reduction))
     scores, targets = _pairs(scores, targets)
     for i, target in enumerate([] if is_tracing() else targets):
-        if float(target) not in (-1.0, 1.0):
+        if (number := target.data if isinstance(target, Value) else float(target)) not in (-1.0, 1.0):
             raise ValueError(
-                f"target {i} of a hinge loss is {float(target)}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
+                f"target {i} of a hinge loss is {number}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
             )
     return _reduced([(1 - t * s).relu() for s, t in zip(scores, targets, strict=True)], reduction)
 

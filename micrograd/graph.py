@@ -7,6 +7,7 @@ operand when the node's own gradient is known; `walk.py` does so for a whole gra
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
-from .modes import is_anomaly_enabled, line_of_the_user, no_grad
+from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
 from .rule_text import statements
 
@@ -45,6 +46,7 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
+    _met: float = math.inf  # when a transform has last met this node outside of itself; see `walk.towards`
     _made_by: tuple[Any, ...] = ()  # (*modules, inputs) where a module's call ended here; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
     _own_closure: Callable[[], object] = staticmethod(nothing)  # a leaf's, which `backward()` calls if it is the root
@@ -160,6 +162,7 @@ class Node:
     # What each kind of node says for itself
 
     _is_number = False  # its rules run on plain numbers, and its graph is kept
+    _saves = True  # the node has saved values that are let go with the graph
     _keeps_grad = True  # an inner node's gradient is there after the pass
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
@@ -171,6 +174,15 @@ class Node:
 
     def _check_unchanged(self) -> None:
         """Raise if an array that a hand-written closure may read was changed since; numbers are the user's affair."""
+
+    def _alone(self) -> Self:
+        """The node, unless it is about to lose its derivative: `math.sin(x)` asks for a float in silence."""
+        if self._row is not None and is_differentiating():
+            raise TypeError(
+                "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
+                "the node (x.sin(), not math.sin(x)), or take its .data or .item() if the number alone is meant"
+            )
+        return self
 
     def _as_now(self) -> Node:
         """A node that is what this one is now, and stays so."""
@@ -198,8 +210,11 @@ class Node:
         return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
 
     def _let_go(self) -> None:
-        """Forget how the node was made, and by which module."""
-        self._row = LetGo.of(self._row.name, self._row.word)
+        """Forget how the node was made, and by which module, but for the ways to the leaves."""
+        ways = [
+            n._row if n._row.__class__ is LetGo else n for n in self._operands if n is not None and n._row is not None
+        ]
+        self._row = LetGo(self._row, ways)
         self._a = self._b = self._y = None
         self._x = ()
         if self._made_by:
@@ -280,12 +295,17 @@ def edges(node: Node) -> Sequence[Node]:
     """The operands to which the node owes a gradient: one for each part that it sends."""
     row = node._row
     if isinstance(row, LetGo):
-        raise RuntimeError(
-            f"the graph behind '{row.name}' was let go by an earlier backward pass: "
-            "give that one retain_graph=True to walk it again"
-        )
+        raise was_let_go(row)
     operands = dict.fromkeys(node._x) if isinstance(row, HandWritten) else node._operands
     return [n for n in operands if n is not None and n._row is not None]
+
+
+def was_let_go(row: LetGo) -> RuntimeError:
+    """The error for a pass that would go through a node whose history was let go."""
+    return RuntimeError(
+        f"the graph behind '{row.name}' was let go by an earlier backward pass: "
+        "give that one retain_graph=True to walk it again"
+    )
 
 
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:

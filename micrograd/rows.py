@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 
@@ -94,12 +94,17 @@ class Each(Many):
 
 
 class LetGo(Row):
-    """The row of a node whose history was let go after a backward pass."""
+    """The row of a node whose history was let go after a backward pass.
 
-    __slots__ = ()
+    It has no rules, but the ways on from there: the leaves that the node was made from, and the rows of such nodes.
+    """
 
-    @staticmethod
-    @lru_cache
-    def of(name: str, word: str) -> LetGo:
-        """That of the ops of this name."""
-        return LetGo(name, nothing, None, word=word)
+    __slots__ = ("ways",)
+    to_a = to_b = None
+    rules = ()
+    of_out = False
+    _row = property(lambda self: self)  # a search walks over these rows as over nodes
+    _met = math.inf
+
+    def __init__(self, row: Row, ways: list[Any]):
+        self.name, self.word, self.ways = row.name, row.word, ways

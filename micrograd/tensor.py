@@ -288,6 +288,7 @@ class Tensor(TensorOps, NumPyProtocols):
         return bool(look(self._node))
 
     def __float__(self) -> float:
+        self._node._alone()
         return float(self.item())
 
     def __int__(self) -> int:

@@ -23,7 +23,7 @@ CORE = {
     "micrograd.rule_text": {"micrograd.infix", "micrograd.ops", "micrograd.rows"},
     "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes", "micrograd.rows", "micrograd.rule_text"},
     "micrograd.scalar_walk": {"micrograd.graph", "micrograd.ops", "micrograd.rows"},
-    "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.scalar_walk"},
+    "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.rows", "micrograd.scalar_walk"},
     "micrograd.ops": {"micrograd.rows", "micrograd.floats"},
     "micrograd.words": set(),
     "micrograd.methods": {"micrograd.ops", "micrograd.rows", "micrograd.words"},

@@ -26,6 +26,7 @@ import numpy as np
 
 from .. import ops
 from ..engine import Value
+from ..modes import is_grad_enabled
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from ..walk import grad
@@ -82,6 +83,7 @@ class Built:
     code: Code
     back: Code | None = None
     leaves: list[Any]
+    plain: bool  # it answers with numbers and arrays
     vector: bool  # made of levels
     as_text: bool = False  # the code of a `plain` program gives its results in their form, not in a row
     fused: bool = False
@@ -99,7 +101,6 @@ class Built:
         backend: str,
         update: Any,
     ):
-        self.plain = plain
         self.trained = [] if update is None else update.params
         trace = Trace()
         given = Arguments(trace, args, names, scalars, batch)
@@ -111,6 +112,7 @@ class Built:
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
             self.by_identity = trace.by_identity
+            self.plain = plain and not (is_grad_enabled() and any(node.requires_grad for _, node in trace.order))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
@@ -163,7 +165,8 @@ class Built:
         return [(place, _over_samples(node, data_of(g))) for (place, node), g in pairs if g is not None]
 
     def _straight(self, given: Arguments, constants: Any, alive: list[Leaf], found: list) -> Derived:
-        pairs = [(x, g) for x, g in found if isinstance(x, str) or x in alive]
+        living = set(alive)
+        pairs = [(x, g) for x, g in found if isinstance(x, str) or x in living]
         values, updates = [out.symbol for out in self.outs], []
         if self.trained:
             pairs, updates = [], self._updates(alive, pairs)
@@ -181,7 +184,8 @@ class Built:
 
     def _updates(self, alive: list[Leaf], pairs: list) -> list[tuple[Symbol, Any]]:
         """For each parameter of the optimizer's that has a gradient, what SGD subtracts from it."""
-        chosen = [(leaf, g) for leaf, g in pairs if any(leaf.ref() is p for p in self.trained)]
+        trained = {id(p) for p in self.trained}
+        chosen = [(leaf, g) for leaf, g in pairs if id(leaf.ref()) in trained]
         if not chosen:
             raise ValueError("update= was given an optimizer none of whose parameters has a part in the loss")
         self.trained = [leaf.ref() for leaf, _ in chosen]

@@ -169,7 +169,7 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
                 new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype, symbol.named)
             elif has_symbols(args):
                 new[symbol] = graph.make(symbol.op, args, symbol.named)
-            elif symbol.shape is None and symbol.op.__class__ is str:
+            elif symbol.shape is None and symbol.op in NUMBERS:
                 new[symbol] = NUMBERS[symbol.op](*args)
             else:
                 new[symbol] = evaluate(symbol.op, args, dict(symbol.named))
@@ -212,7 +212,7 @@ def number_type(op: Any) -> tuple[None, Any]:
 def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
     """Shape and dtype of an operation."""
     arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
-    if op == ".item" or not arrays:
+    if op == ".item" or not (arrays or op == "broadcast_to"):
         return number_type(op)
     with np.errstate(all="ignore"):
         out = evaluate(op, tuple(map(stand_in, args)), dict(named))

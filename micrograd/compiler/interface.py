@@ -81,8 +81,8 @@ def compile(
     >>> loss.backward()
     >>> loss.data, w.grad
     (36.0, 24.0)
-    >>> value_and_grad(f)(2.0)
-    (36.0, 36.0)
+    >>> value_and_grad(compile(lambda x, y: (x * y) ** 2))(2.0, 3.0)
+    (36.0, (36.0, 24.0))
     """
     if fn is None:
         return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update)

@@ -167,6 +167,9 @@ class TracedNode(ArrayNode):
     def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
         return grad + g
 
+    def _as_it_was(self, operand: Any, kept: Any) -> Any:
+        return getattr(operand, "tensor", operand)  # a Symbol never changes
+
 
 def traced_value(data: Any, row: Any = None) -> TracedValue:
     """A Value with this Symbol: a number, or under `batch` one for each sample."""

@@ -33,12 +33,12 @@ from ..collector import without_collector
 from ..engine import Value
 from ..engine import _fill as fill
 from ..graph import LEAF, added, grads_lock, hooked, undo
-from ..modes import is_anomaly_enabled, line_of_the_user, modes
+from ..modes import is_anomaly_enabled, line_of_the_user, modes, pass_is_watched
 from ..rows import Many, nothing
 from ..storage import Kept
 from ..tensor import Tensor
 from ..transforms import copied, leaves, tree_map
-from ..walk import grad, topological
+from ..walk import partials, topological
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
@@ -53,13 +53,11 @@ _CHANGED = "create_graph=True: what a compiled call used was changed since; call
 class Program:
     """A traced function, compiled for arguments of one form."""
 
-    plain = alone = False
+    alone = False
 
-    def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
-        self.fn, self.named = owner.fn, named
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+        self.fn, self.named, self.built = owner.fn, named, built
         self.scalars, self.batch = owner.settings["scalars"], owner.settings["batch"]
-        with without_collector():
-            built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
         self._read = _reader(self.leaves, owner.settings["update"]) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)
@@ -127,8 +125,6 @@ class TrainingProgram(Program):
 class PlainProgram(Program):
     """A program that takes numbers and arrays, and answers with such: that of a gradient, say."""
 
-    plain = True
-
     @property
     def alone(self) -> bool:
         """Does it need nothing but its arguments, and give what the code gives?"""
@@ -149,10 +145,11 @@ class PlainProgram(Program):
 
 def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
     """The program of a call."""
-    if owner.settings["update"] is not None:
-        return TrainingProgram(owner, args, named)
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
-    return (Program if nodes or not owner.plain else PlainProgram)(owner, args, named)
+    with without_collector():
+        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
+    kind = PlainProgram if built.plain else Program if owner.settings["update"] is None else TrainingProgram
+    return kind(owner, built, named)
 
 
 class Call:
@@ -201,36 +198,25 @@ class Call:
                 "of one sample, compile(gradient(fn), batch=True)"
             )
         self._check()
-        args = tree_map(_copied, as_nodes(self.args, program.scalars))
-        copies = [_node(x) for x in leaves(args) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+        given = tree_map(_copied, self.args)
+        args = as_nodes(given, program.scalars)
         nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
         root = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None][number]
-        inputs, rows = program._operands(*args), [x._row for x in copies]
-        try:
-            for x in copies:
-                x._row = LEAF
-            if self.grads:
-                now = grad(root, inputs, retain_graph=True, allow_unused=True)
-                if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
-                    raise RuntimeError(_CHANGED)
-            found = grad(root, inputs, g, create_graph=True, allow_unused=True)
-        finally:
-            for x, row in zip(copies, rows, strict=True):
-                x._row = row
+        inputs = program._operands(*given)
+        if self.grads:
+            now = [0.0 if part is None else part for part in partials(root, inputs)]
+            if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
+                raise RuntimeError(_CHANGED)
+        found = partials(root, inputs, g, create_graph=True)
         return [x._constant(0.0 * x._data) if part is None else part for x, part in zip(inputs, found, strict=True)]
 
     def _check(self) -> None:
-        """Raise if the function would not see now what it saw then, or cannot tell its nodes apart."""
+        """Raise if the function would not see now what it saw then."""
         program = self.program
         now = self.args if program._read is None else (program._read(), *self.args)
         pairs = zip(map(_number, leaves(now)), map(_number, leaves(self.given)), strict=True)
         if any(a != b and b == b for a, b in pairs):
             raise RuntimeError(_CHANGED)
-        if not are_apart(program.built.own):
-            raise RuntimeError(
-                "create_graph=True cannot go through a compiled function that closes over a node and over what was "
-                "computed from it: give one of them as an argument"
-            )
 
 
 def are_apart(given: Sequence[Any]) -> bool:
@@ -273,7 +259,7 @@ class CompiledValue(Value):
     ) -> None:
         """As a Value's; where nothing special is asked for, without a walk."""
         simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
-        if simple and self._row.__class__ is ProgramRow and committed(self._y[0]):
+        if simple and self._row.__class__ is ProgramRow and committed(self):
             self.grad = 1.0
         else:
             super().backward(gradient, retain_graph, create_graph, inputs)
@@ -309,16 +295,19 @@ class CompiledTensor(Tensor):
         """As a Tensor's; where nothing special is asked for, without a walk."""
         node = self._node
         simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._keeps_grad)
-        if simple and node._row.__class__ is ProgramRow and committed(node._y[0]):
+        if simple and node._row.__class__ is ProgramRow and committed(node):
             node._let_go()
         else:
             super().backward(gradient, retain_graph, create_graph, inputs)
 
 
-def committed(call: Call) -> bool:
+def committed(node: Any) -> bool:
     """Add a call's gradients to the grads of its operands; False, and nothing done, if these are not mere leaves."""
+    call = node._y[0]
     operands, grads = call.operands, call.grads
-    if hooked or modes or not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
+    if not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
+        return False
+    if (modes and pass_is_watched()) or (hooked and any(n._hooks for n in (node, *operands))):
         return False
     with grads_lock:
         before = [p.grad for p in operands]

@@ -199,7 +199,7 @@ def _transpose(graph: Any, a: Any, *axes: Any) -> Any:
 def _broadcast_to(graph: Any, a: Any, shape: Any) -> Any:
     if a.shape == tuple(shape):
         return a
-    return a.reshape(tuple(shape)) if a.size == np.prod(shape) else None
+    return a.reshape(tuple(shape)) if a.shape is not None and a.size == np.prod(shape) else None
 
 
 def _astype(graph: Any, a: Any, dtype: Any) -> Any:

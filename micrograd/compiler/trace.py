@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array_node import new_node, remember
+from ..array_node import new_node, operand, remember
 from ..engine import Value, number
 from ..engine import _fill as fill
 from ..engine import _settle as settle
@@ -91,6 +91,8 @@ class Trace:
             self.order.append(known)
         return known[1]
 
+    tensor_of, value_of = staticmethod(traced_tensor), staticmethod(traced_value)
+
     def like(self, name: str, x: Any) -> Any:
         """A constant of the kind and shape of x, which is traced."""
         like = data_of(x)
@@ -127,10 +129,10 @@ class Trace:
         return settle(out, data, row, *nodes, *values)
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
-        nodes = [x._node if isinstance(x, Tensor) else None for x in operands]
+        nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]
         if isinstance(row, Many):
             nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
-        values = [x if n is None else n._data for n, x in zip(nodes, operands, strict=True)]
+        values = [x if n is None else data_of(x) for n, x in zip(nodes, operands, strict=True)]
         try:
             data = self.graph.forward(row, tuple(values))
         except (ValueError, TypeError, IndexError) as error:
