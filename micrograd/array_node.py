@@ -360,4 +360,4 @@ def _keep_own(node: ArrayNode) -> Array:
 
 def fits(x: Any) -> bool:
     """May x be an operand of a Tensor?"""
-    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_)) or isinstance(x, _LISTS)
+    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, _LISTS))
