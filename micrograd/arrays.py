@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from . import ops
@@ -170,17 +171,43 @@ def where(condition: Any) -> Row:
     )
 
 
-@lru_cache(maxsize=1024, typed=True)
-def clip(low: float | None, high: float | None) -> Row:
-    """a, kept between the bounds, at which the gradient passes."""
+# ---- windows: what convolution and pooling look at
 
-    def rule(g: Any, _out: Any, a: Any) -> Any:
-        for bound, sign in ((low, 1), (high, -1)):
-            if bound is not None:
-                g = g * (1 - ops.step(sign * (bound - a)))
-        return g
 
-    return Row("clip", lambda a: lib(a).clip(a, low, high), rule)
+@lru_cache(maxsize=1024)
+def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Row:
+    """The windows of a over its last axes, as a view of shape (..., *size, *counts).
+
+    A window begins at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
+    """
+    n = len(size)
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
+    steps = (..., *(slice(None, None, step) for step in (*stride, *dilation)))
+
+    def forward(a: Any) -> Any:
+        found = lib(a).lib.stride_tricks.sliding_window_view(a, spans, tuple(range(-n, 0)))[steps]
+        return lib(a).moveaxis(found, tuple(range(-n, 0)), tuple(range(-2 * n, -n)))
+
+    return Row(
+        "windows", forward, lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g), view=True
+    )
+
+
+@lru_cache(maxsize=1024)
+def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
+    """The adjoint of `windows`: zeros of the shape, with each window added in its place."""
+    n = len(size)
+
+    def forward(a: Any) -> Any:
+        out, counts = lib(a).zeros(shape, dtype=a.dtype), a.shape[-n:]
+        for place in product(*map(range, size)):
+            ends = zip(place, stride, dilation, counts, strict=True)
+            out[(..., *(slice(d * i, d * i + s * (m - 1) + 1, s) for i, s, d, m in ends))] += a[
+                (..., *place, *[slice(None)] * n)
+            ]
+        return out
+
+    return Row("windows_back", forward, lambda g, _out, like: windows(size, stride, dilation)(g))
 
 
 # ---- reductions
@@ -202,8 +229,12 @@ def mean(axis: Axis, keepdims: bool) -> Row:
     return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
 
 
-# the root of a variance: there is a kink at 0, where the gradient is 0
-deviation = Row("std", lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
+def _root(name: str) -> Row:
+    """A square root that has a kink at 0, where the gradient is 0."""
+    return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
+
+
+deviation, length = _root("std"), _root("norm")
 
 
 @lru_cache(maxsize=4096)
@@ -218,6 +249,18 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
 
 
+@lru_cache(maxsize=1024)
+def first_max(axis: int) -> Row:
+    """The greatest along one axis; of those who tie, the first gets the gradient."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        kept = _kept(a, axis)
+        chosen = ops.equal(a, reshape(kept)(out))
+        return reshape(kept)(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
+
+    return Row("max", lambda a: a.max(axis=axis), rule)
+
+
 @lru_cache(maxsize=4096)
 def cumsum(axis: int) -> Row:
     """The running sum along the axis."""
@@ -230,6 +273,23 @@ def _cumsum_back(axis: int) -> Row:
         return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
 
     return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
+
+
+@lru_cache(maxsize=1024)
+def sort(axis: int) -> Row:
+    """a in ascending order along the axis."""
+    return Row("sort", lambda a: lib(a).sort(a, axis), lambda g, _out, a: _sorted_as(axis, False)(g, a))
+
+
+@lru_cache(maxsize=1024)
+def _sorted_as(axis: int, forth: bool) -> Row:
+    """a in the order that sorts b; or back from it."""
+
+    def forward(a: Any, b: Any) -> Any:
+        places = lib(b).argsort(b, axis, "stable")
+        return lib(a).take_along_axis(a, places if forth else lib(b).argsort(places, axis), axis)
+
+    return Row("sorted_as", forward, lambda g, _a, b: _sorted_as(axis, not forth)(g, b), lambda g, _a, b: ops.zero(b))
 
 
 def _top(a: Any, axis: Axis) -> Any:

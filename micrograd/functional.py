@@ -187,6 +187,70 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return _module(".tensor_ops").linear(x, weight, bias)
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Pictures: Tensors of shape (..., channels, height, width)
+
+
+def conv2d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """The sums of each window of a picture times each of some filters: convolution, or rather correlation.
+
+    Args:
+        x: the pictures, of shape (..., channels, height, width).
+        weight: the filters, of shape (filters, channels / groups, *size).
+        bias: a number for each filter, of shape (filters,).
+        stride: how far each window is from the one before: an int, or a pair (rows, columns), as in all below.
+        padding: how many zeros are put around the picture; or "valid" for none, or "same" to keep its size.
+        dilation: how far apart the elements of a window are.
+        groups: into how many the channels are divided, each with filters of its own.
+
+    Returns:
+        A Tensor of shape (..., filters, rows, columns).
+
+    >>> from micrograd import Tensor
+    >>> from micrograd.functional import conv2d
+    >>> edges = Tensor([[[[1.0, -1.0]]]])
+    >>> conv2d([[[0.0, 0.0, 5.0, 5.0]]], edges)
+    Tensor([[[ 0., -5.,  0.]]])
+    """
+    return _module(".convolution").conv2d(x, weight, bias, stride, padding, dilation, groups)
+
+
+def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
+    """The greatest number of each window of a picture; of those that tie, the first gets the gradient.
+
+    Args:
+        x: the pictures, of shape (..., channels, height, width).
+        kernel_size: the size of a window.
+        stride: as in `conv2d`, but by default the size: windows side by side.
+        padding, dilation: as in `conv2d`; what is put around is less than any number.
+
+    Returns:
+        A Tensor of shape (..., channels, rows, columns).
+
+    >>> from micrograd.functional import max_pool2d
+    >>> max_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 5.0]]], 2)
+    Tensor([[[4., 5.]]])
+    """
+    return _module(".convolution").max_pool2d(x, kernel_size, stride, padding, dilation)
+
+
+def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
+    """The mean of each window of a picture; zeros that were put around count.
+
+    The arguments and the result are as in `max_pool2d`.
+
+    >>> from micrograd.functional import avg_pool2d
+    >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)
+    Tensor([[[2.5, 1.5]]])
+    """
+    return _module(".convolution").avg_pool2d(x, kernel_size, stride, padding)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
 def _any_tensor(*xs: Any) -> bool:
     return any(hasattr(x, "_node") for x in xs)
 

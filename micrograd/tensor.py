@@ -21,6 +21,7 @@ from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
 from .graph import LEAF, RemovableHandle
 from .modes import is_grad_enabled, is_tracing, look, modes, stand_in
+from .protocols import NumPyProtocols
 from .rows import HandWritten, Row, nothing
 from .tensor_ops import TensorOps, plain_index, real_dtype
 
@@ -36,7 +37,7 @@ def _compare(compare: Callable) -> Callable[[Tensor, Any], Any]:
     return method
 
 
-class Tensor(TensorOps):
+class Tensor(TensorOps, NumPyProtocols):
     """An array that remembers how it was made.
 
     Args:
@@ -56,7 +57,6 @@ class Tensor(TensorOps):
     """
 
     __slots__ = ("__dict__", "__weakref__", "_node")
-    __array_ufunc__ = None  # so that `array * tensor` asks the Tensor
     __hash__ = object.__hash__
 
     _node: ArrayNode
@@ -270,13 +270,13 @@ class Tensor(TensorOps):
     __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
     __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
 
-    def argmax(self, axis: int | None = None) -> Any:
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Where the greatest value stands, as a plain integer array."""
-        return look(self._node).argmax(axis)
+        return look(self._node).argmax(axis, keepdims=keepdims)
 
-    def argmin(self, axis: int | None = None) -> Any:
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Where the smallest value stands, as a plain integer array."""
-        return look(self._node).argmin(axis)
+        return look(self._node).argmin(axis, keepdims=keepdims)
 
     def __len__(self) -> int:
         return len(self._node._data)
@@ -316,16 +316,6 @@ class Tensor(TensorOps):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """NumPy's functions take Tensors that require no gradient for arrays, and refuse the others."""
-        try:
-            return function(*map(_plain, args), **{name: _plain(x) for name, x in kwargs.items()})
-        except RuntimeError as error:
-            raise TypeError(
-                f"numpy.{function.__name__} records no graph: use the Tensor's method or micrograd.functional, "
-                "or give it t.detach().numpy()"
-            ) from error
-
     def __repr__(self) -> str:
         node = self._node
         text = np.array2string(node._data, separator=", ", prefix="Tensor(")
@@ -351,13 +341,6 @@ def _operands(children: Any) -> tuple[ArrayNode, ...]:
     raise TypeError(
         f"the operands of a Tensor are a tuple of Tensors, found {children!r:.60}; dtype and requires_grad are keywords"
     )
-
-
-def _plain(x: Any) -> Any:
-    """x with arrays for the Tensors in it; RuntimeError if one requires a gradient."""
-    if isinstance(x, (list, tuple)):
-        return type(x)(map(_plain, x))
-    return x.numpy() if isinstance(x, Tensor) else x
 
 
 def _restore(cls: type[Tensor], data: Array, grad: Any, requires_grad: bool, label: str) -> Tensor:

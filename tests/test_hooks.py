@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from engine_helpers import raising
 
 from micrograd import Value, grad
+from micrograd.tensor import Tensor
 
 
 @pytest.mark.parametrize("place", ["leaf", "inner", "root"])
@@ -80,6 +83,37 @@ def test_the_same_hook_registered_twice_is_removed_once():
     x.register_hook(twice).remove()
     (x * 1).backward()
     assert x.grad == 2.0
+
+
+def calls_of(function):
+    """How many calls the function makes: what a pass costs, on any machine."""
+    count = 0
+
+    def counting(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("kind", [Value, lambda x: Tensor(x, requires_grad=True)], ids=["value", "tensor"])
+def test_once_its_hooks_are_removed_a_pass_is_what_it_was_before(kind):
+    x = kind(3.0)
+    y = x * x + x
+    for _ in range(3):
+        y.backward(retain_graph=True)
+    before = calls_of(lambda: y.backward(retain_graph=True))
+    handles = [x.register_hook(lambda g: g * 10), x.register_hook(lambda g: g + 1)]
+    for handle in handles:
+        handle.remove()
+    assert calls_of(lambda: y.backward(retain_graph=True)) == before
+    assert float(x.grad) == 5 * 7.0
 
 
 def test_a_hook_may_remove_itself():

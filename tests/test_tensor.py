@@ -94,7 +94,10 @@ def test_subclasses_of_ndarray_become_plain_arrays():
 
 @pytest.mark.parametrize(
     "data",
-    ["3", b"3", None, 1j, [1, None], ["a"], np.array([1j]), object(), {}, Value(1.0), [Value(1.0)], np.array(0, "m8")],
+    [
+        "3", b"3", None, 1j, [1, None], ["a"], np.array([1j]), object(), {}, Value(1.0), [Value(1.0)],
+        np.array(0, "m8[s]"),
+    ],
     ids=lambda d: type(d).__name__,
 )  # fmt: skip
 def test_what_is_no_real_number_is_refused_with_its_dtype(data: Any):

@@ -111,7 +111,7 @@ def test_an_array_cannot_take_a_tensor_in_place():
         a += parameter(1, 2)
 
 
-@pytest.mark.parametrize("f", [np.asarray, np.array, Tensor.numpy, np.stack, lambda x: np.concatenate([x, x])])
+@pytest.mark.parametrize("f", [np.asarray, np.array, Tensor.numpy, np.cumprod, lambda x: np.convolve(x, x)])
 def test_what_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Callable):
     with pytest.raises((RuntimeError, TypeError), match=r"detach\(\)"):
         f(parameter(1, 2))
@@ -133,12 +133,6 @@ def test_asarray_shares_the_memory_and_array_does_not():
 def test_a_copy_that_cannot_be_avoided_raises_where_none_is_wanted():
     with pytest.raises(ValueError, match="copy"):
         np.array(Tensor([1.0]), dtype=np.float32, copy=False)
-
-
-@pytest.mark.parametrize("f", [np.exp, np.add.reduce, np.cov, np.histogram, np.linalg.norm], ids=lambda f: f.__name__)
-def test_a_function_of_numpys_that_records_no_graph_raises_instead_of_dropping_the_gradient(f: Callable):
-    with pytest.raises((TypeError, RuntimeError), match="Tensor"):
-        f(parameter(1, 2))
 
 
 @pytest.mark.parametrize("f", [np.allclose, np.array_equal], ids=lambda f: f.__name__)

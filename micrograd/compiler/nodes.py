@@ -27,6 +27,7 @@ from ..array_node import ArrayNode, new_node
 from ..engine import Value
 from ..engine import _fill as fill
 from ..graph import LEAF
+from ..modes import deferred, is_tracing
 from ..rows import HandWritten, Row
 from ..tensor import Tensor
 from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
@@ -71,6 +72,8 @@ class Traced:
     def _kept(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:
             raise frozen(BACKWARD)
+        if is_tracing():
+            deferred().asked(inputs)  # type: ignore[union-attr]
         return {node: self._as_node(grads[node]) for node in inputs if node in grads}
 
     def _as_node(self, g: Any) -> Any:
