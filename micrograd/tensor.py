@@ -340,7 +340,7 @@ def _operands(children: Any) -> tuple[ArrayNode, ...]:
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(t, Tensor) for t in children):
         return tuple(t._node for t in children)
     raise TypeError(
-        f"the operands of a Tensor are a tuple of Tensors, found {children!r:.80}; dtype and requires_grad are keywords"
+        f"the operands of a Tensor are a tuple of Tensors, found {children!r:.60}; dtype and requires_grad are keywords"
     )
 
 

@@ -40,7 +40,7 @@ HOSTILE = {
     "lines": "two\nlines\r\n\tand a tab",
     "surrogate": "half \ud83d",
     "long": "long " * 2000,
-    "16 KB": "x" * 20_000,
+    "16 KB": "x" * 16_500,
     "16 KB escaped": '&\\"\n' * 5_000,
     "16 KB combining": "e" + "\u0301" * 20_000,
     "html label": "<b>bold</b>",

@@ -168,6 +168,7 @@ def test_pictures_write_a_graph_as_python_reads_it(tree):
         (lambda a, b: (-a) ** b, "(-a)**b"),
         (lambda a, b: a**-b, "a**-b"),
         (lambda a, b: a - -2.5, "a - -2.5"),
+        (lambda a, b: Value(-2.0, requires_grad=False) ** a, "(-2)**a"),
     ],
 )
 def test_an_expression_reads_as_one_writes_it(make, written):

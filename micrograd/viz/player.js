@@ -17,7 +17,7 @@ const short = x => {  // for a pill
   const size = Math.abs(+x);
   return number(x, !size ? 2 : size < 1e-4 ? 1 : size < .01 ? 4 : size < 1e4 || size >= 1e6 ? 2 : 0);
 };
-const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? 4 : ATOM];  // a minus sign, after another sign
+const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a minus sign, after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
 const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
@@ -25,7 +25,7 @@ const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // a name may be wr
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 // A term is a pair: a text, and how strongly it holds together. The strengths are those of infix.py, which computes them.
-const ATOM = 6, root = story.root, rootName = root[0];
+const UNARY = 4, ATOM = 6, root = story.root, rootName = root[0];
 const termOf = card => [card.name, card.binds ?? ATOM];
 const within = (strength, [text, own]) => own < strength ? `(${text})` : text;
 const inside = term => pretty(within(ATOM, term));
