@@ -129,7 +129,8 @@ def write(out: Value, path: Path) -> None:
         viz.player(out).save(path)
     else:
         drawing = viz.draw_dot(out)
-        path.write_bytes(drawing.source.encode() if suffix == ".dot" else drawing.pipe(suffix[1:]))
+        text = {".dot": drawing.source, ".svg": drawing.svg()}.get(suffix)
+        path.write_bytes(text.encode() if text else drawing.pipe(suffix[1:]))
 
 
 def _show(out: Value, paths: Sequence[Path]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +16,14 @@ import numpy as np
 from . import array_library, arrays, ops
 from .graph import LEAF, Node
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, line_of_the_user, look, modes
-from .rows import PLAIN, Many, Row
+from .rows import PLAIN, HandWritten, Many, Row
 from .storage import Kept, Storage
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 Array = np.ndarray
+_LISTS = (list, tuple, memoryview)  # what NumPy makes an array of; a memoryview is what `array.data` gives
 PLAIN.add(Array)
 ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # scalars, too, that NumPy gives
 _new = object.__new__
@@ -117,7 +118,7 @@ class ArrayNode(Node):
 
     def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
         """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
-        if kept is not None and kept is not operand._data and not np.array_equal(kept, operand._data, equal_nan=True):
+        if kept is not None and not _same(kept, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )
@@ -160,11 +161,35 @@ class ArrayNode(Node):
             g.flags.writeable = False
         return g
 
-    def _as_now(self) -> ArrayNode:
-        return self  # a Tensor's closure is for looking at, not for replacing
+    def _as_now(self) -> Any:
+        twin: Any = super()._as_now()
+        twin._handle, twin._store = self._handle, self._store
+        return twin
+
+    def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
+        super()._hand_write(row, operands)
+        self._y, self._saved = [n._data for n in (self, *operands)], Kept()
+        for n in (self, *operands):
+            self._saved.add(n.storage)
+
+    def _check_unchanged(self) -> None:
+        self._used(False)
+        for n, then in zip((self, *self._x), self._y, strict=True):
+            if (tensor := n._handle()) is not None and (tensor._node is not n or not _same(n._data, then)):
+                raise RuntimeError(
+                    f"the _backward written for '{self._op}' would read a Tensor that was changed since the forward "
+                    "pass: change a copy, or change it after backward()"
+                )
+
+    def _zero(self) -> Array:
+        return np.zeros(self._data.shape, np.result_type(self._data, np.float16))
 
     def __repr__(self) -> str:
         return repr(self.tensor)
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a is b or np.array_equal(a, b, equal_nan=True)
 
 
 def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
@@ -205,7 +230,7 @@ def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
     return needed
 
 
-@cache  # by the code, which all rows that one function makes have in common
+@lru_cache  # by the code, which all rows that one function makes have in common
 def _named(*codes: Any) -> list[int]:
     """The places of the values that these rules use. The names of their parameters say so: see `ops`."""
     places = zip(*[code.co_varnames[1 : code.co_argcount] for code in codes], strict=True)
@@ -220,13 +245,15 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
         x.__class__ is Array and x.dtype.kind in "fiub"
     ):
         return None, x
+    if isinstance(x, _LISTS) and (array := np.array(x)).dtype.kind in "fiub":
+        return None, array
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
 
 def record(row: Row, *operands: Any) -> Tensor:
     """The row on Tensors, arrays and numbers."""
     if modes and (defer := deferred()):
-        return defer(row, operands)
+        return defer(row, [np.array(x) if isinstance(x, _LISTS) else x for x in operands])
     nodes: list[Any] = []
     values: list[Any] = []
     for x in operands:
@@ -333,4 +360,4 @@ def _keep_own(node: ArrayNode) -> Array:
 
 def fits(x: Any) -> bool:
     """May x be an operand of a Tensor?"""
-    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_))
+    return isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))

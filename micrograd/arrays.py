@@ -171,19 +171,6 @@ def where(condition: Any) -> Row:
     )
 
 
-@lru_cache(maxsize=1024, typed=True)
-def clip(low: float | None, high: float | None) -> Row:
-    """a, kept between the bounds, at which the gradient passes."""
-
-    def rule(g: Any, _out: Any, a: Any) -> Any:
-        for bound, sign in ((low, 1), (high, -1)):
-            if bound is not None:
-                g = g * (1 - ops.step(sign * (bound - a)))
-        return g
-
-    return Row("clip", lambda a: lib(a).clip(a, low, high), rule)
-
-
 # ---- windows: what convolution and pooling look at
 
 
@@ -242,8 +229,12 @@ def mean(axis: Axis, keepdims: bool) -> Row:
     return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
 
 
-# the root of a variance: there is a kink at 0, where the gradient is 0
-deviation = Row("std", lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
+def _root(name: str) -> Row:
+    """A square root that has a kink at 0, where the gradient is 0."""
+    return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
+
+
+deviation, length = _root("std"), _root("norm")
 
 
 @lru_cache(maxsize=4096)
@@ -282,6 +273,23 @@ def _cumsum_back(axis: int) -> Row:
         return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
 
     return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
+
+
+@lru_cache(maxsize=1024)
+def sort(axis: int) -> Row:
+    """a in ascending order along the axis."""
+    return Row("sort", lambda a: lib(a).sort(a, axis), lambda g, _out, a: _sorted_as(axis, False)(g, a))
+
+
+@lru_cache(maxsize=1024)
+def _sorted_as(axis: int, forth: bool) -> Row:
+    """a in the order that sorts b; or back from it."""
+
+    def forward(a: Any, b: Any) -> Any:
+        places = lib(b).argsort(b, axis, "stable")
+        return lib(a).take_along_axis(a, places if forth else lib(b).argsort(places, axis), axis)
+
+    return Row("sorted_as", forward, lambda g, _a, b: _sorted_as(axis, not forth)(g, b), lambda g, _a, b: ops.zero(b))
 
 
 def _top(a: Any, axis: Axis) -> Any:

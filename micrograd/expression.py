@@ -8,7 +8,6 @@ function here calls itself, so a long expression is as good as a short one.
 """
 
 import ast
-import builtins
 import difflib
 import inspect
 import keyword
@@ -23,12 +22,8 @@ from typing import Any, NoReturn
 from . import ops
 from .engine import Value
 
-# What may be called is what a Value can do: the methods that are named as something in the derivative table is, and
-# the builtin functions (abs, pow) that have a row there.
-FUNCTIONS: dict[str, Callable] = {
-    **{name: getattr(Value, name) for name in vars(ops) if name[0] != "_" and callable(getattr(Value, name, None))},
-    **{name: getattr(operator, name) for name in ops.TABLE if hasattr(builtins, name)},
-}
+# What may be called is what the derivative table makes a method of a Value.
+FUNCTIONS: dict[str, Callable] = {name: getattr(Value, name) for name in (*ops.PUBLIC, *ops.MAKERS, "pow")}
 CONSTANTS = {"pi": math.pi, "π": math.pi, "tau": math.tau, "e": math.e, "inf": math.inf, "nan": math.nan}
 SIGNS: dict[type[ast.AST], Callable] = {
     ast.Add: operator.add,

@@ -17,7 +17,7 @@ for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, reduce
+from functools import lru_cache, reduce
 from importlib import import_module
 from math import isfinite
 from numbers import Real
@@ -255,7 +255,7 @@ def _any_tensor(*xs: Any) -> bool:
     return any(hasattr(x, "_node") for x in xs)
 
 
-@cache
+@lru_cache
 def _module(name: str) -> Any:
     """A module of this package that loads NumPy: hence not imported at the top."""
     return import_module(name, __package__)

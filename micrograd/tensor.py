@@ -20,8 +20,9 @@ import numpy as np
 from . import arrays, ops, walk
 from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
 from .graph import LEAF, RemovableHandle
-from .modes import is_tracing, look, modes, stand_in
-from .rows import Row
+from .modes import is_grad_enabled, is_tracing, look, modes, stand_in
+from .protocols import NumPyProtocols
+from .rows import HandWritten, Row, nothing
 from .tensor_ops import TensorOps, plain_index, real_dtype
 
 
@@ -36,11 +37,13 @@ def _compare(compare: Callable) -> Callable[[Tensor, Any], Any]:
     return method
 
 
-class Tensor(TensorOps):
+class Tensor(TensorOps, NumPyProtocols):
     """An array that remembers how it was made.
 
     Args:
         data: a number, a (nested) list of numbers, or an array, which is copied; Python floats become float64.
+        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
+            `out._backward = f`, a function that adds to the operands' `.grad`, which are arrays of zeros when it runs.
         requires_grad: True collects a gradient in `.grad`; for float dtypes only.
         dtype: a NumPy dtype; by default the data's own.
         label: a name for drawings.
@@ -54,12 +57,20 @@ class Tensor(TensorOps):
     """
 
     __slots__ = ("__dict__", "__weakref__", "_node")
-    __array_ufunc__ = None  # so that `array * tensor` asks the Tensor
     __hash__ = object.__hash__
 
     _node: ArrayNode
 
-    def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
+    def __init__(
+        self,
+        data: Any,
+        _children: Sequence[Tensor] = (),
+        _op: str = "",
+        *,
+        requires_grad: bool = False,
+        dtype: Any = None,
+        label: str = "",
+    ):
         if isinstance(data, Tensor):
             data = data._node._data
         array = np.array(data)
@@ -69,6 +80,10 @@ class Tensor(TensorOps):
         self._node._handle = weakref.ref(self)
         if label:
             self.label = label
+        if not isinstance(_children, tuple) or _children:
+            children = _operands(_children)
+            if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
+                self._node._hand_write(HandWritten(_op, nothing), children)
         if requires_grad:
             self.requires_grad_()
 
@@ -143,7 +158,10 @@ class Tensor(TensorOps):
     def requires_grad_(self, wanted: bool = True) -> Self:
         """Let this leaf collect a gradient, or freeze it; returns self."""
         if wanted and self.dtype.kind != "f":
-            raise RuntimeError(f"only floating-point Tensors can require a gradient, found dtype {self.dtype}")
+            raise RuntimeError(
+                f"only floating-point Tensors can require a gradient, found dtype {self.dtype}: write 1.0 for 1, "
+                "or give a dtype"
+            )
         node = self._node
         if wanted and node._row is None:  # a node of its own: the graphs that used the constant still see a constant
             leaf = new_node(node._data, LEAF, node.storage)
@@ -160,6 +178,10 @@ class Tensor(TensorOps):
     @property
     def _backward(self) -> Callable[[], object]:
         return self._node._backward
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], object]) -> None:
+        self._node._backward = closure
 
     @property
     def _prev(self) -> tuple[Tensor, ...]:
@@ -248,13 +270,13 @@ class Tensor(TensorOps):
     __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
     __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
 
-    def argmax(self, axis: int | None = None) -> Any:
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Where the greatest value stands, as a plain integer array."""
-        return look(self._node).argmax(axis)
+        return look(self._node).argmax(axis, keepdims=keepdims)
 
-    def argmin(self, axis: int | None = None) -> Any:
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Where the smallest value stands, as a plain integer array."""
-        return look(self._node).argmin(axis)
+        return look(self._node).argmin(axis, keepdims=keepdims)
 
     def __len__(self) -> int:
         return len(self._node._data)
@@ -294,16 +316,6 @@ class Tensor(TensorOps):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """NumPy's functions take Tensors that require no gradient for arrays, and refuse the others."""
-        try:
-            return function(*map(_plain, args), **{name: _plain(x) for name, x in kwargs.items()})
-        except RuntimeError as error:
-            raise TypeError(
-                f"numpy.{function.__name__} records no graph: use the Tensor's method or micrograd.functional, "
-                "or give it t.detach().numpy()"
-            ) from error
-
     def __repr__(self) -> str:
         node = self._node
         text = np.array2string(node._data, separator=", ", prefix="Tensor(")
@@ -322,11 +334,13 @@ class Tensor(TensorOps):
 ArrayNode.kind = Tensor
 
 
-def _plain(x: Any) -> Any:
-    """x with arrays for the Tensors in it; RuntimeError if one requires a gradient."""
-    if isinstance(x, (list, tuple)):
-        return type(x)(map(_plain, x))
-    return x.numpy() if isinstance(x, Tensor) else x
+def _operands(children: Any) -> tuple[ArrayNode, ...]:
+    """The nodes of the operands that a caller names for an op of its own."""
+    if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(t, Tensor) for t in children):
+        return tuple(t._node for t in children)
+    raise TypeError(
+        f"the operands of a Tensor are a tuple of Tensors, found {children!r:.80}; dtype and requires_grad are keywords"
+    )
 
 
 def _restore(cls: type[Tensor], data: Array, grad: Any, requires_grad: bool, label: str) -> Tensor:

@@ -140,6 +140,9 @@ def backward(
             order = propagate(grads, create_graph, targets)
             commit(roots[0]._kept(grads, targets))
     let_go(roots, order, retain_graph, create_graph)
+    for root in roots:
+        if not root._row:
+            root._backward()  # of a leaf that is nothing, but for a closure that the user assigned
 
 
 def grad(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -301,11 +302,17 @@ def test_threads_may_call_one_compiled_function_at_once():
 
 
 def test_threads_may_trace_one_compiled_function_at_once():
-    f = micrograd.compile(lambda x: (x * 2).sum())
+    def slow(x: Any) -> Any:
+        traces.append(threading.get_ident())
+        time.sleep(0.02)  # time for all the others to come in
+        return (x * 2).sum()
+
     found: list[float] = []
+    traces: list[int] = []
+    f = micrograd.compile(slow)
     threads = [threading.Thread(target=lambda: found.append(f(np.ones(3)).item())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (found, f.cache_info().misses) == ([6.0] * 8, 1)
+    assert (found, f.cache_info().misses, len(traces)) == ([6.0] * 8, 1, 1)

@@ -1,6 +1,5 @@
 """The demos of Tensors: digits and linear regression learn what they say, and leave what they say."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -9,21 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from demo_helpers import check_that_it_names_what_is_missing
+from demo_helpers import check_that_it_names_what_is_missing, demo_module
 
 from micrograd.saving import load
 
 ROOT = Path(__file__).parent.parent
-
-
-def module(name):
-    spec = importlib.util.spec_from_file_location(f"{name}_demo", ROOT / "demos" / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-digits, line = module("digits"), module("linear_regression")
+digits, line = demo_module("digits"), demo_module("linear_regression")
 
 
 def run(name, cwd=None):

@@ -85,6 +85,7 @@ class Built:
     vector: bool  # made of levels
     as_text: bool = False  # the code of a `plain` program gives its results in their form, not in a row
     fused: bool = False
+    by_identity: bool  # the function takes gradients with respect to nodes that it is given
 
     def __init__(
         self,
@@ -109,6 +110,7 @@ class Built:
             )
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            self.by_identity = trace.by_identity
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
@@ -126,6 +128,12 @@ class Built:
             out.symbol = None  # and with it the graph
         trace.graph.let_go()
 
+    def needed(self) -> list[list[Any]]:
+        """Groups of nodes outside, of each of which one must require a gradient for the results to require theirs."""
+        if self.trained or not self.fused:
+            return [[x] for x in self.trained or self.own]
+        return [] if self.places else [self.own]
+
     def _outputs(self, tree: Any, samples: int | None) -> None:
         """Note what the function gives."""
         nodes = [x for x in leaves(tree) if is_traced(x)]
@@ -137,7 +145,8 @@ class Built:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
         else:
-            self.fused = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+            alone = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+            self.fused = alone and not (self.vector and len(nodes) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
 

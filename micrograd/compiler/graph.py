@@ -30,7 +30,18 @@ from ..array_library import matmul_like
 from ..rows import Row
 from .frozen import Frozen, Shapeless
 from .simplify import simplified
-from .symbols import COMPARISONS, ELEMENTWISE, INFIX, UFUNCS, Symbol, has_symbols, needed, stand_in, symbols_in
+from .symbols import (
+    COMPARISONS,
+    ELEMENTWISE,
+    INFIX,
+    UFUNCS,
+    Symbol,
+    has_symbols,
+    is_uniform,
+    needed,
+    stand_in,
+    symbols_in,
+)
 
 NUMBERS: dict[str, Callable] = vars(floats) | {
     UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
@@ -177,7 +188,7 @@ def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _thin(x: Any) -> Any:
     if x.__class__ is np.ndarray and x.size and x.dtype.kind == "f":
-        return float(x.flat[0]) if not any(x.strides) or (x == x.flat[0]).all() else x
+        return float(x.flat[0]) if not any(x.strides) or is_uniform(x) else x
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
 
 
