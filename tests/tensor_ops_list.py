@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from micrograd import Tensor, arrays
+from micrograd import Tensor, arrays, functional
 from micrograd import array_functions as functions
+from micrograd.array_node import record
 
 Shape = tuple[int, ...]
 Interval = tuple[float, float]
@@ -462,5 +463,36 @@ PRODUCTS += [
 ]  # fmt: skip
 MATRIX = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]])
 
-OPS = [*BINARY, *UNARY, *SHAPES, *REDUCTIONS, *PRODUCTS]
+# ---------------------------------------------------------------------------------------------------------------------
+# Windows, and what looks through them; `test_convolution.py` asks for all their settings
+
+
+def windows(a: Any) -> Any:
+    """Windows of 2 x 2, of every row and every second column."""
+    return np.moveaxis(
+        np.lib.stride_tricks.sliding_window_view(a, (2, 2), (-2, -1))[..., ::2, :, :], (-2, -1), (-4, -3)
+    )
+
+
+def convolved(x: Any, weight: Any, bias: Any) -> Any:
+    """The sums of 2 x 2 windows times filters, by hand."""
+    seen = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (-2, -1))
+    return np.einsum("...crsij,fcij->...frs", seen, weight) + bias[:, None, None]
+
+
+PICTURES = (((2, 3, 4),), ((2, 1, 3, 5),))
+WINDOWS = [
+    Op("windows", lambda a: record(arrays.windows((2, 2), (1, 2), (1, 1)), a), windows,
+       lambda t, a: a.unfold(-2, 2, 1).unfold(-2, 2, 2).movedim((-2, -1), (-4, -3)), shapes=PICTURES, linear=True),
+    Op("first_max", lambda a: record(arrays.first_max(-1), a), lambda a: a.max(-1), lambda t, a: t.max(a, -1).values,
+       shapes=(((2, 3),), ((4, 1),))),
+    Op("conv2d", functional.conv2d, convolved, lambda t, *operands: t.nn.functional.conv2d(*operands),
+       shapes=(((2, 3, 4), (3, 2, 2, 2), (3,)), ((2, 1, 2, 3), (1, 1, 2, 2), (1,)))),
+    Op("max_pool2d", lambda a: functional.max_pool2d(a, 2, (1, 2)), lambda a: windows(a).max((-4, -3)),
+       lambda t, a: t.nn.functional.max_pool2d(a, 2, (1, 2)), shapes=PICTURES),
+    Op("avg_pool2d", lambda a: functional.avg_pool2d(a, 2, (1, 2)), lambda a: windows(a).mean((-4, -3)),
+       lambda t, a: t.nn.functional.avg_pool2d(a, 2, (1, 2)), shapes=PICTURES, linear=True),
+]  # fmt: skip
+
+OPS = [*BINARY, *UNARY, *SHAPES, *REDUCTIONS, *PRODUCTS, *WINDOWS]
 BAD = [(op.name, *bad) for op in OPS for bad in op.bad]

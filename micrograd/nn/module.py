@@ -245,9 +245,9 @@ def _signing(call: Callable, parts_sign: bool = False) -> Callable:
             out = call(self, *args, **kwargs)
         finally:
             _calling.reset(token)
-        if not parts_sign:
+        if made := () if parts_sign else [node for node in _flat(out) if (modes and _waits(node)) or node._row]:
             inputs = _flat((args, kwargs))
-            for node in _flat(out):
+            for node in made:
                 if not any(x is node for x in inputs):  # else it was handed through, and would refer to itself
                     sign(node, modules, inputs)
         return out
