@@ -181,7 +181,7 @@ def test_an_answer_of_the_wrong_kind_is_told_what_is_needed(exercise, answer, hi
 
 @over_lessons
 def test_the_syllabus_says_of_a_lesson_what_it_says_of_itself(path):
-    syllabus = (LESSONS.parent / "README.md").read_text()
+    syllabus = (LESSONS.parent / "README.md").read_text(encoding="utf-8")
     title, _, head = nbformat.read(path, as_version=4).cells[0].source.partition("\n\n")
     minutes, needs = re.match(r"\*(\d+) minutes\. You need: (.*?)\.", head, re.DOTALL).groups()
     row = re.search(rf"\| \[{re.escape(title[2:])}\]\(lessons/{path.name}\) \|(.*)\|", syllabus)[1].split("|")
