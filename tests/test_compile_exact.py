@@ -99,7 +99,7 @@ OF_ARRAYS: dict[str, Callable] = {
     "identity": lambda x: x,
     "+ 0": lambda x: [x + 0, x + 0.0, 0 + x, x - 0, x - 0.0],
     "* 1": lambda x: [x * 1, x * 1.0, 1 * x, x / 1, x / 1.0],
-    "* 2": lambda x: [x * 2, x * 2.5, x / 2, 7 / (x + 1)],
+    "* 2": lambda x: [x * 2, x * 2.5, x / 2, 7 / (x + 1), x * 3, x * 3.0],
     "-": lambda x: [-x, 3 - x, 2.5 - x],
     "**": lambda x: [x**1, x**2, x**3, x**2.0, (x + 1.0) ** -1, x**1.0],
     "sums": lambda x: [x.sum(), x.sum(axis=0), x.sum(axis=1, keepdims=True), x.mean(), x.mean(axis=-1)],
@@ -107,6 +107,7 @@ OF_ARRAYS: dict[str, Callable] = {
     "products": lambda x: [x @ x.transpose(), (x * x).sum(), x @ (x.transpose() * 0.5)],
     "shapes": lambda x: [x.reshape(6), x.transpose(), x[1], x[:, ::2], x.flatten()[2:], x.broadcast_to((2, 2, 3))],
     "conditions": lambda x: [where(x > 1, x, 0), where(x > 1, x, 0.0), where(x > 1, x, -x), where(x == x, x, 0)],
+    "bools and ints": lambda x: [x * True, x * 1, x + True, x + 1],
     "cumsum": lambda x: [x.cumsum(axis=0), x.cumsum(axis=1) * 2],
     "functions": lambda x: [(x * 0.25).exp(), (x + 1.0).sqrt(), (x * 0.5).tanh()],
     "constants": lambda x: [
