@@ -103,6 +103,68 @@ def test_arrays_of_other_shapes_and_dtypes_are_traced_anew():
     assert f.cache_info()[:2] == (1, 4)
 
 
+def both(x: Any) -> list[Any]:
+    return [x, x.detach() if isinstance(x, (Value, Tensor)) else x]
+
+
+FORMS: dict[str, list[Any]] = {
+    "a Value and a constant": both(Value(3.0)),
+    "a Tensor and a constant": both(Tensor([3.0], requires_grad=True)),
+    "a number and a Value": [3.0, Value(3.0)],
+    "an int and a float": [3, 3.5],
+    "an array and a Tensor": [np.array([3.0]), Tensor([3.0], requires_grad=True)],
+    "dtypes": [Tensor(np.array([3.0], "f4"), requires_grad=True), Tensor([3.0], requires_grad=True)],
+    "shapes": [np.ones(3), np.ones((3, 1))],
+    "in a list": [[Value(3.0), 2.0], [Value(3.0, requires_grad=False), Value(2.0)]],
+    "a list and a tuple": [[3.0, 2.0], (Value(3.0), 2.0)],
+    "keys of a dict": [{"a": 2.0, "b": 3.0}, {"a": 2.0, "c": Value(3.0)}],
+    "a bool and an int": [True, 1],
+    "bools": [True, False],
+    "strings": ["tanh", "exp"],
+    "None": [None, 2.0],
+}
+
+
+@pytest.mark.parametrize("forms", FORMS.values(), ids=FORMS)
+def test_each_form_of_an_argument_has_its_own_program(forms: list[Any]):
+    def f(x: Any, y: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            return y * x[0] * x[1]
+        if isinstance(x, dict):
+            return y * x["a"] * sum(x.values())
+        if x is None or isinstance(x, str):
+            return y.tanh() if x == "tanh" else y.exp()
+        return y * (2 if x else 3) if isinstance(x, bool) else y * x * x
+
+    def run(call: Any, x: Any, y: Any) -> tuple[Any, ...]:
+        nodes = [
+            n
+            for n in (x, *(x if isinstance(x, (list, tuple)) else ()))
+            if isinstance(n, (Value, Tensor)) and n.requires_grad
+        ]
+        for n in nodes:
+            n.grad = None if isinstance(n, Tensor) else 0
+        out = call(x, y)
+        if out.requires_grad:
+            (out.sum() if isinstance(out, Tensor) else out).backward()
+        found = [np.asarray(0 if n.grad is None else n.grad) for n in nodes]
+        return type(out).__mro__[-3:], out.requires_grad, np.asarray(out.data), *found
+
+    compiled = micrograd.compile(f)
+    for x in (*forms, *forms):
+        arrays = isinstance(x, (np.ndarray, Tensor))
+        y = np.ones(1) if arrays else 2.0
+        eager = Tensor(y) if arrays else Value(y, requires_grad=False)
+        seen = Tensor(x) if isinstance(x, np.ndarray) else x
+        for a, b in zip(run(compiled, x, y), run(f, seen, eager), strict=True):
+            if isinstance(a, np.ndarray):
+                assert (a.dtype, a.shape) == (b.dtype, b.shape)
+                np.testing.assert_allclose(a, b, rtol=1e-12)
+            else:
+                assert a == b
+    assert compiled.cache_info()[:2] == (2, 2)
+
+
 def test_a_program_without_gradients_is_another_one():
     w = Tensor([1.0, 2.0], requires_grad=True)
     f = micrograd.compile(lambda x: (w * x).sum())

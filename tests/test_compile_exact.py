@@ -99,14 +99,21 @@ OF_ARRAYS: dict[str, Callable] = {
     "identity": lambda x: x,
     "+ 0": lambda x: [x + 0, x + 0.0, 0 + x, x - 0, x - 0.0],
     "* 1": lambda x: [x * 1, x * 1.0, 1 * x, x / 1, x / 1.0],
-    "* 2": lambda x: [x * 2, x * 2.5, x / 2, 7 / (x + 1)],
+    "* 2": lambda x: [x * 2, x * 2.5, x / 2, 7 / (x + 1), x * 3, x * 3.0],
     "-": lambda x: [-x, 3 - x, 2.5 - x],
     "**": lambda x: [x**1, x**2, x**3, x**2.0, (x + 1.0) ** -1, x**1.0],
     "sums": lambda x: [x.sum(), x.sum(axis=0), x.sum(axis=1, keepdims=True), x.mean(), x.mean(axis=-1)],
     "greatest": lambda x: [x.max(), x.min(axis=0), x.maximum(2), x.minimum(2), x.relu(), abs(x)],
     "products": lambda x: [x @ x.transpose(), (x * x).sum(), x @ (x.transpose() * 0.5)],
     "shapes": lambda x: [x.reshape(6), x.transpose(), x[1], x[:, ::2], x.flatten()[2:], x.broadcast_to((2, 2, 3))],
-    "conditions": lambda x: [where(x > 1, x, 0), where(x > 1, x, 0.0), where(x > 1, x, -x), where(x == x, x, 0)],
+    "conditions": lambda x: [
+        where(x > 1, x, 0),
+        where(x > 1, x, 0.0),
+        where(x > 1, x, -x),
+        where(x == x, x, 0),
+        where(True, x[0], x * 2.5),
+    ],
+    "bools and ints": lambda x: [x * True, x * 1, x + True, x + 1],
     "cumsum": lambda x: [x.cumsum(axis=0), x.cumsum(axis=1) * 2],
     "functions": lambda x: [(x * 0.25).exp(), (x + 1.0).sqrt(), (x * 0.5).tanh()],
     "constants": lambda x: [
@@ -142,3 +149,10 @@ def test_a_gradient_beside_an_array_of_another_dtype_has_its_own(dtype: Any):
     assert found.dtype == w.grad.dtype == np.float64
     np.testing.assert_allclose(found, w.grad, rtol=1e-12)
     assert gradient(micrograd.compile(lambda a, n: (a * n).sum()))(np.ones(2, "f4"), np.array([2, 3])).dtype == "f4"
+
+
+def test_a_long_sum_of_float32_is_numpys_own():
+    x = np.random.default_rng(0).uniform(size=100_001).astype("f4")
+    found, expected = (f(x) for f in (micrograd.compile(lambda x: [x.sum(), x.mean()]), lambda x: [x.sum(), x.mean()]))
+    for a, b in zip(found, expected, strict=True):
+        same_bits(a, b)

@@ -132,3 +132,16 @@ def test_a_step_of_descent_by_gradients_alone():
         _, (slope, *_) = loss(w, x, y)
         w = w - 0.3 * slope
     np.testing.assert_allclose(w, [2.0, -3.0], rtol=1e-9)
+
+
+def test_a_failed_backward_leaves_every_grad_as_it_was():
+    w, v = Value(2.0), Value(3.0)
+    out = micrograd.compile(lambda x: w * v * x)(5.0)
+    for bad, good in ((w, v), (v, w)):
+        bad.grad = "no number"
+        with pytest.raises(TypeError):
+            out.backward()
+        assert (bad.grad, good.grad) == ("no number", 0)
+        bad.grad = 0
+    out.backward()
+    assert (w.grad, v.grad) == (15.0, 10.0)

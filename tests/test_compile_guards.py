@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from compile_helpers import near
 
 import micrograd
 from micrograd import Tensor, Value, nn
@@ -436,6 +437,24 @@ class Trainer:
         self.steps += 1
         self.notes["step"] += 1
         self.notes[x] = x
+
+
+def test_a_module_with_forward_is_asked_about_what_that_names_alone():
+    class Line(nn.Module):
+        def __init__(self) -> None:
+            self.w, self.act, self.seen = Value(2.0), "id", object()
+
+        def forward(self, x: Any) -> Any:
+            return self.w * x if self.act == "id" else (self.w * x).tanh()
+
+    line = Line()
+    f, g = micrograd.compile(line), micrograd.compile(lambda x: line(x))
+    for _ in range(3):
+        f(1.0), g(1.0)
+        line.seen = object()
+    line.act = "tanh"
+    assert near([f(1.0).data, g(1.0).data], [np.tanh(2.0)] * 2)
+    assert [h.cache_info()[:2] for h in (f, g)] == [(2, 2)] * 2
 
 
 def test_what_the_function_does_not_read_may_change_as_it_likes():

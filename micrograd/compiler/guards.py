@@ -60,7 +60,7 @@ def guard(function: Any, used: Sequence[Any], trained: Sequence[Sequence[Any]] =
     And whether what required no gradient still does not, and of each group of `trained` nodes one still does. It is
     None if there is nothing to ask.
     """
-    names = set(_names_in(getattr(function, "__code__", None)))
+    names = {"forward", *_names_in(getattr(function, "__code__", None))}  # a Module calls it by itself
     ways = Ways(function, used, names)
     while not ways.read <= names and ways.read.isdisjoint(READS_ALL):
         names = names | ways.read

@@ -163,7 +163,7 @@ class Call:
 
     def __init__(self, program: Program, args: Any, given: Any, grads: Any, operands: Any):
         self.program, self.args, self.given, self.grads, self.operands = program, args, given, grads, operands
-        if not program.built.fused:
+        if program.built.back is not None:
             self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
             copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
             self.given = (*given[: len(given) - len(args)], *copies)
@@ -182,7 +182,6 @@ class Call:
             return self._again(g, root)
         if not self.program.built.fused:
             return self.program.back(self, root, g)
-        g = g.reshape(()) if isinstance(g, np.ndarray) else g
         return [g * part for part in self.grads]
 
     def _again(self, g: Any, number: int) -> list[Any]:
