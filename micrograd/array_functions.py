@@ -26,6 +26,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from . import arrays, ops
 from .array_node import ArrayNode, record
@@ -206,7 +207,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
         raise ValueError(
             f"take_along_axis of shape {a.shape} needs indices of {a.ndim} dimensions, found {places.shape}"
         )
-    axis = _axis(axis, a.ndim)
+    axis = normalize_axis_index(axis, a.ndim)
     wide = np.broadcast_shapes(_with_length(a.shape, axis, 1), _with_length(places.shape, axis, 1))
     places = np.broadcast_to(places, _with_length(wide, axis, places.shape[axis]))
     if a.shape != (shape := _with_length(wide, axis, a.shape[axis])):
@@ -227,7 +228,7 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     >>> [part.tolist() for part in split(Tensor([1, 2, 3, 4]), [1, 3])]
     [[1], [2, 3], [4]]
     """
-    axis = _axis(axis, a.ndim)
+    axis = normalize_axis_index(axis, a.ndim)
     length = a.shape[axis]
     if isinstance(sections, (int, np.integer)):
         if sections < 1 or length % sections:
@@ -236,12 +237,6 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     cuts = [None, *map(operator.index, sections), None]
     before = (slice(None),) * axis
     return [a[(*before, slice(start, stop))] for start, stop in pairwise(cuts)]
-
-
-def _axis(axis: int, ndim: int) -> int:
-    if not -ndim <= operator.index(axis) < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
-    return operator.index(axis) % ndim
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -302,7 +297,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
     tensors = tensors_of(operands, "stack")
     if len({t.shape for t in tensors}) > 1:
         raise ValueError(f"stack needs operands of one shape, found {', '.join(str(t.shape) for t in tensors)}")
-    axis = _axis(axis, tensors[0].ndim + 1)
+    axis = normalize_axis_index(axis, tensors[0].ndim + 1)
     return answer(_joined([t.expand_dims(axis) for t in tensors], axis), operands)
 
 

@@ -181,6 +181,13 @@ def test_clip_passes_the_gradient_at_its_bounds(x):
     assert v.grad == t.grad.item() == 1.0
 
 
+def test_clip_of_a_number_is_a_float_whatever_its_bounds():
+    for x in (Value(5.0), Value(-5.0), Value(0.5)):
+        assert type(F.clip(x, 0, 1).data) is float
+    assert type(F.clip(2.5, 0.0, 1.0)) is type(F.clip(2.5, 0, 1)) is float
+    assert F.clip(np.array([5, -5]), 0, 1).dtype == int
+
+
 def test_clip_lets_nan_be_nan():
     assert math.isnan(F.clip(Value(math.nan), -1, 1).data)
 

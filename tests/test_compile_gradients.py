@@ -65,7 +65,7 @@ def test_the_backward_graph_is_derived_once():
 def test_the_backward_graph_can_be_printed_and_drawn():
     slope = gradient(gradient(micrograd.compile(lambda x: x**4)))
     slope(2.0)
-    assert slope.source == "def program(x):\n    t1 = 12.0 * x * x\n    return t1\n"
+    assert slope.source == "def program(x):\n    t1 = 12.0 * (x * x)\n    return t1\n"
     assert draw_dot(slope.graph).source.count('shape="oval"') == 2
 
 

@@ -1,4 +1,4 @@
-"""NumPy's functions on Tensors: the rows of the table where there are any, and no gradient lost where there are none."""
+"""NumPy's functions on Tensors: the rows of the table where there are any, and no gradient lost where there is none."""
 
 from __future__ import annotations
 
