@@ -81,26 +81,31 @@ def _has_values(x: Any) -> bool:
 def elementwise(row: Row, name: str = "") -> Callable:
     """The function of a row."""
 
-    def made(*operands: Any) -> Any:
-        taken = [*map(_operand, operands)]
-        if any(_has_values(x) for x in taken):
-            return np.frompyfunc(row, len(taken), 1)(*taken)
-        return row(*taken)
+    def unary(a: Any) -> Any:
+        return _applied(row, _operand(a))
 
-    unary = lambda a: made(a)  # noqa: E731
-    binary = lambda a, b: made(a, b)  # noqa: E731
+    def binary(a: Any, b: Any) -> Any:
+        return _applied(row, _operand(a), _operand(b))
+
     return _described(unary if row.to_b is None else binary, name, f"{row.doc}, elementwise.")
+
+
+def _applied(row: Row, *operands: Any) -> Any:
+    """The row on the operands; where one is an array of Values, on each of them."""
+    if any(map(_has_values, operands)):
+        return np.frompyfunc(row, len(operands), 1)(*operands)
+    return row(*operands)
 
 
 def _described(made: Callable, name: str, doc: str | None) -> Callable:
     made.__name__ = made.__qualname__ = name
-    made.__doc__ = doc
+    made.__module__, made.__doc__ = __name__, doc
     return made
 
 
 def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
     def made(a: Any, *settings: Any, **named: Any) -> Any:
-        return elementwise(maker(*settings, **named))(a)
+        return _applied(maker(*settings, **named), _operand(a))
 
     first = inspect.Parameter("a", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     made.__signature__ = inspect.Signature([first, *inspect.signature(maker).parameters.values()])  # type: ignore
@@ -154,7 +159,7 @@ def __dir__() -> list[str]:
 def pow(a: Any, exponent: Any) -> Any:
     """a ** exponent, elementwise."""
     a, exponent = _operand(a), _operand(exponent)
-    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else elementwise(ops.pow)(a, exponent)
+    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else _applied(ops.pow, a, exponent)
 
 
 @function

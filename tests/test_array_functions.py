@@ -3,6 +3,7 @@
 import builtins
 import inspect
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -384,6 +385,7 @@ def test_every_function_is_there_under_the_packages_own_name():
         assert name in dir(micrograd)
         assert (name in micrograd.__all__) != (name in HIDING)
         assert function.__name__ == name
+        assert pickle.loads(pickle.dumps(function)) is function or name == "einsum"
         assert function.__doc__.strip()
         assert "Any" in str(inspect.signature(function)) or inspect.signature(function).parameters
 
