@@ -10,6 +10,7 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 from . import viz
 from .engine import Value
@@ -29,9 +30,8 @@ Compute an expression, and the gradient of its value with respect to every numbe
   %(prog)s demo moons"""
 EPILOG = f"""\
 in an expression:
-  + - * / ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
-  {", ".join(sorted(FUNCTIONS)[: len(FUNCTIONS) // 2])},
-  {", ".join(sorted(FUNCTIONS)[len(FUNCTIONS) // 2 :])}
+  + - * / // % ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
+{fill(", ".join(sorted(FUNCTIONS)), 78, initial_indent="  ", subsequent_indent="  ")}
   Keep it in quotes: the shell has its own ideas about * and ( ).
 
 in the table:

@@ -26,6 +26,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from . import arrays, ops
 from .array_node import ArrayNode, record
@@ -80,26 +81,31 @@ def _has_values(x: Any) -> bool:
 def elementwise(row: Row, name: str = "") -> Callable:
     """The function of a row."""
 
-    def made(*operands: Any) -> Any:
-        taken = [*map(_operand, operands)]
-        if any(_has_values(x) for x in taken):
-            return np.frompyfunc(row, len(taken), 1)(*taken)
-        return row(*taken)
+    def unary(a: Any) -> Any:
+        return _applied(row, _operand(a))
 
-    unary = lambda a: made(a)  # noqa: E731
-    binary = lambda a, b: made(a, b)  # noqa: E731
+    def binary(a: Any, b: Any) -> Any:
+        return _applied(row, _operand(a), _operand(b))
+
     return _described(unary if row.to_b is None else binary, name, f"{row.doc}, elementwise.")
+
+
+def _applied(row: Row, *operands: Any) -> Any:
+    """The row on the operands; where one is an array of Values, on each of them."""
+    if any(map(_has_values, operands)):
+        return np.frompyfunc(row, len(operands), 1)(*operands)
+    return row(*operands)
 
 
 def _described(made: Callable, name: str, doc: str | None) -> Callable:
     made.__name__ = made.__qualname__ = name
-    made.__doc__ = doc
+    made.__module__, made.__doc__ = __name__, doc
     return made
 
 
 def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
     def made(a: Any, *settings: Any, **named: Any) -> Any:
-        return elementwise(maker(*settings, **named))(a)
+        return _applied(maker(*settings, **named), _operand(a))
 
     first = inspect.Parameter("a", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     made.__signature__ = inspect.Signature([first, *inspect.signature(maker).parameters.values()])  # type: ignore
@@ -153,7 +159,7 @@ def __dir__() -> list[str]:
 def pow(a: Any, exponent: Any) -> Any:
     """a ** exponent, elementwise."""
     a, exponent = _operand(a), _operand(exponent)
-    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else elementwise(ops.pow)(a, exponent)
+    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else _applied(ops.pow, a, exponent)
 
 
 @function
@@ -206,7 +212,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
         raise ValueError(
             f"take_along_axis of shape {a.shape} needs indices of {a.ndim} dimensions, found {places.shape}"
         )
-    axis = _axis(axis, a.ndim)
+    axis = normalize_axis_index(axis, a.ndim)
     wide = np.broadcast_shapes(_with_length(a.shape, axis, 1), _with_length(places.shape, axis, 1))
     places = np.broadcast_to(places, _with_length(wide, axis, places.shape[axis]))
     if a.shape != (shape := _with_length(wide, axis, a.shape[axis])):
@@ -227,7 +233,7 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     >>> [part.tolist() for part in split(Tensor([1, 2, 3, 4]), [1, 3])]
     [[1], [2, 3], [4]]
     """
-    axis = _axis(axis, a.ndim)
+    axis = normalize_axis_index(axis, a.ndim)
     length = a.shape[axis]
     if isinstance(sections, (int, np.integer)):
         if sections < 1 or length % sections:
@@ -236,12 +242,6 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     cuts = [None, *map(operator.index, sections), None]
     before = (slice(None),) * axis
     return [a[(*before, slice(start, stop))] for start, stop in pairwise(cuts)]
-
-
-def _axis(axis: int, ndim: int) -> int:
-    if not -ndim <= operator.index(axis) < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
-    return operator.index(axis) % ndim
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
     tensors = tensors_of(operands, "stack")
     if len({t.shape for t in tensors}) > 1:
         raise ValueError(f"stack needs operands of one shape, found {', '.join(str(t.shape) for t in tensors)}")
-    axis = _axis(axis, tensors[0].ndim + 1)
+    axis = normalize_axis_index(axis, tensors[0].ndim + 1)
     return answer(_joined([t.expand_dims(axis) for t in tensors], axis), operands)
 
 

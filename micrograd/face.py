@@ -34,7 +34,8 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
             raise unknown(f"module {package!r}", name)
         home = import_module(f".{home_of.get(name, made)}", package)
         value = home if home_of.get(name) == name else getattr(home, name)
-        setattr(sys.modules[package], name, value)
+        if not hasattr(builtins, name):  # the package's own code, and its doctests, keep Python's
+            setattr(sys.modules[package], name, value)
         return value
 
     def names() -> list[str]:

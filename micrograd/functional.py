@@ -128,14 +128,14 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
     return [x - whole for x in shifted]
 
 
-def logsumexp(xs: Any, axis: int = -1) -> Any:
+def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
     """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`. Of a Tensor, along the axis.
 
     >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
     1000.6931
     """
     if _any_tensor(xs):
-        return xs.logsumexp(axis)
+        return xs.logsumexp(axis, keepdims)
     greatest, shifted = _shifted(xs, axis)
     return _sum([x.exp() for x in shifted]).log() + greatest
 

@@ -34,9 +34,11 @@ class _Foreign:
     """An attribute that is not there, and says so. (A `__getattr__` would slow down all attributes that are.)"""
 
     def __init__(self, name: str):
-        self.name = name
+        self.name, self.__doc__ = name, f"Not here: the word is {NAMES[name]}."
 
     def __get__(self, node: Any, cls: type) -> Any:
+        if node is None:
+            return self
         raise unknown(f"a {cls.__name__}", self.name)
 
 

@@ -25,6 +25,7 @@ OPERATORS = {
 ROWS: dict[Any, Callable] = {ufunc: elementwise(row) for ufunc, row in OPERATORS.items()}
 ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made in FUNCTIONS.items()}
 ROWS[np.rint] = FUNCTIONS["round"]
+del ROWS[None]  # what NumPy does not have
 REFLECTED: dict[Any, tuple[Callable, Callable]] = {
     np.less: (operator.lt, operator.gt), np.less_equal: (operator.le, operator.ge),
     np.greater: (operator.gt, operator.lt), np.greater_equal: (operator.ge, operator.le),
@@ -39,9 +40,9 @@ class NumPyProtocols:
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
-        if method != "__call__" or named:
-            how = "" if method == "__call__" else f".{method}"
-            return _on_arrays(getattr(ufunc, method), inputs, named, ufunc.__name__ + how)
+        if method != "__call__" or named:  # np.add.reduce, or with an `out`
+            name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
+            return _on_arrays(getattr(ufunc, method), inputs, named, name)
         if ufunc in OPERATORS and inputs[0].__class__ is np.ndarray:  # `array * tensor`
             return record(OPERATORS[ufunc], *inputs)
         if ufunc in ROWS:
@@ -52,13 +53,13 @@ class NumPyProtocols:
         return _on_arrays(ufunc, inputs, named, ufunc.__name__)
 
     def __array_function__(self, function: Callable, types: Any, args: Any, named: Any) -> Any:
-        return (
-            ROWS[function](*args, **named) if function in ROWS else _on_arrays(function, args, named, function.__name__)
-        )
+        if function in ROWS:
+            return ROWS[function](*args, **named)
+        return _on_arrays(function, args, named, function.__name__)
 
 
 def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name: str) -> Any:
-    """NumPy's own function, if no gradient is lost by it."""
+    """NumPy's own function, if no gradient is lost by it; until that is known, on arrays that it cannot write to."""
     if function in SHAPE_ALONE or not any(x.requires_grad for x in _tensors((args, [*named.values()]))):
         return function(*_arrays(args), **{name: _arrays(x) for name, x in named.items()})
     try:
@@ -68,7 +69,7 @@ def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name
     except ValueError as error:
         if "read-only" not in str(error):
             raise
-    recording = ", ".join(sorted({f.__name__ for f in ROWS if f is not None}))
+    recording = ", ".join(sorted({f.__name__ for f in ROWS}))
     raise TypeError(
         f"numpy.{name}({', '.join(['...', *named])}) records no graph of a Tensor: give it t.detach(), or use those of "
         f"NumPy's functions that do: {recording}"

@@ -3,6 +3,7 @@
 import builtins
 import inspect
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -179,6 +180,13 @@ def test_clip_passes_the_gradient_at_its_bounds(x):
     F.clip(v, -1, 1).backward()
     F.clip(t, -1, 1).backward()
     assert v.grad == t.grad.item() == 1.0
+
+
+def test_clip_of_a_number_is_a_float_whatever_its_bounds():
+    for x in (Value(5.0), Value(-5.0), Value(0.5)):
+        assert type(F.clip(x, 0, 1).data) is float
+    assert type(F.clip(2.5, 0.0, 1.0)) is type(F.clip(2.5, 0, 1)) is float
+    assert F.clip(np.array([5, -5]), 0, 1).dtype == int
 
 
 def test_clip_lets_nan_be_nan():
@@ -378,6 +386,7 @@ def test_every_function_is_there_under_the_packages_own_name():
         assert name in dir(micrograd)
         assert (name in micrograd.__all__) != (name in HIDING)
         assert function.__name__ == name
+        assert pickle.loads(pickle.dumps(function)) is function or name == "einsum"
         assert function.__doc__.strip()
         assert "Any" in str(inspect.signature(function)) or inspect.signature(function).parameters
 

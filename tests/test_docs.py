@@ -19,3 +19,12 @@ def test_the_reference_builds_without_a_warning(tmp_path):
         assert f'id="{name}"' in first
     for page in ("nn", "optim", "functional", "viz"):
         assert (tmp_path / "micrograd" / f"{page}.html").is_file()
+
+
+def test_the_stubs_are_those_that_the_tables_make(monkeypatch):
+    pytest.importorskip("ruff", reason="ruff, which formats the stubs, is not installed")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import stubs
+
+    for path, text in stubs.stubs().items():
+        assert path.read_text(encoding="utf-8") == text, "run docs/stubs.py"
