@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons test check lint format types pytest docs bench bench-peers clean
+.PHONY: help which-python demo lessons test check lint format types pytest mutants hunt docs bench bench-peers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -42,6 +42,12 @@ pytest: .venv/.dev  ## tests, doctests, README
 which-python:
 	@command -v $(PYTHON)
 
+mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
+	nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
+
+hunt: .venv/.dev  ## random programs against each other and PyTorch; SECONDS=3600
+	$(BIN)/python tests/hunt.py $(or $(SECONDS),600)
+
 docs: .venv/.dev  ## the API reference, from the docstrings; in docs/api/
 	$(BIN)/python docs/build.py
 
@@ -52,7 +58,7 @@ bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes b
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
 clean:  ## all that was made here, .venv too
-	rm -rf .venv build dist *.egg-info out docs/api benchmarks/peers .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .mutants build dist *.egg-info out docs/api benchmarks/peers .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .venv/.demo, .demos and .dev are stamps: that extra is installed, as pyproject.toml has it now.

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import random_function
 
 import micrograd
 from micrograd import Value, grad, gradient, nn, no_grad, value_and_grad, where
@@ -86,27 +85,6 @@ def test_a_division_of_numbers_by_zero_gives_inf_in_a_batch_too():
     w = Value(0.0)
     out = micrograd.compile(lambda x: x + 1 / w, batch=True)(np.zeros(2))
     assert out.data.tolist() == [np.inf, np.inf]
-
-
-@pytest.mark.parametrize("backend", ["python", "numpy"])
-@pytest.mark.parametrize("seed", range(40))
-def test_random_functions_give_for_a_batch_what_they_give_for_each_sample(seed: int, backend: str):
-    function, point = random_function(seed)
-    weights = [Value(1.0 + 0.01 * i) for i in range(len(point))]
-    samples = np.array(point) * (1 + 1e-4 * np.arange(5))[:, None]
-
-    def of_one(x: Any) -> Any:
-        return weights[0] * function([w * a for w, a in zip(weights, x, strict=True)])
-
-    out = micrograd.compile(of_one, batch=True, backend=backend)(samples)
-    (out * np.arange(5)).sum().backward()
-    found = [w.grad for w in weights]
-    for w in weights:
-        w.grad = 0
-    one_by_one = [of_one(x) for x in samples.tolist()]
-    sum(v * k for k, v in enumerate(one_by_one)).backward()
-    np.testing.assert_allclose(out.detach().data, [v.data for v in one_by_one], rtol=1e-12)
-    np.testing.assert_allclose(found, [w.grad for w in weights], rtol=1e-10, atol=1e-10)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -36,29 +36,22 @@ def first_order(op: Op, call: Callable, operands: list[np.ndarray]) -> list[np.n
 
 @every_op
 def test_an_op_is_the_same_compiled(op: Op):
-    for operands in op.runs():
-        compiled = micrograd.compile(op.call)
-        for scale in (1.0, 0.97):  # the second call runs the program of the first
-            scaled = [scale * a for a in operands]
-            same(first_order(op, compiled, scaled), first_order(op, op.call, scaled))
-        assert compiled.cache_info()[:2] == (1, 1)
-
-
-@every_op
-def test_an_op_on_float32_is_the_same_compiled_within_its_rounding(op: Op):
-    for operands in op.runs(np.float32):
-        found, expected = (first_order(op, call, operands) for call in (micrograd.compile(op.call), op.call))
-        same(found, expected, 1e-5)
+    for dtype, near in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        for operands in op.runs(dtype):
+            compiled = micrograd.compile(op.call)
+            for scale in (1.0, 0.97):  # the second call runs the program of the first
+                scaled = [(scale * a).astype(dtype) for a in operands]
+                same(first_order(op, compiled, scaled), first_order(op, op.call, scaled), near)
+            assert compiled.cache_info()[:2] == (1, 1)
 
 
 @every_op
 def test_an_op_has_the_same_second_derivatives_compiled(op: Op):
-    for operands in op.runs():
-        if all(a.size for a in operands):
-            square = squared_gradient(op)
-            found = gradient(micrograd.compile(square))(*operands)
-            expected = gradient(square)(*operands)
-            same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-11)
+    runs = sorted((run for run in op.runs() if all(a.size for a in run)), key=lambda run: run[0].ndim)
+    for operands in runs if len(op.shapes[0]) > 1 else runs[-1:]:  # what broadcasts has more to get wrong
+        square = squared_gradient(op)
+        found, expected = gradient(micrograd.compile(square))(*operands), gradient(square)(*operands)
+        same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-11)
 
 
 def squared_gradient(op: Op) -> Callable:

@@ -17,7 +17,6 @@ from micrograd import Tensor, Value, grad, ops
 from micrograd.methods import Elementwise
 
 BINARY = [op for op in OPS if len(op.domain) == 2]
-EDGES = [(op, *edge) for op in OPS for edge in op.edges]
 NASTY = [0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, -5e-324, 1e-200, 710.0, -746.0, 1e200, -1e200, 1.7e308, inf, -inf, nan]
 over_ops = pytest.mark.parametrize("op", OPS, ids=str)
 
@@ -240,10 +239,10 @@ def test_a_negative_even_power_of_minus_zero_rises_to_infinity(b: float):
 
 
 @over_paths
-@pytest.mark.parametrize(("op", "point", "out", "slopes"), EDGES, ids=str)
-def test_the_edges_are_as_ieee_has_them(op: Op, point: tuple[float, ...], out: float, slopes: tuple[float, ...]):
-    assert op.call(*map(Value, point)).data == close(out)
-    assert first_derivatives(op, point) == close(list(slopes))
+@pytest.mark.parametrize("op", [op for op in OPS if op.edges], ids=str)
+def test_the_edges_are_as_ieee_has_them(op: Op):
+    found = [(point, op.call(*map(Value, point)).data, first_derivatives(op, point)) for point, _, _ in op.edges]
+    assert found == [(point, close(out), close(list(slopes))) for point, out, slopes in op.edges]
 
 
 @over_ops
@@ -261,11 +260,10 @@ def test_numbers_and_arrays_agree_at_the_edges(op: Op):
 
 
 @over_paths
-@pytest.mark.parametrize("g", [1.0, 0.0, inf, nan])
 @over_ops
-def test_no_input_and_no_gradient_makes_an_op_raise(op: Op, g: float):
-    for point in itertools.product(NASTY, repeat=len(op.domain)):
-        assert {type(x) for x in first_derivatives(op, point, g)} <= {float, int}, point
+def test_no_input_and_no_gradient_makes_an_op_raise(op: Op):
+    for g, point in itertools.product([1.0, 0.0, inf, nan], itertools.product(NASTY, repeat=len(op.domain))):
+        assert {type(x) for x in first_derivatives(op, point, g)} <= {float, int}, (g, point)
 
 
 @over_ops

@@ -28,24 +28,6 @@ def test_the_value_is_numpys(op: Op):
         np.testing.assert_allclose(out.data, expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if not op.brings_float64], ids=str)
-def test_float32_stays_float32_forward_and_backward(op: Op):
-    for operands in op.runs(np.float32):
-        xs = leaves(operands)
-        out = op.call(*xs)
-        out.backward(np.ones(out.shape))
-        assert out.dtype == np.float32
-        assert all(x.grad.dtype == np.float32 for x in xs)
-
-
-@every_op
-def test_operands_are_left_as_they_were(op: Op):
-    for operands in op.runs():
-        xs, _ = gradients(op, operands)
-        for x, before in zip(xs, operands, strict=True):
-            np.testing.assert_array_equal(x.data, before)
-
-
 def test_every_public_op_stands_in_the_list():
     public = {name for name, what in vars(TensorOps).items() if callable(what) or name == "T"}
     assert public - {op.name.split(":")[0] for op in OPS} == set()
@@ -77,50 +59,45 @@ def first_and_second(op: Op, xs: Sequence[Tensor], vs: Arrays) -> tuple[Arrays, 
     return numbers(slopes, xs), numbers(grad(total, [*xs, g], allow_unused=True), [*xs, g])
 
 
+def inner(found: Sequence[np.ndarray], along: Arrays) -> Any:
+    return sum(np.sum(a * v) for a, v in zip(found, along, strict=True))
+
+
 @every_op
-def test_the_gradient_agrees_with_central_differences(op: Op):
+def test_both_derivatives_agree_with_central_differences(op: Op):
+    h = 1e-5
     for operands in op.runs():
-        (xs, out), vs, h = gradients(op, operands), directions(operands), 1e-5
-        ahead, behind = (
-            np.sum(seed(op, out) * op.in_numpy(*[np.asarray(a + e * v) for a, v in zip(operands, vs, strict=True)]))
-            for e in (h, -h)
-        )
-        slope = sum(np.sum(x.grad * v) for x, v in zip(xs, vs, strict=True))
-        assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-6, abs=1e-7)
+        vs, ws = directions(operands), directions([*operands, operands[0]])[: len(operands)]
+        (first, second), g = first_and_second(op, leaves(operands), vs), seed(op, op.call(*map(Tensor, operands)))
+
+        def central(f: Callable, along: Arrays, operands: Arrays = operands) -> Any:
+            ahead, behind = ([np.asarray(a + e * v) for a, v in zip(operands, along, strict=True)] for e in (h, -h))
+            return (f(ahead) - f(behind)) / (2 * h)
+
+        values = central(lambda moved, g=g: np.sum(g * op.in_numpy(*moved)), vs)
+        slopes = central(lambda moved, vs=vs: inner([x.grad for x in gradients(op, moved)[0]], vs), ws)
+        assert inner(first, vs) == pytest.approx(values, rel=1e-6, abs=1e-7)
+        assert inner(second[:-1], ws) == pytest.approx(slopes, rel=1e-5, abs=1e-6)
 
 
 @every_op
-def test_the_second_derivative_agrees_with_central_differences(op: Op):
-    for operands in op.runs():
-        vs, ws, h = directions(operands), directions([*operands, operands[0]])[: len(operands)], 1e-5
+def test_values_and_both_derivatives_are_pytorchs(op: Op):
+    torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
+    for dtype, near in (("float64", 1e-10), ("float32", 2e-4)):
+        for operands in op.runs(dtype) if dtype == "float64" else [op.operands(op.shapes[0], dtype)]:
+            vs = directions(operands)
+            first, second = first_and_second(op, leaves(operands), vs)
 
-        def slope(e: float, operands: Arrays = operands, vs: Arrays = vs, ws: Arrays = ws) -> Any:
-            moved = [np.asarray(a + e * w) for a, w in zip(operands, ws, strict=True)]
-            return sum(np.sum(x.grad * v) for x, v in zip(gradients(op, moved)[0], vs, strict=True))
+            xs = [torch.tensor(a, requires_grad=True) for a in operands]
+            out = op.in_torch(torch, *xs)
+            g = torch.tensor(seed(op, out), requires_grad=True)
+            slopes = torch.autograd.grad(out, xs, g, create_graph=True)
+            total = sum((s * torch.tensor(v)).sum() + 0 * g.sum() for s, v in zip(slopes, vs, strict=True))
+            theirs = torch.autograd.grad(total, [*xs, g], allow_unused=True)
 
-        second = first_and_second(op, leaves(operands), vs)[1]
-        found = sum(np.sum(s * w) for s, w in zip(second[:-1], ws, strict=True))
-        assert found == pytest.approx((slope(h) - slope(-h)) / (2 * h), rel=1e-5, abs=1e-6)
-
-
-@pytest.mark.parametrize(("dtype", "near"), [("float64", 1e-10), ("float32", 2e-4)])
-@every_op
-def test_values_and_both_derivatives_are_pytorchs(op: Op, dtype: str, near: float):
-    torch = pytest.importorskip("torch")
-    for operands in op.runs(dtype):
-        vs = directions(operands)
-        first, second = first_and_second(op, leaves(operands), vs)
-
-        xs = [torch.tensor(a, requires_grad=True) for a in operands]
-        out = op.in_torch(torch, *xs)
-        g = torch.tensor(seed(op, out), requires_grad=True)
-        slopes = torch.autograd.grad(out, xs, g, create_graph=True)
-        total = sum((s * torch.tensor(v)).sum() + 0 * g.sum() for s, v in zip(slopes, vs, strict=True))
-        theirs = torch.autograd.grad(total, [*xs, g], allow_unused=True)
-
-        np.testing.assert_allclose(op.call(*map(Tensor, operands)).data, out.detach(), rtol=near, atol=near)
-        for ours, other in zip(first + second, numbers(slopes, xs) + numbers(theirs, [*xs, g]), strict=True):
-            np.testing.assert_allclose(ours, other, rtol=near, atol=near)
+            np.testing.assert_allclose(op.call(*map(Tensor, operands)).data, out.detach(), rtol=near, atol=near)
+            for ours, other in zip(first + second, numbers(slopes, xs) + numbers(theirs, [*xs, g]), strict=True):
+                np.testing.assert_allclose(ours, other, rtol=near, atol=near)
 
 
 @pytest.mark.parametrize(("rows", "ddof"), [([[1, 1, 1], [1, 2, 4]], 0), ([[1, 1, 1], [1, 2, 4]], 1), ([[5], [0]], 0)])
@@ -138,14 +115,18 @@ def test_std_of_equal_numbers_has_the_gradients_of_pytorch_which_are_0(rows: lis
 
 
 @every_op
-def test_every_gradient_has_the_shape_and_dtype_of_its_operand_and_is_the_users_to_change(op: Op):
-    for operands in op.runs():
-        for x in gradients(op, operands)[0]:
-            assert isinstance(x.grad, np.ndarray)
-            assert (x.grad.shape, x.grad.dtype, x.grad.flags.writeable) == (x.shape, x.dtype, True)
+def test_gradients_have_the_shape_and_dtype_of_the_operands_which_stay_as_they_were_and_are_the_users_to_change(op: Op):
+    for dtype in [np.float64] if op.brings_float64 else [np.float64, np.float32]:
+        for operands in op.runs(dtype):
+            xs, out = gradients(op, operands)
+            assert out.dtype == dtype
+            for x, before in zip(xs, operands, strict=True):
+                assert isinstance(x.grad, np.ndarray)
+                assert (x.grad.shape, x.grad.dtype, x.grad.flags.writeable) == (x.shape, dtype, True)
+                np.testing.assert_array_equal(x.data, before)
 
 
-@every_op
+@pytest.mark.parametrize("op", [op for op in OPS if max(map(len, op.shapes)) > 1], ids=str)
 def test_a_constant_operand_gets_none_and_changes_no_other_gradient(op: Op):
     for operands in op.runs():
         xs, _ = gradients(op, operands)
@@ -165,18 +146,17 @@ LAYOUTS: dict[str, tuple[Callable, Callable]] = {  # how to lay an array out in 
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
 @every_op
-def test_the_layout_in_memory_changes_nothing(op: Op, layout: str):
-    lay, view = LAYOUTS[layout]
-    for operands in op.runs():
-        plain, out = gradients(op, operands)
+def test_the_layout_in_memory_changes_nothing(op: Op):
+    operands = max(op.runs(), key=lambda arrays: max(a.ndim for a in arrays))  # fewer axes have fewer layouts
+    plain, out = gradients(op, operands)
+    for layout, (lay, view) in LAYOUTS.items():
         laid = [Tensor(lay(a), requires_grad=True) for a in operands]
         same = op.call(*map(view, laid))
-        np.testing.assert_allclose(same.data, out.data, rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(same.data, out.data, rtol=1e-13, atol=1e-14, err_msg=layout)
         same.backward(seed(op, out))
         for x, y in zip(laid, plain, strict=True):
-            np.testing.assert_allclose(view(x.grad), y.grad, rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(view(x.grad), y.grad, rtol=1e-12, atol=1e-14, err_msg=layout)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -235,10 +215,15 @@ def is_right_or_raises(op: Op, write: Callable[[Tensor], None], create_graph: bo
     return all(np.array_equal(a, b) for a, b in zip(found, right, strict=True))
 
 
-@pytest.mark.parametrize("create_graph", [False, True], ids=["arrays", "graph"])
 @every_op
-def test_a_write_between_the_passes_is_never_silently_wrong(op: Op, create_graph: bool):
-    assert [write.__name__ for write in WRITES if not is_right_or_raises(op, write, create_graph)] == []
+def test_a_write_between_the_passes_is_never_silently_wrong(op: Op):
+    wrong = [
+        (write.__name__, graph)
+        for write in WRITES
+        for graph in (False, True)
+        if not is_right_or_raises(op, write, graph)
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.linear], ids=str)
@@ -275,9 +260,9 @@ def summed_back(g: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 @pytest.mark.parametrize("op", BINARY, ids=str)
-def test_a_thousand_broadcast_pairs_give_gradients_of_the_operands_shapes(op: Op):
+def test_random_broadcast_pairs_give_gradients_of_the_operands_shapes(op: Op):
     rng = np.random.default_rng(len(op.name))
-    for _ in range(1000):
+    for _ in range(1000 if op.name == "__mul__" else 100):  # all sum back with one row
         shapes = broadcast_pair(rng)
         a, b = operands = op.operands(shapes)
         x, y = leaves(operands)

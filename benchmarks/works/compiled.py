@@ -183,7 +183,9 @@ def torchs(data: Any) -> dict[str, Callable[[], float]]:
         return loss.item()
 
     sizes = tensor_steps.SIZES
-    return {"step": step} | {name: tensor_steps.torchs(*tensor_steps.numbers(*sizes[name][:2])) for name in sizes}
+    return {"step": step} | {
+        name: tensor_steps.torchs_as_written(*tensor_steps.numbers(*sizes[name][:2])) for name in sizes
+    }
 
 
 ENGINES = {
@@ -242,7 +244,7 @@ def rows(measured: Measured) -> list[Row]:
 
 
 def tensor_rows(size: str, collector: str, figures: dict[str, list[Figures]]) -> list[Row]:
-    """A tensor step beside PyTorch's, eager, and beside those of other compilers."""
+    """A tensor step beside PyTorch's, eager and as users write, and beside those of other compilers."""
     name, goals = f"tensor step {size}, compiled", {"torch": TENSOR_GOALS[size], "jax": JAX_GOALS.get(size)}
     return [times_faster(name, collector, figures, peer, goals.get(peer)) for peer in ("torch", *COMPILERS)]
 

@@ -1,0 +1,107 @@
+"""Faults that a mutation run (`make mutants`) planted and no test noticed: a test for the class of each."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, Value, backward, detect_anomaly, grad
+from micrograd.nn import Parameter
+from micrograd.optim import clip_grad_norm
+
+KINDS = [lambda: Value(2.0), lambda: Tensor([2.0, 3.0], requires_grad=True)]
+over_kinds = pytest.mark.parametrize("leaf", KINDS, ids=["Value", "Tensor"])
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-3, 0.2, 1.0, 7.0, 1e200])
+def test_the_norm_of_gradients_of_any_size_is_theirs(size: float):
+    x = Tensor([0.0, 0.0], requires_grad=True)
+    x.grad = np.array([3.0, 4.0]) * size
+    assert clip_grad_norm([x], np.inf) == pytest.approx(5 * size, rel=1e-14)
+
+
+@over_kinds
+@pytest.mark.parametrize("use", [
+    lambda x, y: grad(y, [x, 3.0]), lambda x, y: grad([y, 3.0], x), lambda x, y: backward([y, "y"]),
+    lambda x, y: y.backward(inputs=[3.0]), lambda x, y: grad(None, x),
+])  # fmt: skip
+def test_what_is_no_node_is_refused_by_its_type(leaf: Callable, use: Callable):
+    x = leaf()
+    with pytest.raises(TypeError, match=r"must be a Value or a Tensor, found (float|str|NoneType)"):
+        use(x, (x * x).sum() if isinstance(x, Tensor) else x * x)
+
+
+@over_kinds
+def test_only_inside_detect_anomaly_a_node_knows_its_line(leaf: Callable):
+    outside = leaf() * 2
+    with detect_anomaly():
+        inside = leaf() * 2
+    after = leaf() * 2
+    lines = [getattr(y, "_node", y)._made_at for y in (outside, inside, after)]
+    assert [__file__ in line for line in lines] == [False, True, False]
+
+
+def test_a_sum_along_all_elements_is_that_of_the_flat_array():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x.cumsum()
+    assert y.tolist() == [1.0, 3.0, 6.0, 10.0]
+    y.backward(np.array([1.0, 10.0, 100.0, 1000.0]))
+    assert x.grad.tolist() == [[1111.0, 1110.0], [1100.0, 1000.0]]
+
+
+@pytest.mark.parametrize(("shape", "wanted"), [((0,), (-1, 0)), ((2, 3), (-1, 0)), ((2, 3), (-1, 4))])
+def test_a_shape_that_cannot_be_is_refused_as_numpy_does(shape: tuple, wanted: tuple):
+    for array in (np.zeros(shape), Tensor(np.zeros(shape))):
+        with pytest.raises(ValueError, match="cannot reshape array of size"):
+            array.reshape(wanted)
+
+
+LEAVES: dict[str, Callable[[Tensor], Any]] = {
+    "made": lambda x: x,
+    "a parameter": Parameter,
+    "zeros": lambda x: micrograd.zeros(2),
+    "detached": lambda x: (x * 2).detach(),
+    "computed of constants": lambda x: x.detach() * 2,
+    "copied": copy.copy,
+    "copied deeply": copy.deepcopy,
+    "pickled": lambda x: pickle.loads(pickle.dumps(x)),
+    "a view": lambda x: x.detach()[:1],
+}
+
+
+@pytest.mark.parametrize("make", LEAVES.values(), ids=LEAVES)
+def test_a_graph_leads_to_the_very_tensor_that_was_used(make: Callable):
+    leaf = make(Tensor([1.0, 2.0], requires_grad=True)).requires_grad_()
+    assert (leaf * 2).grad_fn.next_functions[0][0].variable is leaf
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")  # as NumPy's own log of a sum of nothing
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0,)])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_nothing_has_a_softmax_and_a_gradient_of_its_shape(name: str, shape: tuple[int, ...]):
+    x = Tensor(np.zeros(shape), requires_grad=True)
+    y = getattr(x, name)(-1)
+    y.sum().backward()
+    assert y.shape == (shape[:-1] if name == "logsumexp" else shape)
+    assert np.all(y.data == -np.inf)
+    assert x.grad.shape == shape
+
+
+@pytest.mark.parametrize(("max_norm", "factor"), [(2.5, 0.5), (5.0, 1.0), (6.0, 1.0), (9.9, 1.0), (11.0, 1.0)])
+def test_gradients_are_never_made_greater_by_clipping_their_norm(max_norm: float, factor: float):
+    x = Tensor([0.0, 0.0], requires_grad=True)
+    x.grad = np.array([3.0, 4.0])
+    clip_grad_norm([x], max_norm)
+    np.testing.assert_allclose(x.grad, [3.0 * factor, 4.0 * factor], rtol=1e-6)
+
+
+@over_kinds
+def test_an_option_that_the_player_does_not_know_is_refused(leaf: Callable):
+    with pytest.raises(TypeError, match="no_such_option"):
+        (leaf() * 2).show(no_such_option=1)
