@@ -9,6 +9,7 @@ import operator
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,15 +202,21 @@ def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
     """The places of the values that a row's rules use, if these of its operands want a gradient."""
     if isinstance(row, Many) and not row.rules:
         return [*range(len(wants))] if row.keeps else []
-    needed = row.needed[wants] = _named(*[rule.__code__ for i, rule in row.rules if wants[i]])
+    rules = [rule.__code__ if isinstance(rule, FunctionType) else None for i, rule in row.rules if wants[i]]
+    needed = row.needed[wants] = _named(len(wants) + row.of_out, *rules)
     return needed
 
 
 @cache  # by the code, which all rows that one function makes have in common
-def _named(*codes: Any) -> list[int]:
-    """The places of the values that these rules use. The names of their parameters say so: see `ops`."""
-    places = zip(*[code.co_varnames[1 : code.co_argcount] for code in codes], strict=True)
-    return [i for i, names in enumerate(places) if any(not (x.startswith("_") or x == "like") for x in names)]
+def _named(count: int, *codes: Any) -> list[int]:
+    """The places of the values, of so many, that these rules use. The names of their parameters say so: see `ops`.
+
+    A rule that does not name each (it takes `*args`, or is no plain function) may use any.
+    """
+    if any(code is None or code.co_argcount <= count for code in codes):
+        return [*range(count)]
+    names = zip(*[code.co_varnames[1 : count + 1] for code in codes], strict=True)
+    return [i for i, each in enumerate(names) if any(not (x.startswith("_") or x == "like") for x in each)]
 
 
 def operand(x: Any) -> tuple[ArrayNode | None, Any]:

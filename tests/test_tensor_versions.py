@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
 
 import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
 from micrograd import Tensor, grad, no_grad
+from micrograd.ops import Row
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Versions: a value that backward needs, and that was changed
@@ -280,4 +283,45 @@ def test_an_array_that_is_an_operand_may_be_changed_afterwards():
     y = (x * a).sum()
     a[...] = 0
     y.backward()
+    equal(x.grad, [3, 4])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows of the user's own: what a rule does not name, it may use
+
+
+class Rule:
+    def __call__(self, g: Any, *values: Any) -> Any:
+        return g * values[1]
+
+    def method(self, g: Any, out_or_a: Any, b: Any) -> Any:
+        return g * b
+
+
+def scaled(scale: float, g: Any, _: Any, b: Any) -> Any:
+    return g * b * scale
+
+
+def traced(rule: Callable) -> Callable:
+    @wraps(rule)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return rule(*args, **kwargs)
+
+    return wrapper
+
+
+@pytest.mark.parametrize("operands", [1, 2])
+@pytest.mark.parametrize("rule", [
+    lambda *args: args[0] * args[2], lambda g, *values: g * values[1], lambda g, _a, *rest: g * rest[0],
+    lambda g, _a, b, scale=1.0: g * b * scale, Rule(), Rule().method, partial(scaled, 1.0),
+    traced(lambda g, _a, b: g * b),
+], ids=["*args", "g, *values", "*rest", "default", "callable", "method", "partial", "wraps"])  # fmt: skip
+def test_however_a_rule_is_written_what_it_uses_is_saved(rule: Callable, operands: int):
+    x, y = parameter(3, 4), parameter(3, 4)
+    if operands == 1:  # to a**2 / 2 the slope is a
+        out = Row("mine", lambda a: a * a / 2, rule)(x)
+    else:
+        out = Row("mine", lambda a, b: a * b, rule, lambda g, a, _b: g * a)(x, y)
+    x.data[:] = y.data[:] = 100
+    out.sum().backward()
     equal(x.grad, [3, 4])
