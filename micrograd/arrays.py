@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from types import EllipsisType, NoneType
 from typing import Any
 
 from . import ops
@@ -89,6 +90,8 @@ def astype(dtype: Any) -> Row:
 
 def getitem(index: Any) -> Row:
     """a[index], for every kind of index that NumPy has; what is selected twice gets both gradients."""
+    if _kinds(index) <= {int}:  # of one element, too, NumPy gives a view where there is an Ellipsis
+        index = (*index, ...) if isinstance(index, tuple) else (index, ...)
     return Row(
         "getitem", lambda a: a[index], lambda g, _out, like: scatter(index, like.shape)(g), view=_is_basic(index)
     )
@@ -96,10 +99,14 @@ def getitem(index: Any) -> Row:
 
 def _is_basic(index: Any) -> bool:
     """True if NumPy answers the index with a view: slices, numbers, None and ... ."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        i is None or i is ... or isinstance(i, slice) or (isinstance(i, int) and not isinstance(i, bool)) for i in parts
-    )
+    return _kinds(index) <= _BASIC
+
+
+_BASIC = {int, slice, NoneType, EllipsisType}
+
+
+def _kinds(index: Any) -> set[type]:
+    return {*map(type, index)} if isinstance(index, tuple) else {type(index)}
 
 
 def scatter(index: Any, shape: tuple[int, ...]) -> Row:

@@ -4,6 +4,9 @@ A Value is a node. A Tensor has one: an in-place operation gives the same Tensor
 what its users saw then must be two objects. Edges lead from node to node (`array_node.py`), so nothing that happens to
 a Tensor later redirects them.
 
+A Tensor may be a view of another: a write to either is seen in both, and, where it is recorded, in the gradients of
+both. It is the base that gets a new history then; its views look theirs up when somebody asks for it.
+
 Reading `t.data` hands out an array that may be written to behind our back: if a graph has kept it, the graph keeps its
 own and t gets a copy. Where other Tensors share the memory they must see the write, so that the backward pass raises.
 """
@@ -18,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import arrays, ops, walk
-from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
+from .array_node import Array, ArrayNode, fits, handle, move, new_node, operand, order, record, renewed, write
 from .graph import LEAF, RemovableHandle
 from .modes import is_tracing, look, modes, stand_in
 from .rows import Row
@@ -53,11 +56,13 @@ class Tensor(TensorOps):
            [6., 8.]]))
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_node")
+    __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # the last two: see `array_node`
     __array_ufunc__ = None  # so that `array * tensor` asks the Tensor
     __hash__ = object.__hash__
 
     _node: ArrayNode
+    _view: tuple[Tensor, Any]
+    _late: ArrayNode
 
     def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
         if isinstance(data, Tensor):
@@ -105,7 +110,7 @@ class Tensor(TensorOps):
         array = Tensor(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
-        node._data, node._store = np.asarray(array, order=order(node._data)), None
+        move(self, np.asarray(array, order=order(node._data)))
 
     @property
     def grad(self) -> Any:
@@ -182,6 +187,10 @@ class Tensor(TensorOps):
         node = stand_in(self)._node if modes else self._node
         walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
+    def __getattr__(self, name: str) -> Any:
+        """The node of a view whose history a write has put out of date; there is nothing else to be found here."""
+        return renewed(self) if name == "_node" else object.__getattribute__(self, name)
+
     def realize(self) -> Self:
         """Compute the array now, if `lazy` has put it off; returns self."""
         _ = self._node
@@ -193,9 +202,7 @@ class Tensor(TensorOps):
 
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
-        node = new_node(self._node._data)
-        self._node.storage.share(node)
-        return handle(node)
+        return self._node.storage.share(handle(new_node(self._node._data)))
 
     def retain_grad(self) -> None:
         """Keep this inner Tensor's gradient in `.grad` after a pass, as a leaf does."""

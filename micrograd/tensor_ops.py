@@ -51,9 +51,9 @@ def plain_index(index: Any) -> Any:
         return tuple(map(plain_index, index))
     if isinstance(index, ArrayNode.kind):
         return stand_in(index)._node._data.copy()
-    if isinstance(index, (slice, bool, int, EllipsisType)) or index is None:
+    if isinstance(index, (slice, bool, EllipsisType)) or index is None:
         return index
-    if isinstance(index, np.integer):
+    if isinstance(index, (int, np.integer)):
         return int(index)
     return np.array(index, dtype=int if isinstance(index, list) and not index else None)
 

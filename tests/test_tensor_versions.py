@@ -119,31 +119,6 @@ def test_what_is_written_to_a_view_is_seen_in_its_base():
     equal(base, [[1, 5], [7, 5]])
 
 
-@pytest.mark.parametrize("change", [
-    lambda y, v: v.__iadd__(1), lambda y, v: y.__iadd__(1), lambda y, v: v.__setitem__(0, 5),
-], ids=["view", "base", "item"])  # fmt: skip
-def test_a_recorded_change_where_views_are_alive_is_followed_or_raises_and_says_what_to_write(change: Callable):
-    x = parameter(1, 2)
-    y = x * 2
-    v = y[:1]
-    try:
-        change(y, v)
-    except RuntimeError as error:
-        assert re.search(r"view.*write y = y \+", str(error))  # noqa: PT017
-        equal(y, [2, 4])
-    else:
-        (y.sum() + v.sum()).backward()
-
-
-def test_once_the_view_is_gone_a_change_is_recorded():
-    x = parameter(1, 2)
-    y = x * 2
-    assert y[:1].item() == 2
-    y += x
-    y.sum().backward()
-    equal(x.grad, [3, 3])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Writes through data, detach() and numpy(): the graph keeps its own, or raises (each op: test_tensor_ops.py)
 
