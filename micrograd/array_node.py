@@ -326,7 +326,8 @@ def _refuse(row: Row, line: list[Tensor]) -> None:
         if made_by == LEAF or (made_by and not base._node._row):
             leaf = "a leaf" if line[0]._node._row == LEAF else "a view of a leaf"
             raise RuntimeError(
-                f"'{row.name}' in place on {leaf} that requires a gradient: write y = x + ..., or use no_grad()"
+                f"'{row.name}' in place on {leaf} that requires a gradient: "
+                "write y = x + ..., or do it inside no_grad()"
             )
         if x is not base and x._view[1] is None:
             raise RuntimeError(

@@ -150,12 +150,15 @@ class Tensor(TensorOps):
         if wanted and self.dtype.kind != "f":
             raise RuntimeError(f"only floating-point Tensors can require a gradient, found dtype {self.dtype}")
         node = self._node
-        if wanted and node._row is None:  # a node of its own: the graphs that used the constant still see a constant
-            leaf = new_node(node._data, LEAF, node.storage)
-            leaf.label, leaf._handle = node.label, node._handle
-            self._node = leaf
-        elif not wanted and node._row is not None:
-            node.requires_grad = False
+        if wanted == (node._row is not None):
+            return self
+        node.requires_grad = False
+        # The graphs that used the constant go on seeing a constant: it is another node than the leaf, which it holds
+        other = node._a or new_node(node._data)
+        other._row, other._a = (LEAF, None) if wanted else (None, node)
+        for name in ("_data", "_store", "_handle", "grad", "label"):
+            setattr(other, name, getattr(node, name))
+        self._node = other
         return self
 
     is_leaf = property(lambda self: self._node.is_leaf, doc="True for what no recorded operation made.")
@@ -205,7 +208,7 @@ class Tensor(TensorOps):
         return self._node.storage.share(handle(new_node(self._node._data)))
 
     def retain_grad(self) -> None:
-        """Keep this inner Tensor's gradient in `.grad` after a pass, as a leaf does."""
+        """Add this inner Tensor's gradient to its `.grad` in every pass, as a leaf does."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
         self._node._keeps_grad = True
