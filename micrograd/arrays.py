@@ -2,7 +2,7 @@
 
 As in `ops`, a rule uses only what numbers-in-arrays and Tensors share: operators, methods of the same name, other rows.
 A parameter of a rule that is called `like` is asked for its shape alone, so that its values need not be kept.
-Most rows have settings (an axis, a shape, an index): functions make them, and remember those that they made.
+Most rows have settings (an axis, a shape, an index): functions make them, and remember (`maker`) those that they made.
 
 A rule need not undo broadcasting: whoever adds its result to a gradient sums it down to the operand's shape.
 """
@@ -10,15 +10,39 @@ A rule need not undo broadcasting: whoever adds its result to a gradient sums it
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+import operator
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from numbers import Number
 from types import EllipsisType, NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 from . import ops
 from .ops import lib
 from .rows import Each, Many, Row
 
 Axis = int | tuple[int, ...] | None
+Maker = TypeVar("Maker", bound=Callable[..., Row])
+
+
+def maker(make: Maker) -> Maker:
+    """A function that makes a row for its settings, and remembers it. Their numbers must be integers.
+
+    To a cache 2.0 is 2: a row that was made for the one would be given for the other.
+    """
+
+    @lru_cache(maxsize=4096)
+    @wraps(make)
+    def made(*settings: Any) -> Row:
+        return make(*map(_setting, settings))
+
+    return made  # type: ignore[return-value]
+
+
+def _setting(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(operator.index, x))
+    return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
 
 
 def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
@@ -39,20 +63,20 @@ def _spread(g: Any, like: Any, axis: Axis) -> Any:
 # ---- shapes
 
 
-@lru_cache(maxsize=4096)
+@maker
 def reshape(shape: tuple[int, ...]) -> Row:
     """a.reshape(shape)."""
     return Row("reshape", lambda a: a.reshape(shape), lambda g, _out, like: reshape(like.shape)(g), view=True)
 
 
-@lru_cache(maxsize=1024)
+@maker
 def transpose(axes: tuple[int, ...]) -> Row:
     """a.transpose(axes): all axes, in their new order."""
     back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
     return Row("transpose", lambda a: a.transpose(axes), lambda g, _out, like: transpose(back)(g), view=True)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def broadcast_to(shape: tuple[int, ...]) -> Row:
     """a, repeated to the shape without a copy."""
     return Row(
@@ -60,13 +84,13 @@ def broadcast_to(shape: tuple[int, ...]) -> Row:
     )
 
 
-@lru_cache(maxsize=4096)
+@maker
 def full(shape: tuple[int, ...]) -> Row:
     """An array of this shape, all of it the one number a."""
     return Row("full", lambda a: lib(a).full(shape, a, a.dtype), lambda g, _out, like: sum_to(like.shape)(g))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def sum_to(shape: tuple[int, ...]) -> Row:
     """The adjoint of broadcasting: a, summed over the axes that broadcasting from `shape` made or stretched."""
 
@@ -79,7 +103,7 @@ def sum_to(shape: tuple[int, ...]) -> Row:
     return Row("sum_to", forward, lambda g, _out, like: broadcast_to(like.shape)(g))
 
 
-@lru_cache(maxsize=64)
+@maker
 def astype(dtype: Any) -> Row:
     """a.astype(dtype)."""
     return Row("astype", lambda a: a.astype(dtype), lambda g, _out, like: g.astype(like.dtype))
@@ -193,13 +217,13 @@ def clip(low: float | None, high: float | None) -> Row:
 # ---- reductions
 
 
-@lru_cache(maxsize=4096)
+@maker
 def sum(axis: Axis, keepdims: bool) -> Row:
     """The sum over the axis, over several, or (None) over all."""
     return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
@@ -213,7 +237,7 @@ def mean(axis: Axis, keepdims: bool) -> Row:
 deviation = Row("std", lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     """The `max` or the `min` over the axis; those who tie share the gradient equally."""
 
@@ -225,13 +249,13 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def cumsum(axis: int) -> Row:
     """The running sum along the axis."""
     return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, like: _cumsum_back(axis)(g))
 
 
-@lru_cache(maxsize=1024)
+@maker
 def _cumsum_back(axis: int) -> Row:
     def forward(a: Any) -> Any:
         return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
@@ -244,7 +268,7 @@ def _top(a: Any, axis: Axis) -> Any:
     return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def logsumexp(axis: Axis) -> Row:
     """log(sum(exp(a))) over the axis, which stays with length 1. The greatest comes out first: nothing overflows."""
 
@@ -256,7 +280,7 @@ def logsumexp(axis: Axis) -> Row:
     return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def softmax(axis: Axis) -> Row:
     """exp(a) / sum(exp(a)) over the axis."""
 
@@ -267,7 +291,7 @@ def softmax(axis: Axis) -> Row:
     return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def log_softmax(axis: Axis) -> Row:
     """log(softmax(a)), without its underflow."""
 
@@ -320,7 +344,7 @@ def _plus(a: Any, b: Any) -> Any:
     return a
 
 
-@lru_cache(maxsize=1024)
+@maker
 def concatenate(axis: int) -> Many:
     """The operands, joined along an axis that they have."""
 

@@ -134,7 +134,7 @@ class TensorOps:
 
     def reshape(self, *shape: Any) -> Tensor:
         """The elements in another shape; one length may be -1."""
-        wanted = tuple(shape[0]) if len(shape) == 1 and np.ndim(shape[0]) else shape
+        wanted = tuple(map(operator.index, shape[0] if len(shape) == 1 and np.ndim(shape[0]) else shape))
         if wanted.count(-1) == 1:
             rest = -int(np.prod(wanted))
             if rest > 0 and self.size % rest == 0:  # else NumPy says what is wrong
@@ -171,7 +171,8 @@ class TensorOps:
 
     def broadcast_to(self, shape: Shape) -> Tensor:
         """Stretched to the shape, by NumPy's rules."""
-        return record(arrays.broadcast_to((shape,) if isinstance(shape, int) else tuple(shape)), self)
+        lengths = (shape,) if isinstance(shape, (int, np.integer)) else shape
+        return record(arrays.broadcast_to(tuple(map(operator.index, lengths))), self)
 
     def __getitem__(self, index: Any) -> Tensor:
         return record(arrays.getitem(plain_index(index)), self)
