@@ -40,7 +40,8 @@ class ArrayNode(Node):
     __slots__ = ("_handle", "_store")
     _keeps_grad = False
 
-    kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it
+    kind: type[Tensor]  # the class that stands before the nodes; tensor.py names it, and that of late views
+    late_kind: type[Tensor]
     _store: Storage | None
     _operands = Node._x  # type: ignore[assignment]  # two slots of every Node, by what stands there in these
     _saved = Node._b
@@ -424,7 +425,7 @@ def _outdate(base: Tensor) -> None:
             node = tensor._node
             if node._row != LEAF:
                 _succeed(tensor, node, new_node(node._data, storage=node._store))
-                tensor._late = tensor._node
+                tensor._late, tensor.__class__ = tensor._node, ArrayNode.late_kind
                 del tensor._node
 
 
@@ -439,6 +440,7 @@ def renewed(tensor: Tensor) -> ArrayNode:
                 (parent, row), node = x._view, x._late
                 x._node = remember(node, row, (parent._node,), (parent._node._data,))
                 del x._late
+                x.__class__ = ArrayNode.kind
     return tensor._node
 
 

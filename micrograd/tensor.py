@@ -190,10 +190,6 @@ class Tensor(TensorOps):
         node = stand_in(self)._node if modes else self._node
         walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
-    def __getattr__(self, name: str) -> Any:
-        """The node of a view whose history a write has put out of date; there is nothing else to be found here."""
-        return renewed(self) if name == "_node" else object.__getattribute__(self, name)
-
     def realize(self) -> Self:
         """Compute the array now, if `lazy` has put it off; returns self."""
         _ = self._node
@@ -329,7 +325,17 @@ class Tensor(TensorOps):
         return _restore, state, self.__dict__ or None
 
 
-ArrayNode.kind = Tensor
+class LateTensor(Tensor):
+    """A view whose base was written to: when somebody asks for its node, it gets one, and is a Tensor again."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        return renewed(self) if name == "_node" else object.__getattribute__(self, name)
+
+
+ArrayNode.kind, ArrayNode.late_kind = Tensor, LateTensor
 
 
 def _plain(x: Any) -> Any:
