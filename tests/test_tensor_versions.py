@@ -262,6 +262,57 @@ def test_an_array_that_is_an_operand_may_be_changed_afterwards():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Copies: made where they are needed, and nowhere else
+
+
+def multiplied_in_place(x: Tensor) -> Tensor:
+    y = x * 1
+    y *= x
+    y[:1] *= x[:1]
+    return y
+
+
+@pytest.mark.parametrize("graph", [
+    lambda x: x * x, lambda x: x.exp(), multiplied_in_place, lambda x: x[:1] * x, lambda x: (x * x).detach() * x,
+], ids=["*", "exp", "in place", "view", "detach"])  # fmt: skip
+@pytest.mark.parametrize("end", ["forgotten", "let go", "failed"])
+def test_data_is_one_array_again_once_no_graph_keeps_it(graph: Callable, end: str):
+    x = parameter(1, 2)
+    for _ in range(2):
+        y = graph(x)
+        total = y.sum()
+        if end == "let go":
+            total.backward()
+        elif end == "failed":
+            handle = x.register_hook(lambda g: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                total.backward()
+            handle.remove()
+        del total
+        if end == "let go":
+            assert y.data is y.data
+        del y
+    array = x.data
+    assert x.data is array
+    assert x._node.storage.kept == 0
+
+
+def test_what_is_given_is_copied():
+    array, index = np.array([1.0, 2.0, 3.0]), np.array([0, 2])
+    made, assigned, copied = Tensor(array), Tensor([0.0, 0.0, 0.0]), Tensor([0.0, 0.0, 0.0])
+    assigned.data = array
+    copied.copy_(array)
+    x = parameter(1, 2, 3)
+    chosen, other = x[index], Tensor(made)
+    array[:] = index[:] = 1
+    other += 1
+    for t in (made, assigned, copied):
+        equal(t, [1, 2, 3])
+    chosen.sum().backward()
+    equal(x.grad, [1, 0, 1])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Rows of the user's own: what a rule does not name, it may use
 
 
