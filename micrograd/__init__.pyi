@@ -44,6 +44,7 @@ from .transforms import gradient as gradient
 from .transforms import hessian as hessian
 from .transforms import hvp as hvp
 from .transforms import jacobian as jacobian
+from .transforms import jvp as jvp
 from .transforms import value_and_grad as value_and_grad
 from .transforms import vjp as vjp
 from .viz import draw_dot as draw_dot
@@ -330,6 +331,7 @@ __all__ = [
     "hypot",
     "is_grad_enabled",
     "jacobian",
+    "jvp",
     "lazy",
     "leaky_relu",
     "linspace",

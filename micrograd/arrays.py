@@ -2,7 +2,7 @@
 
 As in `ops`, a rule uses only what numbers-in-arrays and Tensors share: operators, methods of the same name, other rows.
 A parameter of a rule that is called `like` is asked for its shape alone, so that its values need not be kept.
-Most rows have settings (an axis, a shape, an index): functions make them, and remember those that they made.
+Most rows have settings (an axis, a shape, an index): functions make them, and remember (`maker`) those that they made.
 
 A rule need not undo broadcasting: whoever adds its result to a gradient sums it down to the operand's shape.
 """
@@ -10,15 +10,40 @@ A rule need not undo broadcasting: whoever adds its result to a gradient sums it
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+import operator
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from itertools import product
-from typing import Any
+from numbers import Number
+from types import EllipsisType, NoneType
+from typing import Any, TypeVar
 
 from . import ops
 from .ops import lib
 from .rows import Each, Many, Row
 
 Axis = int | tuple[int, ...] | None
+Maker = TypeVar("Maker", bound=Callable[..., Row])
+
+
+def maker(make: Maker) -> Maker:
+    """A function that makes a row for its settings, and remembers it. Their numbers must be integers.
+
+    To a cache 2.0 is 2: a row that was made for the one would be given for the other.
+    """
+
+    @lru_cache(maxsize=4096)
+    @wraps(make)
+    def made(*settings: Any) -> Row:
+        return make(*map(_setting, settings))
+
+    return made  # type: ignore[return-value]
+
+
+def _setting(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(operator.index, x))
+    return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
 
 
 def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
@@ -39,20 +64,20 @@ def _spread(g: Any, like: Any, axis: Axis) -> Any:
 # ---- shapes
 
 
-@lru_cache(maxsize=4096)
+@maker
 def reshape(shape: tuple[int, ...]) -> Row:
     """a.reshape(shape)."""
     return Row("reshape", lambda a: a.reshape(shape), lambda g, _out, like: reshape(like.shape)(g), view=True)
 
 
-@lru_cache(maxsize=1024)
+@maker
 def transpose(axes: tuple[int, ...]) -> Row:
     """a.transpose(axes): all axes, in their new order."""
     back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
     return Row("transpose", lambda a: a.transpose(axes), lambda g, _out, like: transpose(back)(g), view=True)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def broadcast_to(shape: tuple[int, ...]) -> Row:
     """a, repeated to the shape without a copy."""
     return Row(
@@ -60,13 +85,13 @@ def broadcast_to(shape: tuple[int, ...]) -> Row:
     )
 
 
-@lru_cache(maxsize=4096)
+@maker
 def full(shape: tuple[int, ...]) -> Row:
     """An array of this shape, all of it the one number a."""
     return Row("full", lambda a: lib(a).full(shape, a, a.dtype), lambda g, _out, like: sum_to(like.shape)(g))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def sum_to(shape: tuple[int, ...]) -> Row:
     """The adjoint of broadcasting: a, summed over the axes that broadcasting from `shape` made or stretched."""
 
@@ -79,7 +104,7 @@ def sum_to(shape: tuple[int, ...]) -> Row:
     return Row("sum_to", forward, lambda g, _out, like: broadcast_to(like.shape)(g))
 
 
-@lru_cache(maxsize=64)
+@maker
 def astype(dtype: Any) -> Row:
     """a.astype(dtype)."""
     return Row("astype", lambda a: a.astype(dtype), lambda g, _out, like: g.astype(like.dtype))
@@ -90,6 +115,8 @@ def astype(dtype: Any) -> Row:
 
 def getitem(index: Any) -> Row:
     """a[index], for every kind of index that NumPy has; what is selected twice gets both gradients."""
+    if _kinds(index) <= {int}:  # of one element, too, NumPy gives a view where there is an Ellipsis
+        index = (*index, ...) if isinstance(index, tuple) else (index, ...)
     return Row(
         "getitem", lambda a: a[index], lambda g, _out, like: scatter(index, like.shape)(g), view=_is_basic(index)
     )
@@ -97,10 +124,14 @@ def getitem(index: Any) -> Row:
 
 def _is_basic(index: Any) -> bool:
     """True if NumPy answers the index with a view: slices, numbers, None and ... ."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        i is None or i is ... or isinstance(i, slice) or (isinstance(i, int) and not isinstance(i, bool)) for i in parts
-    )
+    return _kinds(index) <= _BASIC
+
+
+_BASIC = {int, slice, NoneType, EllipsisType}
+
+
+def _kinds(index: Any) -> set[type]:
+    return {*map(type, index)} if isinstance(index, tuple) else {type(index)}
 
 
 def scatter(index: Any, shape: tuple[int, ...]) -> Row:
@@ -174,7 +205,7 @@ def where(condition: Any) -> Row:
 # ---- windows: what convolution and pooling look at
 
 
-@lru_cache(maxsize=1024)
+@maker
 def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Row:
     """The windows of a over its last axes, as a view of shape (..., *size, *counts).
 
@@ -193,7 +224,7 @@ def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int,
     )
 
 
-@lru_cache(maxsize=1024)
+@maker
 def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
     """The adjoint of `windows`: zeros of the shape, with each window added in its place."""
     n = len(size)
@@ -213,13 +244,13 @@ def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tupl
 # ---- reductions
 
 
-@lru_cache(maxsize=4096)
+@maker
 def sum(axis: Axis, keepdims: bool) -> Row:
     """The sum over the axis, over several, or (None) over all."""
     return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
@@ -237,7 +268,7 @@ def _root(name: str) -> Row:
 deviation, length = _root("std"), _root("norm")
 
 
-@lru_cache(maxsize=4096)
+@maker
 def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     """The `max` or the `min` over the axis; those who tie share the gradient equally."""
 
@@ -249,7 +280,7 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
 
 
-@lru_cache(maxsize=1024)
+@maker
 def first_max(axis: int) -> Row:
     """The greatest along one axis; of those who tie, the first gets the gradient."""
 
@@ -261,13 +292,13 @@ def first_max(axis: int) -> Row:
     return Row("max", lambda a: a.max(axis=axis), rule)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def cumsum(axis: int) -> Row:
     """The running sum along the axis."""
     return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, like: _cumsum_back(axis)(g))
 
 
-@lru_cache(maxsize=1024)
+@maker
 def _cumsum_back(axis: int) -> Row:
     def forward(a: Any) -> Any:
         return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
@@ -275,13 +306,13 @@ def _cumsum_back(axis: int) -> Row:
     return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
 
 
-@lru_cache(maxsize=1024)
+@maker
 def sort(axis: int) -> Row:
     """a in ascending order along the axis."""
     return Row("sort", lambda a: lib(a).sort(a, axis), lambda g, _out, a: _sorted_as(axis, False)(g, a))
 
 
-@lru_cache(maxsize=1024)
+@maker
 def _sorted_as(axis: int, forth: bool) -> Row:
     """a in the order that sorts b; or back from it."""
 
@@ -297,7 +328,7 @@ def _top(a: Any, axis: Axis) -> Any:
     return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def logsumexp(axis: Axis) -> Row:
     """log(sum(exp(a))) over the axis, which stays with length 1. The greatest comes out first: nothing overflows."""
 
@@ -309,7 +340,7 @@ def logsumexp(axis: Axis) -> Row:
     return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def softmax(axis: Axis) -> Row:
     """exp(a) / sum(exp(a)) over the axis."""
 
@@ -320,7 +351,7 @@ def softmax(axis: Axis) -> Row:
     return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def log_softmax(axis: Axis) -> Row:
     """log(softmax(a)), without its underflow."""
 
@@ -373,7 +404,7 @@ def _plus(a: Any, b: Any) -> Any:
     return a
 
 
-@lru_cache(maxsize=1024)
+@maker
 def concatenate(axis: int) -> Many:
     """The operands, joined along an axis that they have."""
 

@@ -4,6 +4,9 @@ A Value is a node. A Tensor has one: an in-place operation gives the same Tensor
 what its users saw then must be two objects. Edges lead from node to node (`array_node.py`), so nothing that happens to
 a Tensor later redirects them.
 
+A Tensor may be a view of another: a write to either is seen in both, and, where it is recorded, in the gradients of
+both. It is the base that gets a new history then; its views look theirs up when somebody asks for it.
+
 Reading `t.data` hands out an array that may be written to behind our back: if a graph has kept it, the graph keeps its
 own and t gets a copy. Where other Tensors share the memory they must see the write, so that the backward pass raises.
 """
@@ -18,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import arrays, ops, walk
-from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
+from .array_node import Array, ArrayNode, fits, handle, move, new_node, operand, order, record, renewed, write
 from .graph import LEAF, RemovableHandle
 from .modes import is_grad_enabled, is_tracing, look, modes, stand_in
 from .protocols import NumPyProtocols
@@ -56,10 +59,12 @@ class Tensor(TensorOps, NumPyProtocols):
            [6., 8.]]))
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_node")
+    __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # the last two: see `array_node`
     __hash__ = object.__hash__
 
     _node: ArrayNode
+    _view: tuple[Tensor, Any]
+    _late: ArrayNode
 
     def __init__(
         self,
@@ -120,7 +125,7 @@ class Tensor(TensorOps, NumPyProtocols):
         array = Tensor(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
-        node._data, node._store = np.asarray(array, order=order(node._data)), None
+        move(self, np.asarray(array, order=order(node._data)))
 
     @property
     def grad(self) -> Any:
@@ -163,12 +168,15 @@ class Tensor(TensorOps, NumPyProtocols):
                 "or give a dtype"
             )
         node = self._node
-        if wanted and node._row is None:  # a node of its own: the graphs that used the constant still see a constant
-            leaf = new_node(node._data, LEAF, node.storage)
-            leaf.label, leaf._handle = node.label, node._handle
-            self._node = leaf
-        elif not wanted and node._row is not None:
-            node.requires_grad = False
+        if wanted == (node._row is not None):
+            return self
+        node.requires_grad = False
+        # The graphs that used the constant go on seeing a constant: it is another node than the leaf, which it holds
+        other = node._a or new_node(node._data)
+        other._row, other._a = (LEAF, None) if wanted else (None, node)
+        for name in ("_data", "_store", "_handle", "grad", "label"):
+            setattr(other, name, getattr(node, name))
+        self._node = other
         return self
 
     is_leaf = property(lambda self: self._node.is_leaf, doc="True for what no recorded operation made.")
@@ -215,12 +223,10 @@ class Tensor(TensorOps, NumPyProtocols):
 
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
-        node = new_node(self._node._data)
-        self._node.storage.share(node)
-        return handle(node)
+        return self._node.storage.share(handle(new_node(self._node._data)))
 
     def retain_grad(self) -> None:
-        """Keep this inner Tensor's gradient in `.grad` after a pass, as a leaf does."""
+        """Add this inner Tensor's gradient to its `.grad` in every pass, as a leaf does."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
         self._node._keeps_grad = True
@@ -332,7 +338,17 @@ class Tensor(TensorOps, NumPyProtocols):
         return _restore, state, self.__dict__ or None
 
 
-ArrayNode.kind = Tensor
+class LateTensor(Tensor):
+    """A view whose base was written to: when somebody asks for its node, it gets one, and is a Tensor again."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        return renewed(self) if name == "_node" else object.__getattribute__(self, name)
+
+
+ArrayNode.kind, ArrayNode.late_kind = Tensor, LateTensor
 
 
 def _operands(children: Any) -> tuple[ArrayNode, ...]:

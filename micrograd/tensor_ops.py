@@ -45,9 +45,9 @@ def plain_index(index: Any) -> Any:
         return tuple(map(plain_index, index))
     if isinstance(index, ArrayNode.kind):
         return stand_in(index)._node._data.copy()
-    if isinstance(index, (slice, bool, int, EllipsisType)) or index is None:
+    if isinstance(index, (slice, bool, EllipsisType)) or index is None:
         return index
-    if isinstance(index, np.integer):
+    if isinstance(index, (int, np.integer)):
         return int(index)
     return np.array(index, dtype=int if isinstance(index, list) and not index else None)
 
@@ -71,7 +71,8 @@ def lengths(*shape: Any) -> tuple[int, ...]:
 
 def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     """All the axes that are meant."""
-    return tuple(range(ndim)) if axis is None or not ndim else normalize_axis_tuple(axis, ndim)  # type: ignore
+    found = _axis(axis, ndim)
+    return tuple(range(ndim)) if found is None or not ndim else found if isinstance(found, tuple) else (found,)
 
 
 def _axis(axis: Any, ndim: int) -> Any:

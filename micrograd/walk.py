@@ -147,12 +147,12 @@ def _is_nan(part: Any) -> bool:
 
 
 def commit(grads: dict[Node, Any]) -> None:
-    """Add to the leaves' grads, and set the inner nodes': all or, if anything is raised (Ctrl-C too), none."""
+    """Add to the grads of leaves and Tensors, set those of inner Values: all or, if anything is raised, none."""
     with grads_lock:
         before = [node.grad for node in grads]
         try:
             for node, g in grads.items():
-                node.grad = g if node._row else added(node, g)
+                node.grad = g if node._row and node._is_number else added(node, g)
         except BaseException:
             undo(list(grads), before)
             raise

@@ -130,6 +130,7 @@ def wrong_axes(call: Callable[[Tensor, Any], Any]) -> tuple[Bad, ...]:
         (lambda: call(zeros(2, 3), 2), AxisError, "axis 2 is out of bounds"),
         (lambda: call(zeros(2, 3), -3), AxisError, "axis -3 is out of bounds"),
         (lambda: call(zeros(2, 3), "rows"), (TypeError, ValueError), ""),
+        (lambda: call(zeros(2, 3), 0.0), TypeError, "integer"),
     )
 
 
@@ -138,6 +139,7 @@ def several(call: Callable[..., Any]) -> tuple[Bad, ...]:
     return (
         *wrong_axes(call),
         (lambda: call(zeros(2, 3), (0, 0)), ValueError, "duplicate|repeated"),
+        (lambda: call(zeros(2, 3, 2), (0.0, 2.0)), TypeError, "integer"),
         (lambda: call(zeros(2, 3), (0, 2)), AxisError, "axis 2 is out of bounds"),
     )
 
@@ -242,6 +244,8 @@ SHAPES = [
         (lambda: zeros(2, 3).reshape(-1, 4), ValueError, r"size 6|\(2, 3\)"),
         (lambda: zeros(2, 3).reshape(-1, -1), ValueError, r"\(2, 3\)"),
         (lambda: zeros(2, 3).reshape("flat"), (TypeError, ValueError), ""),
+        (lambda: zeros(2, 3).reshape(3.0, 2.0), TypeError, "ints"),
+        (lambda: zeros(2, 3).reshape((3.0, 2)), TypeError, "ints"),
     )),
     Op("reshape:-1", lambda a: a.reshape((-1, 2)), shapes=(((2, 3),), ((6,),), ((0, 2),)), linear=True),
     Op("reshape:()", lambda a: a.reshape(()), shapes=(((),), ((1, 1),)), linear=True),
@@ -296,6 +300,7 @@ SHAPES = [
         (lambda: zeros(2, 3).transpose(0), ValueError, r"\(2, 3\)"),
         (lambda: zeros(2, 3).transpose(0, 0), ValueError, "repeated"),
         (lambda: zeros(2, 3).transpose(0, 5), AxisError, "axis 5 is out of bounds"),
+        (lambda: zeros(2, 3).transpose(1.0, 0.0), TypeError, "integer"),
     )),
     Op("transpose:axes", lambda a: a.transpose(1, -1, 0), None, lambda t, a: a.permute(1, -1, 0),
        shapes=(((2, 3, 4),), ((0, 1, 2),)), linear=True),
@@ -320,7 +325,8 @@ SHAPES = [
     Op("squeeze:axis", lambda a: a.squeeze((0, -1)), shapes=(((1, 3, 1),), ((1, 1, 1),)), linear=True),
     Op("broadcast_to", lambda a: a.broadcast_to((2, 3)), lambda a: np.broadcast_to(a, (2, 3)),
        shapes=(((),), ((3,),), ((2, 1),), ((2, 3),)), linear=True,
-       bad=((lambda: zeros(2, 3).broadcast_to((2, 4)), ValueError, r"\(2, ?3\).*\(2, ?4\)"),)),
+       bad=((lambda: zeros(2, 3).broadcast_to((2, 4)), ValueError, r"\(2, ?3\).*\(2, ?4\)"),
+            (lambda: zeros(3).broadcast_to((2.0, 3.0)), TypeError, "ints"))),
     Op("__getitem__", lambda a: a[1:, ::2], shapes=(((3, 4),), ((2, 1, 3),), ((1, 0),)), linear=True, bad=(
         (lambda: zeros(2, 3)[5], IndexError, r"index 5.*\(2, 3\)"),
         (lambda: zeros(2, 3)[0, 0, 0], IndexError, r"\(2, 3\)"),
