@@ -127,3 +127,13 @@ def test_one_of_two_outputs_may_be_a_constant_as_arrays():
     out, constant = micrograd.compile(lambda x: [w * w * x, x * 2.0], backend="numpy")(5.0)
     out.backward()
     assert (out.data, constant.data, constant.requires_grad, w.grad) == (45.0, 10.0, False, 30.0)
+
+
+def test_parameters_may_be_called_what_a_program_calls_its_own():
+    w, v = Value(2.0), Tensor([1.0, 2.0], requires_grad=True)
+    of_numbers = lambda leaves, exp, t1, abs, inf, p: w * leaves + (exp * t1).exp() * abs + inf / p  # noqa: E731
+    of_arrays = lambda np, stock, buffers, answer, k1: (v * np * stock).exp().sum() * buffers + answer @ k1  # noqa: E731
+    numbers, a = [1.0, 0.5, 3.0, 4.0, 5.0, 6.0], np.array([0.5, -1.0])
+    assert near(micrograd.compile(of_numbers)(*numbers).data, of_numbers(*map(Value, numbers)).data)
+    found, expected = (f(*map(Tensor, [a] * 5)).data for f in (micrograd.compile(of_arrays), of_arrays))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
