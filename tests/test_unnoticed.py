@@ -14,6 +14,7 @@ import micrograd
 from micrograd import Tensor, Value, backward, detect_anomaly, grad
 from micrograd.nn import Parameter
 from micrograd.optim import clip_grad_norm
+from micrograd.rows import Row
 
 KINDS = [lambda: Value(2.0), lambda: Tensor([2.0, 3.0], requires_grad=True)]
 over_kinds = pytest.mark.parametrize("leaf", KINDS, ids=["Value", "Tensor"])
@@ -102,6 +103,33 @@ def test_gradients_are_never_made_greater_by_clipping_their_norm(max_norm: float
 
 
 @over_kinds
+@pytest.mark.parametrize("wanted", [[True, True], [False, False], [True, False, True], [False, True, True]], ids=str)
+def test_what_requires_a_gradient_is_what_was_asked_for_last(leaf: Callable, wanted: list[bool]):
+    x = leaf()
+    for each in wanted:
+        x.requires_grad = each
+        assert x.requires_grad is each
+    if isinstance(x, Tensor):
+        assert x.requires_grad_(wanted[-1]).requires_grad is wanted[-1]
+
+
+@over_kinds
 def test_an_option_that_the_player_does_not_know_is_refused(leaf: Callable):
     with pytest.raises(TypeError, match="no_such_option"):
         (leaf() * 2).show(no_such_option=1)
+
+
+@pytest.mark.parametrize(
+    "fails", [lambda y, w: y.backward(), lambda y, w: grad(y, w), lambda y, w: y.backward(inputs=[w])]
+)
+def test_after_a_pass_that_failed_in_a_rule_the_next_one_is_right(fails: Callable):
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        raise LookupError
+
+    x, w = Value(3.0), Value(2.0)
+    y = x * w
+    with pytest.raises(LookupError):
+        fails(Row("bad", lambda a: a, rule)(y) * w, w)  # w has its part before the rule runs
+    assert grad(y * w, [x, w]) == (4.0, 12.0)
+    (y * w).backward()
+    assert (x.grad, w.grad) == (4.0, 12.0)
