@@ -425,3 +425,44 @@ def test_views_and_what_was_written_through_them_die_without_the_collector():
         assert [ref() for ref in alive] == [None] * 6
     finally:
         gc.enable()
+
+
+def test_a_history_that_is_looked_up_inside_no_grad_is_there():
+    x = parameter(1, 2)
+    y = x * 1
+    view = y[:1]
+    y *= 2
+    with no_grad():
+        equal(view, [2])
+    view.sum().backward()
+    equal(x.grad, [2, 0])
+
+
+def test_a_view_that_was_made_a_leaf_stays_one():
+    buffer, w = Tensor([1.0, 2.0]), parameter(3)
+    leaf = buffer[:1].requires_grad_()
+    buffer *= w
+    equal(leaf, [3])
+    (leaf * 2).sum().backward()
+    equal(leaf.grad, [2])
+    assert w.grad is None
+
+
+def test_a_leaf_that_is_frozen_shares_its_memory_and_unfrozen_has_what_it_was_given():
+    x = parameter(1, 2)
+    shared = x.detach()
+    x.requires_grad_(False)
+    used = (parameter(1, 1) * x).sum()
+    shared += 1
+    with pytest.raises(RuntimeError, match="changed in place"):
+        used.backward()
+    x.data = [5.0, 6.0]
+    x.requires_grad_(True)
+    equal(x, [5, 6])
+
+
+def test_integers_are_not_written_over_by_roots():
+    t = Tensor([1, 4])
+    with pytest.raises(TypeError, match="float64"):
+        t **= 0.5
+    equal(t, [1, 4])
