@@ -6,17 +6,24 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test lint format types pytest mutants hunt docs bench bench-peers clean
+.PHONY: help which-python demo lessons test check lint format types pytest mutants hunt docs bench bench-peers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
-demo: .venv/.demos  ## train a scalar network on the two moons; pictures in out/
+demo: .venv/.demo  ## train a scalar network on the two moons; pictures in out/
 	$(BIN)/python demos/moons.py
 
-test: lint types pytest  ## everything that CI runs
+lessons: .venv/.demos  ## open the course in Jupyter
+	$(BIN)/jupyter lab demos/lessons
+
+test: lint types pytest  ## lint, types, all tests
+
+check: lint types  ## lint, types, the engine's own tests: under a minute, while one works
+	$(PYTEST) @tests/engine.txt
 
 lint: .venv/.dev  ## ruff: lint and format, nothing is changed
 	$(BIN)/ruff check .
@@ -30,7 +37,10 @@ types: .venv/.dev  ## pyright
 	$(BIN)/pyright
 
 pytest: .venv/.dev  ## tests, doctests, README
-	$(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+which-python:
+	@command -v $(PYTHON)
 
 mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
 	nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
@@ -51,14 +61,15 @@ clean:  ## all that was made here, .venv too
 	rm -rf .venv .mutants build dist *.egg-info out docs/api benchmarks/peers .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# .venv/.demos and .venv/.dev are stamps: that extra is installed, as pyproject.toml has it now.
+# .venv/.demo, .demos and .dev are stamps: that extra is installed, as pyproject.toml has it now.
 .venv/.%: pyproject.toml | .venv/.made
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@$(BIN)/python tools/install.py $*
 	@touch $@
 
 .venv/.made:
 	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' 2>/dev/null || { \
 		echo 'micrograd needs Python 3.11 or newer; found: $(or $(PYTHON),none on the PATH).'; \
 		echo 'Install one, or name it: make PYTHON=/path/to/python3 $(MAKECMDGOALS)'; exit 1; }
-	$(PYTHON) -m venv .venv
+	@echo "making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
 	@touch $@

@@ -10,7 +10,6 @@ Read it from `main` at the bottom upwards.
 import argparse
 import random
 import sys
-from copy import deepcopy
 from pathlib import Path
 
 try:
@@ -140,7 +139,7 @@ def draw_graph(module, point, path, of):
     result = of(module([Value(x1, label="x1"), Value(x2, label="x2")]))
     result.label = "result"
     result.backward()
-    path.write_text(draw_dot(result).pipe(encoding="utf-8"), encoding="utf-8")
+    path.write_text(draw_dot(result).svg(), encoding="utf-8")
     return result
 
 
@@ -155,8 +154,10 @@ def main(arguments=None):
 
     points, labels = make_data(options.data, options.seed)
     model = MLP(2, [16, 16, 1])
-    untrained = deepcopy(model)
     print(f"{len(points)} points of {options.data}, and a network of {len(model.parameters())} parameters.")
+    wrongest = min(range(len(points)), key=lambda i: labels[i] * model(points[i]))
+    draw_sample(model, points[wrongest], labels[wrongest], options.out / "sample.svg")
+    print(f"A first picture, of one point and each neuron's part in the loss: {options.out / 'sample.svg'}", flush=True)
     film = movie(model, points, labels, title=f"A network of {len(model.parameters())} Values learns {options.data}")
     history = train(model, points, labels, options.steps, film)
     loss, scores = total_loss(model, points, labels)
@@ -166,25 +167,23 @@ def main(arguments=None):
         f"the loss went from {history[0][0]:.3f} to {loss.data:.3f}."
     )
     film.save(options.out / "moons.html")
-    draw_all(model, untrained, points, labels, history, options.out)
+    draw_all(model, points, labels, points[wrongest], history, options.out)
     print("And for the browser:")
     print(f"  {(options.out / 'moons.html').resolve().as_uri()}   a movie: watch it learn")
     print(f"  {(options.out / 'neuron.html').resolve().as_uri()}  a player: step through one neuron, and back")
 
 
-def draw_all(model, untrained, points, labels, history, out):
-    """The four pictures, and what they show."""
-    wrongest = min(range(len(points)), key=lambda i: labels[i] * untrained(points[i]))
+def draw_all(model, points, labels, point, history, out):
+    """What it has learnt, and how."""
     draw_boundary(model, points, labels, out / "boundary.png")
     draw_history(history, out / "loss.png")
-    neuron = draw_neuron(model, points[wrongest], out / "neuron.svg")
+    neuron = draw_neuron(model, point, out / "neuron.svg")
     player(neuron).save(out / "neuron.html")
-    draw_sample(untrained, points[wrongest], labels[wrongest], out / "sample.svg")
     print(f"Have a look, in {out.resolve()}:")
     print("  boundary.png   what it answers, for every place of the plane")
     print("  loss.png       how it got there")
     print("  neuron.svg     one of its neurons as a graph: numbers, and the gradients of the neuron's output")
-    print("  sample.svg     where it began: one point, the untrained network, and each neuron's part in the loss")
+    print("  sample.svg     where it began, before it learnt anything")
 
 
 def parse(arguments):

@@ -10,6 +10,7 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 from . import viz
 from .engine import Value
@@ -29,9 +30,8 @@ Compute an expression, and the gradient of its value with respect to every numbe
   %(prog)s demo moons"""
 EPILOG = f"""\
 in an expression:
-  + - * / ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
-  {", ".join(sorted(FUNCTIONS)[: len(FUNCTIONS) // 2])},
-  {", ".join(sorted(FUNCTIONS)[len(FUNCTIONS) // 2 :])}
+  + - * / // % ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
+{fill(", ".join(sorted(FUNCTIONS)), 78, initial_indent="  ", subsequent_indent="  ")}
   Keep it in quotes: the shell has its own ideas about * and ( ).
 
 in the table:
@@ -129,7 +129,8 @@ def write(out: Value, path: Path) -> None:
         viz.player(out).save(path)
     else:
         drawing = viz.draw_dot(out)
-        path.write_bytes(drawing.source.encode() if suffix == ".dot" else drawing.pipe(suffix[1:]))
+        text = {".dot": drawing.source, ".svg": drawing.svg()}.get(suffix)
+        path.write_bytes(text.encode() if text else drawing.pipe(suffix[1:]))
 
 
 def _show(out: Value, paths: Sequence[Path]) -> int:

@@ -1,112 +1,174 @@
 """NumPy's functions, for nodes: `exp(x)` beside `x.exp()`, and those that NumPy has as functions alone.
 
-The elementwise ones take Values, Tensors, arrays and numbers alike. The others are of arrays. In both, a node among the
-operands makes the result a node; arrays and lists of numbers give arrays, as NumPy does.
+Most are made: of each public row of `ops` one that takes Values, Tensors, arrays and numbers alike, of each method of
+Tensor one that takes arrays too. The others are written here, and marked `@function`. In all, a node among the operands
+makes the result a node; arrays and lists of numbers give arrays, as NumPy does. An array of Values (which is what an
+array times a Value is) is NumPy's to go through: its functions call the Values' methods.
 
 >>> from micrograd.tensor import Tensor
 >>> x = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
 >>> left, right = split(x, 2)
->>> (left * log(right)).sum().backward()
+>>> (left * right.log()).sum().backward()
 >>> x.grad.round(4)
 array([1.0986, 1.3863, 0.3333, 0.5   ])
 
-`sum`, `max`, `min` and `abs` are not in `__all__`: a star import would hide Python's own.
+Those whose names Python has too (`sum`, `max`, `abs`, ...) are not in `__all__`: a star import would hide Python's own.
 """
 
 from __future__ import annotations
 
 import builtins
-import math
+import inspect
 import operator
 from collections.abc import Callable, Sequence
-from functools import lru_cache, wraps
+from functools import wraps
 from itertools import pairwise
-from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from . import arrays, ops
-from .array_node import record
+from .array_node import ArrayNode, record
 from .engine import Value
 from .graph import Node
 from .modes import stand_in
 from .rows import Row
-from .tensor import Tensor
+from .tensor_ops import TensorOps
+from .words import check, unknown
 
-# fmt: off
-__all__ = [
-    "exp", "log", "log1p", "sqrt", "sin", "cos", "tanh", "sigmoid", "softplus", "relu", "leaky_relu", "gelu",
-    "maximum", "minimum", "where", "clip",
-    "mean", "var", "std", "prod", "cumsum", "logsumexp", "softmax", "log_softmax",
-    "reshape", "transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to", "take_along_axis", "split",
-    "concatenate", "stack", "matmul",
-]
-# fmt: on
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
-Axis = int | Sequence[int] | None
+FUNCTIONS: dict[str, Callable] = {}
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Elementwise
+
+def function(made: Callable) -> Callable:
+    """Enter a function among those that users call, and that NumPy's of the same name becomes on a Tensor."""
+    FUNCTIONS[made.__name__] = made
+    return made
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, ArrayNode.kind)
+
+
+def _tensor(x: Any) -> Tensor:
+    return x if _is_tensor(x) else ArrayNode.kind(_array(x))
 
 
 def _operand(x: Any) -> Any:
     """What a row takes: nodes and numbers as they are, lists as arrays."""
-    return x if isinstance(x, (Node, Tensor, int, float)) or hasattr(x, "_apply") else _array(x)
+    return x if isinstance(x, (Node, ArrayNode.kind, int, float)) or hasattr(x, "_apply") else _array(x, True)
 
 
-def _array(x: Any) -> np.ndarray:
+def _array(x: Any, of_values: bool = False) -> np.ndarray:
     array = np.asarray(x)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"found {type(x).__name__} {x!r:.60}: an operand is a node, a number or an array of numbers")
-    return array
+    if array.dtype.kind in "fiub" or (of_values and _has_values(array)):
+        return array
+    raise TypeError(f"found {type(x).__name__} {x!r:.60}: an operand is a node, a number or an array of numbers")
 
 
-def _elementwise(row: Row, what: str) -> Callable[[Any], Any]:
-    """The function of a row of one operand."""
-
-    def function(a: Any) -> Any:
-        return row(_operand(a))
-
-    function.__name__ = function.__qualname__ = row.word.lower()
-    function.__doc__ = f"{what}, elementwise: of a Value, a Tensor, an array or a number."
-    return function
+def _has_values(x: Any) -> bool:
+    """True for an array of Values, or of Values and numbers."""
+    return isinstance(x, np.ndarray) and x.dtype.kind == "O" and all(isinstance(v, (Value, int, float)) for v in x.flat)
 
 
-exp = _elementwise(ops.exp, "e to the power of a")
-log = _elementwise(ops.log, "The natural logarithm: -inf at 0, nan below")
-log1p = _elementwise(ops.log1p, "log(1 + a), exact for small a")
-sqrt = _elementwise(ops.sqrt, "The square root; nan below 0")
-sin = _elementwise(ops.sin, "The sine, in radians")
-cos = _elementwise(ops.cos, "The cosine, in radians")
-tanh = _elementwise(ops.tanh, "The hyperbolic tangent")
-sigmoid = _elementwise(ops.sigmoid, "1 / (1 + exp(-a))")
-softplus = _elementwise(ops.softplus, "log(1 + exp(a)), without overflow")
-relu = _elementwise(ops.relu, "a where it is positive, else 0; the gradient at 0 is 0")
-gelu = _elementwise(ops.gelu, "The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016)")
-abs = _elementwise(ops.abs_, "The magnitude; its gradient at 0 is 0")
+# ---------------------------------------------------------------------------------------------------------------------
+# Made from the tables
 
 
-def leaky_relu(a: Any, slope: float = 0.01) -> Any:
-    """a where it is positive, else slope * a; the gradient at 0 is the slope."""
-    return ops.leaky_relu(float(slope))(_operand(a))
+def elementwise(row: Row, name: str = "") -> Callable:
+    """The function of a row."""
+
+    def unary(a: Any) -> Any:
+        return _applied(row, _operand(a))
+
+    def binary(a: Any, b: Any) -> Any:
+        return _applied(row, _operand(a), _operand(b))
+
+    return _described(unary if row.to_b is None else binary, name, f"{row.doc}, elementwise.")
 
 
-def maximum(a: Any, b: Any) -> Any:
-    """The greater of the two, elementwise, which gets the gradient; a tie shares it."""
-    return ops.maximum(_operand(a), _operand(b))
+def _applied(row: Row, *operands: Any) -> Any:
+    """The row on the operands; where one is an array of Values, on each of them."""
+    if any(map(_has_values, operands)):
+        return np.frompyfunc(row, len(operands), 1)(*operands)
+    return row(*operands)
 
 
-def minimum(a: Any, b: Any) -> Any:
-    """The smaller of the two, elementwise, which gets the gradient; a tie shares it."""
-    return ops.minimum(_operand(a), _operand(b))
+def _described(made: Callable, name: str, doc: str | None) -> Callable:
+    made.__name__ = made.__qualname__ = name
+    made.__module__, made.__doc__ = __name__, doc
+    return made
 
 
+def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
+    def made(a: Any, *settings: Any, **named: Any) -> Any:
+        return _applied(maker(*settings, **named), _operand(a))
+
+    first = inspect.Parameter("a", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
+    made.__signature__ = inspect.Signature([first, *inspect.signature(maker).parameters.values()])  # type: ignore
+    return _described(made, name, maker.__doc__)
+
+
+def of_array(method: Callable) -> Callable:
+    """The function of a method of Tensor: it takes arrays and lists too, which it answers with arrays."""
+    numpys = getattr(np, method.__name__, None)
+
+    @wraps(method)
+    def made(a: Any, *settings: Any, **named: Any) -> Any:
+        check(named)
+        if _is_tensor(a):
+            return method(a, *settings, **named)
+        array = _array(a, numpys is not None)
+        if array.dtype == object:
+            return numpys(array, *settings, **named)  # type: ignore[misc]
+        out = method(_tensor(array), *settings, **named)
+        return [part.data for part in out] if isinstance(out, list) else out.data[()]
+
+    parameters = [*inspect.signature(method).parameters.values()]
+    made.__signature__ = inspect.Signature([parameters[0].replace(name="a"), *parameters[1:]])  # type: ignore
+    return _described(made, method.__name__, method.__doc__)
+
+
+for _name, _row in ops.PUBLIC.items():
+    function(elementwise(_row, _name))
+for _name, _maker in ops.MAKERS.items():
+    function(_with_settings(_name, _maker))
+for _name, _method in vars(TensorOps).items():
+    if _name[0] != "_" and inspect.isfunction(_method) and _name not in FUNCTIONS:
+        function(of_array(_method))
+
+
+def __getattr__(name: str) -> Callable:
+    if name not in FUNCTIONS:
+        raise unknown(f"module {__name__!r}", name)
+    return FUNCTIONS[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *FUNCTIONS})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Written by hand: a choice, and selections that are no methods
+
+
+@function
+def pow(a: Any, exponent: Any) -> Any:
+    """a ** exponent, elementwise."""
+    a, exponent = _operand(a), _operand(exponent)
+    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else _applied(ops.pow, a, exponent)
+
+
+@function
 def where(condition: Any, a: Any, b: Any) -> Any:
     """a where the condition holds, else b; each gets the gradient where it was chosen, and 0 elsewhere.
 
     The three are broadcast together. A condition that is a node holds where it is not 0, and gets no gradient.
 
+    >>> from micrograd.tensor import Tensor
     >>> x = Tensor([-1.0, 2.0], requires_grad=True)
     >>> where(x > 0, x, 10 * x)
     Tensor([-10.,   2.], grad_fn=<WhereBackward0>)
@@ -115,12 +177,12 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
-    chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _array(condition)
+    chosen = stand_in(condition)._node._data if _is_tensor(condition) else _array(condition)
     row = arrays.where(chosen != 0)  # a new array: what is written to the condition later changes nothing
-    if isinstance(a, Tensor) or isinstance(b, Tensor):
+    if _is_tensor(a) or _is_tensor(b):
         return record(row, _operand(a), _operand(b))
     out = row.forward(_operand(a), _operand(b))
-    return Tensor(out) if isinstance(condition, Tensor) else out
+    return ArrayNode.kind(out) if _is_tensor(condition) else out
 
 
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
@@ -131,154 +193,17 @@ def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
     return ops.gate(a, 1 - no) + ops.gate(b, no)
 
 
-def clip(a: Any, low: float | None = None, high: float | None = None) -> Any:
-    """a, kept between the bounds, which are plain numbers or None; the gradient passes at the bounds themselves."""
-    for bound in (low, high):
-        if not (bound is None or isinstance(bound, Real)):
-            raise TypeError(f"clip's bounds are numbers, found {type(bound).__name__}: maximum and minimum take nodes")
-    return _clip_number(low, high)(a) if isinstance(a, (Value, int, float)) else _clip_array(a, low, high)
-
-
-@lru_cache(maxsize=1024)
-def _clip_number(low: float | None, high: float | None) -> Row:
-    """The row of a number's clip, with the rule of an array's."""
-    lowest, highest = -math.inf if low is None else low, math.inf if high is None else high
-    return Row("clip", lambda a: builtins.min(builtins.max(a, lowest), highest), arrays.clip(low, high).to_a)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Of one array
-
-
-def _of_array(function: Callable) -> Callable:
-    """The function of a Tensor, made to take arrays and lists too, which it answers with arrays."""
-
-    @wraps(function)
-    def called(a: Any, *settings: Any, **named: Any) -> Any:
-        if isinstance(a, Tensor):
-            return function(a, *settings, **named)
-        out = function(Tensor(_array(a)), *settings, **named)
-        return [part.data for part in out] if isinstance(out, list) else out.data[()]
-
-    return called
-
-
-@_of_array
-def _clip_array(a: Any, low: Any, high: Any) -> Any:
-    return a.clip(low, high)
-
-
-@_of_array
-def sum(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The sum over the axis, over several, or (None) over all."""
-    return a.sum(axis, keepdims)
-
-
-@_of_array
-def mean(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The mean over the axis, over several, or (None) over all."""
-    return a.mean(axis, keepdims)
-
-
-@_of_array
-def var(a: Any, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    """The variance: the sum of squares from the mean, over n - ddof."""
-    return a.var(axis, keepdims, ddof)
-
-
-@_of_array
-def std(a: Any, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    """The standard deviation: the root of `var`."""
-    return a.std(axis, keepdims, ddof)
-
-
-@_of_array
-def max(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The greatest values; those who tie share the gradient."""
-    return a.max(axis, keepdims)
-
-
-@_of_array
-def min(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The smallest values; those who tie share the gradient."""
-    return a.min(axis, keepdims)
-
-
-@_of_array
-def prod(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The product over the axis, or (None) over all."""
-    return a.prod(axis, keepdims)
-
-
-@_of_array
-def cumsum(a: Any, axis: int | None = None) -> Any:
-    """The running sum along the axis; None flattens first."""
-    return a.cumsum(axis)
-
-
-@_of_array
-def logsumexp(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """log(sum(exp(a))), without overflow."""
-    return a.logsumexp(axis, keepdims)
-
-
-@_of_array
-def softmax(a: Any, axis: int = -1) -> Any:
-    """exp(a) / sum(exp(a)) along the axis."""
-    return a.softmax(axis)
-
-
-@_of_array
-def log_softmax(a: Any, axis: int = -1) -> Any:
-    """log(softmax(a)), without underflow."""
-    return a.log_softmax(axis)
-
-
-@_of_array
-def reshape(a: Any, shape: int | Sequence[int]) -> Any:
-    """The elements in another shape; one length may be -1."""
-    return a.reshape(shape)
-
-
-@_of_array
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """The axes in another order; None reverses them."""
-    return a.transpose() if axes is None else a.transpose(axes)
-
-
-@_of_array
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Two axes, swapped."""
-    return a.swapaxes(axis1, axis2)
-
-
-@_of_array
-def expand_dims(a: Any, axis: int) -> Any:
-    """A new axis of length 1, at `axis`."""
-    return a.expand_dims(axis)
-
-
-@_of_array
-def squeeze(a: Any, axis: Axis = None) -> Any:
-    """Without the axes of length 1, or without those named."""
-    return a.squeeze(axis)
-
-
-@_of_array
-def broadcast_to(a: Any, shape: int | Sequence[int]) -> Any:
-    """Stretched to the shape, by NumPy's rules."""
-    return a.broadcast_to(shape)
-
-
-@_of_array
+@function
+@of_array
 def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     """`a[..., indices[...], ...]` along the axis: what `argmax` or `argsort` pointed at; None flattens first.
 
+    >>> from micrograd.tensor import Tensor
     >>> x = Tensor([[3.0, 1.0, 2.0]])
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    places = stand_in(indices)._node._data.copy() if isinstance(indices, Tensor) else np.array(indices)
+    places = stand_in(indices)._node._data.copy() if _is_tensor(indices) else np.array(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
     if axis is None:
@@ -287,7 +212,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
         raise ValueError(
             f"take_along_axis of shape {a.shape} needs indices of {a.ndim} dimensions, found {places.shape}"
         )
-    axis = _axis(axis, a.ndim)
+    axis = normalize_axis_index(axis, a.ndim)
     wide = np.broadcast_shapes(_with_length(a.shape, axis, 1), _with_length(places.shape, axis, 1))
     places = np.broadcast_to(places, _with_length(wide, axis, places.shape[axis]))
     if a.shape != (shape := _with_length(wide, axis, a.shape[axis])):
@@ -299,14 +224,16 @@ def _with_length(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, .
     return (*shape[:axis], length, *shape[axis + 1 :])
 
 
-@_of_array
+@function
+@of_array
 def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     """A list of parts along the axis: so many of equal length or, for a list of places, cut at each of these.
 
+    >>> from micrograd.tensor import Tensor
     >>> [part.tolist() for part in split(Tensor([1, 2, 3, 4]), [1, 3])]
     [[1], [2, 3], [4]]
     """
-    axis = _axis(axis, a.ndim)
+    axis = normalize_axis_index(axis, a.ndim)
     length = a.shape[axis]
     if isinstance(sections, (int, np.integer)):
         if sections < 1 or length % sections:
@@ -317,14 +244,22 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     return [a[(*before, slice(start, stop))] for start, stop in pairwise(cuts)]
 
 
-def _axis(axis: int, ndim: int) -> int:
-    if not -ndim <= operator.index(axis) < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
-    return operator.index(axis) % ndim
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Of several arrays
+
+
+def of_arrays(made: Callable) -> Callable:
+    """A function of several arrays; where one is of Values, NumPy's of the same name."""
+
+    @wraps(made)
+    def called(*operands: Any, **named: Any) -> Any:
+        check(named)
+        first = operands[0] if operands and isinstance(operands[0], (list, tuple)) else ()
+        if any(map(_has_values, (*operands, *first))):
+            return getattr(np, made.__name__)(*operands, **named)
+        return made(*operands, **named)
+
+    return function(called)
 
 
 def tensors_of(operands: Any, what: str) -> list[Tensor]:
@@ -333,17 +268,19 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
         raise TypeError(f"{what} takes a list of Tensors, found {type(operands).__name__}")
     if not len(operands):
         raise ValueError(f"{what} needs one Tensor at least, found an empty list")
-    return [x if isinstance(x, Tensor) else Tensor(_array(x)) for x in operands]
+    return [*map(_tensor, operands)]
 
 
 def answer(out: Tensor, operands: Any) -> Any:
     """The result as it is if a Tensor was among the operands, else its array."""
-    return out if any(isinstance(x, Tensor) for x in operands) else out.data[()]
+    return out if any(map(_is_tensor, operands)) else out.data[()]
 
 
+@of_arrays
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
     """The operands, joined along an axis that they have; None flattens them first.
 
+    >>> from micrograd.tensor import Tensor
     >>> concatenate([Tensor([1.0]), Tensor([2.0, 3.0])])
     Tensor([1., 2., 3.])
     """
@@ -353,9 +290,11 @@ def concatenate(operands: Any, axis: int | None = 0) -> Any:
     return answer(_joined(tensors, axis), operands)
 
 
+@of_arrays
 def stack(operands: Any, axis: int = 0) -> Any:
     """The operands, which have the same shape, along a new axis.
 
+    >>> from micrograd.tensor import Tensor
     >>> stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1)
     Tensor([[1., 3.],
             [2., 4.]])
@@ -363,7 +302,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
     tensors = tensors_of(operands, "stack")
     if len({t.shape for t in tensors}) > 1:
         raise ValueError(f"stack needs operands of one shape, found {', '.join(str(t.shape) for t in tensors)}")
-    axis = _axis(axis, tensors[0].ndim + 1)
+    axis = normalize_axis_index(axis, tensors[0].ndim + 1)
     return answer(_joined([t.expand_dims(axis) for t in tensors], axis), operands)
 
 
@@ -371,6 +310,42 @@ def _joined(tensors: list[Tensor], axis: int) -> Tensor:
     return record(arrays.concatenate(operator.index(axis)), *tensors)
 
 
+@of_arrays
 def matmul(a: Any, b: Any) -> Any:
     """a @ b, of vectors, matrices or batches of matrices."""
-    return answer(Tensor.__matmul__(*tensors_of([a, b], "matmul")), (a, b))
+    return answer(operator.matmul(*tensors_of([a, b], "matmul")), (a, b))
+
+
+@of_arrays
+def dot(a: Any, b: Any) -> Any:
+    """NumPy's dot: of vectors their inner product, of matrices a @ b; else over a's last axis and b's last but one."""
+    x, y = tensors_of([a, b], "dot")
+    if not x.ndim or not y.ndim:
+        return answer(x * y, (a, b))
+    columns = y.transpose(-2, *range(y.ndim - 2), -1) if y.ndim > 2 else y
+    out = x @ columns.reshape(columns.shape[0], -1) if y.ndim > 2 else x @ y
+    return answer(out.reshape((*x.shape[:-1], *columns.shape[1:])), (a, b))
+
+
+@of_arrays
+def outer(a: Any, b: Any) -> Any:
+    """The product of each element of a with each of b, as a matrix."""
+    x, y = tensors_of([a, b], "outer")
+    return answer(x.reshape(-1, 1) * y.flatten(), (a, b))
+
+
+@of_arrays
+def hstack(operands: Any) -> Any:
+    """The operands side by side: along the second axis, vectors along their only one."""
+    tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
+    return answer(_joined(tensors, 0 if tensors[0].ndim == 1 else 1), operands)
+
+
+@of_arrays
+def vstack(operands: Any) -> Any:
+    """The operands one below the other, along the first axis; a vector is a row."""
+    tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
+    return answer(_joined(tensors, 0), operands)
+
+
+__all__ = [name for name in FUNCTIONS if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -2,7 +2,7 @@
 
 As in `ops`, a rule uses only what numbers-in-arrays and Tensors share: operators, methods of the same name, other rows.
 A parameter of a rule that is called `like` is asked for its shape alone, so that its values need not be kept.
-Most rows have settings (an axis, a shape, an index): functions make them, and remember those that they made.
+Most rows have settings (an axis, a shape, an index): functions make them, and remember (`maker`) those that they made.
 
 A rule need not undo broadcasting: whoever adds its result to a gradient sums it down to the operand's shape.
 """
@@ -10,14 +10,40 @@ A rule need not undo broadcasting: whoever adds its result to a gradient sums it
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from typing import Any
+import operator
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from itertools import product
+from numbers import Number
+from types import EllipsisType, NoneType
+from typing import Any, TypeVar
 
 from . import ops
 from .ops import lib
 from .rows import Each, Many, Row
 
 Axis = int | tuple[int, ...] | None
+Maker = TypeVar("Maker", bound=Callable[..., Row])
+
+
+def maker(make: Maker) -> Maker:
+    """A function that makes a row for its settings, and remembers it. Their numbers must be integers.
+
+    To a cache 2.0 is 2: a row that was made for the one would be given for the other.
+    """
+
+    @lru_cache(maxsize=4096)
+    @wraps(make)
+    def made(*settings: Any) -> Row:
+        return make(*map(_setting, settings))
+
+    return made  # type: ignore[return-value]
+
+
+def _setting(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(operator.index, x))
+    return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
 
 
 def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
@@ -38,20 +64,20 @@ def _spread(g: Any, like: Any, axis: Axis) -> Any:
 # ---- shapes
 
 
-@lru_cache(maxsize=4096)
+@maker
 def reshape(shape: tuple[int, ...]) -> Row:
     """a.reshape(shape)."""
     return Row("reshape", lambda a: a.reshape(shape), lambda g, _out, like: reshape(like.shape)(g), view=True)
 
 
-@lru_cache(maxsize=1024)
+@maker
 def transpose(axes: tuple[int, ...]) -> Row:
     """a.transpose(axes): all axes, in their new order."""
     back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
     return Row("transpose", lambda a: a.transpose(axes), lambda g, _out, like: transpose(back)(g), view=True)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def broadcast_to(shape: tuple[int, ...]) -> Row:
     """a, repeated to the shape without a copy."""
     return Row(
@@ -59,13 +85,13 @@ def broadcast_to(shape: tuple[int, ...]) -> Row:
     )
 
 
-@lru_cache(maxsize=4096)
+@maker
 def full(shape: tuple[int, ...]) -> Row:
     """An array of this shape, all of it the one number a."""
     return Row("full", lambda a: lib(a).full(shape, a, a.dtype), lambda g, _out, like: sum_to(like.shape)(g))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def sum_to(shape: tuple[int, ...]) -> Row:
     """The adjoint of broadcasting: a, summed over the axes that broadcasting from `shape` made or stretched."""
 
@@ -78,7 +104,7 @@ def sum_to(shape: tuple[int, ...]) -> Row:
     return Row("sum_to", forward, lambda g, _out, like: broadcast_to(like.shape)(g))
 
 
-@lru_cache(maxsize=64)
+@maker
 def astype(dtype: Any) -> Row:
     """a.astype(dtype)."""
     return Row("astype", lambda a: a.astype(dtype), lambda g, _out, like: g.astype(like.dtype))
@@ -89,6 +115,8 @@ def astype(dtype: Any) -> Row:
 
 def getitem(index: Any) -> Row:
     """a[index], for every kind of index that NumPy has; what is selected twice gets both gradients."""
+    if _kinds(index) <= {int}:  # of one element, too, NumPy gives a view where there is an Ellipsis
+        index = (*index, ...) if isinstance(index, tuple) else (index, ...)
     return Row(
         "getitem", lambda a: a[index], lambda g, _out, like: scatter(index, like.shape)(g), view=_is_basic(index)
     )
@@ -96,10 +124,14 @@ def getitem(index: Any) -> Row:
 
 def _is_basic(index: Any) -> bool:
     """True if NumPy answers the index with a view: slices, numbers, None and ... ."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        i is None or i is ... or isinstance(i, slice) or (isinstance(i, int) and not isinstance(i, bool)) for i in parts
-    )
+    return _kinds(index) <= _BASIC
+
+
+_BASIC = {int, slice, NoneType, EllipsisType}
+
+
+def _kinds(index: Any) -> set[type]:
+    return {*map(type, index)} if isinstance(index, tuple) else {type(index)}
 
 
 def scatter(index: Any, shape: tuple[int, ...]) -> Row:
@@ -170,29 +202,55 @@ def where(condition: Any) -> Row:
     )
 
 
-@lru_cache(maxsize=1024, typed=True)
-def clip(low: float | None, high: float | None) -> Row:
-    """a, kept between the bounds, at which the gradient passes."""
+# ---- windows: what convolution and pooling look at
 
-    def rule(g: Any, _out: Any, a: Any) -> Any:
-        for bound, sign in ((low, 1), (high, -1)):
-            if bound is not None:
-                g = g * (1 - ops.step(sign * (bound - a)))
-        return g
 
-    return Row("clip", lambda a: lib(a).clip(a, low, high), rule)
+@maker
+def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Row:
+    """The windows of a over its last axes, as a view of shape (..., *size, *counts).
+
+    A window begins at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
+    """
+    n = len(size)
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
+    steps = (..., *(slice(None, None, step) for step in (*stride, *dilation)))
+
+    def forward(a: Any) -> Any:
+        found = lib(a).lib.stride_tricks.sliding_window_view(a, spans, tuple(range(-n, 0)))[steps]
+        return lib(a).moveaxis(found, tuple(range(-n, 0)), tuple(range(-2 * n, -n)))
+
+    return Row(
+        "windows", forward, lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g), view=True
+    )
+
+
+@maker
+def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
+    """The adjoint of `windows`: zeros of the shape, with each window added in its place."""
+    n = len(size)
+
+    def forward(a: Any) -> Any:
+        out, counts = lib(a).zeros(shape, dtype=a.dtype), a.shape[-n:]
+        for place in product(*map(range, size)):
+            ends = zip(place, stride, dilation, counts, strict=True)
+            out[(..., *(slice(d * i, d * i + s * (m - 1) + 1, s) for i, s, d, m in ends))] += a[
+                (..., *place, *[slice(None)] * n)
+            ]
+        return out
+
+    return Row("windows_back", forward, lambda g, _out, like: windows(size, stride, dilation)(g))
 
 
 # ---- reductions
 
 
-@lru_cache(maxsize=4096)
+@maker
 def sum(axis: Axis, keepdims: bool) -> Row:
     """The sum over the axis, over several, or (None) over all."""
     return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
@@ -202,11 +260,15 @@ def mean(axis: Axis, keepdims: bool) -> Row:
     return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
 
 
-# the root of a variance: there is a kink at 0, where the gradient is 0
-deviation = Row("std", lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
+def _root(name: str) -> Row:
+    """A square root that has a kink at 0, where the gradient is 0."""
+    return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
 
 
-@lru_cache(maxsize=4096)
+deviation, length = _root("std"), _root("norm")
+
+
+@maker
 def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     """The `max` or the `min` over the axis; those who tie share the gradient equally."""
 
@@ -218,13 +280,25 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
 
 
-@lru_cache(maxsize=4096)
+@maker
+def first_max(axis: int) -> Row:
+    """The greatest along one axis; of those who tie, the first gets the gradient."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        kept = _kept(a, axis)
+        chosen = ops.equal(a, reshape(kept)(out))
+        return reshape(kept)(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
+
+    return Row("max", lambda a: a.max(axis=axis), rule)
+
+
+@maker
 def cumsum(axis: int) -> Row:
     """The running sum along the axis."""
     return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, like: _cumsum_back(axis)(g))
 
 
-@lru_cache(maxsize=1024)
+@maker
 def _cumsum_back(axis: int) -> Row:
     def forward(a: Any) -> Any:
         return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
@@ -232,12 +306,29 @@ def _cumsum_back(axis: int) -> Row:
     return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
 
 
+@maker
+def sort(axis: int) -> Row:
+    """a in ascending order along the axis."""
+    return Row("sort", lambda a: lib(a).sort(a, axis), lambda g, _out, a: _sorted_as(axis, False)(g, a))
+
+
+@maker
+def _sorted_as(axis: int, forth: bool) -> Row:
+    """a in the order that sorts b; or back from it."""
+
+    def forward(a: Any, b: Any) -> Any:
+        places = lib(b).argsort(b, axis, "stable")
+        return lib(a).take_along_axis(a, places if forth else lib(b).argsort(places, axis), axis)
+
+    return Row("sorted_as", forward, lambda g, _a, b: _sorted_as(axis, not forth)(g, b), lambda g, _a, b: ops.zero(b))
+
+
 def _top(a: Any, axis: Axis) -> Any:
     """The greatest over the axis, which stays with length 1; of nothing, 0."""
     return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
 
 
-@lru_cache(maxsize=4096)
+@maker
 def logsumexp(axis: Axis) -> Row:
     """log(sum(exp(a))) over the axis, which stays with length 1. The greatest comes out first: nothing overflows."""
 
@@ -249,7 +340,7 @@ def logsumexp(axis: Axis) -> Row:
     return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def softmax(axis: Axis) -> Row:
     """exp(a) / sum(exp(a)) over the axis."""
 
@@ -260,7 +351,7 @@ def softmax(axis: Axis) -> Row:
     return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
 
 
-@lru_cache(maxsize=4096)
+@maker
 def log_softmax(axis: Axis) -> Row:
     """log(softmax(a)), without its underflow."""
 
@@ -313,7 +404,7 @@ def _plus(a: Any, b: Any) -> Any:
     return a
 
 
-@lru_cache(maxsize=1024)
+@maker
 def concatenate(axis: int) -> Many:
     """The operands, joined along an axis that they have."""
 

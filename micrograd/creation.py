@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .tensor import Tensor
+from .tensor_ops import lengths
 
 __all__ = [
     "zeros",
@@ -22,6 +23,7 @@ __all__ = [
     "randn",
     "rand",
     "arange",
+    "linspace",
     "eye",
     "zeros_like",
     "ones_like",
@@ -63,15 +65,6 @@ def generator(rng: np.random.Generator | None = None) -> np.random.Generator:
     return rng
 
 
-def _shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape that was given as ints, or as one sequence of them."""
-    lengths = shape[0] if len(shape) == 1 and isinstance(shape[0], (Sequence, np.ndarray)) else shape
-    try:
-        return tuple(map(operator.index, lengths))
-    except TypeError:
-        raise TypeError(f"a shape is made of ints, found {lengths!r:.60}") from None
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Of a given shape
 
@@ -82,12 +75,12 @@ def zeros(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tens
     >>> zeros(2, 3).shape, zeros((2, 3)).shape
     ((2, 3), (2, 3))
     """
-    return full(_shape(shape), 0.0, requires_grad=requires_grad, dtype=dtype)
+    return full(lengths(*shape), 0.0, requires_grad=requires_grad, dtype=dtype)
 
 
 def ones(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """Ones, float64 unless a dtype is given."""
-    return full(_shape(shape), 1.0, requires_grad=requires_grad, dtype=dtype)
+    return full(lengths(*shape), 1.0, requires_grad=requires_grad, dtype=dtype)
 
 
 def full(shape: Shape, value: float, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
@@ -96,21 +89,21 @@ def full(shape: Shape, value: float, *, requires_grad: bool = False, dtype: Any 
     >>> full((2,), 7.0)
     Tensor([7., 7.])
     """
-    return Tensor(np.full(_shape((shape,)), value, dtype), requires_grad=requires_grad)
+    return Tensor(np.full(lengths(shape), value, dtype), requires_grad=requires_grad)
 
 
 def randn(
     *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
     """Draws from the normal distribution of mean 0 and deviation 1."""
-    return Tensor(generator(rng).standard_normal(_shape(shape)), requires_grad=requires_grad, dtype=dtype)
+    return Tensor(generator(rng).standard_normal(lengths(*shape)), requires_grad=requires_grad, dtype=dtype)
 
 
 def rand(
     *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
     """Draws from the uniform distribution between 0 and 1."""
-    return Tensor(generator(rng).random(_shape(shape)), requires_grad=requires_grad, dtype=dtype)
+    return Tensor(generator(rng).random(lengths(*shape)), requires_grad=requires_grad, dtype=dtype)
 
 
 def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Tensor:
@@ -120,6 +113,17 @@ def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Te
     Tensor([2, 3, 4])
     """
     return Tensor(np.arange(*bounds, dtype=dtype), requires_grad=requires_grad)
+
+
+def linspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, *, requires_grad: bool = False, dtype: Any = None
+) -> Tensor:
+    """`num` numbers at equal distances from start to stop, the last one included unless `endpoint` is False.
+
+    >>> linspace(0, 1, 3)
+    Tensor([0. , 0.5, 1. ])
+    """
+    return Tensor(np.linspace(start, stop, num, endpoint, dtype=dtype), requires_grad=requires_grad)
 
 
 def eye(rows: int, columns: int | None = None, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:

@@ -10,30 +10,39 @@ steps come first: "..." becomes letters, a letter that stands twice in an operan
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from string import ascii_letters
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import arrays
-from .array_functions import answer, tensors_of
+from .array_functions import answer, of_arrays, tensors_of
 from .array_node import record
 from .rows import Many
-from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 __all__ = ["einsum"]
 
 
-def einsum(subscripts: str, *operands: Any) -> Any:
+@of_arrays
+def einsum(subscripts: Any, *operands: Any) -> Any:
     """NumPy's einsum: a letter for each axis; equal letters run together, and those not in the result are summed.
 
-    All of NumPy's string notation: any number of operands, "..." for axes that are broadcast, a letter twice in one
-    operand for its diagonal; without "->" the result has the letters that occur once, in alphabetical order.
+    All of NumPy's notation: any number of operands, "..." for axes that are broadcast, a letter twice in one operand
+    for its diagonal; without "->" the result has the letters that occur once, in alphabetical order. In place of a
+    string, a list of ints may follow each operand, and one for the result: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
 
+    >>> from micrograd.tensor import Tensor
     >>> m = Tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> einsum("ij,j->i", m, [1.0, 10.0]), einsum("ii", m)
     (Tensor([21., 43.]), Tensor(5.))
     """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_lists((subscripts, *operands))
     tensors = tensors_of(operands, "einsum")
     inputs, output = _letters(subscripts, [t.ndim for t in tensors])
     _check_lengths(subscripts, inputs, tensors)
@@ -42,10 +51,24 @@ def einsum(subscripts: str, *operands: Any) -> Any:
     return answer(record(row, *[t for t, _ in pairs]), operands)
 
 
+def _from_lists(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Subscripts and operands of the form that has a list of ints after each operand."""
+    lists = [*given[1::2], *given[len(given) - 1 :: 2]] if len(given) % 2 else [*given[1::2]]
+    if not all(isinstance(places, Sequence) for places in lists):
+        raise TypeError(
+            "einsum takes a string such as 'ij,jk->ik' and the operands, or a list of ints after each operand; "
+            f"found {', '.join(type(x).__name__ for x in given)}"
+        )
+    texts = ["".join("..." if i is ... else _LETTERS[i] for i in places) for places in lists]
+    last = ["->" + texts.pop()] if len(given) % 2 else []
+    return ",".join(texts) + "".join(last), given[: len(given) - len(given) % 2 : 2]
+
+
+_LETTERS = sorted(ascii_letters)  # the order in which the result's letters stand is that of the ints
+
+
 def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
     """The letters of each operand's axes and of the result's: "..." is replaced by letters that nobody uses."""
-    if not isinstance(subscripts, str):
-        raise TypeError(f"einsum's subscripts are a string such as 'ij,jk->ik', found {type(subscripts).__name__}")
     given, arrow, output = subscripts.replace(" ", "").partition("->")
     inputs = given.split(",")
     if len(inputs) != len(ndims):

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from . import ops, walk
 from .graph import LEAF, Node
+from .methods import Elementwise, elementwise
 from .modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, look, modes, stand_in
 from .rows import HandWritten, Many, Row, nothing
 
@@ -149,7 +150,8 @@ def _compare(compare: Callable) -> Callable:
     return method
 
 
-class Value(Node):
+@elementwise(lambda row: lambda self: _unary(row, self), lambda row: lambda self, other: _apply(row, self, other))
+class Value(Node, Elementwise):
     """A scalar that remembers how it was made.
 
     Args:
@@ -184,10 +186,10 @@ class Value(Node):
         self._a = self._b = self._x = self._y = None
         if label:
             self.label = label
-        if _children or not isinstance(_children, tuple):
-            self._x = _operands(_children)
-            wanted = requires_grad and is_grad_enabled() and any(n.requires_grad for n in self._x)
-            self._row = HandWritten(_op, nothing) if wanted else None
+        if not isinstance(_children, tuple) or _children:
+            self._row, children = None, _operands(_children)
+            if requires_grad and is_grad_enabled() and any(n.requires_grad for n in children):
+                self._hand_write(HandWritten(_op, nothing), children)
 
     @property
     def data(self) -> float:
@@ -223,6 +225,8 @@ class Value(Node):
     __sub__, __rsub__ = _binary(ops.sub)
     __mul__, __rmul__ = _binary(ops.mul)
     __truediv__, __rtruediv__ = _binary(ops.div)
+    __mod__, __rmod__ = _binary(ops.remainder)
+    __floordiv__, __rfloordiv__ = _binary(ops.floor_divide)
 
     def __pos__(self) -> Self:
         return self
@@ -243,72 +247,16 @@ class Value(Node):
     def __rpow__(self, other: Any) -> Any:
         return NotImplemented if number(other) is None else _apply(ops.pow, other, self)
 
-    def exp(self) -> Self:
-        """e to the power of self."""
-        return _unary(ops.exp, self)
-
-    def log(self) -> Self:
-        """The natural logarithm: -inf at 0, nan below."""
-        return _unary(ops.log, self)
-
-    def log1p(self) -> Self:
-        """log(1 + self), exact for small numbers."""
-        return _unary(ops.log1p, self)
-
-    def sqrt(self) -> Self:
-        """The square root; nan below 0."""
-        return _unary(ops.sqrt, self)
-
-    def sin(self) -> Self:
-        """The sine, in radians."""
-        return _unary(ops.sin, self)
-
-    def cos(self) -> Self:
-        """The cosine, in radians."""
-        return _unary(ops.cos, self)
-
-    def tanh(self) -> Self:
-        """The hyperbolic tangent."""
-        return _unary(ops.tanh, self)
-
-    def sigmoid(self) -> Self:
-        """1 / (1 + exp(-self))."""
-        return _unary(ops.sigmoid, self)
-
-    def softplus(self) -> Self:
-        """log(1 + exp(self)), without overflow."""
-        return _unary(ops.softplus, self)
-
-    def relu(self) -> Self:
-        """self where it is positive, else 0; the gradient at 0 is 0."""
-        return _unary(ops.relu, self)
-
-    def leaky_relu(self, slope: float = 0.01) -> Self:
-        """self where it is positive, else slope * self; the gradient at 0 is the slope."""
-        if (checked := number(slope)) is None:
-            raise TypeError(f"the slope of leaky_relu is a plain number, found {type(slope).__name__}")
-        return _unary(ops.leaky_relu(checked), self)
-
-    def gelu(self) -> Self:
-        """The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016)."""
-        return _unary(ops.gelu, self)
-
-    def maximum(self, other: float | Value) -> Self:
-        """The greater of the two, which gets the gradient; a tie shares it."""
-        return _apply(ops.maximum, self, other)
-
-    def minimum(self, other: float | Value) -> Self:
-        """The smaller of the two, which gets the gradient; a tie shares it."""
-        return _apply(ops.minimum, self, other)
-
     # ---- a Value where a number is expected. `==` and hash are identity, so that nodes can stand in sets and dicts
 
     __lt__, __le__, __gt__, __ge__ = map(_compare, (operator.lt, operator.le, operator.gt, operator.ge))
 
-    def __float__(self) -> float:
+    def item(self) -> float:
+        """The number."""
         return self.data
 
-    item = __float__
+    def __float__(self) -> float:
+        return self._alone().data
 
     def __int__(self) -> int:
         return int(self.data)
@@ -328,8 +276,9 @@ class Value(Node):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._row:
             raise RuntimeError(f"the history of {self!r}, made by '{self._op}', cannot be copied: copy its detach()")
-        kept = {name: x for name, x in self.__dict__.items() if name != "_hooks"}
-        named = [name for cls in type(self).__mro__[:-3] for name in cls.__dict__.get("__slots__", ())]
+        kept = {name: x for name, x in self.__dict__.items() if name not in ("_hooks", "_own_closure")}
+        mro = type(self).__mro__
+        named = [name for cls in mro[: mro.index(Value)] for name in cls.__dict__.get("__slots__", ())]
         slots = {name: getattr(self, name) for name in named if hasattr(self, name)}
         state = (kept or None, slots) if slots else kept or None
         return _restore, (type(self), self._data, self.grad, self._row is not None), state
@@ -337,7 +286,8 @@ class Value(Node):
     # ---- what the walk asks of a kind of node
 
     def _apply(self, row: Row, operands: Sequence[Any]) -> Any:
-        return _apply(row, *operands)
+        other = next((x for x in operands if not isinstance(x, Value) and hasattr(x, "_apply")), None)
+        return _apply(row, *operands) if other is None else other._apply(row, operands)
 
     def _constant(self, data: float) -> Self:
         return _fill(_new(type(self)), data)
@@ -366,6 +316,9 @@ class Value(Node):
 
     def _fit(self, part: Any) -> Any:
         return part
+
+    def _zero(self) -> int:
+        return 0
 
     def _ieee(self, rule: Callable, *numbers: float) -> float:
         part = rule(*map(self._constant, numbers))

@@ -1,14 +1,13 @@
 """Expressions as text: `build("tanh(w*x + b)", {"w": -3.0, "x": 2.0, "b": 1.0})` is the graph of one.
 
 The text is read by Python's own parser, and what comes out is gone through by hand: numbers, names, the signs
-+ - * / **, and the functions that Value has. Anything else is refused, and nothing is ever run as Python.
++ - * / // % **, and the functions that Value has. Anything else is refused, and nothing is ever run as Python.
 
 Whatever is wrong is a SyntaxError whose `msg` is one line and whose `text`, `offset` and `end_offset` say where. No
 function here calls itself, so a long expression is as good as a short one.
 """
 
 import ast
-import builtins
 import difflib
 import inspect
 import keyword
@@ -23,18 +22,16 @@ from typing import Any, NoReturn
 from . import ops
 from .engine import Value
 
-# What may be called is what a Value can do: the methods that are named as something in the derivative table is, and
-# the builtin functions (abs, pow) that have a row there.
-FUNCTIONS: dict[str, Callable] = {
-    **{name: getattr(Value, name) for name in vars(ops) if name[0] != "_" and callable(getattr(Value, name, None))},
-    **{name: getattr(operator, name) for name in ops.TABLE if hasattr(builtins, name)},
-}
+# What may be called is what the derivative table makes a method of a Value.
+FUNCTIONS: dict[str, Callable] = {name: getattr(Value, name) for name in (*ops.PUBLIC, *ops.MAKERS, "pow")}
 CONSTANTS = {"pi": math.pi, "π": math.pi, "tau": math.tau, "e": math.e, "inf": math.inf, "nan": math.nan}
 SIGNS: dict[type[ast.AST], Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.FloorDiv: operator.floordiv,
     ast.Pow: operator.pow,
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
@@ -217,8 +214,6 @@ def _function(text: str, node: ast.Call, name: str, given: int) -> Callable:
 
 _REFUSED: dict[type[ast.AST], str] = {
     ast.BitXor: "a power is written **, not ^: x**2",
-    ast.FloorDiv: "// has no derivative to learn from; a quotient is written /",
-    ast.Mod: "% has no derivative to learn from, and is not known here",
     ast.MatMult: "@ is for arrays, and these are numbers: a product is written *",
     ast.Compare: "a comparison has no derivative; step-like functions are relu, maximum, minimum and sigmoid",
     ast.Tuple: "a comma stands between the operands of a function alone; a decimal point is written '.', as in 1.5",
@@ -237,7 +232,7 @@ def _why_not(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return f"{node.value!r:.40} is not a real number"
     kind = type(getattr(node, "op", node))
-    return _REFUSED.get(kind, "only numbers, names, + - * / ** and functions can be used here")
+    return _REFUSED.get(kind, "only numbers, names, + - * / // % ** and functions can be used here")
 
 
 def _place(text: str, node: ast.expr) -> tuple[int, int]:

@@ -6,7 +6,40 @@ The names are NumPy's, so that a forward function reads the same for numbers and
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from math import copysign, inf, isnan, nan
+
+Function = Callable[[float], float]
+
+
+def ieee(function: Function, edge: Function = lambda a: nan) -> Function:
+    """The function, and `edge` where it raises."""
+
+    def called(a: float) -> float:
+        try:
+            return function(a)
+        except (ValueError, OverflowError):
+            return edge(a)
+
+    return called
+
+
+def _log_edge(a: float) -> float:
+    return -inf if a == 0 else nan
+
+
+def _infinity(a: float) -> float:
+    return inf
+
+
+exp, exp2, expm1, cosh = (ieee(f, _infinity) for f in (math.exp, math.exp2, math.expm1, math.cosh))
+log, log2, log10 = (ieee(f, _log_edge) for f in (math.log, math.log2, math.log10))
+log1p = ieee(math.log1p, lambda a: -inf if a == -1 else nan)
+sqrt, sin, cos, tan = ieee(math.sqrt), ieee(math.sin), ieee(math.cos), ieee(math.tan)
+sinh = ieee(math.sinh, lambda a: copysign(inf, a))
+arcsin, arccos, arccosh = ieee(math.asin), ieee(math.acos), ieee(math.acosh)
+arctanh = ieee(math.atanh, lambda a: copysign(inf, a) if abs(a) == 1 else nan)
+tanh, arctan, arcsinh, arctan2, hypot = math.tanh, math.atan, math.asinh, math.atan2, math.hypot
 
 
 def divide(a: float, b: float) -> float:
@@ -15,6 +48,16 @@ def divide(a: float, b: float) -> float:
         return a / b
     except ZeroDivisionError:
         return nan if a == 0 or isnan(a) else copysign(inf, a) * copysign(1.0, b)
+
+
+def floor_divide(a: float, b: float) -> float:
+    """a // b; of a division by zero, what `divide` gives."""
+    return a // b if b else divide(a, b)
+
+
+def remainder(a: float, b: float) -> float:
+    """a % b, with the sign of b; nan where b is 0."""
+    return a % b if b else nan
 
 
 def power(a: float, b: float) -> float:
@@ -27,46 +70,29 @@ def power(a: float, b: float) -> float:
         return nan if a != 0 else copysign(inf, a) if b % 2 == 1 else inf
 
 
-def exp(a: float) -> float:
-    """e to the power of a."""
-    try:
-        return math.exp(a)
-    except OverflowError:
-        return inf
+def logaddexp(a: float, b: float) -> float:
+    """log(exp(a) + exp(b)), without overflow."""
+    return a + math.log(2) if a == b else maximum(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
-def log(a: float) -> float:
-    """The natural logarithm; of 0 it is -inf, of a negative number nan."""
-    try:
-        return math.log(a)
-    except ValueError:
-        return -inf if a == 0 else nan
+def floor(a: float) -> float:
+    """The greatest whole number up to a; an infinity is one."""
+    return a // 1.0 if a - a == 0 else a
 
 
-def log1p(a: float) -> float:
-    """log(1 + a), exact for small a."""
-    try:
-        return math.log1p(a)
-    except ValueError:
-        return -inf if a == -1 else nan
+def ceil(a: float) -> float:
+    """The smallest whole number from a on."""
+    return -floor(-a)
 
 
-def sqrt(a: float) -> float:
-    """The square root; of a negative number it is nan."""
-    return math.sqrt(a) if a >= 0 else a if a == 0 else nan
+def trunc(a: float) -> float:
+    """The whole number next to a towards 0."""
+    return floor(a) if a > 0 else ceil(a)
 
 
-def sin(a: float) -> float:
-    """The sine of a, in radians; of an infinity it is nan."""
-    return nan if a in (inf, -inf) else math.sin(a)
-
-
-def cos(a: float) -> float:
-    """The cosine of a, in radians; of an infinity it is nan."""
-    return nan if a in (inf, -inf) else math.cos(a)
-
-
-tanh = math.tanh
+def rint(a: float) -> float:
+    """The nearest whole number; a half goes to the even one."""
+    return round(a, 0)
 
 
 def sign(a: float) -> float:
@@ -82,6 +108,12 @@ def maximum(a: float, b: float) -> float:
 def minimum(a: float, b: float) -> float:
     """The smaller; nan if either is nan."""
     return a if a < b or a != a else b
+
+
+def clip(a: float, low: float | None, high: float | None) -> float:
+    """a between the bounds that there are; nan stays nan."""
+    a = a if low is None else maximum(a, float(low))
+    return a if high is None else minimum(a, float(high))
 
 
 def gate(a: float, b: float) -> float:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import weakref
-from copy import copy
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,21 +21,23 @@ from .modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, li
 from .rows import Many
 from .storage import Kept
 from .tensor import Tensor
-from .transforms import copied, leaves
+from .transforms import copied, leaves, tree_map
 
 __all__ = ["Context", "Function"]
 
-_OUT = -1  # the place of the result among what was saved; that of an operand is its number
-
 
 class Context:
-    """What `forward` leaves for `backward`: nodes through `save_for_backward`, settings as attributes of any name."""
+    """What `forward` leaves for `backward`: nodes through `save_for_backward`, or anything as attributes of any name.
+
+    Arguments and results may be kept either way: if one is changed in place before the backward pass, that raises.
+    """
 
     needs_input_grad: tuple[bool, ...] = ()  # for each argument of `apply`: does it require a gradient?
     _saved: tuple[Any, ...] = ()
+    _constants: tuple[Any, ...] = ()
 
     def save_for_backward(self, *nodes: Any) -> None:
-        """Keep arguments, or the result, for `backward`: if one is changed in place before, backward raises."""
+        """Save Values or Tensors (or None) for `backward`, which finds them in `ctx.saved_tensors`."""
         for x in nodes:
             if not (x is None or _is_node(x)):
                 raise TypeError(
@@ -47,21 +50,23 @@ class Context:
         """What was given to `save_for_backward`."""
         return self._saved
 
-    def __setattr__(self, name: str, x: Any) -> None:
-        if _is_node(x):
-            raise TypeError(f"ctx.{name} is for settings: save_for_backward keeps Values and Tensors")
-        super().__setattr__(name, x)
+    def mark_non_differentiable(self, *results: Any) -> None:
+        """Have these results of `forward` require no gradient; `backward` gets zeros for them."""
+        self._constants = results
 
 
 class Function:
     """An op of your own: subclass it, write `forward` and `backward`, and call `apply`.
 
-    `forward(ctx, *args)` gets what `apply` got, computes without recording, and returns one Value or Tensor (or what
-    makes one: a number, an array). `backward(ctx, g)` gets the gradient of the result and returns one for each argument
-    of `apply`: a node, a number or an array of the argument's shape. None is no gradient: a leaf that gets nothing else
-    keeps the `.grad` that it has; arguments that are no nodes get None. To be differentiated twice, `backward` must be
-    written with ops on `g` and on saved nodes; where it reads their numbers instead, `create_graph=True` raises (but
-    what it reads from its own intermediate Tensors goes unseen).
+    `forward(ctx, *args)` gets what `apply` got, computes without recording, and returns a Value or Tensor (or what
+    makes one: a number, an array), or a tuple of several. `backward(ctx, g)` gets the gradient of the result (of
+    several results one each, zeros but for one of them at a time) and returns one for each argument of `apply`: a node,
+    a number or an array of the argument's shape. None is no gradient: a leaf that gets nothing else keeps the `.grad`
+    that it has; arguments that are no nodes get None, and Nones at the end are ignored.
+
+    To be differentiated twice, `backward` must be written with ops, and Functions, on `g` and on saved nodes; where it
+    reads their numbers instead, `create_graph=True` raises (but what it reads from its own intermediate Tensors is not
+    detected). So do floats in `ctx` that depend on an argument: to find out, `forward` is run again on other numbers.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -85,7 +90,7 @@ class Function:
         raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
 
     @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
+    def backward(ctx: Any, *gradients: Any) -> Any:
         """The gradient of each argument: to be written."""
         raise NotImplementedError("a Function needs a static method backward(ctx, g)")
 
@@ -95,17 +100,18 @@ class Function:
         if is_tracing():
             deferred().refuse_op(cls.__name__)  # type: ignore[union-attr]
         call = _Call(cls, args)
-        result = call.run(args)
+        result = call.run()
         if not call.operands:
             return result
-        out = call.node_of(result)
-        if any(call.ctx.needs_input_grad) and is_grad_enabled():
-            call.remember(out, result)
-        return out
+        outs = call.answer(result if isinstance(result, tuple) else (result,))
+        return outs if isinstance(result, tuple) else outs[0]
 
 
 class _Call:
-    """One call of `apply`: what the row of its result needs to know."""
+    """One call of `apply`: what the rows of its results need to know.
+
+    What was saved is found by its place: that of an operand is its number i, that of result j is ~j.
+    """
 
     def __init__(self, cls: type[Function], args: tuple[Any, ...]):
         self.name, self.cls, self.args, self.ctx = cls.__name__, cls, args, Context()
@@ -123,18 +129,37 @@ class _Call:
 
     # ---- forward
 
-    def run(self, args: tuple[Any, ...]) -> Any:
+    def run(self) -> Any:
         """What the user's forward gives."""
+        self.given = [_unwatched(x) if _is_node(x) else x for x in self.args]
         with no_grad():
-            return self.cls.forward(self.ctx, *args)
+            return self.cls.forward(self.ctx, *self.given)
+
+    def answer(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What forward gave, as new nodes with their history."""
+        outs = tuple(map(self.node_of, results))
+        if any(self.ctx.needs_input_grad) and is_grad_enabled():
+            constants = vars(self.ctx).pop("_constants", ())
+            self.saved = {name: self._put_away(x, results) for name, x in vars(self.ctx).items()}
+            self.kept = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
+            nodes = list(map(_node, outs))
+            self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
+            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.kept]
+            self.storages = [node.storage for node in sources] if self.kind is Tensor else []
+            del self.ctx, self.given
+            self.differentiable = [not any(result is x for x in constants) for result in results]
+            for j, node in enumerate(nodes):
+                self.remember(node, j)
+        return outs
 
     def node_of(self, result: Any) -> Any:
-        """What forward gave, as a new constant."""
+        """A result of forward, as a new constant."""
         if isinstance(result, self.kind):
             result = _node(result)._data
         elif _is_node(result) or isinstance(result, (tuple, list)) or result is None:
             raise TypeError(
-                f"{self.name}.forward of {self.kind.__name__}s must give one of these, found {type(result).__name__}"
+                f"{self.name}.forward of {self.kind.__name__}s must give one of these, or a tuple of several, "
+                f"found {type(result).__name__}"
             )
         if self.kind is Tensor:
             return Tensor(result)
@@ -142,75 +167,110 @@ class _Call:
             raise TypeError(f"{self.name}.forward of Values must give one number, found {type(result).__name__}")
         return self.operands[0]._constant(x)
 
-    def remember(self, out: Any, result: Any) -> None:
-        """Give the result its history: a row of this call's own, its operands and, of what was saved, the values."""
-        node, nodes = _node(out), tuple(map(_node, self.operands))
-        if isinstance(node, ArrayNode) and node._data.dtype.kind != "f":
+    def remember(self, node: Any, j: int) -> None:
+        """Give result j its history: a row of its own, the operands and, of what was saved, the values."""
+        if not self.differentiable[j] or (isinstance(node, ArrayNode) and node._data.dtype.kind != "f"):
             return
-        self.places = [self._place(x, result) for x in self.ctx._saved]
-        self.ctx._saved = ()  # it may hold the result, which would keep itself alive
-        self.out, self.out_data = weakref.ref(node), node._data
-        kept = {place for place in self.places if isinstance(place, int)}
-        node._x = nodes
-        node._y = tuple(n._data if i in kept or self.kind is Value else None for i, n in enumerate(nodes))
+        node._x = tuple(map(_node, self.operands))
+        node._y = tuple(n._data if i in self.kept or self.kind is Value else None for i, n in enumerate(node._x))
         if isinstance(node, ArrayNode):
             node._saved = Kept()
-            for i in kept:
-                node._saved.add(node.storage if i == _OUT else nodes[i].storage)
-        node._row = Many(self.name, self.forward, self.rule)
+            for storage in self.storages:
+                node._saved.add(storage)
+        node._row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
         node._row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
         if is_anomaly_enabled():
             node._made_at = line_of_the_user()
 
-    def _place(self, x: Any, result: Any) -> Any:
-        """Where to find again what was saved: the number of an operand, `_OUT`, or x itself."""
-        return next((i for i, operand in enumerate(self.operands) if operand is x), _OUT if x is result else x)
+    def _put_away(self, held: Any, results: tuple[Any, ...]) -> Any:
+        """What a context holds, with places for arguments and results."""
+        if not any(map(_is_node, leaves(held))):
+            return held
+        places = {id(x): _Place(~j) for j, x in enumerate(results)}
+        places |= {id(x): _Place(i) for i, x in enumerate(filter(_is_node, self.given))}
+        return tree_map(lambda x: places.get(id(x), x), held)
 
-    def forward(self, *values: Any) -> Any:
-        """The op on plain values in the places of the nodes: how the forward function of a row is called."""
-        given = iter(values)
-        args = tuple(_constant(_node(x), next(given)) if _is_node(x) else x for x in self.args)
-        call = _Call(self.cls, args)
-        return _node(call.node_of(call.run(args)))._data
+    def context(self, at: Callable[[int], Any]) -> Context:
+        """The context for a pass, with the node at each place."""
+        ctx, found = Context(), lambda x: at(x.number) if isinstance(x, _Place) else x
+        for name, held in self.saved.items():
+            placed = any(isinstance(x, _Place) for x in leaves(held))
+            setattr(ctx, name, tree_map(found, held) if placed else held)
+        return ctx
+
+    def forward(self, j: int, *values: Any) -> Any:
+        """Result j for plain values in the places of the nodes: how the forward function of a row is called."""
+        call, result = self._again(values)
+        return _node(call.node_of(result[j] if isinstance(result, tuple) else result))._data
+
+    def _again(self, values: Iterable[Any]) -> tuple[_Call, Any]:
+        """Another call, with these values in the places of the nodes, and its results."""
+        left = iter(values)
+        call = _Call(self.cls, tuple(_constant(_node(x), next(left)) if _is_node(x) else x for x in self.args))
+        return call, call.run()
 
     # ---- backward
 
-    def rule(self, g: Any, *operands: Any) -> list[Any]:
-        """The parts of the operands: numbers or arrays or, if g is a node, nodes."""
-        return self._recorded(g, operands) if _is_node(g) else self._plain(g, operands)
+    def rule(self, j: int, g: Any, *operands: Any) -> list[Any]:
+        """The parts of the operands for the gradient of result j: numbers or arrays or, if g is a node, nodes."""
+        return (self._recorded if _is_node(g) else self._plain)(j, g, operands)
 
-    def _plain(self, g: Any, operands: tuple[Any, ...]) -> list[Any]:
+    def _plain(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """An ordinary pass: backward sees constants with the values of the forward pass."""
-        like, values = _node(self.operands[0]), [*operands, self.out_data]  # the last one stands at _OUT
+        like = _node(self.operands[0])
         with no_grad():
-            saved = [_constant(like, values[x]) if isinstance(x, int) else x for x in self.places]
-            parts = self._parts(_constant(like, g), saved)
-            return [None if part is None else _node(part)._data for part in parts]
+            ctx = self.context(lambda i: _constant(like, operands[i] if i >= 0 else self.data[~i]))
+            parts = self._parts(ctx, self._gradients(j, _constant(like, g)))
+            return [None if part is None else _view(_node(part)._data) for part in parts]
 
-    def _recorded(self, g: Any, operands: tuple[Any, ...]) -> list[Any]:
+    def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """A pass under create_graph: backward sees nodes, whose numbers it may not read."""
         self._refuse_frozen()
-        guards = [_guard(x) for x in (g, *operands, *([_handle(self.out())] if _OUT in self.places else []))]
-        values = [*guards[1 : len(operands) + 1], guards[-1]]
-        parts = self._parts(guards[0], [values[x] if isinstance(x, int) else x for x in self.places])
-        _unguard(parts, guards)
+        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.kept}
+        guard = _guard(g)
+        parts = self._parts(self.context(at.__getitem__), self._gradients(j, guard))
+        _unguard(parts, [guard, *at.values()])
         parts = [None if part is None else _handle(_node(part)) for part in parts]
         for i, part in enumerate(parts):
             if part is not None and g.requires_grad and not part.requires_grad and np.any(_node(part)._data):
                 raise RuntimeError(self._frozen(f"what it gave for operand {i} was not made from the node g"))
-        return parts
+        # a constant may be the user's own Tensor: what becomes a `.grad` is not
+        return [Tensor(part) if isinstance(part, Tensor) and not part.requires_grad else part for part in parts]
+
+    def _gradients(self, j: int, g: Any) -> list[Any]:
+        """The gradients of all results: g of result j, zeros of the others."""
+        zero = lambda x: np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0  # noqa: E731
+        return [g if i == j else _constant(_node(g), zero(x)) for i, x in enumerate(self.data)]
+
+    def _result(self, j: int) -> Any:
+        """The node of result j, or where it is gone another one; it must be what forward gave."""
+        node: Any = self.nodes[j]()
+        if node is None:
+            node = _node(self.operands[0])._constant(self.data[j])
+            self.remember(node, j)
+        if not np.array_equal(self.data[j], node._data, equal_nan=True):
+            raise RuntimeError(f"create_graph=True: the result of {self.name} was changed since: run forward again")
+        return node
 
     def _refuse_frozen(self) -> None:
         """Raise if backward may use numbers that forward has computed, whose own derivative nobody knows."""
-        if any(map(_is_node, self.places)):
-            raise RuntimeError(self._frozen("forward saved a node that is neither an argument nor the result"))
-        out: Any = self.out()
-        if _OUT in self.places and not np.array_equal(self.out_data, out._data, equal_nan=True):
-            raise RuntimeError(f"create_graph=True: the result of {self.name} was changed since: run forward again")
-        for name, x in vars(self.ctx).items():
-            for part in () if any(x is arg for arg in self.args) else leaves(x):
-                if isinstance(part, float) or getattr(getattr(part, "dtype", None), "kind", "") in ("f", "c"):
-                    raise RuntimeError(self._frozen(f"ctx.{name} was computed in forward (or make it an argument)"))
+        computed = {}
+        for name, held in self.saved.items():
+            if any(map(_is_node, leaves(held))):
+                raise RuntimeError(self._frozen("forward saved a node that is neither an argument nor a result"))
+            if any(map(_is_float, leaves(held))) and not any(held is arg for arg in self.args):
+                computed[name] = held
+        elsewhere = self._elsewhere() if computed else None
+        for name, held in computed.items():
+            if not _same(held, getattr(elsewhere, name, None)):
+                raise RuntimeError(self._frozen(f"ctx.{name} was computed in forward from an argument"))
+
+    def _elsewhere(self) -> Context:
+        """The context that forward leaves for slightly other numbers: what differs depends on them."""
+        nodes = map(_node, self.operands)
+        near = [n._data + 0.01 * np.maximum(1.0, abs(n._data)) if n.requires_grad else n._data for n in nodes]
+        with np.errstate(all="ignore"):
+            return self._again(near)[0].ctx
 
     def _frozen(self, what: str) -> str:
         return (
@@ -218,12 +278,12 @@ class _Call:
             "write it with ops on g and on saved arguments"
         )
 
-    def _parts(self, g: Any, saved: list[Any]) -> list[Any]:
+    def _parts(self, ctx: Context, gradients: list[Any]) -> list[Any]:
         """What the user's backward gives for the operands, checked, as nodes or None."""
-        ctx = copy(self.ctx)  # another pass may run at the same time
-        ctx._saved = tuple(saved)
-        parts = self.cls.backward(ctx, g)
-        parts = tuple(parts) if isinstance(parts, (tuple, list)) else (parts,)
+        parts = self.cls.backward(ctx, *gradients)
+        parts = list(parts) if isinstance(parts, (tuple, list)) else [parts]
+        while len(parts) > len(self.args) and parts[-1] is None:
+            parts.pop()
         if len(parts) != len(self.args):
             raise ValueError(
                 f"{self.name}.backward gave {len(parts)} gradients for the {len(self.args)} arguments of apply: "
@@ -262,8 +322,25 @@ class _Call:
 # Nodes, and what stands for them
 
 
+class _Place:
+    """Where to find again what was saved."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+
 def _is_node(x: Any) -> bool:
     return isinstance(x, (Value, Tensor))
+
+
+def _is_float(x: Any) -> bool:
+    return isinstance(x, float) or getattr(getattr(x, "dtype", None), "kind", "") in ("f", "c")
+
+
+def _same(a: Any, b: Any) -> bool:
+    """True if two trees hold equal numbers."""
+    a, b = list(leaves(a)), list(leaves(b))
+    return len(a) == len(b) and all(np.array_equal(x, y, equal_nan=_is_float(x)) for x, y in zip(a, b, strict=True))
 
 
 def _node(x: Any) -> Any:
@@ -280,6 +357,11 @@ def _constant(like: Any, data: Any) -> Any:
         data = data.view()
         data.flags.writeable = False
     return _handle(like._constant(data))
+
+
+def _view(data: Any) -> Any:
+    """An array that may be the user's, as a view: one with a base is copied before it becomes a `.grad`."""
+    return data.view() if isinstance(data, np.ndarray) else data
 
 
 class _Watched:
@@ -315,6 +397,15 @@ def _guard(x: Any) -> Any:
     if type(x) is Value:
         x.__class__ = _WatchedValue
     return x
+
+
+def _unwatched(x: Any) -> Any:
+    """x as a Function's forward gets it, which may read numbers: its derivative is its own."""
+    if isinstance(x, _WatchedTensor):
+        plain = object.__new__(Tensor)
+        plain._node = x._node
+        return plain
+    return Value(x._data, requires_grad=x.requires_grad) if isinstance(x, _WatchedValue) else x
 
 
 def _unguard(parts: list[Any], guards: list[Any]) -> None:

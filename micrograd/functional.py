@@ -17,7 +17,7 @@ for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, reduce
+from functools import lru_cache, reduce
 from importlib import import_module
 from math import isfinite
 from numbers import Real
@@ -45,9 +45,9 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
         return _module(".tensor_losses").hinge(scores, targets, _checked(reduction))
     scores, targets = _pairs(scores, targets)
     for i, target in enumerate([] if is_tracing() else targets):
-        if float(target) not in (-1.0, 1.0):
+        if (number := target.data if isinstance(target, Value) else float(target)) not in (-1.0, 1.0):
             raise ValueError(
-                f"target {i} of a hinge loss is {float(target)}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
+                f"target {i} of a hinge loss is {number}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
             )
     return _reduced([(1 - t * s).relu() for s, t in zip(scores, targets, strict=True)], reduction)
 
@@ -128,14 +128,14 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
     return [x - whole for x in shifted]
 
 
-def logsumexp(xs: Any, axis: int = -1) -> Any:
+def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
     """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`. Of a Tensor, along the axis.
 
     >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
     1000.6931
     """
     if _any_tensor(xs):
-        return xs.logsumexp(axis)
+        return xs.logsumexp(axis, keepdims)
     greatest, shifted = _shifted(xs, axis)
     return _sum([x.exp() for x in shifted]).log() + greatest
 
@@ -187,11 +187,75 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return _module(".tensor_ops").linear(x, weight, bias)
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Pictures: Tensors of shape (..., channels, height, width)
+
+
+def conv2d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """The sums of each window of a picture times each of some filters: convolution, or rather correlation.
+
+    Args:
+        x: the pictures, of shape (..., channels, height, width).
+        weight: the filters, of shape (filters, channels / groups, *size).
+        bias: a number for each filter, of shape (filters,).
+        stride: how far each window is from the one before: an int, or a pair (rows, columns), as in all below.
+        padding: how many zeros are put around the picture; or "valid" for none, or "same" to keep its size.
+        dilation: how far apart the elements of a window are.
+        groups: into how many the channels are divided, each with filters of its own.
+
+    Returns:
+        A Tensor of shape (..., filters, rows, columns).
+
+    >>> from micrograd import Tensor
+    >>> from micrograd.functional import conv2d
+    >>> edges = Tensor([[[[1.0, -1.0]]]])
+    >>> conv2d([[[0.0, 0.0, 5.0, 5.0]]], edges)
+    Tensor([[[ 0., -5.,  0.]]])
+    """
+    return _module(".convolution").conv2d(x, weight, bias, stride, padding, dilation, groups)
+
+
+def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
+    """The greatest number of each window of a picture; of those that tie, the first gets the gradient.
+
+    Args:
+        x: the pictures, of shape (..., channels, height, width).
+        kernel_size: the size of a window.
+        stride: as in `conv2d`, but by default the size: windows side by side.
+        padding, dilation: as in `conv2d`; what is put around is less than any number.
+
+    Returns:
+        A Tensor of shape (..., channels, rows, columns).
+
+    >>> from micrograd.functional import max_pool2d
+    >>> max_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 5.0]]], 2)
+    Tensor([[[4., 5.]]])
+    """
+    return _module(".convolution").max_pool2d(x, kernel_size, stride, padding, dilation)
+
+
+def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
+    """The mean of each window of a picture; zeros that were put around count.
+
+    The arguments and the result are as in `max_pool2d`.
+
+    >>> from micrograd.functional import avg_pool2d
+    >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)
+    Tensor([[[2.5, 1.5]]])
+    """
+    return _module(".convolution").avg_pool2d(x, kernel_size, stride, padding)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
 def _any_tensor(*xs: Any) -> bool:
     return any(hasattr(x, "_node") for x in xs)
 
 
-@cache
+@lru_cache
 def _module(name: str) -> Any:
     """A module of this package that loads NumPy: hence not imported at the top."""
     return import_module(name, __package__)

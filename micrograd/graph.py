@@ -7,6 +7,7 @@ operand when the node's own gradient is known; `walk.py` does so for a whole gra
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -14,8 +15,9 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
-from .modes import no_grad
+from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
+from .rule_text import statements
 
 LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
 
@@ -44,8 +46,10 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
+    _met: float = math.inf  # when a transform has last met this node outside of itself; see `walk.towards`
     _made_by: tuple[Any, ...] = ()  # (*modules, inputs) where a module's call ended here; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
+    _own_closure: Callable[[], object] = staticmethod(nothing)  # a leaf's, which `backward()` calls if it is the root
 
     def __init_subclass__(cls) -> None:
         if "__eq__" in cls.__dict__ or "__hash__" in cls.__dict__:
@@ -99,26 +103,23 @@ class Node:
 
     @property
     def _backward(self) -> Callable[[], object]:
-        """A closure that adds what this node owes to the `.grad` of its operands; assign your own to replace it.
-
-        A leaf owes nothing: what is assigned to one is not called.
-        """
+        """A closure that accumulates this node's gradient into its operands' `.grad`; assign your own to replace it."""
         row = self._row
         if isinstance(row, HandWritten):
             return row.closure
         if not row:
-            return nothing
-        then = self._as_now()  # whoever replaces the closure may call the old one from the new
-        return lambda: _push(then, self.grad)
+            return self._own_closure
+        return Closure.of(self)
 
     @_backward.setter
     def _backward(self, closure: Callable[[], object]) -> None:
         if not callable(closure):
             raise TypeError(f"_backward is a function without arguments, found {type(closure).__name__}")
-        if self._row:
-            edges(self)  # raises if the graph was let go
-            operands = self._prev
-            self._row, self._a, self._b, self._x = HandWritten(self._op, closure), None, None, operands
+        if not self._row:
+            self._own_closure = closure
+            return
+        edges(self)  # raises if the graph was let go
+        self._hand_write(HandWritten(self._op, closure), self._prev)
 
     def realize(self) -> Self:
         """Compute the node now, if `lazy` has put it off; returns self."""
@@ -152,9 +153,16 @@ class Node:
         hooked.add(weakref.ref(self, hooked.discard))
         return handle
 
+    def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
+        """Make this the node of an op whose backward the user writes."""
+        self._row, self._a, self._b, self._x = row, None, None, operands
+        if is_anomaly_enabled():
+            self._made_at = line_of_the_user()
+
     # What each kind of node says for itself
 
     _is_number = False  # its rules run on plain numbers, and its graph is kept
+    _saves = True  # the node has saved values that are let go with the graph
     _keeps_grad = True  # an inner node's gradient is there after the pass
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
@@ -162,6 +170,19 @@ class Node:
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
     _quiet: Callable[[], Any] = nullcontext  # around a backward pass
     _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
+    _zero: Callable[[], Any]  # the `.grad` to which a hand-written closure adds
+
+    def _check_unchanged(self) -> None:
+        """Raise if an array that a hand-written closure may read was changed since; numbers are the user's affair."""
+
+    def _alone(self) -> Self:
+        """The node, unless it is about to lose its derivative: `math.sin(x)` asks for a float in silence."""
+        if self._row is not None and is_differentiating():
+            raise TypeError(
+                "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
+                "the node (x.sin(), not math.sin(x)), or take its .data or .item() if the number alone is meant"
+            )
+        return self
 
     def _as_now(self) -> Node:
         """A node that is what this one is now, and stays so."""
@@ -189,8 +210,11 @@ class Node:
         return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
 
     def _let_go(self) -> None:
-        """Forget how the node was made, and by which module."""
-        self._row = LetGo.of(self._row.name, self._row.word)
+        """Forget how the node was made, and by which module, but for the ways to the leaves."""
+        ways = [
+            n._row if n._row.__class__ is LetGo else n for n in self._operands if n is not None and n._row is not None
+        ]
+        self._row = LetGo(self._row, ways)
         self._a = self._b = self._y = None
         self._x = ()
         if self._made_by:
@@ -217,6 +241,37 @@ def _undo(seen: list[Node], before: list[Any]) -> None:
         node.grad = grad
 
 
+class Closure:
+    """What `_backward` of an inner node is: it accumulates the node's gradient into its operands' `.grad`.
+
+    >>> from micrograd import Value
+    >>> a, b = Value(2.0), Value(3.0)
+    >>> (a * b)._backward
+    <_backward of '*': a.grad += g * b; b.grad += g * a>
+    """
+
+    _made: weakref.WeakValueDictionary[int, Closure] = weakref.WeakValueDictionary()
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._then = node._as_now()  # a closure that replaces this one may call it
+
+    @classmethod
+    def of(cls, node: Node) -> Closure:
+        """The one closure of this node, for as long as somebody holds it and the node is made by the same row."""
+        closure = cls._made.get(id(node))
+        if closure is None or closure._then._row is not node._row:
+            closure = cls._made[id(node)] = cls(node)
+        return closure
+
+    def __call__(self) -> None:
+        _push(self._then, self._node.grad)
+
+    def __repr__(self) -> str:
+        done = "its graph was let go" if isinstance(self._then._row, LetGo) else statements(self._then)
+        return f"<_backward of '{self._then._op}': {done}>"
+
+
 class RemovableHandle:
     """What `register_hook` returns: `remove()` takes the hook away."""
 
@@ -240,12 +295,17 @@ def edges(node: Node) -> Sequence[Node]:
     """The operands to which the node owes a gradient: one for each part that it sends."""
     row = node._row
     if isinstance(row, LetGo):
-        raise RuntimeError(
-            f"the graph behind '{row.name}' was let go by an earlier backward pass: "
-            "give that one retain_graph=True to walk it again"
-        )
+        raise was_let_go(row)
     operands = dict.fromkeys(node._x) if isinstance(row, HandWritten) else node._operands
     return [n for n in operands if n is not None and n._row is not None]
+
+
+def was_let_go(row: LetGo) -> RuntimeError:
+    """The error for a pass that would go through a node whose history was let go."""
+    return RuntimeError(
+        f"the graph behind '{row.name}' was let go by an earlier backward pass: "
+        "give that one retain_graph=True to walk it again"
+    )
 
 
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
@@ -285,19 +345,21 @@ def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any
         raise RuntimeError(
             f"create_graph=True needs the derivative of '{node._op}' as a row: its _backward was written by hand"
         )
+    node._check_unchanged()
     nodes = [node, *node._x]
     with grads_lock:
         before = [n.grad for n in nodes]
         try:
-            node.grad = g
+            node.grad = node._for_hook(g)
             for n in node._x:
-                n.grad = 0
+                n.grad = n._zero()
             node._row.closure()
             parts = [(n, _left_in_grad(n, node)) for n in operands]
             undo(nodes, before)
             return parts
-        except BaseException:
+        except BaseException as error:
             undo(nodes, before)
+            error.add_note(f"in the _backward written for '{node._op}'")
             raise
 
 
@@ -310,7 +372,7 @@ def _left_in_grad(operand: Node, node: Node) -> Any:
         pass
     raise TypeError(
         f"the _backward written for '{node._op}' left {type(operand.grad).__name__} {operand.grad!r:.40} in .grad of "
-        f"an operand: it should add a number there"
+        f"an operand: it should add the operand's gradient there"
     )
 
 
@@ -330,6 +392,6 @@ def added(node: Node, g: Any) -> Any:
 
 
 def _push(node: Node, g: Any) -> None:
-    """What `node._backward()` does for whoever walks the graph by hand."""
+    """What `node._backward()` does, for a walk by hand; each `.grad` gets an array that no other has."""
     for operand, part in contributions(node, g):
-        operand.grad = added(operand, part)
+        operand.grad = added(operand, node._kept({node: g, operand: part}, None)[operand])

@@ -113,6 +113,9 @@ def _compute(node: Any) -> None:
         made = row(*operands)
     if isinstance(made, Tensor):
         node._node, made._node._handle = made._node, weakref.ref(node)
+        if hasattr(made, "_view"):
+            node._view = made._view
+            node._node.storage.share(node)
     for name in () if isinstance(made, Tensor) else _SLOTS:
         object.__setattr__(node, name, getattr(made, name))
     del node._todo

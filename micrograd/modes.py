@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
@@ -44,6 +44,7 @@ class _Base(_State):
 
 _recording: ContextVar[_State | None] = ContextVar("recording", default=None)
 _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
+_differentiating: ContextVar[bool] = ContextVar("differentiating", default=False)
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 
 
@@ -224,6 +225,26 @@ def deferred() -> Callable | None:
     """What stands in for computing, `(row, operands)`, inside `lazy_mode.lazy`; None elsewhere."""
     state = deferring.get()
     return None if state is None else state.value
+
+
+@contextmanager
+def differentiating() -> Iterator[None]:
+    """Inside, a transform runs the function that it differentiates."""
+    token = _differentiating.set(True)
+    try:
+        yield
+    finally:
+        _differentiating.reset(token)
+
+
+def is_differentiating() -> bool:
+    """True in a function that `gradient` or its like differentiates."""
+    return _differentiating.get()
+
+
+def pass_is_watched() -> bool:
+    """True where a pass does more than to compute: it looks for NaN, or something stands in for computing."""
+    return is_anomaly_enabled() or deferred() is not None
 
 
 def is_tracing() -> bool:

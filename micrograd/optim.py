@@ -15,7 +15,7 @@ remembers of a parameter `p` stands in `optimizer.state[p]`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from copy import copy, deepcopy
 from numbers import Real
 from types import MethodType
@@ -25,21 +25,31 @@ from .graph import Node
 
 
 class Optimizer:
-    """What all optimizers share. One of your own defines `_update`."""
+    """What all optimizers share. One of your own defines `_update`.
+
+    Args:
+        params: the leaves to train, Values or Tensors; a generator of them will do.
+        lr: the learning rate, if it has one.
+        settings: its other settings; they become attributes, as `lr` does, and are part of its state.
+    """
+
+    lr: float
+    weight_decay: float
 
     # What `_update` remembers of a parameter, by name: True if it is of the parameter's shape, False if it is a count.
     _remembers: Mapping[str, bool] | None = None
 
-    def __init__(self, params: Iterable[Any], lr: float, weight_decay: float = 0.0):
+    def __init__(self, params: Iterable[Any], lr: float | None = None, **settings: Any):
         self.params = _parameters(params, type(self).__name__)
         self.state: dict[Any, dict[str, Any]] = {p: {} for p in self.params}
-        self.lr, self.weight_decay = lr, weight_decay
-        Optimizer._check(self)
+        vars(self).update(settings if lr is None else {"lr": lr, **settings})
+        self._check()
 
     def _check(self) -> None:
-        """Raise if a setting cannot be."""
-        self.lr = _not_negative(self.lr, "lr")
-        self.weight_decay = _not_negative(self.weight_decay, "weight_decay")
+        """Validate the settings."""
+        for name in ("lr", "weight_decay", "momentum"):
+            if name in vars(self):
+                setattr(self, name, _not_negative(getattr(self, name), name))
 
     def zero_grad(self) -> None:
         """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value, None for a Tensor."""
@@ -110,6 +120,8 @@ class SGD(Optimizer):
     0.5
     """
 
+    momentum: float
+    nesterov: bool
     _remembers = {"velocity": True}
 
     def __init__(
@@ -120,13 +132,10 @@ class SGD(Optimizer):
         weight_decay: float = 0.0,
         nesterov: bool = False,
     ):
-        super().__init__(params, lr, weight_decay)
-        self.momentum, self.nesterov = momentum, nesterov
-        self._check()
+        super().__init__(params, lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov)
 
     def _check(self) -> None:
         super()._check()
-        self.momentum = _not_negative(self.momentum, "momentum")
         if self.nesterov and not self.momentum:
             raise ValueError("nesterov=True looks ahead along the momentum: it needs momentum > 0")
 
@@ -145,6 +154,8 @@ class Adam(Optimizer):
     Both means forget at the rates `betas`. `weight_decay` adds to the gradient.
     """
 
+    betas: tuple[float, ...]
+    eps: float
     _remembers = {"steps": False, "mean": True, "squares": True}
 
     def __init__(
@@ -155,9 +166,7 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ):
-        super().__init__(params, lr, weight_decay)
-        self.betas, self.eps = betas, eps
-        self._check()
+        super().__init__(params, lr, weight_decay=weight_decay, betas=betas, eps=eps)
 
     def _check(self) -> None:
         super()._check()
@@ -230,8 +239,8 @@ class LRScheduler:
     """
 
     def __init__(self, optimizer: Optimizer):
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"a schedule sets the lr of an optimizer, found {type(optimizer).__name__}")
+        if not isinstance(optimizer, Optimizer) or not hasattr(optimizer, "lr"):
+            raise TypeError(f"a schedule sets the lr of an optimizer, found {type(optimizer).__name__}, which has none")
         self.optimizer, self.base_lr = optimizer, optimizer.lr
         self.t = 0
         optimizer.lr = self.lr_at(0)
@@ -244,6 +253,30 @@ class LRScheduler:
         """One step further."""
         self.t += 1
         self.optimizer.lr = self.lr_at(self.t)
+
+    def state_dict(self) -> dict[str, Any]:
+        """A copy of the settings (but not of functions), of `t` and `base_lr`, and the optimizer's rate, as `lr`."""
+        settings = {name: x for name, x in vars(self).items() if name != "optimizer" and not callable(x)}
+        return deepcopy({"lr": self.optimizer.lr, **settings})
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where the schedule was that gave this state. All of it is checked before anything changes.
+
+        The optimizer's rate is set too, so it does not matter whether the optimizer's own state is loaded before.
+        """
+        names, trial = self.state_dict().keys(), copy(self)
+        if not isinstance(state, Mapping) or state.keys() != names:
+            raise ValueError(f"no state of a {type(self).__name__}, which has {', '.join(names)}: found {state!r:.100}")
+        settings = deepcopy(dict(state))
+        lr = settings.pop("lr")
+        vars(trial).update(settings)
+        try:
+            for rate, name in ((lr, "lr"), (trial.lr_at(_steps(trial.t + 1, "t + 1")), "the next lr")):
+                _not_negative(rate, name)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise ValueError(f"this state gives no learning rate, and nothing was loaded: {error}") from error
+        vars(self).update(settings)
+        self.optimizer.lr = lr
 
 
 class LambdaLR(LRScheduler):
@@ -325,7 +358,7 @@ def _norm(grad: Any) -> float:
 
 
 def _parameters(params: Any, who: str) -> list[Any]:
-    """The parameters as a list, which is sure to have some, each of them trainable, and none twice."""
+    """The parameters as a non-empty list of distinct, trainable leaves; raises otherwise."""
     found = f"{who} needs a list of parameters, found"
     if hasattr(params, "parameters"):
         raise TypeError(f"{found} {type(params).__name__}: give it .parameters() of that")
@@ -333,8 +366,6 @@ def _parameters(params: Any, who: str) -> list[Any]:
         raise TypeError(f"{found} the method {params.__name__} itself: call it, {params.__name__}()")
     if _is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
         raise TypeError(f"{found} {type(params).__name__}: put what is to be trained in a list")
-    if isinstance(params, Iterator):
-        raise TypeError(f"{found} {type(params).__name__}, which can be read only once: make a list(...) of it")
     listed = list(params)
     if not listed:
         raise ValueError(f"{found} an empty one: there is nothing to train")

@@ -8,6 +8,7 @@ from typing import Any
 
 from .engine import Value
 from .graph import Node, contributions
+from .infix import Text, name, number, written
 from .viz.data import value_text, walk
 from .viz.text import clean, columns, shorten
 
@@ -74,23 +75,13 @@ def _name(node: Node) -> str:
 
 def _made(node: Value) -> str:
     """The op with its operands, as one would write it."""
-    op, operands = node._op, [_operand(n) for n in node._prev]
-    if op.startswith("**") and len(operands) == 1:
-        return operands[0] + op
-    if op == "neg":
-        return f"-{operands[0]}"
-    if len(operands) == 2 and not op.isidentifier():
-        return f" {op} ".join(operands) if op in "+-" else op.join(operands)
-    return f"{op.lower()}({', '.join(operands)})"
+    op = node._op.lower() if node._op.isidentifier() else clean(node._op)
+    return written(op, list(map(_operand, node._prev)), tight=True)[0]
 
 
-def _operand(node: Any) -> str:
+def _operand(node: Any) -> Text:
     """The label, or, of a plain number, the number itself."""
-    if node.label:
-        return _name(node)
-    text = repr(node.data).removesuffix(".0")
-    text = text if len(text) <= 8 else f"{node.data:.6g}"
-    return f"({text})" if text.startswith("-") else text
+    return name(_name(node)) if node.label else number(node.data)
 
 
 # ------------------------------------------------------------------------------------------------ cells to lines

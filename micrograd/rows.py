@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 
@@ -22,7 +22,7 @@ class Row:
     the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
     """
 
-    __slots__ = ("name", "forward", "to_a", "to_b", "rules", "of_out", "word", "view", "needed")
+    __slots__ = ("name", "forward", "to_a", "to_b", "rules", "of_out", "word", "view", "doc", "needed")
 
     def __init__(
         self,
@@ -32,12 +32,14 @@ class Row:
         to_b: Callable | None = None,
         word: str = "",
         view: bool = False,
+        doc: str = "",
     ):
         self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
         self.rules = [] if to_a is None else [(0, to_a)] if to_b is None else [(0, to_a), (1, to_b)]
         self.of_out = to_a is not None and to_b is None  # the rule is called with (out, a), not with the operands
         self.word = word or name  # what a symbol such as "+" is called
         self.view = view  # the result shares the operand's memory
+        self.doc = doc  # what users read of it, if it is theirs to call
         self.needed: dict[tuple[bool, ...], list[int]] = {}  # what nodes of arrays keep; see `array_node`
 
     def __call__(self, *operands: Any) -> Any:
@@ -92,12 +94,17 @@ class Each(Many):
 
 
 class LetGo(Row):
-    """The row of a node whose history was let go after a backward pass."""
+    """The row of a node whose history was let go after a backward pass.
 
-    __slots__ = ()
+    It has no rules, but the ways on from there: the leaves that the node was made from, and the rows of such nodes.
+    """
 
-    @staticmethod
-    @cache
-    def of(name: str, word: str) -> LetGo:
-        """That of the ops of this name."""
-        return LetGo(name, nothing, None, word=word)
+    __slots__ = ("ways",)
+    to_a = to_b = None
+    rules = ()
+    of_out = False
+    _row = property(lambda self: self)  # a search walks over these rows as over nodes
+    _met = math.inf
+
+    def __init__(self, row: Row, ways: list[Any]):
+        self.name, self.word, self.ways = row.name, row.word, ways

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,37 @@ import numpy as np
 from .nn.module import Module
 from .tensor import Tensor
 
+try:
+    import fcntl
+except ImportError:  # Windows, which refuses to replace a file that another process has open
+    fcntl = None
+
 FilePath = str | os.PathLike[str]
 
 
 def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
     """Write the state of a module, or a dict of arrays by name, to a file.
 
-    It is written beside the file that may stand there, and then takes its place: whatever happens, there is a whole
-    file at the path, the old one or the new.
+    The file is written beside the one it replaces, whose permissions it takes over, and then moved: whatever happens,
+    there is a whole file at the path, the old one or the new. What is no regular file (a pipe, `/dev/null`) is written
+    to as it is.
     """
     from safetensors.numpy import save as to_bytes  # not at the top: only who saves or loads needs it
 
-    state = source.state_dict() if isinstance(source, Module) else source
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"save() needs the path of a file, found {os.fspath(path)!r}: that is a folder")
+    state = type(source).state_dict(source) if isinstance(source, Module) else source
     if not isinstance(state, Mapping):
         raise TypeError(f"save() takes a module or a dict of arrays by name, found {type(source).__name__}")
     arrays = {_name(name): _array(x, name) for name, x in state.items()}
-    _replace(Path(path).resolve(), to_bytes(arrays, {"sha256": _digest(arrays)}))
+    content = to_bytes(arrays, {"sha256": _digest(arrays)})
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+    else:
+        target = target.resolve()
+        with _alone_in(target.parent):
+            _replace(target, content)
 
 
 def load(path: FilePath, into: Module | None = None) -> dict[str, Any]:
@@ -65,7 +81,7 @@ def load(path: FilePath, into: Module | None = None) -> dict[str, Any]:
     if wanted is not None and wanted != _digest(arrays):
         raise ValueError(f"{os.fspath(path)} is damaged: its content is not what its SHA-256 says")
     if into is not None:
-        into.load_state_dict(arrays)
+        type(into).load_state_dict(into, arrays)
     return arrays
 
 
@@ -95,14 +111,32 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process or thread saves into the folder. The lock ends with its holder, killed or not."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file anew, in one move."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    """Write a file in one move; what a killed save has left beside it is cleared away."""
+    beside = path.with_name(f".{path.name}.tmp")
+    beside.unlink(missing_ok=True)
     try:
         with open(beside, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, beside)
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)

@@ -3,9 +3,9 @@
 A pass of `walk.py` keeps its order and its sums in a set and a dict of its own. Here they live where a node has room
 for them. An inner node's in `.grad`: a mark there, of this pass alone, says that the node was seen, and a number is
 what has arrived so far. A leaf's in `_y`, which it has no other use for: its `.grad` is changed at the end. The pass
-holds the lock that all take who write to `.grad`, and no code of a user runs in it: hooks, modes, hand-written closures
-and rows of many operands all go the other way. Who reads `.grad` of an inner node from another thread meanwhile may see
-the mark. `undo` puts back what stood there.
+holds the lock that all take who write to `.grad`, and no code of a user runs in it: a graph with a hook, a hand-written
+closure or a row of many operands goes the other way, and so does a pass that looks for NaN. Who reads `.grad` of an
+inner node from another thread meanwhile may see the mark. `undo` puts back what stood there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .graph import Node, added, grads_lock, undo
+from .graph import Node, added, grads_lock, hooked, undo
 from .ops import mul
 from .rows import passed
 
@@ -67,7 +67,7 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
     """Sum the gradients: the inner nodes' in `.grad`, the leaves' in `_y`; False if a node is not plain."""
     unsummed = object()
     order = _topological(grads, unsummed, seen, before)
-    if order is None:
+    if order is None or (hooked and any(node.grad is unsummed for node in _hooked())):
         return False
     for root, g in grads.items():
         if root._row:
@@ -76,7 +76,12 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
             leaves.append(root)
             root._y = g
     _push(order, unsummed, leaves)
-    return True
+    return not hooked or _hooked().isdisjoint(leaves)
+
+
+def _hooked() -> set[Node]:
+    """The nodes that have hooks."""
+    return {node for ref in hooked.copy() if (node := ref()) is not None}
 
 
 def _clear(leaves: list[Node]) -> None:

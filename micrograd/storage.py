@@ -17,14 +17,15 @@ class Storage:
 
     version = 0
     kept = 0
-    views: Any = ()  # weak references to the nodes that have this memory beside its first
+    views: Any = ()  # weak references to the Tensors that have this memory beside its first
     shown: tuple[int, int, np.ndarray, np.ndarray] | None = None  # from one version to another: memory, and its copy
 
-    def share(self, node: Any) -> None:
-        """Let a node have this memory too."""
-        self.views = self.views or []
-        self.views.append(weakref.ref(node, self.views.remove))
-        node._store = self
+    def share(self, tensor: Any) -> Any:
+        """Let a Tensor have this memory too; returns it."""
+        self.views = self.views or set()
+        self.views.add(weakref.ref(tensor, self.views.discard))
+        tensor._node._store = self
+        return tensor
 
     def show(self, array: np.ndarray) -> None:
         """Give out an array, which may then be written to unseen: a new version, and a copy to compare it with."""

@@ -4,6 +4,9 @@ A Value is a node. A Tensor has one: an in-place operation gives the same Tensor
 what its users saw then must be two objects. Edges lead from node to node (`array_node.py`), so nothing that happens to
 a Tensor later redirects them.
 
+A Tensor may be a view of another: a write to either is seen in both, and, where it is recorded, in the gradients of
+both. It is the base that gets a new history then; its views look theirs up when somebody asks for it.
+
 Reading `t.data` hands out an array that may be written to behind our back: if a graph has kept it, the graph keeps its
 own and t gets a copy. Where other Tensors share the memory they must see the write, so that the backward pass raises.
 """
@@ -18,10 +21,11 @@ from typing import Any, Self
 import numpy as np
 
 from . import arrays, ops, walk
-from .array_node import Array, ArrayNode, fits, handle, new_node, operand, order, record, write
+from .array_node import Array, ArrayNode, fits, handle, move, new_node, operand, order, record, renewed, write
 from .graph import LEAF, RemovableHandle
-from .modes import is_tracing, look, modes, stand_in
-from .rows import Row
+from .modes import is_grad_enabled, is_tracing, look, modes, stand_in
+from .protocols import NumPyProtocols
+from .rows import HandWritten, Row, nothing
 from .tensor_ops import TensorOps, plain_index, real_dtype
 
 
@@ -36,11 +40,13 @@ def _compare(compare: Callable) -> Callable[[Tensor, Any], Any]:
     return method
 
 
-class Tensor(TensorOps):
+class Tensor(TensorOps, NumPyProtocols):
     """An array that remembers how it was made.
 
     Args:
         data: a number, a (nested) list of numbers, or an array, which is copied; Python floats become float64.
+        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
+            `out._backward = f`, a function that adds to the operands' `.grad`, which are arrays of zeros when it runs.
         requires_grad: True collects a gradient in `.grad`; for float dtypes only.
         dtype: a NumPy dtype; by default the data's own.
         label: a name for drawings.
@@ -53,13 +59,23 @@ class Tensor(TensorOps):
            [6., 8.]]))
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_node")
-    __array_ufunc__ = None  # so that `array * tensor` asks the Tensor
+    __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # the last two: see `array_node`
     __hash__ = object.__hash__
 
     _node: ArrayNode
+    _view: tuple[Tensor, Any]
+    _late: ArrayNode
 
-    def __init__(self, data: Any, *, requires_grad: bool = False, dtype: Any = None, label: str = ""):
+    def __init__(
+        self,
+        data: Any,
+        _children: Sequence[Tensor] = (),
+        _op: str = "",
+        *,
+        requires_grad: bool = False,
+        dtype: Any = None,
+        label: str = "",
+    ):
         if isinstance(data, Tensor):
             data = data._node._data
         array = np.array(data)
@@ -69,6 +85,10 @@ class Tensor(TensorOps):
         self._node._handle = weakref.ref(self)
         if label:
             self.label = label
+        if not isinstance(_children, tuple) or _children:
+            children = _operands(_children)
+            if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
+                self._node._hand_write(HandWritten(_op, nothing), children)
         if requires_grad:
             self.requires_grad_()
 
@@ -105,7 +125,7 @@ class Tensor(TensorOps):
         array = Tensor(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
-        node._data, node._store = np.asarray(array, order=order(node._data)), None
+        move(self, np.asarray(array, order=order(node._data)))
 
     @property
     def grad(self) -> Any:
@@ -143,14 +163,20 @@ class Tensor(TensorOps):
     def requires_grad_(self, wanted: bool = True) -> Self:
         """Let this leaf collect a gradient, or freeze it; returns self."""
         if wanted and self.dtype.kind != "f":
-            raise RuntimeError(f"only floating-point Tensors can require a gradient, found dtype {self.dtype}")
+            raise RuntimeError(
+                f"only floating-point Tensors can require a gradient, found dtype {self.dtype}: write 1.0 for 1, "
+                "or give a dtype"
+            )
         node = self._node
-        if wanted and node._row is None:  # a node of its own: the graphs that used the constant still see a constant
-            leaf = new_node(node._data, LEAF, node.storage)
-            leaf.label, leaf._handle = node.label, node._handle
-            self._node = leaf
-        elif not wanted and node._row is not None:
-            node.requires_grad = False
+        if wanted == (node._row is not None):
+            return self
+        node.requires_grad = False
+        # The graphs that used the constant go on seeing a constant: it is another node than the leaf, which it holds
+        other = node._a or new_node(node._data)
+        other._row, other._a = (LEAF, None) if wanted else (None, node)
+        for name in ("_data", "_store", "_handle", "grad", "label"):
+            setattr(other, name, getattr(node, name))
+        self._node = other
         return self
 
     is_leaf = property(lambda self: self._node.is_leaf, doc="True for what no recorded operation made.")
@@ -160,6 +186,10 @@ class Tensor(TensorOps):
     @property
     def _backward(self) -> Callable[[], object]:
         return self._node._backward
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], object]) -> None:
+        self._node._backward = closure
 
     @property
     def _prev(self) -> tuple[Tensor, ...]:
@@ -193,12 +223,10 @@ class Tensor(TensorOps):
 
     def detach(self) -> Tensor:
         """A constant Tensor that shares the memory, without the history."""
-        node = new_node(self._node._data)
-        self._node.storage.share(node)
-        return handle(node)
+        return self._node.storage.share(handle(new_node(self._node._data)))
 
     def retain_grad(self) -> None:
-        """Keep this inner Tensor's gradient in `.grad` after a pass, as a leaf does."""
+        """Add this inner Tensor's gradient to its `.grad` in every pass, as a leaf does."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
         self._node._keeps_grad = True
@@ -248,13 +276,13 @@ class Tensor(TensorOps):
     __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
     __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
 
-    def argmax(self, axis: int | None = None) -> Any:
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Where the greatest value stands, as a plain integer array."""
-        return look(self._node).argmax(axis)
+        return look(self._node).argmax(axis, keepdims=keepdims)
 
-    def argmin(self, axis: int | None = None) -> Any:
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """Where the smallest value stands, as a plain integer array."""
-        return look(self._node).argmin(axis)
+        return look(self._node).argmin(axis, keepdims=keepdims)
 
     def __len__(self) -> int:
         return len(self._node._data)
@@ -266,6 +294,7 @@ class Tensor(TensorOps):
         return bool(look(self._node))
 
     def __float__(self) -> float:
+        self._node._alone()
         return float(self.item())
 
     def __int__(self) -> int:
@@ -294,16 +323,6 @@ class Tensor(TensorOps):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """NumPy's functions take Tensors that require no gradient for arrays, and refuse the others."""
-        try:
-            return function(*map(_plain, args), **{name: _plain(x) for name, x in kwargs.items()})
-        except RuntimeError as error:
-            raise TypeError(
-                f"numpy.{function.__name__} records no graph: use the Tensor's method or micrograd.functional, "
-                "or give it t.detach().numpy()"
-            ) from error
-
     def __repr__(self) -> str:
         node = self._node
         text = np.array2string(node._data, separator=", ", prefix="Tensor(")
@@ -319,14 +338,26 @@ class Tensor(TensorOps):
         return _restore, state, self.__dict__ or None
 
 
-ArrayNode.kind = Tensor
+class LateTensor(Tensor):
+    """A view whose base was written to: when somebody asks for its node, it gets one, and is a Tensor again."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        return renewed(self) if name == "_node" else object.__getattribute__(self, name)
 
 
-def _plain(x: Any) -> Any:
-    """x with arrays for the Tensors in it; RuntimeError if one requires a gradient."""
-    if isinstance(x, (list, tuple)):
-        return type(x)(map(_plain, x))
-    return x.numpy() if isinstance(x, Tensor) else x
+ArrayNode.kind, ArrayNode.late_kind = Tensor, LateTensor
+
+
+def _operands(children: Any) -> tuple[ArrayNode, ...]:
+    """The nodes of the operands that a caller names for an op of its own."""
+    if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(t, Tensor) for t in children):
+        return tuple(t._node for t in children)
+    raise TypeError(
+        f"the operands of a Tensor are a tuple of Tensors, found {children!r:.60}; dtype and requires_grad are keywords"
+    )
 
 
 def _restore(cls: type[Tensor], data: Array, grad: Any, requires_grad: bool, label: str) -> Tensor:

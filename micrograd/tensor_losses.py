@@ -81,26 +81,18 @@ HINGE = {reduction: _hinge(reduction) for reduction in ("mean", "sum", "none")}
 
 
 def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
-    """The row of one call: one node, whose gradient is softmax - onehot (over n, if it is the mean).
-
-    Forward comes by the softmax on its way, and leaves it for the backward pass; one over nodes makes it anew.
-    """
-    softmax: Any = None
+    """The row of one call: one node, whose gradient is softmax - onehot (divided by n for the mean)."""
 
     def forward(a: Any) -> Any:
-        nonlocal softmax
         a = a - a.max(-1, keepdims=True)
-        softmax = np.exp(a)
-        total = softmax.sum(-1, keepdims=True)
-        softmax /= total
         right = a.reshape(-1, a.shape[-1])[np.arange(classes.size), classes.reshape(-1)]
-        return _total(np.log(total[..., 0]) - right.reshape(classes.shape), reduction)
+        return _total(np.log(np.exp(a).sum(-1)) - right.reshape(classes.shape), reduction)
 
     def rule(g: Any, _out: Any, a: Any) -> Any:
         onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
         if reduction == "none":
             g = arrays.reshape((*classes.shape, 1))(g)
-        slope = (arrays.softmax(-1)(a) if hasattr(a, "_apply") else softmax) - onehot
+        slope = arrays.softmax(-1)(a) - onehot
         return slope * (g / classes.size if reduction == "mean" else g)
 
     return Row("cross_entropy", forward, rule)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
+import math
 import operator
 from collections.abc import Callable, Sequence
 from types import EllipsisType
@@ -12,25 +15,16 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import arrays, ops
 from .array_node import ArrayNode, fits, record
+from .methods import Elementwise, elementwise
 from .modes import stand_in
 from .rows import Row
+from .words import checked
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 Shape = int | Sequence[int]
 Axis = int | Sequence[int] | None
-
-
-def _unary(row: Row) -> Callable[[Tensor], Tensor]:
-    """The method of a row of one operand."""
-
-    def method(self: Tensor) -> Tensor:
-        return record(row, self)
-
-    method.__name__ = row.name
-    method.__doc__ = f"`{row.word.lower()}`, elementwise: see the method of that name of Value."
-    return method
 
 
 def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor, Any], Tensor]]:
@@ -51,9 +45,9 @@ def plain_index(index: Any) -> Any:
         return tuple(map(plain_index, index))
     if isinstance(index, ArrayNode.kind):
         return stand_in(index)._node._data.copy()
-    if isinstance(index, (slice, bool, int, EllipsisType)) or index is None:
+    if isinstance(index, (slice, bool, EllipsisType)) or index is None:
         return index
-    if isinstance(index, np.integer):
+    if isinstance(index, (int, np.integer)):
         return int(index)
     array = np.array(index)
     return array if array.size or isinstance(index, np.ndarray) else array.astype(int)  # an empty list is of integers
@@ -67,6 +61,21 @@ def real_dtype(dtype: Any) -> np.dtype:
     return found
 
 
+def lengths(*shape: Any) -> tuple[int, ...]:
+    """A shape that is given as ints, or as one sequence of them."""
+    found = shape[0] if len(shape) == 1 and isinstance(shape[0], (Sequence, np.ndarray)) else shape
+    try:
+        return tuple(map(operator.index, found))
+    except TypeError:
+        raise TypeError(f"a shape is made of ints, found {found!r:.60}") from None
+
+
+def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """All the axes that are meant."""
+    found = _axis(axis, ndim)
+    return tuple(range(ndim)) if found is None or not ndim else found if isinstance(found, tuple) else (found,)
+
+
 def _axis(axis: Any, ndim: int) -> Any:
     """An axis as a row's setting: an int from 0 on, a tuple of them, or None; AxisError if there is none such."""
     if axis is None:
@@ -76,8 +85,9 @@ def _axis(axis: Any, ndim: int) -> Any:
     return normalize_axis_index(operator.index(axis), max(ndim, 1))
 
 
-class TensorOps:
-    """What a Tensor can do, apart from what it is."""
+@elementwise(lambda row: lambda self: record(row, self), lambda row: lambda self, other: record(row, self, other))
+class TensorOps(Elementwise):
+    """What a Tensor can do, apart from what it is. `array_functions` makes a function of each method."""
 
     __slots__ = ()
     _node: ArrayNode
@@ -93,13 +103,17 @@ class TensorOps:
     __sub__, __rsub__ = _binary(ops.sub)
     __mul__, __rmul__ = _binary(ops.mul)
     __truediv__, __rtruediv__ = _binary(ops.div)
-    __neg__, __abs__ = _unary(ops.neg), _unary(ops.abs_)
-    exp, log, log1p, sqrt = _unary(ops.exp), _unary(ops.log), _unary(ops.log1p), _unary(ops.sqrt)
-    sin, cos, tanh = _unary(ops.sin), _unary(ops.cos), _unary(ops.tanh)
-    sigmoid, softplus, relu, gelu = _unary(ops.sigmoid), _unary(ops.softplus), _unary(ops.relu), _unary(ops.gelu)
+    __mod__, __rmod__ = _binary(ops.remainder)
+    __floordiv__, __rfloordiv__ = _binary(ops.floor_divide)
 
     def __pos__(self) -> Self:
         return self
+
+    def __neg__(self) -> Tensor:
+        return record(ops.neg, self)
+
+    def __abs__(self) -> Tensor:
+        return record(ops.abs_, self)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (int, float, np.integer, np.floating)):
@@ -109,52 +123,35 @@ class TensorOps:
     def __rpow__(self, other: Any) -> Any:
         return record(ops.pow, other, self) if fits(other) else NotImplemented
 
-    def leaky_relu(self, slope: float = 0.01) -> Tensor:
-        """self where it is positive, else slope * self."""
-        return record(ops.leaky_relu(float(slope)), self)
-
-    def maximum(self, other: Any) -> Tensor:
-        """The greater of the two, elementwise; a tie shares the gradient."""
-        return record(ops.maximum, self, other)
-
-    def minimum(self, other: Any) -> Tensor:
-        """The smaller of the two, elementwise; a tie shares the gradient."""
-        return record(ops.minimum, self, other)
-
-    def clip(self, low: float | None = None, high: float | None = None) -> Tensor:
-        """self, kept between the bounds (plain numbers); the gradient passes at the bounds themselves."""
-        if not all(bound is None or isinstance(bound, (int, float, np.number)) for bound in (low, high)):
-            raise TypeError("the bounds of clip are plain numbers: for arrays write x.maximum(low).minimum(high)")
-        return record(arrays.clip(low, high), self)
-
     def astype(self, dtype: Any) -> Tensor:
         """self in another dtype, of real numbers."""
         return record(arrays.astype(real_dtype(dtype)), self)
 
     # ---- shapes
 
-    def reshape(self, *shape: Any) -> Tensor:
+    def reshape(self, shape: Shape, *more: int) -> Tensor:
         """The elements in another shape; one length may be -1."""
-        wanted = tuple(shape[0]) if len(shape) == 1 and np.ndim(shape[0]) else shape
+        wanted = lengths(shape, *more)
         if wanted.count(-1) == 1:
-            rest = -int(np.prod(wanted))
+            rest = -math.prod(wanted)
             if rest > 0 and self.size % rest == 0:  # else NumPy says what is wrong
                 wanted = tuple(self.size // rest if n == -1 else n for n in wanted)
         return record(arrays.reshape(wanted), self)
 
-    def flatten(self) -> Tensor:
-        """All elements along one axis."""
-        return self.reshape(-1)
+    def flatten(self, start: int = 0) -> Tensor:
+        """All axes from `start` on as one."""
+        start = normalize_axis_index(start, max(self.ndim, 1))
+        return self.reshape((*self.shape[:start], math.prod(self.shape[start:])))
 
-    def transpose(self, *axes: Any) -> Tensor:
-        """The axes in another order, as in NumPy: none given reverses them."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes or range(self.ndim)[::-1]
+    def transpose(self, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
+        """The axes in another order; None reverses them."""
+        order = range(self.ndim)[::-1] if axes is None else axes if isinstance(axes, Sequence) else (axes, *more)
         return record(arrays.transpose(normalize_axis_tuple(tuple(order), self.ndim)), self)
 
-    def swapaxes(self, a: int, b: int) -> Tensor:
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """Two axes, swapped."""
         order = list(range(self.ndim))
-        a, b = normalize_axis_index(a, self.ndim), normalize_axis_index(b, self.ndim)
+        a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
         order[a], order[b] = order[b], order[a]
         return self.transpose(order)
 
@@ -172,10 +169,61 @@ class TensorOps:
 
     def broadcast_to(self, shape: Shape) -> Tensor:
         """Stretched to the shape, by NumPy's rules."""
-        return record(arrays.broadcast_to((shape,) if isinstance(shape, int) else tuple(shape)), self)
+        return record(arrays.broadcast_to(lengths(shape)), self)
 
     def __getitem__(self, index: Any) -> Tensor:
         return record(arrays.getitem(plain_index(index)), self)
+
+    # ---- selection
+
+    def flip(self, axis: Axis = None) -> Tensor:
+        """Backwards along the axis, along several, or (None) along all."""
+        axes = _axes(axis, self.ndim)
+        return self[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(self.ndim))]
+
+    def roll(self, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
+        """Moved along the axis; what leaves at the end comes in at the beginning. None rolls all as if flat."""
+        return _chosen(self, np.roll, shift, axis)
+
+    def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
+        """Each element so many times along the axis; None flattens first."""
+        return _chosen(self, np.repeat, repeats, axis)
+
+    def tile(self, reps: Shape) -> Tensor:
+        """The whole, so many times along each axis."""
+        return _chosen(self, np.tile, reps)
+
+    def pad(self, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Tensor:
+        """Wider by `pad_width` before and after each axis (one int, a pair, or a pair for each axis).
+
+        The mode is "constant", or one of NumPy's that repeat elements: "edge", "reflect", "symmetric", "wrap".
+        """
+        if mode != "constant":
+            return _chosen(self, np.pad, pad_width, mode=mode)
+        inside = np.pad(np.ones(self.shape, bool), pad_width)
+        starts = np.broadcast_to(pad_width, (self.ndim, 2))[:, 0].tolist()
+        index = tuple(slice(start, start + n) for start, n in zip(starts, self.shape, strict=True))
+        out = record(arrays.scatter(index, inside.shape), self)
+        return record(arrays.where(inside), out, constant_values) if constant_values else out
+
+    def diag(self, k: int = 0) -> Tensor:
+        """The k-th diagonal of a matrix, or a matrix of zeros that has this vector there."""
+        if self.ndim != 1:
+            return _chosen(self, np.diag, k)
+        where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
+        return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
+
+    def tril(self, k: int = 0) -> Tensor:
+        """Zero above the k-th diagonal of the last two axes."""
+        return record(arrays.where(np.tri(*self.shape[-2:], k=k, dtype=bool)), self, 0)
+
+    def triu(self, k: int = 0) -> Tensor:
+        """Zero below the k-th diagonal of the last two axes."""
+        return record(arrays.where(~np.tri(*self.shape[-2:], k=k - 1, dtype=bool)), self, 0)
+
+    def sort(self, axis: int | None = -1) -> Tensor:
+        """In ascending order along the axis; None flattens first. Each element gets the gradient of its new place."""
+        return self.flatten().sort(0) if axis is None else record(arrays.sort(_axis(axis, self.ndim)), self)
 
     # ---- reductions: `axis` is None (all), an int or several; `keepdims` leaves them with length 1
 
@@ -208,10 +256,9 @@ class TensorOps:
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
-        axis = _axis(axis, self.ndim)
-        axes = tuple(range(self.ndim)) if axis is None or not self.ndim else normalize_axis_tuple(axis, self.ndim)
+        axes = _axes(axis, self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
-        n = int(np.prod([self.shape[a] for a in axes]))
+        n = math.prod(self.shape[a] for a in axes)
         factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1
         while n > 1:
             half = n // 2
@@ -220,6 +267,17 @@ class TensorOps:
             n -= half
         shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
+
+    def norm(self, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The length of the vectors along the axis, or (None) of all elements; where it is 0 so is the gradient.
+
+        `ord` is 2 (or None), 1 for the sum of the magnitudes, inf or -inf for the greatest or the smallest of them.
+        """
+        if ord is not None and len(_axes(axis, self.ndim)) != 1:
+            raise ValueError(f"norm with ord={ord} is one of vectors, found {self.ndim} axes: give one, or flatten()")
+        if ord not in _NORMS:
+            raise ValueError(f"norm takes ord 1, 2, inf or -inf, found {ord!r}")
+        return _NORMS[ord](self, axis, keepdims)
 
     def cumsum(self, axis: int | None = None) -> Tensor:
         """The running sum along the axis; None flattens first."""
@@ -247,6 +305,24 @@ class TensorOps:
 
     def __rmatmul__(self, other: Any) -> Any:
         return _matmul(other, self) if fits(other) else NotImplemented
+
+
+def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
+    """Of a, the elements that NumPy's function chooses: what it does to their places says which."""
+    places = function(np.arange(a.size).reshape(a.shape), *settings, **named)
+    return record(arrays.getitem(places), a.flatten())
+
+
+_NORMS: dict[float | None, Callable[..., Tensor]] = {
+    1: lambda a, *over: abs(a).sum(*over),
+    2: lambda a, *over: record(arrays.length, (a * a).sum(*over)),
+    math.inf: lambda a, *over: abs(a).max(*over),
+    -math.inf: lambda a, *over: abs(a).min(*over),
+}
+_NORMS[None] = _NORMS[2]
+for _name, _method in [*vars(TensorOps).items()]:
+    if callable(_method) and "axis" in inspect.signature(_method).parameters:
+        setattr(TensorOps, _name, checked(_method))
 
 
 def _matmul(a: Any, b: Any) -> Tensor:

@@ -1,11 +1,14 @@
 """The walk: how gradients travel through a graph, from its roots back to its leaves.
 
     topological   the order                    each node after all that it was made from
+    towards       the order, to some inputs    what leads to none of them is left out
     propagate     the rules, in reverse        gradients are summed in a dict that belongs to this pass
     commit        the sums go to `.grad`       all of them or none: a pass that fails leaves no trace
+    forward       the other way                tangents, from the inputs to the roots
 
-A pass marks nothing on the nodes, so two threads may walk graphs that share them; and nothing recurses, so a chain of
-a million nodes is as good as a chain of ten. The order, and so every rounding, depends on the program alone.
+A pass marks nothing on the nodes (only a transform's search leaves the time when it met one), so two threads may walk
+graphs that share them; and nothing recurses, so a chain of a million nodes is as good as a chain of ten. The order, and
+so every rounding, depends on the program alone.
 
 Graphs of plain Values, which need none of the care, take the short way of `scalar_walk.py`: the same pass, faster.
 """
@@ -14,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from itertools import count
 from typing import Any
 
 from . import scalar_walk
-from .graph import Node, added, contributions, edges, grads_lock, hooked, run_hooks, undo
-from .modes import enable_grad, is_anomaly_enabled, modes, stand_in
+from .graph import Node, added, contributions, grads_lock, hooked, run_hooks, undo, was_let_go
+from .modes import enable_grad, is_anomaly_enabled, modes, pass_is_watched, stand_in
+from .rows import HandWritten, LetGo
 
 
 def topological(roots: Iterable[Node]) -> list[Node]:
@@ -43,17 +48,72 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     return order
 
 
-def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node] | None = None) -> list[Node]:
-    """Carry the gradients of some roots, given in `grads`, back to all that they depend on, and add them there.
+def towards(
+    roots: Iterable[Node], inputs: Iterable[Node], since: float = 0, beyond: bool = True
+) -> tuple[list[Node], set[Any]]:
+    """The nodes through which one comes from the roots to an input, in order, and all that lead to some other leaf.
 
-    If there are `inputs`, nodes that lead to none of them are left out. Returns the nodes gone through.
+    Unless it is to look `beyond` the inputs, none is searched for below another.
+    If the inputs were made at a time (`since`) and not before, what an earlier search has met cannot lead to them, and
+    is not searched again. So a thousand searches that come upon one large graph search it once.
     """
-    order = topological(grads)
-    if inputs is not None:
-        order = _towards(inputs, order)
-    watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else ()
+    inputs = set(inputs)
+    leads: set[Any] = inputs | {node._row for node in inputs if isinstance(node._row, LetGo)}
+    others: set[Any] = set()
+    order: list[Node] = []
+    seen: set[Any] = set()
+    waiting: list[Any] = []
+
+    def meet(nodes: Iterable[Any]) -> None:
+        for node in nodes:
+            if node is not None and (row := node._row) is not None:
+                if row and node._met >= since:
+                    waiting.append(node)
+                elif node not in leads:
+                    others.add(node)
+
+    meet(roots)
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            node = waiting.pop()
+            below, gone = _below(node), node._row.__class__ is LetGo
+            if not leads.isdisjoint(below):
+                if gone:
+                    raise was_let_go(node._row)
+                leads.add(node)
+                order.append(node)
+            if gone or not others.isdisjoint(below):
+                others.add(node)
+        elif node not in seen and (beyond or node not in inputs):
+            seen.add(node)
+            waiting += (node, None)
+            meet(reversed(_below(node)))
+    if since:
+        now = next(clock)
+        for node in others - leads:
+            if node._row and not isinstance(node._row, LetGo):
+                node._met = now
+    return order, others
+
+
+clock = count(1)
+
+
+def _below(node: Any) -> Sequence[Any]:
+    """What a node was made from, or once its history was let go, where that led."""
+    row = node._row
+    return row.ways if row.__class__ is LetGo else node._operands
+
+
+def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node], wanted: Iterable[Node] = ()) -> None:
+    """Carry the gradients of some roots, given in `grads`, back through the nodes of the order, and add them there.
+
+    What stays in `grads` are the gradients of leaves, and of the nodes that keep theirs or are wanted.
+    """
+    watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
     checking = modes and is_anomaly_enabled()
-    wanted = set(inputs or ())
+    wanted = set(wanted)
     summed: set[Node] = set()
     with next(iter(grads))._quiet():
         for node in reversed(order):
@@ -61,6 +121,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node]
             if g is None:
                 continue  # a `Function` gave None for it
             if watched and node in watched:
+                watched.remove(node)
                 g = run_hooks(node, g)
             if node._keeps_grad or node in wanted:
                 grads[node] = g
@@ -75,20 +136,8 @@ def propagate(grads: dict[Node, Any], create_graph: bool, inputs: Sequence[Node]
                     summed.add(operand)
                 else:
                     grads[operand] = part
-    for leaf in [node for node in grads if node in watched and not node._row]:
-        grads[leaf] = run_hooks(leaf, grads[leaf])
-    return order
-
-
-def _towards(inputs: Sequence[Node], order: list[Node]) -> list[Node]:
-    """The nodes of the order through which one comes to an input."""
-    known = set(inputs)
-    through = []
-    for node in order:
-        if any(operand in known for operand in edges(node)):
-            known.add(node)
-            through.append(node)
-    return through
+    for node in [node for node in grads if node in watched]:
+        grads[node] = run_hooks(node, grads[node])
 
 
 def _is_nan(part: Any) -> bool:
@@ -98,12 +147,12 @@ def _is_nan(part: Any) -> bool:
 
 
 def commit(grads: dict[Node, Any]) -> None:
-    """Add to the leaves' grads, and set the inner nodes': all or, if anything is raised (Ctrl-C too), none."""
+    """Add to the grads of leaves and Tensors, set those of inner Values: all or, if anything is raised, none."""
     with grads_lock:
         before = [node.grad for node in grads]
         try:
             for node, g in grads.items():
-                node.grad = g if node._row else added(node, g)
+                node.grad = g if node._row and node._is_number else added(node, g)
         except BaseException:
             undo(list(grads), before)
             raise
@@ -114,32 +163,40 @@ def commit(grads: dict[Node, Any]) -> None:
 
 
 def backward(
-    roots: Any,
-    gradients: Any = None,
+    tensors: Any,
+    grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of the roots to `.grad` of every leaf (or of the `inputs` alone) that they depend on.
+    """Add the gradients of some nodes to `.grad` of every leaf that they depend on.
 
-    `gradients` are the gradients at the roots, in their order; None is 1 for each. With `create_graph=True` the
-    gradients are nodes, which can be differentiated again. `retain_graph=False` lets the graph go afterwards.
+    Args:
+        tensors: the roots: one Value or Tensor, or a list of them, of one kind.
+        grad_tensors: the gradients at the roots, in their order; None is 1 for each.
+        retain_graph: False lets the graph go afterwards, True keeps it; by default that of Values is kept.
+        create_graph: the gradients are nodes, which can be differentiated again.
+        inputs: the nodes that get a gradient, in place of all leaves.
 
     >>> from micrograd import Value, backward
     >>> x = Value(3.0)
-    >>> backward([x * 2, x * x], [1.0, 10.0])
+    >>> backward([x * 2, x * x], grad_tensors=[1.0, 10.0])
     >>> x.grad
     62.0
     """
-    roots = _nodes(roots, "a root")
+    roots = _nodes(tensors, "a root")
     targets = None if inputs is None else _nodes(inputs, "an input")
-    grads = _seeds(roots, gradients, create_graph)
+    grads = _seeds(roots, grad_tensors, create_graph)
     order = None
     if targets is not None or not _is_plain(roots, create_graph) or not scalar_walk.backward(grads):
+        order = topological(roots) if targets is None else towards(roots, targets)[0]
         with enable_grad() if create_graph else nullcontext():
-            order = propagate(grads, create_graph, targets)
+            propagate(grads, create_graph, order, targets or ())
             commit(roots[0]._kept(grads, targets))
     let_go(roots, order, retain_graph, create_graph)
+    for root in roots:
+        if not root._row:
+            root._backward()  # of a leaf that is nothing, but for a closure that the user assigned
 
 
 def grad(
@@ -164,20 +221,84 @@ def grad(
     grads = _seeds(outputs, grad_outputs, create_graph)
     order = None
     if not _is_plain(outputs, create_graph) or not scalar_walk.gradients(grads, inputs):
-        with enable_grad() if create_graph else nullcontext():
-            order = propagate(grads, create_graph, inputs)
+        order = towards(outputs, inputs)[0]
+        along(order, grads, inputs, create_graph)
     for i, node in enumerate(inputs):
         if node not in grads and not allow_unused:
             raise RuntimeError(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
     let_go(outputs, order, retain_graph, create_graph)
-    kept = outputs[0]._kept(grads, inputs)
-    result: list[Any] = []
+    kept, given, result = outputs[0]._kept(grads, inputs), set(), []
     for node in inputs:
-        g, again = kept.get(node), node in inputs[: len(result)]
-        result.append(g.copy() if again and hasattr(g, "copy") else g)  # no two results are one array
+        g = kept.get(node)
+        result.append(g.copy() if node in given and hasattr(g, "copy") else g)  # no two results are one array
+        given.add(node)
     return tuple(result)
+
+
+def along(order: Sequence[Node], grads: dict[Node, Any], inputs: Sequence[Node], create_graph: bool) -> None:
+    """Carry the gradients in `grads` to the inputs, on a way that `towards` has found."""
+    with enable_grad() if create_graph else nullcontext():
+        propagate(grads, create_graph, order, inputs)
+
+
+def partials(output: Any, inputs: Sequence[Node], g: Any = None, create_graph: bool = False) -> tuple[Any, ...]:
+    """The gradients of an output by inputs that count as independent, even where one was made from another."""
+    grads = seeded(output, g, create_graph) if output.requires_grad else {}
+    if grads:
+        along(towards([*grads], inputs, beyond=False)[0], grads, inputs, create_graph)
+    return tuple([grads.get(node) for node in inputs])
+
+
+def seeded(outputs: Any, grad_outputs: Any, create_graph: bool) -> dict[Node, Any]:
+    """The gradients at some outputs, from which a pass starts."""
+    return _seeds(_nodes(outputs, "an output"), grad_outputs, create_graph)
+
+
+def short_cut(grads: dict[Node, Any], inputs: Sequence[Node]) -> bool:
+    """Carry the gradients to the inputs by `scalar_walk`, if all is plain; False, and nothing done, if not."""
+    return _is_plain([*grads], False) and scalar_walk.gradients(grads, inputs)
+
+
+def forward(order: Sequence[Node], tangents: dict[Node, Any], create_graph: bool) -> dict[Node, Any]:
+    """Add to the tangents of some inputs those of the nodes of the order: how fast each moves as the inputs do.
+
+    A rule takes a gradient back, and is linear in it. For numbers its factor is the same forward. For arrays the way
+    forward is the transposed one: what a rule does to a gradient u is recorded, and differentiated by u.
+    """
+    since = next(clock)
+    for node in order:
+        if all(n is None or n._is_number for n in (node, *node._operands)):
+            parts = contributions(node, node._seed(None, create_graph), create_graph)
+            products = [part * tangents[n] for n, part in parts if n in tangents]
+            total = products[0] if products else None
+            for product in products[1:]:
+                total = node._plus(total, product)
+        else:
+            total = _transposed(node, tangents, create_graph, since)
+        if total is not None:
+            tangents[node] = total
+    return tangents
+
+
+def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, since: float) -> Any:
+    """A node's tangent from its operands'; None if they have no part in it."""
+    if isinstance(node._row, HandWritten):
+        raise RuntimeError(f"jvp needs the derivative of '{node._op}' as a row: its _backward was written by hand")
+    u = getattr(node, "tensor", node).detach()  # any will do, of this shape
+    u.requires_grad = True
+    given = getattr(u, "_node", u)
+    with enable_grad(), node._quiet():
+        pairs = [(part, tangents[n]) for n, part in contributions(node, u, create_graph) if n in tangents]
+    grads: dict[Node, Any] = {}
+    for part, t in [(getattr(part, "_node", part), t) for part, t in pairs]:
+        if getattr(part, "_row", None) is not None:  # else it has nothing to do with u
+            grads[part] = part._plus(grads[part], t) if part in grads else part._seed(t, create_graph)
+    if grads:
+        order = towards(grads, [given], since)[0]
+        along(order, grads, [given], create_graph)
+    return grads.get(given)
 
 
 def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool | None, create_graph: bool) -> None:
@@ -185,13 +306,15 @@ def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool |
     if retain_graph is None:
         retain_graph = create_graph or roots[0]._is_number
     if not retain_graph:
-        for node in topological(roots) if order is None else order:
-            node._let_go()
+        order = topological(roots) if order is None else order
+        if any(node._saves for node in order):
+            for node in order:
+                node._let_go()
 
 
 def _is_plain(roots: Sequence[Node], create_graph: bool) -> bool:
     """May the pass take the short way of `scalar_walk`?"""
-    return roots[0]._is_number and not (create_graph or hooked or modes)
+    return roots[0]._is_number and not (create_graph or (modes and pass_is_watched()))
 
 
 def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:

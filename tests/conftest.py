@@ -4,6 +4,8 @@ import gc
 import importlib.util
 import os
 import random
+import re
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -13,15 +15,71 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and PyTorch: the cores are the workers' own already
 
 # No test is timed, and CI draws the same examples each time; elsewhere hypothesis keeps looking for new ones.
-IN_CI = os.environ.get("CI") == "true"
-settings.register_profile("micrograd", deadline=None, derandomize=IN_CI)
+settings.register_profile("micrograd", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("micrograd")
 
+# What is not installed here is skipped, and counted in the last line, by what it was that lacked. Where everything is
+# installed, nothing may be: a skip fails.
+EVERYTHING = os.environ.get("MICROGRAD_HAS") == "everything"
+LACKS = re.compile(r"No module named '(\w+)")
+IN_A_BROWSER = sys.platform == "emscripten"
+NOT_IN_A_BROWSER = {  # what is said there, and what is lacking
+    "can't start new thread": "no threads",
+    "does not support processes": "no processes",
+    "stack switching not supported": "no asyncio.run",
+}
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to run in CI without torch: the tests against PyTorch would all skip, and nobody would see it."""
-    if IN_CI and importlib.util.find_spec("torch") is None:
-        raise pytest.UsageError("CI=true, and torch is not installed: .ci/run installs it")
+
+class Lacking(pytest.Item):
+    """It stands for the tests of a file that imports a package which is not installed."""
+
+    def runtest(self) -> None:
+        pytest.skip(self.name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, object]:
+    """A file that needs what is not installed is skipped: a skip, and no error."""
+    report = yield
+    lacks = LACKS.search(str(report.longrepr)) if report.failed else None
+    if report.skipped or (lacks and importlib.util.find_spec(lacks[1]) is None):
+        once = type(collector) is pytest.Module  # its doctests are collected too
+        report.result = [Lacking.from_parent(collector, name=_reason(report))] if once else []
+        report.outcome, report.longrepr = "passed", None
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The examples of plots are tests too."""
+    if importlib.util.find_spec("matplotlib") is None:
+        for item in items:
+            if item.path.name == "plots.py":
+                item.add_marker(pytest.mark.skip("no matplotlib"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, object]:
+    """Where everything is installed, a skip fails; a browser has no threads, and what needs them is skipped."""
+    report = yield
+    for said, lacks in NOT_IN_A_BROWSER.items() if IN_A_BROWSER and report.failed else ():
+        if said in str(report.longrepr):
+            report.outcome, report.longrepr = "skipped", lacks
+    if EVERYTHING and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome, report.longrepr = "failed", f"skipped, where everything should be: {_reason(report)}"
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Skips are counted by their reason, each of which becomes a part of pytest's last line."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return None
+    return f"skipped ({_reason(report)})", "s", "SKIPPED"
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    lacks = LACKS.search(reason)
+    return f"no {lacks[1]}" if lacks else reason.removeprefix("Skipped: ")
 
 
 @pytest.hookimpl(wrapper=True)

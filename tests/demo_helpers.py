@@ -1,10 +1,27 @@
 """What the tests of the demos share."""
 
+import importlib.util
+import re
 import runpy
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+DEMOS = Path(__file__).parent.parent / "demos"
+
+
+def demo_module(name: str) -> ModuleType:
+    """A demo as a module. Where it says that it needs what is not installed, the test is skipped, or the file."""
+    spec = importlib.util.spec_from_file_location(f"{name}_demo", DEMOS / f"{name}.py")
+    demo = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(demo)
+    except SystemExit as stop:
+        needed = re.search(r"needs (\w+)", str(stop))
+        pytest.skip(f"no {needed[1]}", allow_module_level=True)
+    return demo
 
 
 def check_that_it_names_what_is_missing(

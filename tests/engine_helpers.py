@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from micrograd import Value
+from micrograd import Value, walk
 from micrograd.graph import hooked
 from micrograd.modes import modes
 from micrograd.rows import Row
@@ -54,12 +54,12 @@ PATHS = ["short", "long"]
 
 @contextmanager
 def walking(path: str) -> Iterator[None]:
-    """A pass over plain numbers takes a short cut, unless a mode is on or a hook lives anywhere. See to which it is."""
+    """A pass over plain numbers takes a short cut, if nothing in its graph asks for more. See to which it is."""
     if hooked or modes:
         gc.collect()  # tracebacks of failed passes may hold some
     assert not hooked, "a test has left a hook behind"
     assert not modes, "a test has left a mode behind"
-    bystander = Value(1.0)
-    if path == "long":
-        bystander.register_hook(lambda g: None)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        if path == "long":
+            patch.setattr(walk, "_is_plain", lambda *_: False)
+        yield

@@ -66,6 +66,16 @@ def gelu(a: Any) -> Any:
     return a / 2 * (1 + mp.tanh(mp.sqrt(2 / mp.pi) * (a + mpf(0.044715) * a**3)))
 
 
+def whole(a: float) -> float:
+    """The distance from the nearest whole number."""
+    return abs(a - round(a))
+
+
+def floored(a: Any) -> Any:
+    """The greatest whole number up to a, in mpmath."""
+    return mp.floor(a)
+
+
 OPS = [
     Op("add", lambda a, b: a + b, lambda a, b: a + b, (ANY, ANY), edges=(((inf, -inf), nan, (1, 1)),)),
     Op("sub", lambda a, b: a - b, lambda a, b: a - b, (ANY, ANY), edges=(((inf, inf), nan, (1, -1)),)),
@@ -84,8 +94,20 @@ OPS = [
         ((1.0, inf), 0, (0, 0)),
         ((inf, inf), nan, (0, nan)),
     )),
+    Op("remainder", lambda a, b: a % b, lambda a, b: a - b * floored(a / b), (ANY, NEGATIVE),
+       kink=lambda a, b: whole(a / b), edges=(
+        ((1.0, 0.0), nan, (1, -inf)), ((-5.0, inf), inf, (1, 1)), ((5.0, inf), 5, (1, 0)), ((-1.0, 3.0), 2, (1, 1)),
+        ((inf, 2.0), nan, (1, nan)),
+    )),
+    Op("floor_divide", lambda a, b: a // b, lambda a, b: floored(a / b), (ANY, NEGATIVE),
+       kink=lambda a, b: whole(a / b), torch=None, edges=(
+        ((1.0, 0.0), inf, (0, 0)), ((-1.0, 0.0), -inf, (0, 0)), ((0.0, 0.0), nan, (0, 0)), ((-1.0, inf), -1, (0, 0)),
+        ((inf, 2.0), nan, (0, 0)),
+    )),
     Op("pow", lambda a, b: a**b, lambda a, b: a**b, (POSITIVE, ANY), edges=(
         ((0.0, 0.0), 1, (0, 0)),
+        ((1e-309, 0.0), 1, (0, -711.4987937351601)),
+        ((-1e-320, 0.0), 1, (0, nan)),
         ((0.0, 2.0), 0, (0, 0)),
         ((0.0, 1.0), 0, (1, 0)),
         ((0.0, 0.5), 0, (inf, 0)),
@@ -117,16 +139,27 @@ OPS = [
         ((0.0,), inf, (-inf,)), ((-2.0,), nan, (nan,)),
     )),
     Op("pow:0.5", lambda a: a**0.5, mp.sqrt, (POSITIVE,), edges=(
-        ((0.0,), 0, (inf,)), ((-8.0,), nan, (nan,)), ((inf,), inf, (0,)),
+        ((0.0,), 0, (inf,)), ((-8.0,), nan, (nan,)), ((inf,), inf, (0,)), ((-inf,), nan, (nan,)),
     )),
     Op("neg", lambda a: -a, lambda a: -a),
     Op("abs", abs, abs, kink=abs, edges=(((0.0,), 0, (0,)), ((-0.0,), 0, (0,)), ((-inf,), inf, (-1,)))),
     Op("exp", lambda a: a.exp(), mp.exp, edges=(
         ((1000.0,), inf, (inf,)), ((-1000.0,), 0, (0,)), ((inf,), inf, (inf,)), ((-inf,), 0, (0,)),
     )),
+    Op("exp2", lambda a: a.exp2(), lambda a: mpf(2) ** a, edges=(((1e4,), inf, (inf,)), ((-inf,), 0, (0,)))),
+    Op("expm1", lambda a: a.expm1(), mp.expm1, edges=(
+        ((1000.0,), inf, (inf,)), ((-inf,), -1, (0,)), ((1e-300,), 1e-300, (1,)),
+        ((-50.0,), -1, (1.9287498479639178e-22,)),
+    )),
     Op("log", lambda a: a.log(), mp.log, (POSITIVE,), edges=(
         ((0.0,), -inf, (inf,)), ((-0.0,), -inf, (-inf,)), ((-1.0,), nan, (-1,)), ((inf,), inf, (0,)),
         ((5e-324,), -744.4400719213812, (inf,)),
+    )),
+    Op("log2", lambda a: a.log2(), lambda a: mp.log(a, 2), (POSITIVE,), edges=(
+        ((0.0,), -inf, (inf,)), ((-1.0,), nan, (-1.4426950408889634,)), ((8.0,), 3, (0.18033688011112042,)),
+    )),
+    Op("log10", lambda a: a.log10(), mp.log10, (POSITIVE,), edges=(
+        ((0.0,), -inf, (inf,)), ((-1.0,), nan, (-0.4342944819032518,)), ((inf,), inf, (0,)),
     )),
     Op("log1p", lambda a: a.log1p(), mp.log1p, ((-0.95, 5.0),), edges=(
         ((-1.0,), -inf, (inf,)), ((-2.0,), nan, (-1,)), ((1e-300,), 1e-300, (1,)), ((inf,), inf, (0,)),
@@ -134,8 +167,45 @@ OPS = [
     Op("sqrt", lambda a: a.sqrt(), mp.sqrt, (POSITIVE,), edges=(
         ((0.0,), 0, (inf,)), ((-1.0,), nan, (nan,)), ((inf,), inf, (0,)),
     )),
+    Op("square", lambda a: a.square(), lambda a: a * a, edges=(((0.0,), 0, (0,)), ((-1e200,), inf, (-2e200,)))),
+    Op("reciprocal", lambda a: a.reciprocal(), lambda a: 1 / a, (NEGATIVE,), edges=(
+        ((0.0,), inf, (-inf,)), ((-0.0,), -inf, (-inf,)), ((inf,), 0, (0,)),
+    )),
     Op("sin", lambda a: a.sin(), mp.sin, edges=(((inf,), nan, (nan,)), ((-inf,), nan, (nan,)))),
     Op("cos", lambda a: a.cos(), mp.cos, edges=(((inf,), nan, (nan,)), ((-inf,), nan, (nan,)))),
+    Op("tan", lambda a: a.tan(), mp.tan, ((-1.5, 1.5),), edges=(((inf,), nan, (nan,)),)),
+    Op("arcsin", lambda a: a.arcsin(), mp.asin, ((-0.95, 0.95),), edges=(
+        ((1.0,), 1.5707963267948966, (inf,)), ((-1.0,), -1.5707963267948966, (inf,)), ((2.0,), nan, (nan,)),
+    )),
+    Op("arccos", lambda a: a.arccos(), mp.acos, ((-0.95, 0.95),), edges=(
+        ((1.0,), 0, (-inf,)), ((-1.0,), 3.141592653589793, (-inf,)), ((2.0,), nan, (nan,)),
+    )),
+    Op("arctan", lambda a: a.arctan(), mp.atan, edges=(
+        ((inf,), 1.5707963267948966, (0,)), ((1e200,), 1.5707963267948966, (0,)),
+    )),
+    Op("sinh", lambda a: a.sinh(), mp.sinh, edges=(((1000.0,), inf, (inf,)), ((-1000.0,), -inf, (inf,)))),
+    Op("cosh", lambda a: a.cosh(), mp.cosh, edges=(((1000.0,), inf, (inf,)), ((-1000.0,), inf, (-inf,)))),
+    Op("arcsinh", lambda a: a.arcsinh(), mp.asinh, edges=(
+        ((inf,), inf, (0,)), ((-inf,), -inf, (0,)),
+    )),
+    Op("arccosh", lambda a: a.arccosh(), mp.acosh, ((1.1, 5.0),), edges=(
+        ((1.0,), 0, (inf,)), ((0.5,), nan, (nan,)), ((inf,), inf, (0,)),
+    )),
+    Op("arctanh", lambda a: a.arctanh(), mp.atanh, ((-0.9, 0.9),), edges=(
+        ((1.0,), inf, (inf,)), ((-1.0,), -inf, (inf,)), ((2.0,), nan, (-1 / 3,)),
+    )),
+    Op("hypot", ops.hypot, mp.hypot, (ANY, NEGATIVE), torch=lambda torch, a, b: torch.hypot(a, b), edges=(
+        ((3e200, 4e200), 5e200, (0.6, 0.8)), ((0.0, 0.0), 0, (0, 0)), ((-inf, nan), inf, (nan, nan)),
+    )),
+    Op("arctan2", ops.arctan2, mp.atan2, (ANY, NEGATIVE),
+       kink=lambda a, b: abs(a), torch=lambda torch, a, b: torch.arctan2(a, b), edges=(
+        ((0.0, -1.0), 3.141592653589793, (-1, 0)), ((-0.0, -1.0), -3.141592653589793, (-1, 0)),
+        ((1e-200, 1e-200), 0.7853981633974483, (5e199, -5e199)), ((0.0, 0.0), 0, (0, 0)),
+    )),
+    Op("logaddexp", ops.logaddexp, lambda a, b: mp.log(mp.exp(a) + mp.exp(b)), (ANY, ANY),
+       torch=lambda torch, a, b: torch.logaddexp(a, b), edges=(
+        ((1000.0, 1000.0), 1000.6931471805599, (0.5, 0.5)), ((-inf, 1.0), 1, (0, 1)), ((inf, inf), inf, (nan, nan)),
+    )),
     Op("tanh", lambda a: a.tanh(), mp.tanh, edges=(
         ((inf,), 1, (0,)), ((-inf,), -1, (0,)), ((1000.0,), 1, (0,)), ((1e308,), 1, (0,)),
     )),
@@ -148,7 +218,8 @@ OPS = [
     )),
     Op("gelu", lambda a: a.gelu(), gelu, ((-4.0, 4.0),),
        torch=lambda torch, a: torch.nn.functional.gelu(a, approximate="tanh"), edges=(
-        ((100.0,), 100, (1,)), ((-100.0,), 0, (0,)), ((0.0,), 0, (0.5,)),
+        ((100.0,), 100, (1,)), ((-100.0,), 0, (0,)), ((0.0,), 0, (0.5,)), ((1e300,), 1e300, (1,)), ((-1e300,), 0, (0,)),
+        ((inf,), inf, (1,)),
     )),
     Op("relu", lambda a: a.relu(), lambda a: a * step(a), kink=abs, edges=(
         ((0.0,), 0, (0,)), ((-0.0,), 0, (0,)), ((nan,), nan, (1,)), ((inf,), inf, (1,)), ((-inf,), 0, (0,)),
@@ -159,6 +230,9 @@ OPS = [
     )),
     Op("leaky_relu:0.3", lambda a: a.leaky_relu(0.3), lambda a: a * (step(a) + mpf(0.3) * step(-a)), kink=abs,
        torch=lambda torch, a: torch.nn.functional.leaky_relu(a, 0.3)),
+    Op("clip", lambda a: a.clip(-1, 2.5), lambda a: min(max(a, -1), 2.5), kink=lambda a: min(abs(a + 1), abs(a - 2.5)),
+       edges=(((-1.0,), -1, (1,)), ((2.5,), 2.5, (1,)), ((inf,), 2.5, (0,)), ((nan,), nan, (0,)))),
+    Op("clip:low", lambda a: a.clip(0), lambda a: a * step(a), kink=abs),
     Op("maximum", lambda a, b: a.maximum(b), max, (ANY, ANY), kink=lambda a, b: abs(a - b), edges=(
         ((2.0, 2.0), 2, (0.5, 0.5)), ((inf, inf), inf, (0.5, 0.5)), ((inf, 1.0), inf, (1, 0)),
         ((nan, 1.0), nan, (1, 1)), ((1.0, nan), nan, (1, 1)),
@@ -167,8 +241,18 @@ OPS = [
         ((2.0, 2.0), 2, (0.5, 0.5)), ((-inf, -inf), -inf, (0.5, 0.5)), ((inf, 1.0), 1, (0, 1)),
         ((nan, 1.0), nan, (1, 1)), ((1.0, nan), nan, (1, 1)),
     )),
+    Op("floor", lambda a: a.floor(), floored, kink=whole, edges=(
+        ((-0.5,), -1, (0,)), ((inf,), inf, (0,)), ((2.0,), 2, (0,)), ((1e300,), 1e300, (0,)),
+    )),
+    Op("ceil", lambda a: a.ceil(), mp.ceil, kink=whole, edges=(((0.5,), 1, (0,)), ((-inf,), -inf, (0,)))),
+    Op("trunc", lambda a: a.trunc(), lambda a: mp.sign(a) * floored(abs(a)), kink=whole, edges=(
+        ((-1.5,), -1, (0,)), ((1.5,), 1, (0,)), ((-inf,), -inf, (0,)),
+    )),
+    Op("round", lambda a: a.round(), mp.nint, kink=lambda a: abs(whole(a) - 0.5), edges=(
+        ((0.5,), 0, (0,)), ((1.5,), 2, (0,)), ((-2.5,), -2, (0,)), ((inf,), inf, (0,)),
+    )),
     # what the rules are made of
-    Op("sign", ops.sign, lambda a: mpf(mp.sign(a)), kink=abs, torch=lambda torch, a: a.sign(), edges=(
+    Op("sign", lambda a: a.sign(), lambda a: mpf(mp.sign(a)), kink=abs, edges=(
         ((0.0,), 0, (0,)), ((nan,), nan, (0,)), ((-inf,), -1, (0,)),
     )),
     Op("step", ops.step, step, kink=abs, torch=None, edges=(

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from micrograd import Tensor, arrays, take_along_axis
+from micrograd import Tensor, arrays, functional, take_along_axis
+from micrograd import array_functions as functions
+from micrograd.array_node import record
 
 Shape = tuple[int, ...]
 Interval = tuple[float, float]
@@ -116,7 +118,7 @@ def wrong_operands(call: Callable[[Any, Any], Any]) -> tuple[Bad, ...]:
         (lambda: call(np.zeros(3), zeros(4)), ValueError, r"\(3,\).*\(4,\)"),
         (lambda: call(zeros(2), "two"), TypeError, "str|sequence"),
         (lambda: call(zeros(2), None), TypeError, "NoneType"),
-        (lambda: call(zeros(2), [1.0, 2.0]), TypeError, "list|sequence"),
+        (lambda: call(zeros(2), ["two"]), TypeError, "list|sequence"),
         (lambda: call(zeros(2), 1j), TypeError, "complex"),
         (lambda: call(zeros(2), np.array([1j, 0])), TypeError, "complex|ndarray"),
     )
@@ -128,6 +130,7 @@ def wrong_axes(call: Callable[[Tensor, Any], Any]) -> tuple[Bad, ...]:
         (lambda: call(zeros(2, 3), 2), AxisError, "axis 2 is out of bounds"),
         (lambda: call(zeros(2, 3), -3), AxisError, "axis -3 is out of bounds"),
         (lambda: call(zeros(2, 3), "rows"), (TypeError, ValueError), ""),
+        (lambda: call(zeros(2, 3), 0.0), TypeError, "integer"),
     )
 
 
@@ -136,6 +139,7 @@ def several(call: Callable[..., Any]) -> tuple[Bad, ...]:
     return (
         *wrong_axes(call),
         (lambda: call(zeros(2, 3), (0, 0)), ValueError, "duplicate|repeated"),
+        (lambda: call(zeros(2, 3, 2), (0.0, 2.0)), TypeError, "integer"),
         (lambda: call(zeros(2, 3), (0, 2)), AxisError, "axis 2 is out of bounds"),
     )
 
@@ -159,6 +163,10 @@ BINARY = [
            bad=wrong_operands(lambda a, b: Tensor(a).maximum(b))),
     binary("minimum", lambda a, b: a.minimum(b), np.minimum, lambda t, a, b: t.minimum(a, b), domain=((-3, 0), (-1, 3)),
            bad=wrong_operands(lambda a, b: Tensor(a).minimum(b))),
+    binary("__mod__", lambda a, b: a % b, domain=((0.1, 0.9), (1, 2))),
+    binary("__floordiv__", lambda a, b: a // b, domain=((0.1, 0.9), (1, 2)), torch=lambda t, a, b: (a / b) * 0),
+    *[binary(name, getattr(functions, name), getattr(np, name), lambda t, a, b, name=name: getattr(t, name)(a, b),
+             bad=(), domain=(ANY, POSITIVE)) for name in ("hypot", "arctan2", "logaddexp")],
     binary("where", lambda a, b: arrays.where(mask_of(a, b))(a, b), lambda a, b: np.where(mask_of(a, b), a, b),
            lambda t, a, b: t.where(t.tensor(mask_of(a, b)), a, b), linear=True, bad=()),
 ]  # fmt: skip
@@ -170,6 +178,16 @@ def mask_of(a: Any, b: Any) -> np.ndarray:
     return np.arange(int(np.prod(shape))).reshape(shape) % 3 == 1
 
 
+WHOLE = tuple(range(-3, 4))
+HALVES = tuple(n + 0.5 for n in range(-3, 4))
+UFUNCS: list[tuple[str, tuple[Interval, ...], dict[str, Any]]] = [
+    ("exp2", (ANY,), {}), ("expm1", (ANY,), {}), ("log2", (POSITIVE,), {}), ("log10", (POSITIVE,), {}),
+    ("square", (ANY,), {}), ("reciprocal", (NEGATIVE,), {}), ("tan", ((-1.0, 1.0),), {}),
+    ("arcsin", ((-0.8, 0.8),), {}), ("arccos", ((-0.8, 0.8),), {}), ("arctan", (ANY,), {}), ("sinh", (ANY,), {}),
+    ("cosh", (ANY,), {}), ("arcsinh", (ANY,), {}), ("arccosh", ((1.2, 3.0),), {}), ("arctanh", ((-0.8, 0.8),), {}),
+    ("sign", (ANY,), {"kinks": (0,)}), ("floor", (ANY,), {"kinks": WHOLE}), ("ceil", (ANY,), {"kinks": WHOLE}),
+    ("trunc", (ANY,), {"kinks": WHOLE}), ("round", (ANY,), {"kinks": HALVES}), ("abs", (ANY,), {"kinks": (0,)}),
+]  # fmt: skip
 UNARY = [
     Op("__neg__", lambda a: -a, linear=True),
     Op("__pos__", lambda a: +a, linear=True),
@@ -189,6 +207,11 @@ UNARY = [
     Op("__pow__:0", lambda a: a**0),
     Op("__pow__:-3", lambda a: a**-3, lambda a: a**-3.0, domain=(NEGATIVE,)),
     Op("__pow__:half", lambda a: a**0.5, domain=(POSITIVE,)),
+    Op("__rmod__", lambda a: 2.5 % a, None, lambda t, a: t.remainder(t.full_like(a, 2.5), a), domain=((1.5, 2.0),)),
+    Op("__rfloordiv__", lambda a: 2.5 // a, None, lambda t, a: a * 0 + 1, domain=((1.5, 2.0),)),
+    Op("pow", lambda a: a.pow(3), lambda a: a**3),
+    *[Op(name, lambda a, name=name: getattr(a, name)(), getattr(np, name), domain=domain, **kw)
+      for name, domain, kw in UFUNCS],
     Op("exp", lambda a: a.exp(), np.exp),
     Op("log", lambda a: a.log(), np.log, domain=(POSITIVE,)),
     Op("log1p", lambda a: a.log1p(), np.log1p, domain=((-0.8, 3.0),)),
@@ -221,15 +244,63 @@ SHAPES = [
         (lambda: zeros(2, 3).reshape(-1, 4), ValueError, r"size 6|\(2, 3\)"),
         (lambda: zeros(2, 3).reshape(-1, -1), ValueError, r"\(2, 3\)"),
         (lambda: zeros(2, 3).reshape("flat"), (TypeError, ValueError), ""),
+        (lambda: zeros(2, 3).reshape(3.0, 2.0), TypeError, "ints"),
+        (lambda: zeros(2, 3).reshape((3.0, 2)), TypeError, "ints"),
     )),
     Op("reshape:-1", lambda a: a.reshape((-1, 2)), shapes=(((2, 3),), ((6,),), ((0, 2),)), linear=True),
     Op("reshape:()", lambda a: a.reshape(()), shapes=(((),), ((1, 1),)), linear=True),
     Op("flatten", lambda a: a.flatten(), linear=True),
+    Op("flatten:start", lambda a: a.flatten(1), lambda a: a.reshape(*a.shape[:1], int(np.prod(a.shape[1:]))),
+       lambda t, a: a.flatten(1), shapes=(((2, 3, 2),), ((2, 3),), ((2, 0, 3),)), linear=True,
+       bad=((lambda: zeros(2, 3).flatten(2), AxisError, "axis 2 is out of bounds"),)),
+    Op("flip", lambda a: a.flip(), np.flip, lambda t, a: t.flip(a, tuple(range(a.ndim))), linear=True),
+    Op("flip:axis", lambda a: a.flip((0, -1)), lambda a: np.flip(a, (0, -1)), lambda t, a: t.flip(a, (0, -1)),
+       shapes=(((2, 3),), ((2, 3, 2),)), linear=True, bad=wrong_axes(lambda a, axis: a.flip(axis))),
+    Op("roll", lambda a: a.roll(2), lambda a: np.roll(a, 2), lambda t, a: t.roll(a, 2), linear=True),
+    Op("roll:axis", lambda a: a.roll((1, -2), (0, 1)), lambda a: np.roll(a, (1, -2), (0, 1)),
+       lambda t, a: t.roll(a, (1, -2), (0, 1)), shapes=(((2, 3),), ((2, 3, 2),)), linear=True,
+       bad=((lambda: zeros(2, 3).roll(1, 2), AxisError, "axis 2 is out of bounds"),)),
+    Op("repeat", lambda a: a.repeat(2), lambda a: np.repeat(a, 2), lambda t, a: t.repeat_interleave(a, 2), linear=True,
+       bad=((lambda: zeros(2, 3).repeat(-1), ValueError, "negative"),)),
+    Op("repeat:axis", lambda a: a.repeat([1, 0, 2], 1), lambda a: np.repeat(a, [1, 0, 2], 1),
+       lambda t, a: t.repeat_interleave(a, t.tensor([1, 0, 2]), 1), shapes=(((2, 3),), ((1, 3, 2),)), linear=True),
+    Op("tile", lambda a: a.tile((2, 1, 3)), lambda a: np.tile(a, (2, 1, 3)), lambda t, a: t.tile(a, (2, 1, 3)),
+       linear=True),
+    Op("pad", lambda a: a.pad(1), lambda a: np.pad(a, 1), lambda t, a: t.nn.functional.pad(a, (1, 1) * a.ndim),
+       shapes=(((3,),), ((2, 3),), ((2, 0),)), linear=True, bad=(
+        (lambda: zeros(2, 3).pad(-1), ValueError, "negative"),
+        (lambda: zeros(2, 3).pad(1.5), TypeError, "integral"),
+        (lambda: zeros(2, 3).pad(((1, 1),) * 3), ValueError, "broadcast"),
+        (lambda: zeros(2, 3).pad(1, "no such mode"), ValueError, "no such mode"),
+    )),
+    Op("pad:value", lambda a: a.pad(((1, 0), (0, 2)), constant_values=5.0),
+       lambda a: np.pad(a, ((1, 0), (0, 2)), constant_values=5.0),
+       lambda t, a: t.nn.functional.pad(a, (0, 2, 1, 0), value=5.0), shapes=(((2, 3),), ((1, 1),)), linear=True),
+    *[Op(f"pad:{mode}", lambda a, mode=mode: a.pad((2, 1), mode), lambda a, mode=mode: np.pad(a, (2, 1), mode),
+         lambda t, a, theirs=theirs: t.nn.functional.pad(a[None], (2, 1), theirs)[0], shapes=(((3,),), ((5,),)),
+         linear=True) for mode, theirs in (("edge", "replicate"), ("reflect", "reflect"), ("wrap", "circular"))],
+    Op("diag", lambda a: a.diag(), np.diag, lambda t, a: t.diag(a), shapes=(((3,),), ((2, 3),), ((3, 2),), ((1, 1),)),
+       linear=True, bad=((lambda: zeros(2, 2, 2).diag(), ValueError, "1- or 2-d"),)),
+    *[Op(f"diag:{k}", lambda a, k=k: a.diag(k), lambda a, k=k: np.diag(a, k), lambda t, a, k=k: t.diag(a, k),
+         shapes=(((3,),), ((3, 4),)), linear=True) for k in (1, -2)],
+    *[Op(f"{name}:{k}", lambda a, name=name, k=k: getattr(a, name)(k),
+         lambda a, name=name, k=k: getattr(np, name)(a, k), lambda t, a, name=name, k=k: getattr(t, name)(a, k),
+         shapes=(((3, 3),), ((2, 4),), ((2, 3, 2),)), linear=True) for name in ("tril", "triu") for k in (0, 1, -1)],
+    Op("sort", lambda a: a.sort(), np.sort, lambda t, a: t.sort(a).values, shapes=(((5,),), ((2, 4),), ((2, 3, 2),)),
+       bad=wrong_axes(lambda a, axis: a.sort(axis))),
+    Op("sort:0", lambda a: a.sort(axis=0), lambda a: np.sort(a, 0), lambda t, a: t.sort(a, 0).values,
+       shapes=(((4, 2),), ((3, 1, 2),))),
+    Op("sort:None", lambda a: a.sort(None), lambda a: np.sort(a, None), lambda t, a: t.sort(a.flatten()).values),
+    Op("hstack", lambda *a: functions.hstack(a), lambda *a: np.hstack(a), lambda t, *a: t.hstack(a),
+       shapes=(((2,), (3,)), ((2, 1), (2, 3)), ((2, 1, 2), (2, 2, 2)), ((), ())), linear=True),
+    Op("vstack", lambda *a: functions.vstack(a), lambda *a: np.vstack(a), lambda t, *a: t.vstack(a),
+       shapes=(((3,), (3,)), ((2, 3), (1, 3)), ((2, 3), (3,)), ((), ())), linear=True),
     Op("transpose", lambda a: a.transpose(), lambda a: a.T, lambda t, a: a.permute(tuple(reversed(range(a.ndim)))),
        linear=True, bad=(
         (lambda: zeros(2, 3).transpose(0), ValueError, r"\(2, 3\)"),
         (lambda: zeros(2, 3).transpose(0, 0), ValueError, "repeated"),
         (lambda: zeros(2, 3).transpose(0, 5), AxisError, "axis 5 is out of bounds"),
+        (lambda: zeros(2, 3).transpose(1.0, 0.0), TypeError, "integer"),
     )),
     Op("transpose:axes", lambda a: a.transpose(1, -1, 0), None, lambda t, a: a.permute(1, -1, 0),
        shapes=(((2, 3, 4),), ((0, 1, 2),)), linear=True),
@@ -254,7 +325,8 @@ SHAPES = [
     Op("squeeze:axis", lambda a: a.squeeze((0, -1)), shapes=(((1, 3, 1),), ((1, 1, 1),)), linear=True),
     Op("broadcast_to", lambda a: a.broadcast_to((2, 3)), lambda a: np.broadcast_to(a, (2, 3)),
        shapes=(((),), ((3,),), ((2, 1),), ((2, 3),)), linear=True,
-       bad=((lambda: zeros(2, 3).broadcast_to((2, 4)), ValueError, r"\(2, ?3\).*\(2, ?4\)"),)),
+       bad=((lambda: zeros(2, 3).broadcast_to((2, 4)), ValueError, r"\(2, ?3\).*\(2, ?4\)"),
+            (lambda: zeros(3).broadcast_to((2.0, 3.0)), TypeError, "ints"))),
     Op("__getitem__", lambda a: a[1:, ::2], shapes=(((3, 4),), ((2, 1, 3),), ((1, 0),)), linear=True, bad=(
         (lambda: zeros(2, 3)[5], IndexError, r"index 5.*\(2, 3\)"),
         (lambda: zeros(2, 3)[0, 0, 0], IndexError, r"\(2, 3\)"),
@@ -333,6 +405,14 @@ REDUCTIONS = [
     *reductions("prod", lambda a, axis, k: a.prod(axis, keepdims=k), torch_prod),
     *reductions("logsumexp", lambda a, axis, k: a.logsumexp(axis, k),
                 lambda t, a, axis, k: t.logsumexp(a, tuple(range(a.ndim)) if axis is None else axis, k), logsumexp),
+    *reductions("norm", lambda a, axis, k: a.norm(axis=axis, keepdims=k),
+                lambda t, a, axis, k: t.linalg.vector_norm(a, 2, axis, k),
+                lambda a, axis, k: np.sqrt((a * a).sum(axis, keepdims=k))),
+    *[Op(f"norm:ord={p}", lambda a, p=p: a.norm(p, -1), lambda a, p=p: np.linalg.norm(a, p, -1),
+         lambda t, a, p=p: t.linalg.vector_norm(a, p, -1), shapes=(((3,),), ((2, 3),), ((2, 2, 4),)), kinks=(0,),
+         bad=((lambda: zeros(2, 3).norm(1), ValueError, "norm with ord=1 is one of vectors, found 2 axes"),
+              (lambda: zeros(3).norm(3), ValueError, "norm takes ord 1, 2, inf or -inf, found 3")) * (p == 1))
+      for p in (1, 2, np.inf, -np.inf)],
     Op("sum:()", lambda a: a.sum(axis=()), None, lambda t, a: a * 1, shapes=(((2, 3),),), linear=True),
     Op("sum:empty", lambda a: a.sum(axis=0), shapes=(((0,),), ((0, 3),), ((2, 0),)), linear=True),
     Op("max:empty", lambda a: a.max(axis=1), None, lambda t, a: t.amax(a, 1), shapes=(((0, 3),),),
@@ -377,7 +457,47 @@ PRODUCTS = [
        shapes=(((3,),), ((3, 2),), ((2, 3, 1),)), brings_float64=True),
     Op("__matmul__:itself", lambda a: a @ a, shapes=(((2, 2),), ((3,),), ((2, 3, 3),))),
 ]  # fmt: skip
+PRODUCTS += [
+    Op("dot", functions.dot, np.dot, lambda t, a, b: t.tensordot(a, b, ([-1], [max(b.ndim - 2, 0)])) if a.ndim * b.ndim
+       else a * b, shapes=(((3,), (3,)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((), (2, 3)), ((2, 2, 3), (5, 3, 4)),
+                           ((3,), (5, 3, 4)), ((2, 3), (5, 1, 3, 2))), bad=(
+        (lambda: functions.dot(zeros(3), zeros(4)), ValueError, ""),
+    )),
+    Op("outer", functions.outer, np.outer, lambda t, a, b: t.outer(a.flatten(), b.flatten()),
+       shapes=(((3,), (2,)), ((2, 3), (2, 1)), ((), (3,)), ((0,), (2,)))),
+]  # fmt: skip
 MATRIX = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]])
 
-OPS = [*BINARY, *UNARY, *SHAPES, *REDUCTIONS, *PRODUCTS]
+# ---------------------------------------------------------------------------------------------------------------------
+# Windows, and what looks through them; `test_convolution.py` asks for all their settings
+
+
+def windows(a: Any) -> Any:
+    """Windows of 2 x 2, of every row and every second column."""
+    return np.moveaxis(
+        np.lib.stride_tricks.sliding_window_view(a, (2, 2), (-2, -1))[..., ::2, :, :], (-2, -1), (-4, -3)
+    )
+
+
+def convolved(x: Any, weight: Any, bias: Any) -> Any:
+    """The sums of 2 x 2 windows times filters, by hand."""
+    seen = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (-2, -1))
+    return np.einsum("...crsij,fcij->...frs", seen, weight) + bias[:, None, None]
+
+
+PICTURES = (((2, 3, 4),), ((2, 1, 3, 5),))
+WINDOWS = [
+    Op("windows", lambda a: record(arrays.windows((2, 2), (1, 2), (1, 1)), a), windows,
+       lambda t, a: a.unfold(-2, 2, 1).unfold(-2, 2, 2).movedim((-2, -1), (-4, -3)), shapes=PICTURES, linear=True),
+    Op("first_max", lambda a: record(arrays.first_max(-1), a), lambda a: a.max(-1), lambda t, a: t.max(a, -1).values,
+       shapes=(((2, 3),), ((4, 1),))),
+    Op("conv2d", functional.conv2d, convolved, lambda t, *operands: t.nn.functional.conv2d(*operands),
+       shapes=(((2, 3, 4), (3, 2, 2, 2), (3,)), ((2, 1, 2, 3), (1, 1, 2, 2), (1,)))),
+    Op("max_pool2d", lambda a: functional.max_pool2d(a, 2, (1, 2)), lambda a: windows(a).max((-4, -3)),
+       lambda t, a: t.nn.functional.max_pool2d(a, 2, (1, 2)), shapes=PICTURES),
+    Op("avg_pool2d", lambda a: functional.avg_pool2d(a, 2, (1, 2)), lambda a: windows(a).mean((-4, -3)),
+       lambda t, a: t.nn.functional.avg_pool2d(a, 2, (1, 2)), shapes=PICTURES, linear=True),
+]  # fmt: skip
+
+OPS = [*BINARY, *UNARY, *SHAPES, *REDUCTIONS, *PRODUCTS, *WINDOWS]
 BAD = [(op.name, *bad) for op in OPS for bad in op.bad]

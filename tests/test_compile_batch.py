@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import micrograd
-from micrograd import Value, grad, gradient, nn, value_and_grad, where
+from micrograd import Value, grad, gradient, nn, no_grad, value_and_grad, where
 
 POINTS = np.array([[0.0, 1.0], [2.0, -3.0], [4.0, 5.0]])
 TARGETS = np.array([1, -1, 1])
@@ -173,8 +173,9 @@ def test_second_derivatives_through_matrices_are_those_of_each_sample(function: 
     def slope(x: Any) -> Any:
         return sum(g * g for row in gradient(total)(x) for g in row)
 
-    found = gradient(micrograd.compile(slope, batch=True, backend="numpy"))(RAGGED)
-    expected = [gradient(slope)([[Value(a) for a in row] for row in x]) for x in RAGGED.tolist()]
+    with no_grad():
+        found = gradient(micrograd.compile(slope, batch=True, backend="numpy"))(RAGGED)
+        expected = [gradient(slope)(x) for x in RAGGED.tolist()]
     np.testing.assert_allclose(np.moveaxis(np.array(found), -1, 0), np.array(expected, float), rtol=1e-11)
 
 

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from demo_helpers import demo_module
 
 import micrograd
 from micrograd import nn
 from micrograd.functional import cross_entropy, mse
-
-DEMOS = Path(__file__).parent.parent / "demos"
-
-
-def demo(name: str) -> Any:
-    spec: Any = importlib.util.spec_from_file_location(f"{name}_compiled", DEMOS / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
 
 
 def gradients(model: Any, loss: Any) -> list[Any]:
@@ -37,7 +27,7 @@ def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
 
 @pytest.mark.parametrize("name", ["moons", "circles", "xor", "spiral"])
 def test_the_loss_of_moons_is_the_same_compiled(name: str):
-    moons = demo("moons")
+    moons = demo_module("moons")
     points, labels = (x[::4] for x in moons.make_data(name, 0))
     model = nn.MLP(2, [8, 8, 1], rng=random.Random(0))
     f = micrograd.compile(lambda: moons.total_loss(model, points, labels))
@@ -51,7 +41,7 @@ def test_the_loss_of_moons_is_the_same_compiled(name: str):
 
 
 def test_the_loss_of_digits_is_the_same_compiled():
-    digits = demo("digits")
+    digits = demo_module("digits")
     images, _, classes, _ = digits.make_data(0)
     model = digits.make_model(np.random.default_rng(0))
     f = micrograd.compile(lambda x, y: cross_entropy(model(x), y))
@@ -67,7 +57,7 @@ def test_the_loss_of_digits_is_the_same_compiled():
 
 
 def test_the_loss_of_linear_regression_is_the_same_compiled():
-    line = demo("linear_regression")
+    line = demo_module("linear_regression")
     inputs, targets = line.make_data(0)
     model = nn.Linear(inputs.shape[1], 1, rng=np.random.default_rng(0))
     targets = targets.reshape(-1, 1)

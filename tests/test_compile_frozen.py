@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -168,6 +170,56 @@ def test_a_draw_is_taken_back():
         with pytest.raises(RuntimeError, match="cannot draw"):
             micrograd.compile(lambda x, draw=draw: x * draw())(1.0)
     assert (random.getstate(), repr(np.random.get_state())) == states
+
+
+def draw_by(generator: Any) -> Callable[[], Any]:
+    return {"random": random.random, "numpy": np.random.rand, "micrograd": lambda: micrograd.rand(1)}[generator]
+
+
+@pytest.mark.parametrize("generator", ["random", "numpy", "micrograd"])
+def test_another_thread_may_draw_during_a_trace(generator: str):
+    done, draw = threading.Event(), draw_by(generator)
+
+    def draw_on() -> None:
+        while not done.is_set():
+            draw()
+
+    def long(x: Any) -> Any:
+        return sum(x * i for i in range(100))
+
+    thread = threading.Thread(target=draw_on, daemon=True)
+    thread.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        assert [micrograd.compile(long)(2.0).data for _ in range(3)] == [9900.0] * 3
+        with pytest.raises(RuntimeError, match="cannot draw"):
+            micrograd.compile(lambda x: x * draw())(np.ones(1))
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        thread.join()
+
+
+def test_what_another_thread_drew_is_not_drawn_again():
+    drawn: list[float] = []
+
+    def f(x: Any) -> Any:
+        thread = threading.Thread(target=lambda: drawn.append(random.random()))
+        if not drawn:
+            thread.start()
+            thread.join()
+        return x * x
+
+    state = random.getstate()
+    micrograd.compile(f)(1.0)
+    random.setstate(state)
+    assert drawn == [random.random()]
+    after = random.getstate()
+    random.setstate(state)
+    drawn.clear()
+    micrograd.compile(f)(1.0)
+    assert random.getstate() == after
 
 
 def test_a_draw_in_a_helper_is_found_there():

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import near
 
 import micrograd
-from micrograd import Tensor, concatenate, einsum, grad, stack, take_along_axis, where
+from micrograd import Tensor, Value, concatenate, einsum, grad, stack, take_along_axis, where
 
 RNG = np.random.default_rng(0)
 A, B, SQUARE, CUBE = (RNG.normal(size=shape) for shape in ((3, 4), (4, 5), (3, 3), (2, 3, 4)))
@@ -82,3 +83,57 @@ def test_a_function_of_arrays_has_the_same_second_derivatives_compiled(name: str
         seen.append([x.grad for x in xs if x.requires_grad])
     for found, expected in zip(*seen, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11, strict=True)
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_a_clip_of_numbers_is_compiled_with_its_gradient(backend: str):
+    f = lambda xs: sum(micrograd.clip(x, 0, 1) * x + micrograd.clip(x, None, 0.5) for x in xs)  # noqa: E731
+    found, expected = ([Value(x) for x in (-1.0, 0.0, 0.3, 1.0, 2.5)] for _ in range(2))
+    a, b = micrograd.compile(f, backend=backend)(found), f(expected)
+    a.backward()
+    b.backward()
+    assert near([a.data, *(x.grad for x in found)], [b.data, *(x.grad for x in expected)])
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: (-a) ** 2,
+        lambda a: (0.01 * a) ** 2,
+        lambda a: (a / 4) ** 2 + (2 * a) ** 2.0,
+        lambda a: (-a) ** 2 * (-a),
+        lambda a: (a * 3) * (a * 3),
+    ],
+)
+def test_a_square_of_a_number_times_a_node_is_compiled(f: Callable, backend: str):
+    a, b = Value(1.5), Value(1.5)
+    out = micrograd.compile(f, backend=backend)(a)
+    out.backward()
+    f(b).backward()
+    assert near([out.data, a.grad], [f(b).data, b.grad])
+
+
+def test_weight_decay_of_many_weights_is_compiled_as_arrays():
+    weights = [Value(i / 400) for i in range(400)]
+    f = micrograd.compile(lambda x: sum((0.01 * w) ** 2 + (w * x) ** 2 for w in weights))
+    f(2.0).backward()
+    assert "vector(leaves)" in f.source
+    assert near([w.grad for w in weights], [2 * (0.0001 + 4.0) * w.data for w in weights])
+
+
+def test_one_of_two_outputs_may_be_a_constant_as_arrays():
+    w = Value(3.0)
+    out, constant = micrograd.compile(lambda x: [w * w * x, x * 2.0], backend="numpy")(5.0)
+    out.backward()
+    assert (out.data, constant.data, constant.requires_grad, w.grad) == (45.0, 10.0, False, 30.0)
+
+
+def test_parameters_may_be_called_what_a_program_calls_its_own():
+    w, v = Value(2.0), Tensor([1.0, 2.0], requires_grad=True)
+    of_numbers = lambda leaves, exp, t1, abs, inf, p: w * leaves + (exp * t1).exp() * abs + inf / p  # noqa: E731
+    of_arrays = lambda np, stock, buffers, answer, k1: (v * np * stock).exp().sum() * buffers + answer @ k1  # noqa: E731
+    numbers, a = [1.0, 0.5, 3.0, 4.0, 5.0, 6.0], np.array([0.5, -1.0])
+    assert near(micrograd.compile(of_numbers)(*numbers).data, of_numbers(*map(Value, numbers)).data)
+    found, expected = (f(*map(Tensor, [a] * 5)).data for f in (micrograd.compile(of_arrays), of_arrays))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

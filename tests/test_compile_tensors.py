@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -294,11 +295,34 @@ def test_threads_may_call_one_compiled_function_at_once():
 
 
 def test_threads_may_trace_one_compiled_function_at_once():
-    f = micrograd.compile(lambda x: (x * 2).sum())
+    def slow(x: Any) -> Any:
+        traces.append(threading.get_ident())
+        time.sleep(0.02)  # time for all the others to come in
+        return (x * 2).sum()
+
     found: list[float] = []
+    traces: list[int] = []
+    f = micrograd.compile(slow)
     threads = [threading.Thread(target=lambda: found.append(f(np.ones(3)).item())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (found, f.cache_info().misses) == ([6.0] * 8, 1)
+    assert (found, f.cache_info().misses, len(traces)) == ([6.0] * 8, 1, 1)
+
+
+def test_a_graph_that_was_walked_is_let_go_unless_it_is_retained():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    loss = micrograd.compile(lambda x: (w * x).sum())(np.ones(2))
+    loss.backward(retain_graph=True)
+    loss.backward()
+    with pytest.raises(RuntimeError, match="was let go"):
+        loss.backward()
+    assert w.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_second_pass_over_one_element_of_another_shape_is_summed():
+    w = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    out = micrograd.compile(lambda x: (w * x).sum().reshape(1, 1, 1))(np.array([1.0, 10.0, 100.0]))
+    (out * 2).sum().backward()
+    assert w.grad.tolist() == [2.0, 20.0, 200.0]

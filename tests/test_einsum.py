@@ -137,9 +137,24 @@ def test_einsum_says_what_is_wrong(subscripts, shapes, message):
     assert message in str(caught.value)
 
 
-def test_einsum_in_numpys_other_notation_raises():
-    with pytest.raises(TypeError, match="subscripts are a string such as 'ij,jk->ik', found Tensor"):
-        einsum(Tensor(A), [0, 1])
+@pytest.mark.parametrize("case", [case for case in EINSUMS if case[0].strip("->")], ids=lambda case: str(case[0]))
+def test_a_list_of_ints_after_each_operand_says_what_a_string_does(case):
+    subscripts, *shapes = case
+    given, arrow, output = subscripts.replace(" ", "").replace("...", ".").partition("->")
+    places = sorted(set(subscripts))
+
+    def listed(text):
+        return [... if c == "." else places.index(c) for c in text]
+
+    xs = [RNG.uniform(-1, 1, shape) for shape in shapes]
+    pairs = [part for x, text in zip(xs, given.split(","), strict=True) for part in (x, listed(text))]
+    pairs += [listed(output)] if arrow else []
+    assert np.asarray(einsum(*pairs)) == pytest.approx(np.einsum(subscripts, *xs), abs=1e-13)
+
+
+def test_einsum_of_neither_form_raises():
+    with pytest.raises(TypeError, match="a list of ints after each operand; found Tensor, Tensor"):
+        einsum(Tensor(A), Tensor(A))
 
 
 def test_einsum_of_nothing_raises():

@@ -11,7 +11,6 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf, nan
 
-import numpy as np
 import pytest
 
 from micrograd import Value, backward, detect_anomaly, enable_grad, grad, no_grad
@@ -38,9 +37,7 @@ class Slotted(Value):
 # Making one
 
 
-@pytest.mark.parametrize(
-    "data", [3, 3.0, -0.0, inf, Fraction(3, 4), np.float64(3), np.float32(0.5), np.int64(3), np.uint8(3)], ids=repr
-)
+@pytest.mark.parametrize("data", [3, 3.0, -0.0, inf, Fraction(3, 4)], ids=repr)
 def test_data_is_a_plain_float(data):
     assert type(Value(data).data) is float
     assert Value(data).data == float(data)
@@ -81,7 +78,7 @@ def test_data_may_be_assigned():
 
 def test_what_is_assigned_to_data_becomes_a_float():
     x = Value(1.0)
-    x.data = np.float32(0.5)
+    x.data = Fraction(1, 2)
     assert type(x.data) is float
 
 
@@ -97,7 +94,7 @@ def test_a_refused_assignment_leaves_the_data_alone():
 
 
 @over_arithmetic
-@pytest.mark.parametrize("other", [3, 3.0, True, Fraction(3, 2), np.float64(3), np.float32(3), np.int64(3)], ids=repr)
+@pytest.mark.parametrize("other", [3, 3.0, True, Fraction(3, 2)], ids=repr)
 def test_a_number_may_stand_on_either_side(op, other):
     x = Value(2.0)
     assert op(x, other).data == op(2.0, float(other))
@@ -105,7 +102,7 @@ def test_a_number_may_stand_on_either_side(op, other):
 
 
 @over_arithmetic
-@pytest.mark.parametrize("other", [3, np.float64(3), np.float32(3), np.int64(3)], ids=repr)
+@pytest.mark.parametrize("other", [3, Fraction(3)], ids=repr)
 def test_what_comes_of_arithmetic_is_a_value_with_a_plain_float(op, other):
     for out in (op(Value(2.0), other), op(other, Value(2.0))):
         assert (type(out), type(out.data)) == (Value, float)
@@ -150,7 +147,7 @@ def test_arithmetic_with_what_is_no_real_number_raises_type_error(op, other):
         op(other, Value(2.0))
 
 
-@pytest.mark.parametrize("op", [operator.floordiv, operator.mod, divmod, operator.matmul])
+@pytest.mark.parametrize("op", [divmod, operator.matmul])
 def test_ops_without_a_derivative_here_raise_type_error(op):
     with pytest.raises(TypeError, match="unsupported operand"):
         op(Value(2.0), 3)
@@ -179,8 +176,7 @@ def test_values_can_be_sorted():
     [
         (-8.0, Fraction(1, 3), nan),
         (0.0, Fraction(-1, 2), inf),
-        (2.0, np.float32(0.5), math.sqrt(2.0)),
-        (0.0, np.int64(-1), inf),
+        (0.0, -1, inf),
     ],
 )
 def test_an_exponent_of_any_real_type_acts_as_its_float(base: float, exponent, out: float):
@@ -274,46 +270,6 @@ def test_repr_of_a_fresh_value_shows_a_grad_of_zero():
 
 def test_repr_names_the_subclass():
     assert repr(Labelled(1)) == "Labelled(data=1.0, grad=0)"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# NumPy
-
-
-def test_an_array_times_a_value_is_an_array_of_values():
-    x = Value(2.0)
-    for product in (np.array([1.0, 3.0]) * x, x * np.array([1.0, 3.0])):
-        assert [v.data for v in product] == [2.0, 6.0]
-    sum(product).backward()
-    assert x.grad == 4.0
-
-
-@over_arithmetic
-def test_arrays_of_values_do_arithmetic(op):
-    numbers = np.array([1.5, 2.0])
-    values = np.array([Value(1.5), Value(2.0)])
-    assert [v.data for v in op(values, values)] == list(op(numbers, numbers))
-
-
-@pytest.mark.parametrize("fn", [np.exp, np.log, np.log1p, np.sqrt, np.sin, np.cos, np.tanh, np.abs, np.negative])
-def test_numpy_functions_of_arrays_of_values_call_the_ops(fn):
-    x = Value(0.5)
-    y = fn(np.array([x]))[0]
-    y.backward()
-    assert y.data == pytest.approx(float(fn(0.5)))
-    assert x.grad != 0
-
-
-@pytest.mark.parametrize("reduce", [np.sum, np.mean, np.prod])
-def test_numpy_reductions_of_arrays_of_values_are_values(reduce):
-    x = np.array([Value(2.0), Value(6.0)])
-    assert reduce(x).data == reduce([2.0, 6.0])
-
-
-def test_a_matrix_product_of_arrays_of_values_has_gradients():
-    w = np.array([[Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)]])
-    (w @ np.array([10.0, 20.0])).sum().backward()
-    assert [[v.grad for v in row] for row in w] == [[10.0, 20.0], [10.0, 20.0]]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -487,11 +443,8 @@ WRONG = [
     (lambda: Value("3"), TypeError, ["str", "real number"]),
     (lambda: Value(None), TypeError, ["NoneType", "real number"]),
     (lambda: Value(True), TypeError, ["bool", "real number"]),
-    (lambda: Value(np.True_), TypeError, ["bool", "real number"]),
     (lambda: Value(1j), TypeError, ["complex", "real number"]),
     (lambda: Value([1.0]), TypeError, ["list", "real number"]),
-    (lambda: Value(np.ones(3)), TypeError, ["ndarray", "real number"]),
-    (lambda: Value(np.array(1.0)), TypeError, ["ndarray", "real number"]),
     (lambda: Value(x), TypeError, ["Value", "detach()"]),
     (lambda: setattr(x, "data", "3"), TypeError, ["str", "real number"]),
     (lambda: setattr(x, "data", x * 2), TypeError, ["Value", "detach()"]),

@@ -54,13 +54,13 @@ def test_a_gradient_for_what_is_no_node_raises():
         y.backward()
 
 
-@pytest.mark.parametrize("wrong", [lambda x: (x, x), lambda x: None, lambda x: "text", lambda x: Tensor(1.0)])
+@pytest.mark.parametrize("wrong", [lambda x: [x], lambda x: None, lambda x: "text", lambda x: (x, Tensor(1.0))])
 def test_a_result_that_is_no_value_raises(wrong):
     with pytest.raises(TypeError, match="forward of Values must give one"):
         make(lambda ctx, g: g, lambda ctx, x: wrong(x)).apply(Value(1.0))
 
 
-@pytest.mark.parametrize("wrong", [lambda x: (x, x), lambda x: None, lambda x: Value(1.0)])
+@pytest.mark.parametrize("wrong", [lambda x: [x], lambda x: (x, None), lambda x: Value(1.0)])
 def test_a_result_that_is_no_tensor_raises(wrong):
     with pytest.raises(TypeError, match="forward of Tensors must give one"):
         make(lambda ctx, g: g, lambda ctx, x: wrong(x)).apply(Tensor(A))
@@ -83,12 +83,6 @@ def test_save_for_backward_takes_nodes_alone():
         op.apply(Value(1.0))
 
 
-def test_nodes_as_attributes_of_ctx_raise():
-    op = make(lambda ctx, g: g, lambda ctx, x: setattr(ctx, "x", x) or x)
-    with pytest.raises(TypeError, match=r"ctx\.x is for settings: save_for_backward"):
-        op.apply(Value(1.0))
-
-
 def test_what_is_not_written_says_so():
     class Empty(Function):
         pass
@@ -98,33 +92,3 @@ def test_what_is_not_written_says_so():
     Empty.forward = staticmethod(lambda ctx, x: x)
     with pytest.raises(NotImplementedError, match="backward"):
         Empty.apply(Value(1.0)).backward()
-
-
-def test_pytorch_does_the_same_with_the_same_code():
-    torch = pytest.importorskip("torch")
-
-    def written_for(base):
-        class Op(base):
-            @staticmethod
-            def forward(ctx, x, y, n):
-                ctx.n = n
-                out = (x * y) ** n
-                ctx.save_for_backward(x, y, out)
-                return out
-
-            @staticmethod
-            def backward(ctx, g):
-                x, y, out = ctx.saved_tensors
-                return g * ctx.n * out / x, g * ctx.n * out / y, None
-
-        return Op
-
-    x, y = np.random.default_rng(0).uniform(0.5, 2, (2, 3))
-    ours = [Tensor(a, requires_grad=True) for a in (x, y)]
-    theirs = [torch.tensor(a, requires_grad=True) for a in (x, y)]
-    a, b = written_for(Function).apply(*ours, 3), written_for(torch.autograd.Function).apply(*theirs, 3)
-    for _ in range(3):
-        a, b = grad(a.sum(), ours, create_graph=True), torch.autograd.grad(b.sum(), theirs, create_graph=True)
-        for p, q in zip(a, b, strict=True):
-            assert p.data == pytest.approx(q.detach().numpy(), rel=1e-12)
-        a, b = a[0] * a[1], b[0] * b[1]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from micrograd import Value, grad, no_grad
+from micrograd import Tensor, Value, backward, compile, grad, gradient, jvp, no_grad
+
+KINDS = {"values": Value, "tensors": lambda x: Tensor(x, requires_grad=True)}
 
 
 def test_grad_gives_a_tuple_and_leaves_all_grads_alone():
@@ -112,3 +116,77 @@ def test_gradients_of_a_subclass_are_of_the_subclass_under_create_graph():
     x = Mine(3.0)
     (slope,) = grad(x**3, x, create_graph=True)
     assert type(slope) is Mine
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ways that were let go
+
+
+def shared(kind: Any) -> tuple[Any, Any, Any, Any]:
+    """Two heads on one trunk, which is let go by the pass of the first."""
+    x, w = KINDS[kind](3.0), KINDS[kind](5.0)
+    h = x * x
+    second = h * w
+    (h * w * 2).backward(retain_graph=False)
+    return x, w, h, second
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kind: str):
+    x, w, h, second = shared(kind)
+    assert grad(second, [w], retain_graph=True) == (9.0,)
+    assert grad(h * w, [w, h], retain_graph=True) == (9.0, 5.0)
+    w.grad = None if kind == "tensors" else 0
+    second.backward(inputs=[w])
+    assert (w.grad, float(x.grad)) == (9.0, 60.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_another(kind: str):
+    x, w, h, second = shared(kind)
+    for output, inputs in ((second + x, [x]), (second, [h, x]), (h * 2 * w, [w, x])):
+        with pytest.raises(RuntimeError, match="let go by an earlier backward pass"):
+            grad(output, inputs)
+    inner = h * w
+    inner.backward(retain_graph=False, inputs=[w])
+    with pytest.raises(RuntimeError, match="let go"):
+        grad(inner + h, [h])
+
+
+@pytest.mark.parametrize("passes", [lambda x: x + 1, lambda x: -x.sum(), lambda x: x.reshape(2, 1).mean(0)])
+def test_a_graph_that_saved_nothing_is_not_let_go(passes: Any):
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = passes(x).sum()
+    y.backward()
+    once = x.grad.copy()
+    y.backward()
+    assert x.grad.tolist() == (2 * once).tolist()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Many inputs: what was quadratic took minutes here
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_by_many_inputs(kind: str):
+    xs = [KINDS[kind](float(i % 7)) for i in range(16_000)]
+    y = sum(x * x for x in xs)
+    assert [float(g) for g in grad(y, xs, retain_graph=True)] == [2.0 * (i % 7) for i in range(16_000)]
+    backward(y, inputs=xs)
+    assert xs[5].grad == 10.0
+
+
+def test_derivatives_of_functions_of_many_numbers():
+    xs = [float(i % 7) for i in range(2_000)]
+    square = lambda xs: sum(x * x for x in xs)  # noqa: E731
+    assert gradient(square)(xs) == gradient(compile(square))(xs) == [2 * x for x in xs]
+    assert jvp(square, (xs,), (xs,)) == (sum(x * x for x in xs), 2 * sum(x * x for x in xs))
+    ws = [Value(x) for x in xs]
+    compile(lambda: square(ws))().backward()
+    assert [w.grad for w in ws] == [2 * x for x in xs]
+
+
+def test_backward_takes_its_arguments_by_pytorchs_names():
+    x = Value(3.0)
+    backward(tensors=[x * 2, x * x], grad_tensors=[1.0, 10.0])
+    assert x.grad == 62.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -115,6 +116,12 @@ def test_the_default_closure_of_the_classic_does_a_leaf_no_harm():
     (x * 2).backward()
     (x * 2).backward()
     assert (x.is_leaf, x.grad) == (True, 4.0)
+
+
+def test_a_leaf_with_a_closure_is_pickled_without_it():
+    x = Value(3.0, label="x")
+    x._backward = lambda: None
+    assert pickle.loads(pickle.dumps(x)).label == "x"
 
 
 def test_an_op_from_outside_that_is_given_no_closure_sends_nothing():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
 import pytest
 from engine_helpers import raising
 
-from micrograd import Value, grad
+from micrograd import Value, compile, grad, no_grad, walk
+from micrograd.tensor import Tensor
 
 
 @pytest.mark.parametrize("place", ["leaf", "inner", "root"])
@@ -82,6 +86,37 @@ def test_the_same_hook_registered_twice_is_removed_once():
     assert x.grad == 2.0
 
 
+def calls_of(function):
+    """How many calls the function makes: what a pass costs, on any machine."""
+    count = 0
+
+    def counting(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("kind", [Value, lambda x: Tensor(x, requires_grad=True)], ids=["value", "tensor"])
+def test_once_its_hooks_are_removed_a_pass_is_what_it_was_before(kind):
+    x = kind(3.0)
+    y = x * x + x
+    for _ in range(3):
+        y.backward(retain_graph=True)
+    before = calls_of(lambda: y.backward(retain_graph=True))
+    handles = [x.register_hook(lambda g: g * 10), x.register_hook(lambda g: g + 1)]
+    for handle in handles:
+        handle.remove()
+    assert calls_of(lambda: y.backward(retain_graph=True)) == before
+    assert float(x.grad) == 5 * 7.0
+
+
 def test_a_hook_may_remove_itself():
     x = Value(3.0)
     handle = x.register_hook(lambda g: (handle.remove(), g * 10)[1])
@@ -132,3 +167,43 @@ def test_hooks_of_leaves_run_in_an_order_that_depends_on_the_program_alone():
     total = sum(leaves)
     total.backward()
     assert order in (list(range(50)), list(range(50))[::-1])
+
+
+def test_a_hook_or_a_mode_elsewhere_leaves_a_pass_its_short_way(monkeypatch: pytest.MonkeyPatch):
+    bystander, seen = Value(1.0), []
+    handle = bystander.register_hook(seen.append)
+    entered, done = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with no_grad():
+            entered.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        entered.wait(10)
+        x = Value(3.0)
+        loss = compile(lambda x: x * x)(x)
+        with monkeypatch.context() as patch:
+            patch.setattr(walk, "propagate", raising(AssertionError("the long way")))
+            (x * x).backward()
+            loss.backward()
+            assert grad(x * x, x) == (6.0,)
+        assert x.grad == 12.0
+        (x * bystander).backward()
+        compile(lambda x: x * 2)(bystander).backward()
+        assert seen == [3.0, 2.0]
+    finally:
+        done.set()
+        thread.join()
+        handle.remove()
+
+
+@pytest.mark.parametrize("place", ["leaf", "inner"])
+def test_a_hook_on_an_input_changes_what_grad_gives(place: str):
+    x = Value(3.0)
+    y = x * 2
+    node = {"leaf": x, "inner": y}[place]
+    node.register_hook(lambda g: g * 10)
+    assert grad(y * y, node) == ({"leaf": 240.0, "inner": 120.0}[place],)

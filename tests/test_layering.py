@@ -19,15 +19,27 @@ CORE = {
     "micrograd.floats": set(),
     "micrograd.grad_fn": set(),
     "micrograd.rows": set(),
-    "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes", "micrograd.rows"},
+    "micrograd.infix": set(),
+    "micrograd.rule_text": {"micrograd.infix", "micrograd.ops", "micrograd.rows"},
+    "micrograd.graph": {"micrograd.grad_fn", "micrograd.modes", "micrograd.rows", "micrograd.rule_text"},
     "micrograd.scalar_walk": {"micrograd.graph", "micrograd.ops", "micrograd.rows"},
-    "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.scalar_walk"},
+    "micrograd.walk": {"micrograd.graph", "micrograd.modes", "micrograd.rows", "micrograd.scalar_walk"},
     "micrograd.ops": {"micrograd.rows", "micrograd.floats"},
-    "micrograd.engine": {"micrograd.graph", "micrograd.walk", "micrograd.ops", "micrograd.modes", "micrograd.rows"},
+    "micrograd.words": set(),
+    "micrograd.methods": {"micrograd.ops", "micrograd.rows", "micrograd.words"},
+    "micrograd.engine": {
+        "micrograd.graph",
+        "micrograd.walk",
+        "micrograd.ops",
+        "micrograd.methods",
+        "micrograd.modes",
+        "micrograd.rows",
+    },
     "micrograd.arrays": {"micrograd.rows", "micrograd.ops"},
     "micrograd.array_library": set(),
 }
 TENSOR = {"micrograd.storage", "micrograd.array_node", "micrograd.tensor_ops", "micrograd.tensor"}
+TENSOR |= {"micrograd.array_functions", "micrograd.einstein", "micrograd.protocols"}  # what NumPy's functions are here
 CORE |= {name: {*CORE, *TENSOR} for name in TENSOR}  # they stand on all of these, and name each other as types
 USES_NUMPY = {"micrograd.array_library", *TENSOR}
 ARRAYS = {"micrograd.arrays", *USES_NUMPY}

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 import threading
 import weakref
 from contextlib import suppress
+from importlib import import_module
+from pkgutil import walk_packages
 
 import pytest
 from engine_helpers import Boom, square
 
+import micrograd
 from micrograd import Value, detect_anomaly, grad
 
 MILLION = 1_000_000
@@ -125,3 +129,24 @@ def test_letting_a_graph_go_frees_its_inner_nodes_while_the_root_lives(without_c
     del y
     root.backward(retain_graph=False)
     assert inner() is None
+
+
+def caches(thing: object, home: str) -> list:
+    """The cached functions of a module of this name, or of a class in it."""
+    found = []
+    for x in vars(thing).values():
+        x = getattr(x, "__func__", x)
+        if hasattr(x, "cache_parameters"):
+            found.append(x)
+        elif inspect.isclass(x) and x.__module__ == home:
+            found += caches(x, home)
+    return found
+
+
+MODULES = [name for _, name, _ in walk_packages(micrograd.__path__, "micrograd.") if "__main__" not in name]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_cache_that_takes_arguments_has_a_bound(name):
+    asked = [x for x in caches(import_module(name), name) if inspect.signature(x).parameters]
+    assert [x.__qualname__ for x in asked if x.cache_parameters()["maxsize"] is None] == []

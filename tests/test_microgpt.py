@@ -1,6 +1,5 @@
 """The GPT demo: three engines, one model; it learns, goes on where it was stopped, and makes names up."""
 
-import importlib.util
 import math
 import os
 import re
@@ -12,14 +11,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from demo_helpers import demo_module
 
 from micrograd import no_grad
 from micrograd.saving import load, save
 
 ROOT = Path(__file__).parent.parent
-spec = importlib.util.spec_from_file_location("microgpt_demo", ROOT / "demos" / "microgpt.py")
-gpt = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(gpt)
+gpt = demo_module("microgpt")
 
 TINY = ["--width", "4", "--heads", "2", "--batch", "2"]
 

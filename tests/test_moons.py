@@ -1,6 +1,5 @@
 """The demo: that it learns what it says, from the classic numbers on, and leaves its pictures."""
 
-import importlib.util
 import os
 import random
 import re
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from demo_helpers import check_that_it_names_what_is_missing
+from demo_helpers import check_that_it_names_what_is_missing, demo_module
 from sklearn.datasets import make_moons
 
 from micrograd.engine import Value
@@ -22,14 +21,7 @@ DEMO = ROOT / "demos" / "moons.py"
 PICTURES = ["boundary.png", "loss.png", "moons.html", "neuron.html", "neuron.svg", "sample.svg"]
 
 
-def load():
-    spec = importlib.util.spec_from_file_location("moons_demo", DEMO)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-demo = load()
+demo = demo_module("moons")
 
 
 def run(*arguments, cwd=None):

@@ -518,6 +518,51 @@ def test_a_module_may_call_its_call_forward_as_in_pytorch():
     assert net([3.0]).data == net.neuron([3.0]).data * 2
 
 
+class Doubled(Module):
+    """Defines `__call__` around a `forward` that subclasses may replace."""
+
+    def __call__(self, x):
+        return self.forward(x) + 1
+
+    def forward(self, x):
+        return x * 2
+
+
+class Tenfold:
+    def forward(self, x):
+        return x * 10
+
+
+@pytest.mark.parametrize(
+    ("bases", "body", "expected"),
+    [
+        ((Doubled,), {"forward": lambda self, x: x * 10}, 21.0),
+        ((Doubled,), {"__call__": lambda self, x: Doubled.__call__(self, x) * 10}, 50.0),
+        ((Tenfold, Doubled), {}, 21.0),
+        ((Tenfold, Module), {}, 20.0),
+        ((Module, Tenfold), {}, 20.0),
+    ],
+    ids=["forward replaced", "call wrapped", "forward mixed in over a call", "mixed in before", "mixed in after"],
+)
+def test_call_and_forward_are_inherited_as_all_methods_are_and_the_result_is_signed(bases, body, expected):
+    net = type("Net", bases, body)()
+    out = net(Value(2.0))
+    assert out.data == expected
+    assert out._made_by[:-1] == (net,)
+
+
+def test_a_layers_forward_may_be_replaced_and_extended():
+    from micrograd import nn
+
+    class Twice(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    layer = Twice(2, 1)
+    plain = nn.Linear.forward(layer, [[1.0, 2.0]])
+    assert layer([[1.0, 2.0]]).item() == 2 * plain.item()
+
+
 def test_a_module_without_a_call_says_what_it_needs():
     class Empty(Module):
         pass
@@ -537,3 +582,38 @@ def test_a_batch_as_an_array_is_refused_rather_than_mixed_up():
 
     with pytest.raises(TypeError, match="takes one sample"):
         MLP(2, [1])(np.ones((2, 2)))
+
+
+PUBLIC = [name for name in dir(Module) if not name.startswith("_") and name != "training"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_attribute_may_have_the_name_of_any_method(name, tmp_path):
+    """`self.modules = [...]` is how people write a Sequential; the library asks the class for its methods."""
+    from micrograd.saving import load, save
+    from micrograd.viz import draw_dot, movie, plot_decision_boundary
+
+    class Net(Module):
+        def __init__(self):
+            setattr(self, name, [Layer(2, 2), Neuron(2)])
+
+        def __call__(self, x):
+            for layer in vars(self)[name]:
+                x = layer(x)
+            return x
+
+    net, points, labels = Net(), [[0.0, 1.0], [1.0, 0.0]], [-1, 1]
+    out = net(points[0])
+    out.backward()
+    assert not any(module.training for module in Module.modules(Module.eval(net)))
+    assert all(module.training for module in Module.modules(Module.train(net)))
+    draw_dot(out), repr(net), plot_decision_boundary(net, points, labels)
+    out.show()
+    film = movie(net, points, labels)
+    film.frame(1.0)
+    assert [weights.size for weights in film.frames[0].weights] == [6, 3]
+    save(net, tmp_path / "net")
+    load(tmp_path / "net", into=net)
+    Module.zero_grad(net)
+    assert len(Module.named_parameters(net)) == 9
+    assert {p.grad for p in Module.parameters(net)} == {0}

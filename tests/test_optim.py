@@ -5,6 +5,7 @@ import math
 import pickle
 import random
 
+import numpy as np
 import pytest
 
 from micrograd.engine import Value
@@ -21,6 +22,7 @@ from micrograd.optim import (
     StepLR,
     clip_grad_norm,
 )
+from micrograd.tensor import Tensor
 
 START = [1.5, -0.7, 0.0, 3.0]
 
@@ -309,9 +311,8 @@ def exhausted():
 
 X = Value(1.0)
 NOT_PARAMETERS = [
-    (lambda: (p for p in [X]), TypeError, "found generator, which can be read only once: make a list"),
-    (exhausted, TypeError, "found generator, which can be read only once"),
-    (lambda: map(Value, [1.0]), TypeError, "found map, which can be read only once"),
+    (exhausted, ValueError, "found an empty one: there is nothing to train"),
+    (lambda: (p for p in [X, X]), ValueError, "parameter 1 of .* is in the list twice"),
     (list, ValueError, "found an empty one: there is nothing to train"),
     (lambda: X, TypeError, "found Value: put what is to be trained in a list"),
     (lambda: {"x": X}, TypeError, "found dict"),
@@ -323,6 +324,45 @@ NOT_PARAMETERS = [
     (lambda: [Value(1.0, requires_grad=False)], ValueError, "parameter 0 of .* is a constant"),
     (lambda: [X, Value(2.0), X], ValueError, "parameter 2 of .* is in the list twice"),
 ]
+
+
+@pytest.mark.parametrize("many", [iter, tuple, lambda ps: (p for p in ps)])
+def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
+    params = [Value(1.0), Value(2.0)]
+    for p in params:
+        p.grad = 1.0
+    SGD(many(params), lr=0.5).step()
+    assert [p.data for p in params] == [0.5, 1.5]
+    assert clip_grad_norm(many(params), 100.0) == math.sqrt(2)
+
+
+@pytest.mark.parametrize(
+    ("grads", "norm"),
+    [
+        ([3.0, -4.0], 5.0),
+        ([3e200, 4e200], 5e200),
+        ([math.inf, 1.0], math.inf),
+        ([1.0, -math.inf], math.inf),
+        ([math.nan, 1.0], math.nan),
+        ([0.0, 0.0], 0.0),
+    ],
+)
+@pytest.mark.parametrize("kind", ["values", "array"])
+def test_the_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_number(kind, grads, norm):
+    if kind == "values":
+        params = [Value(0.0) for _ in grads]
+        for p, g in zip(params, grads, strict=True):
+            p.grad = g
+    else:
+        params = [Tensor(np.zeros(2), requires_grad=True)]
+        params[0].grad = np.array(grads)
+    with np.errstate(invalid="ignore"):
+        assert clip_grad_norm(params, 1.0) == pytest.approx(norm, nan_ok=True)
+    after = np.hstack([p.grad for p in params])
+    if math.isfinite(norm):
+        assert np.linalg.norm(after) == pytest.approx(min(norm, 1.0), abs=1e-6)
+    else:
+        assert np.isnan(after).any()  # the next step will show it
 
 
 @pytest.mark.parametrize(("make", "error", "message"), NOT_PARAMETERS)
@@ -349,6 +389,7 @@ def test_what_are_no_parameters_is_refused(make, error, message, user):
         (lambda: StepLR(SGD([X], 0.1), 0), ValueError, "step_size must be a whole number of steps, at least 1"),
         (lambda: CosineAnnealingLR(SGD([X], 0.1), T_max=1.5), ValueError, "T_max must be a whole number"),
         (lambda: StepLR(0.1, 3), TypeError, "a schedule sets the lr of an optimizer, found float"),
+        (lambda: StepLR(Optimizer([X]), 3), TypeError, "found Optimizer, which has none"),
         (lambda: Optimizer([X], 0.1).step(), NotImplementedError, "_update"),
         (lambda: LRScheduler(SGD([X], 0.1)), NotImplementedError, "lr_at"),
     ],

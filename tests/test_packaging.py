@@ -29,7 +29,7 @@ def python(code: str, *flags: str, cwd: Path = ROOT) -> str:
 def tracked() -> list[str]:
     """The files that git knows, so that what lies about in the folder cannot help the wheel."""
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
-        pytest.skip("not a git checkout")
+        pytest.skip("no git checkout")
     return [name for name in output("git", "ls-files").splitlines() if (ROOT / name).is_file()]
 
 

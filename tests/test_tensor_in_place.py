@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,31 @@ def test_inside_no_grad_a_leaf_is_changed_without_history(change: Callable, same
     equal(x, expected)
     assert x.is_leaf
     assert x.requires_grad
+
+
+@every_in_place
+@pytest.mark.parametrize("quiet", [True, False])
+def test_every_write_makes_a_new_version_of_what_a_graph_needs(change: Callable, same: Callable, quiet: bool):
+    y = Tensor(np.full((2, 3), 3.0))
+    needed = (parameter([1, 2, 3], [4, 5, 6]) * y).sum()
+    with no_grad() if quiet else nullcontext():
+        change(y, np.array([1.0, 2.0, 3.0]))
+    with pytest.raises(RuntimeError, match="version 1, version 0"):
+        needed.backward()
+
+
+@every_in_place
+@pytest.mark.parametrize(("dtype", "other"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_an_op_in_place_keeps_each_dtype_and_gives_gradients_in_it(
+    change: Callable, same: Callable, dtype: type, other: type
+):
+    x = Tensor(np.arange(1, 7).reshape(2, 3), requires_grad=True, dtype=dtype)
+    v = Tensor([2.0, 0.5, 1.5], requires_grad=True, dtype=other)
+    y = change(x * 1, v)
+    assert y.dtype == dtype
+    y.sum().backward()
+    assert x.grad is None or x.grad.dtype == dtype
+    assert v.grad is None or v.grad.dtype == other
 
 
 @every_in_place

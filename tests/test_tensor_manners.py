@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from tensor_helpers import parameter
 
-from micrograd import Tensor, Value
+from micrograd import Tensor, Value, compile, lazy
 
 # ---------------------------------------------------------------------------------------------------------------------
 # NumPy's manners
@@ -35,6 +36,63 @@ def test_arrays_and_numpys_numbers_mix_with_tensors_on_either_side(operate: Call
     np.testing.assert_allclose(right.data, operate(x.data, other))
 
 
+LISTS: list[Callable] = [
+    *OPERATORS, lambda a, b: a @ b, lambda a, b: a == b, lambda a, b: a < b,
+    lambda a, b: compiled(operator.mul, a, b), lambda a, b: lazily(operator.mul, a, b),
+]  # fmt: skip
+
+
+def compiled(operate: Callable, a: Any, b: Any) -> Any:
+    """With what is no Tensor closed over."""
+    if isinstance(b, Tensor):
+        return compile(lambda b: operate(a, b))(b)
+    return compile(lambda a: operate(a, b))(a) if isinstance(a, Tensor) else operate(a, b)
+
+
+def lazily(operate: Callable, a: Any, b: Any) -> Any:
+    """Before it is computed, a list in it is changed."""
+    with lazy():
+        made = operate(a, b)
+    for x in (a, b):
+        if isinstance(x, list):
+            x[:] = [100.0, 100.0]
+    return made
+
+
+@pytest.mark.parametrize("operate", LISTS)
+@pytest.mark.parametrize("make", [list, tuple, lambda x: np.array(x, float).data], ids=["list", "tuple", "memoryview"])
+def test_a_list_is_an_operand_as_it_is_of_an_array(operate: Callable, make: Callable):
+    x, like = parameter(2, 3), np.array([4.0, 5.0])
+    for flip in (False, True):
+        given, wanted = (
+            (make([4.0, 5.0]), x) if flip else (x, make([4.0, 5.0])),
+            (like, x.data) if flip else (x.data, like),
+        )
+        found = operate(*given)
+        np.testing.assert_allclose(getattr(found, "data", found), operate(*wanted))
+
+
+def test_a_list_is_written_in_place_and_into_a_part():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    x += [10, 20]
+    x[0] = [5, 6]
+    np.testing.assert_array_equal(x.maximum([6, 7]).data, [[6, 7], [13, 24]])
+
+
+@pytest.mark.parametrize("bad", [["a"], [None], [Value(1.0)], [1j], "ab"], ids=repr)
+def test_a_list_of_what_is_no_number_is_no_operand(bad: Any):
+    with pytest.raises(TypeError):
+        Tensor([1.0]) + bad
+
+
+def test_what_old_pytorch_writes_works_where_a_buffer_may_stand():
+    p = parameter(1, 2)
+    (p * 3).sum().backward()
+    p.data -= np.float64(0.5) * p.grad.data  # a plain 0.5 has no product with a memoryview, which nobody here is asked
+    p.data -= p.grad.data
+    np.testing.assert_array_equal(p.data, [1 - 4.5, 2 - 4.5])
+
+
 def test_an_array_times_a_tensor_carries_the_gradient():
     x = parameter(1, 2)
     (np.array([3.0, 4.0]) * x).sum().backward()
@@ -53,7 +111,7 @@ def test_an_array_cannot_take_a_tensor_in_place():
         a += parameter(1, 2)
 
 
-@pytest.mark.parametrize("f", [np.asarray, np.array, Tensor.numpy, np.stack, lambda x: np.concatenate([x, x])])
+@pytest.mark.parametrize("f", [np.asarray, np.array, Tensor.numpy, np.cumprod, lambda x: np.convolve(x, x)])
 def test_what_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Callable):
     with pytest.raises((RuntimeError, TypeError), match=r"detach\(\)"):
         f(parameter(1, 2))
@@ -75,12 +133,6 @@ def test_asarray_shares_the_memory_and_array_does_not():
 def test_a_copy_that_cannot_be_avoided_raises_where_none_is_wanted():
     with pytest.raises(ValueError, match="copy"):
         np.array(Tensor([1.0]), dtype=np.float32, copy=False)
-
-
-@pytest.mark.parametrize("f", [np.exp, np.add.reduce, np.cov, np.histogram, np.linalg.norm], ids=lambda f: f.__name__)
-def test_a_function_of_numpys_that_records_no_graph_raises_instead_of_dropping_the_gradient(f: Callable):
-    with pytest.raises((TypeError, RuntimeError), match="Tensor"):
-        f(parameter(1, 2))
 
 
 @pytest.mark.parametrize("f", [np.allclose, np.array_equal], ids=lambda f: f.__name__)

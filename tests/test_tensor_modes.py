@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, arrays, detect_anomaly, einsum, enable_grad, is_grad_enabled, nn, no_grad
+from micrograd import Tensor, Value, arrays, detect_anomaly, einsum, enable_grad, is_grad_enabled, nn, no_grad
 
 
 def test_nothing_is_recorded_inside_no_grad():
@@ -64,6 +65,45 @@ def test_what_is_unfrozen_after_its_use_gets_no_gradient_from_it():
     y.backward()
     equal(x.grad, [3])
     assert c.grad is None
+
+
+@pytest.mark.parametrize("make", [lambda: Value(3.0), lambda: Tensor(3.0, requires_grad=True)], ids=["Value", "Tensor"])
+def test_to_freeze_and_unfreeze_changes_nothing(make: Callable[[], Any]):
+    x, seen = make(), []
+    x.label = "x"
+    handle = x.register_hook(lambda g: seen.append(float(g)))
+    before = x * 2
+    before.backward(retain_graph=True)
+    for _ in range(2):
+        x.requires_grad = False
+        assert (float(x.grad), x.label, x.requires_grad) == (2, "x", False)
+        x.requires_grad = True
+    assert (float(x.grad), x.label, x.requires_grad) == (2, "x", True)
+    before.backward()
+    (x * 5).backward()
+    assert (float(x.grad), seen) == (9, [2, 2, 5])
+    handle.remove()
+    (x * 5).backward()
+    assert (float(x.grad), seen) == (14, [2, 2, 5])
+
+
+def test_what_is_written_and_zeroed_while_a_leaf_is_frozen_stays_so():
+    x = parameter(1, 2)
+    view, shared = x[:1], x.detach()
+    (x * 2).sum().backward()
+    x.requires_grad_(False)
+    used = (x * parameter(1, 1)).sum()
+    x += 1
+    x.grad = None
+    x.requires_grad_(True)
+    equal(x, [2, 3])
+    equal(shared, [2, 3])
+    assert x.grad is None
+    with pytest.raises(RuntimeError, match="changed in place"):
+        used.backward()
+    (x * x).sum().backward()
+    equal(x.grad, [4, 6])
+    equal(view, [2])
 
 
 def test_what_is_frozen_after_its_use_gets_none_and_the_others_get_theirs():

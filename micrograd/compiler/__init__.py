@@ -6,7 +6,7 @@ It is best read in the order in which a function passes through it. Each file be
         symbols      what stands for a number or an array
         nodes        what the function sees: Values and Tensors whose data are Symbols
         trace        the run, in which every op gives a Symbol
-        frozen       what a function may not do meanwhile; and whether what it was traced with still is there
+        frozen       what a function may not do meanwhile
 2.  Simplify: the graph that Symbols make, each as simple as can be.
         graph        equal Symbols are one
         simplify     the simpler forms, operation by operation
@@ -20,6 +20,7 @@ It is best read in the order in which a function passes through it. Each file be
 5.  The interface: what happens in a call.
         arguments    what the function sees of what it is given
         build        the four steps above, joined
+        guards       whether a function would still find what it was traced with
         program      runs what was built, and answers with nodes
         interface    `compile`: which program for which call
 

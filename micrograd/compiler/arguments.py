@@ -27,7 +27,7 @@ from .text import FAST
 from .trace import Trace
 
 _RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names of the program's own, and of elements
-_WORDS = {"stock", "buffers", "new_buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
+_WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *FAST, *OWN}
 TEXT = (bool, str, type(None))
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from .. import ops
 from ..engine import Value
+from ..modes import is_grad_enabled
 from ..tensor import Tensor
 from ..transforms import leaves, tree_map
 from ..walk import grad
@@ -82,9 +83,11 @@ class Built:
     code: Code
     back: Code | None = None
     leaves: list[Any]
+    plain: bool  # it answers with numbers and arrays
     vector: bool  # made of levels
     as_text: bool = False  # the code of a `plain` program gives its results in their form, not in a row
     fused: bool = False
+    by_identity: bool  # the function takes gradients with respect to nodes that it is given
 
     def __init__(
         self,
@@ -98,7 +101,6 @@ class Built:
         backend: str,
         update: Any,
     ):
-        self.plain = plain
         self.trained = [] if update is None else update.params
         trace = Trace()
         given = Arguments(trace, args, names, scalars, batch)
@@ -109,6 +111,8 @@ class Built:
             )
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            self.by_identity = trace.by_identity
+            self.plain = plain and not (is_grad_enabled() and any(node.requires_grad for _, node in trace.order))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
@@ -126,6 +130,12 @@ class Built:
             out.symbol = None  # and with it the graph
         trace.graph.let_go()
 
+    def needed(self) -> list[list[Any]]:
+        """Groups of nodes outside, of each of which one must require a gradient for the results to require theirs."""
+        if self.trained or not self.fused:
+            return [[x] for x in self.trained or self.own]
+        return [] if self.places else [self.own]
+
     def _outputs(self, tree: Any, samples: int | None) -> None:
         """Note what the function gives."""
         nodes = [x for x in leaves(tree) if is_traced(x)]
@@ -137,7 +147,8 @@ class Built:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
         else:
-            self.fused = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+            alone = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+            self.fused = alone and not (self.vector and len(nodes) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
 
@@ -154,7 +165,8 @@ class Built:
         return [(place, _over_samples(node, data_of(g))) for (place, node), g in pairs if g is not None]
 
     def _straight(self, given: Arguments, constants: Any, alive: list[Leaf], found: list) -> Derived:
-        pairs = [(x, g) for x, g in found if isinstance(x, str) or x in alive]
+        living = set(alive)
+        pairs = [(x, g) for x, g in found if isinstance(x, str) or x in living]
         values, updates = [out.symbol for out in self.outs], []
         if self.trained:
             pairs, updates = [], self._updates(alive, pairs)
@@ -172,7 +184,8 @@ class Built:
 
     def _updates(self, alive: list[Leaf], pairs: list) -> list[tuple[Symbol, Any]]:
         """For each parameter of the optimizer's that has a gradient, what SGD subtracts from it."""
-        chosen = [(leaf, g) for leaf, g in pairs if any(leaf.ref() is p for p in self.trained)]
+        trained = {id(p) for p in self.trained}
+        chosen = [(leaf, g) for leaf, g in pairs if id(leaf.ref()) in trained]
         if not chosen:
             raise ValueError("update= was given an optimizer none of whose parameters has a part in the loss")
         self.trained = [leaf.ref() for leaf, _ in chosen]

@@ -126,9 +126,8 @@ class Writer(Text):
             body = ['with np.errstate(all="ignore"):', *("    " + line for line in body)]
             answer = "answer"
         if self.shapes:
-            self.names |= {"stock": [], "new_buffers": _maker(self.shapes)}
-            begin = ["buffers = stock.pop() if stock else new_buffers()", *self._unpacked()]
-            body = [*begin, *body, "stock.append(buffers)"]
+            self.names["stock"] = Stock(self.shapes)
+            body = ["buffers = stock.borrow()", *self._unpacked(), *body, "stock.append(buffers)"]
         text = "".join(f"    {line}\n" for line in [*reading, *body, f"return {answer}"])
         return f"def program({', '.join(parameters)}):\n{text}"
 
@@ -240,9 +239,16 @@ def vector(numbers: list[float]) -> np.ndarray:
 
 def base(symbol: Symbol) -> Symbol:
     """The Symbol in whose memory this one stands: itself, unless it is a view."""
-    while symbol.op in VIEWS and symbol.args[0].__class__ is Symbol:
-        symbol = symbol.args[0]
+    while (seen := _seen_by(symbol)).__class__ is Symbol:
+        symbol = seen
     return symbol
+
+
+def _seen_by(view: Symbol) -> Any:
+    """What a view is a view of; None, if it is no view."""
+    if view.op in VIEWS:
+        return view.args[0]
+    return view.args[1] if getattr(view.op, "view", False) else None
 
 
 def by_columns(order: list[Symbol]) -> set[Symbol]:
@@ -256,8 +262,18 @@ def by_columns(order: list[Symbol]) -> set[Symbol]:
     return found
 
 
-def _maker(shapes: list[tuple[tuple[int, ...], Any, str]]) -> Callable[[], list[np.ndarray]]:
-    return lambda: [np.empty(shape, dtype, order) for shape, dtype, order in shapes]  # type: ignore[call-overload]
+class Stock(list[list[np.ndarray]]):
+    """Sets of buffers that no call is using."""
+
+    def __init__(self, shapes: Sequence[tuple[tuple[int, ...], Any, Any]]):
+        self.shapes = shapes
+
+    def borrow(self) -> list[np.ndarray]:
+        """A set that this call alone has; to look before popping would let another thread in between."""
+        try:
+            return self.pop()
+        except IndexError:
+            return [np.empty(shape, dtype, order) for shape, dtype, order in self.shapes]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -30,7 +30,18 @@ from ..array_library import matmul_like
 from ..rows import Row
 from .frozen import Frozen, Shapeless
 from .simplify import simplified
-from .symbols import COMPARISONS, ELEMENTWISE, INFIX, UFUNCS, Symbol, has_symbols, needed, stand_in, symbols_in
+from .symbols import (
+    COMPARISONS,
+    ELEMENTWISE,
+    INFIX,
+    UFUNCS,
+    Symbol,
+    has_symbols,
+    is_uniform,
+    needed,
+    stand_in,
+    symbols_in,
+)
 
 NUMBERS: dict[str, Callable] = vars(floats) | {
     UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
@@ -158,7 +169,7 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
                 new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype, symbol.named)
             elif has_symbols(args):
                 new[symbol] = graph.make(symbol.op, args, symbol.named)
-            elif symbol.shape is None and symbol.op.__class__ is str:
+            elif symbol.shape is None and symbol.op in NUMBERS:
                 new[symbol] = NUMBERS[symbol.op](*args)
             else:
                 new[symbol] = evaluate(symbol.op, args, dict(symbol.named))
@@ -177,7 +188,7 @@ def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _thin(x: Any) -> Any:
     if x.__class__ is np.ndarray and x.size and x.dtype.kind == "f":
-        return float(x.flat[0]) if not any(x.strides) or (x == x.flat[0]).all() else x
+        return float(x.flat[0]) if not any(x.strides) or is_uniform(x) else x
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
 
 
@@ -201,7 +212,7 @@ def number_type(op: Any) -> tuple[None, Any]:
 def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
     """Shape and dtype of an operation."""
     arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
-    if op == ".item" or not arrays:
+    if op == ".item" or not (arrays or op == "broadcast_to"):
         return number_type(op)
     with np.errstate(all="ignore"):
         out = evaluate(op, tuple(map(stand_in, args)), dict(named))

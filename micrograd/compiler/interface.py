@@ -1,7 +1,8 @@
 """`compile`: what is called, and what is remembered.
 
 A compiled function keeps a program for each form of its arguments (shapes, dtypes, which of them require a gradient),
-and traces anew when a parameter was replaced, or when a module went from `train` to `eval`.
+and is traced again when what it read was replaced (a parameter, a layer, a string), or when a module went from `train`
+to `eval`; see `guards`.
 
     f = compile(lambda x, y: (x * y).exp())
     loss = f(2.0, w)          first a trace, later the program: value and gradients from one run
@@ -50,8 +51,9 @@ def compile(
 ) -> Any:
     """The function, traced once and then run as a program: forward and backward, without building a graph.
 
-    Numbers and arrays that the function closes over are constants, as in JAX: a later change goes unseen. Values and
-    Tensors are read each time.
+    Numbers and arrays that the function closes over are constants, as in JAX: a later change is not noticed. Values and
+    Tensors are read each time. Everything else that its code names, in variables, attributes, lists and dicts, is
+    compared before each call, and the function is traced again if it was replaced.
 
     Args:
         fn: takes, by position, numbers (it sees Values), arrays (it sees Tensors), Values, Tensors, and lists, tuples
@@ -69,8 +71,8 @@ def compile(
     `f.source` is the program, `f.graph` can be drawn, `f.cache_info()` tells how often it was traced.
     `gradient(f)` and the other transforms of a compiled function are compiled too. A program warns of no overflow.
 
-    Raises while it is traced: where it looks at a number (`if`, `float`, `.data`), changes one in place, or draws from
-    a global random generator.
+    Raises while it is traced: where it looks at a number (`if`, `float`, `.data`), changes one in place, draws from a
+    global random generator, or uses a node that it gets from where no name leads (a cache, a weak reference).
 
     >>> from micrograd import Value, value_and_grad
     >>> w = Value(3.0)
@@ -79,8 +81,8 @@ def compile(
     >>> loss.backward()
     >>> loss.data, w.grad
     (36.0, 24.0)
-    >>> value_and_grad(f)(2.0)
-    (36.0, 36.0)
+    >>> value_and_grad(compile(lambda x, y: (x * y) ** 2))(2.0, 3.0)
+    (36.0, (36.0, 24.0))
     """
     if fn is None:
         return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update)
@@ -137,6 +139,17 @@ def static(name: str, x: Any) -> Any:
         raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
     if isinstance(x, (list, tuple)):
         return type(x), *(static(name, part) for part in x)
+    if isinstance(x, dict):
+        return dict, *((key, static(name, part)) for key, part in x.items())
+    if isinstance(x, (float, np.floating)):
+        return type(x), repr(x)  # -0.0 is not 0.0, and a nan equals itself
+    try:
+        hash(x)
+    except TypeError:
+        raise TypeError(
+            f"{name}= holds a {type(x).__name__}, which cannot be hashed, so a compiled function cannot tell it from "
+            "another: give numbers, strings, lists, tuples or dicts of them, or close over it"
+        ) from None
     return type(x), x
 
 

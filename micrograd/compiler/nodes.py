@@ -27,9 +27,10 @@ from ..array_node import ArrayNode, new_node
 from ..engine import Value
 from ..engine import _fill as fill
 from ..graph import LEAF
-from ..rows import Row
+from ..modes import deferred, is_tracing
+from ..rows import HandWritten, Row
 from ..tensor import Tensor
-from .frozen import BACKWARD, READ, WRITE, frozen
+from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
 from .symbols import Symbol
 
 
@@ -71,11 +72,16 @@ class Traced:
     def _kept(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:
             raise frozen(BACKWARD)
+        if is_tracing():
+            deferred().asked(inputs)  # type: ignore[union-attr]
         return {node: self._as_node(grads[node]) for node in inputs if node in grads}
 
     def _as_node(self, g: Any) -> Any:
         """A gradient that is asked for inside of the function: a number or an array that nobody can look at."""
         return g if is_traced(g) else traced_value(g)
+
+    def _hand_write(self, row: HandWritten, operands: Any) -> None:
+        raise frozen(OWN_OP.format(row.name))
 
     __lt__, __le__ = _comparison("__lt__"), _comparison("__le__")
     __gt__, __ge__ = _comparison("__gt__"), _comparison("__ge__")
@@ -132,7 +138,7 @@ class TracedNode(ArrayNode):
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
 
-    _kept = Traced._kept  # type: ignore[assignment]
+    _kept, _hand_write = Traced._kept, Traced._hand_write  # type: ignore[assignment]
 
     def _as_node(self, g: Any) -> Any:
         return g if is_traced(g) else traced_tensor(new_node(g))
@@ -160,6 +166,9 @@ class TracedNode(ArrayNode):
 
     def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
         return grad + g
+
+    def _as_it_was(self, operand: Any, kept: Any) -> Any:
+        return getattr(operand, "tensor", operand)  # a Symbol never changes
 
 
 def traced_value(data: Any, row: Any = None) -> TracedValue:

@@ -101,7 +101,8 @@ class NormalForm:
         if a.__class__ is float or b.__class__ is float:
             number, x = (a, b) if a.__class__ is float else (b, a)
             return _scaled(self._terms(x), number)
-        (c, p), (d, q) = self._factor(a), self._factor(b)
+        c, p = self._factor(a)  # which may be taken apart but once
+        d, q = (c, p) if a == b else self._factor(b)
         return [(c * d, p, q)]
 
     def _factor(self, x: int) -> tuple[float, int]:

@@ -31,6 +31,7 @@ from ..array_node import record
 from ..rows import Row
 from ..tensor import Tensor
 from .normal import ONE
+from .symbols import is_uniform
 
 Ids = np.ndarray  # numbers of nodes
 
@@ -107,8 +108,7 @@ class Places:
 
     def numbers(self, numbers: np.ndarray) -> Any:
         """One number, where all are the same; else an array that goes with those of nodes."""
-        first = numbers.reshape(-1)[0]
-        return float(first) if (numbers == first).all() else self.constants(numbers)
+        return float(numbers.flat[0]) if is_uniform(numbers) else self.constants(numbers)
 
     def constants(self, numbers: np.ndarray) -> np.ndarray:
         """An array that goes with those of nodes."""

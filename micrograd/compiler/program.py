@@ -23,7 +23,7 @@ runs the function itself, on nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,77 +32,83 @@ from ..array_node import ArrayNode, handle, new_node
 from ..collector import without_collector
 from ..engine import Value
 from ..engine import _fill as fill
-from ..graph import LEAF, grads_lock, hooked, undo
-from ..modes import is_anomaly_enabled, line_of_the_user, modes
+from ..graph import LEAF, added, grads_lock, hooked, undo
+from ..modes import is_anomaly_enabled, line_of_the_user, modes, pass_is_watched
 from ..rows import Many, nothing
 from ..storage import Kept
 from ..tensor import Tensor
-from ..transforms import leaves, tree_map
-from ..walk import grad
+from ..transforms import copied, leaves, tree_map
+from ..walk import partials, topological
 from .arguments import as_nodes
 from .build import Built, Out
-from .frozen import guard
+from .guards import guard
+
+_ONE_OF_TWO = (
+    "a compiled function that takes a gradient with respect to a node it is given cannot tell that node from the same "
+    "one in another place, or from what was computed from it: give detach() of one, or compile gradient(fn)"
+)
+_CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
 
 
 class Program:
     """A traced function, compiled for arguments of one form."""
 
-    plain = alone = False
+    alone = False
 
-    def __init__(self, owner: Any, args: tuple[Any, ...], named: dict[str, Any]):
-        self.fn, self.named = owner.fn, named
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+        self.fn, self.named, self.built = owner.fn, named, built
         self.scalars, self.batch = owner.settings["scalars"], owner.settings["batch"]
-        with without_collector():
-            built = self.built = Built(owner.fn, args, named, owner.names, self.plain, **owner.settings)
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
         self._read = _reader(self.leaves, owner.settings["update"]) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)
-        self.current = guard(owner.origin, self.leaves, built.trained)
+        self.current = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, nothing, lambda g, call, *_: call.parts(g), keeps=False)
+        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), keeps=False)
 
     # ---- running it
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         """Run it, and answer with nodes."""
+        if self.built.by_identity:
+            nodes = [x for x in (*leaves(args), *self.leaves) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+            if not are_apart(nodes):
+                raise RuntimeError(_ONE_OF_TWO)
         given = args if self._read is None else (self._read(), *args)
         outs, grads = self.code(*given)
         if self.built.vector:
             outs = list(outs) if self.batch else outs.tolist()
             grads = [g for part in grads for g in part.tolist()]
-        operands = self._operands(*args)
+        call = Call(self, args, given, grads, self._operands(*args))
         if self.tree.__class__ is Out:
-            return self._answer(self.tree, outs[0], given, grads, operands)
+            return self._answer(self.tree, outs[0], call)
         made = iter(outs)
-        answer = lambda x: self._answer(x, next(made), given, grads, operands)  # noqa: E731
-        return tree_map(lambda x: answer(x) if isinstance(x, Out) else x, self.tree)
+        return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, self.tree)
 
-    def _answer(self, out: Out, value: Any, given: Any, grads: Any, operands: Any) -> Any:
+    def _answer(self, out: Out, value: Any, call: Call) -> Any:
         """A node with the value, and with the call as its history."""
-        if out.root is None or not operands:
+        if out.root is None or not call.operands:
             return handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
-        call = Call(self, out.root, given, grads, operands)
         if not out.is_array:
-            made = fill(object.__new__(CompiledValue), value, self.row, None, None, operands, (call,))
+            made = fill(object.__new__(CompiledValue), value, self.row, None, None, call.operands, (call, out.root))
             if modes and is_anomaly_enabled():
                 made._made_at = line_of_the_user()
             return made
         made = handle(new_node(np.asarray(value), self.row))
         node, made.__class__ = made._node, CompiledTensor
-        node.__class__, node._x, node._y = CompiledNode, operands, (call,)
+        node.__class__, node._x, node._y = CompiledNode, call.operands, (call, out.root)
         if modes and is_anomaly_enabled():
             node._made_at = line_of_the_user()
         if not self.built.fused:
-            node._saved = call.keep()
+            node._saved = call.kept()
         return made
 
-    def back(self, call: Call, g: Any) -> list[Any]:
-        """The gradients for the gradient of one of the outputs: the program is run anew, from what it saw then."""
+    def back(self, call: Call, root: int, g: Any) -> list[Any]:
+        """The gradients for the gradient of one of the outputs: the program is run again, from what it saw then."""
         back: Any = self.built.back
         if self.built.vector:
-            parts = back(*call.given, np.array([g if out.root == call.root else out.zero() for out in self.outs]))
+            parts = back(*call.given, np.array([g if out.root == root else out.zero() for out in self.outs]))
             return [x for part in parts for x in part.tolist()]
-        seeds = [g if out.root == call.root else out.zero() for out in self.outs if out.root is not None]
+        seeds = [g if out.root == root else out.zero() for out in self.outs if out.root is not None]
         return back(*call.given, *seeds)
 
 
@@ -118,8 +124,6 @@ class TrainingProgram(Program):
 
 class PlainProgram(Program):
     """A program that takes numbers and arrays, and answers with such: that of a gradient, say."""
-
-    plain = True
 
     @property
     def alone(self) -> bool:
@@ -141,63 +145,97 @@ class PlainProgram(Program):
 
 def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
     """The program of a call."""
-    if owner.settings["update"] is not None:
-        return TrainingProgram(owner, args, named)
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
-    return (Program if nodes or not owner.plain else PlainProgram)(owner, args, named)
+    with without_collector():
+        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
+    kind = PlainProgram if built.plain else Program if owner.settings["update"] is None else TrainingProgram
+    return kind(owner, built, named)
 
 
 class Call:
-    """What a result's history is: one call of a program."""
+    """One call of a program, which is the history of its results; `given` is what the code was run on.
 
-    __slots__ = ("given", "grads", "operands", "program", "root")
+    Where the gradients are not known yet, the code will be run again, and must see the same numbers: those of Values,
+    lists and arrays are copied. Tensors are checked by their versions (`kept`).
+    """
 
-    def __init__(self, program: Program, root: int, given: Any, grads: Any, operands: Any):
-        self.program, self.root, self.given = program, root, given  # given: what the code was run on
-        self.grads, self.operands = grads, operands
+    __slots__ = ("args", "given", "grads", "operands", "program")
 
-    @property
-    def args(self) -> Any:
-        """The arguments of the call."""
-        return self.given[1:] if self.program._read else self.given
+    def __init__(self, program: Program, args: Any, given: Any, grads: Any, operands: Any):
+        self.program, self.args, self.given, self.grads, self.operands = program, args, given, grads, operands
+        if program.built.back is not None:
+            self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
+            copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
+            self.given = (*given[: len(given) - len(args)], *copies)
 
-    def keep(self) -> Kept:
-        """Have the arrays that a later run will read kept as they are: those of Tensors by their versions."""
-        nodes = [x._node for x in (*leaves(list(self.args)), *self.program.leaves) if isinstance(x, Tensor)]
-        own = [tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, arg) for arg in self.args]
-        self.given = (*self.given[: len(self.given) - len(own)], *own)
+    def kept(self) -> Kept:
+        """The storages that a later run will read, with their versions."""
         kept = Kept()
-        for node in nodes:
-            kept.add(node.storage)
+        for x in (*leaves(self.args), *self.program.leaves):
+            if isinstance(x, Tensor):
+                kept.add(x._node.storage)
         return kept
 
-    def parts(self, g: Any) -> list[Any]:
+    def parts(self, g: Any, root: int) -> list[Any]:
         """The gradients of the operands, for the gradient that came in."""
         if hasattr(g, "_apply"):
-            return self._again(g)
+            return self._again(g, root)
         if not self.program.built.fused:
-            return self.program.back(self, g)
-        g = g.reshape(()) if isinstance(g, np.ndarray) else g
+            return self.program.back(self, root, g)
         return [g * part for part in self.grads]
 
-    def _again(self, g: Any) -> list[Any]:
-        """The gradients as nodes: the function itself is run on nodes, and differentiated."""
+    def _again(self, g: Any, number: int) -> list[Any]:
+        """The gradients as nodes: the function itself is run on nodes, and differentiated.
+
+        It gets copies, one for each place: a node may be given twice, or be closed over too. They are leaves while the
+        gradients are taken, and lead on to the nodes given afterwards.
+        """
         program = self.program
         if program.batch:
             raise RuntimeError(
                 "create_graph=True cannot go through a compiled function of samples (batch=True): compile the gradient "
                 "of one sample, compile(gradient(fn), batch=True)"
             )
-        args = as_nodes(self.args, program.scalars)
+        self._check()
+        given = tree_map(_copied, self.args)
+        args = as_nodes(given, program.scalars)
         nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
-        roots = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None]
-        root, inputs = roots[self.root], self.operands
+        root = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None][number]
+        inputs = program._operands(*given)
         if self.grads:
-            now = grad(root, inputs, retain_graph=True, allow_unused=True)
+            now = [0.0 if part is None else part for part in partials(root, inputs)]
             if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
-                raise RuntimeError("create_graph=True: what a compiled call used was changed since; call it again")
-        found = grad(root, inputs, g, create_graph=True, allow_unused=True)
+                raise RuntimeError(_CHANGED)
+        found = partials(root, inputs, g, create_graph=True)
         return [x._constant(0.0 * x._data) if part is None else part for x, part in zip(inputs, found, strict=True)]
+
+    def _check(self) -> None:
+        """Raise if the function would not see now what it saw then."""
+        program = self.program
+        now = self.args if program._read is None else (program._read(), *self.args)
+        pairs = zip(map(_number, leaves(now)), map(_number, leaves(self.given)), strict=True)
+        if any(a != b and b == b for a, b in pairs):
+            raise RuntimeError(_CHANGED)
+
+
+def are_apart(given: Sequence[Any]) -> bool:
+    """Are they different nodes, none of which was computed from another?"""
+    nodes = list(map(_node, given))
+    below = {n for x in topological(nodes) for n in x._operands}
+    return len(set(nodes)) == len(nodes) and below.isdisjoint(nodes)
+
+
+def _node(x: Any) -> Any:
+    return x._node if isinstance(x, Tensor) else x
+
+
+def _number(x: Any) -> Any:
+    """What is to be the same in a later run; of arrays the versions tell."""
+    return x._data if isinstance(x, Value) else x if x.__class__ is float else None
+
+
+def _copied(x: Any) -> Any:
+    return copied(x) if isinstance(x, (Value, Tensor)) and x.requires_grad else x
 
 
 class ProgramRow(Many):
@@ -220,7 +258,7 @@ class CompiledValue(Value):
     ) -> None:
         """As a Value's; where nothing special is asked for, without a walk."""
         simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
-        if simple and self._row.__class__ is ProgramRow and committed(self._y[0]):
+        if simple and self._row.__class__ is ProgramRow and committed(self):
             self.grad = 1.0
         else:
             super().backward(gradient, retain_graph, create_graph, inputs)
@@ -256,23 +294,25 @@ class CompiledTensor(Tensor):
         """As a Tensor's; where nothing special is asked for, without a walk."""
         node = self._node
         simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._keeps_grad)
-        if simple and node._row.__class__ is ProgramRow and committed(node._y[0]):
+        if simple and node._row.__class__ is ProgramRow and committed(node):
             node._let_go()
         else:
             super().backward(gradient, retain_graph, create_graph, inputs)
 
 
-def committed(call: Call) -> bool:
+def committed(node: Any) -> bool:
     """Add a call's gradients to the grads of its operands; False, and nothing done, if these are not mere leaves."""
+    call = node._y[0]
     operands, grads = call.operands, call.grads
-    if hooked or modes or not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
+    if not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
+        return False
+    if (modes and pass_is_watched()) or (hooked and any(n._hooks for n in (node, *operands))):
         return False
     with grads_lock:
         before = [p.grad for p in operands]
         try:
-            for p, part, old in zip(operands, grads, before, strict=True):
-                g = part if p._is_number else p._fit(part)
-                p.grad = g if old is None or (old.__class__ is int and old == 0) else p._plus(old, g)
+            for p, part in zip(operands, grads, strict=True):
+                p.grad = added(p, part if p._is_number else p._fit(part))
         except BaseException:
             undo(list(operands), before)
             raise

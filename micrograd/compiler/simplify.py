@@ -1,7 +1,7 @@
 """Simpler forms of a Symbol, operation by operation.
 
 A rule looks at one operation and its operands, and gives a Symbol that is equal, or None. It reassociates nothing, and
-does not care for the sign of a zero.
+keeps the sign of a zero, but for x + 0.0, which is x: every sum begins with it.
 
 >>> from .graph import Graph
 >>> a = Graph().input("a", (2, 3), np.dtype(float))
@@ -14,6 +14,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def simplified(graph: Any, op: Any, args: tuple[Any, ...], named: tuple) -> Any:
 
 
 def _is(x: Any, number: float) -> bool:
-    return (x.__class__ is float or x.__class__ is int) and x == number
+    return (x.__class__ is float or x.__class__ is int) and x == number and copysign(1.0, x) == copysign(1.0, number)
 
 
 def _fits(kept: Any) -> bool:
@@ -52,9 +53,7 @@ def _add(graph: Any, a: Any, b: Any) -> Any:
 
 
 def _subtract(graph: Any, a: Any, b: Any) -> Any:
-    if _is(b, 0) and _fits(a):
-        return a
-    return -b if _is(a, 0) and _fits(b) else None
+    return a if _is(b, 0) and _fits(a) else None
 
 
 def _multiply(graph: Any, a: Any, b: Any) -> Any:
@@ -200,7 +199,7 @@ def _transpose(graph: Any, a: Any, *axes: Any) -> Any:
 def _broadcast_to(graph: Any, a: Any, shape: Any) -> Any:
     if a.shape == tuple(shape):
         return a
-    return a.reshape(tuple(shape)) if a.size == np.prod(shape) else None
+    return a.reshape(tuple(shape)) if a.shape is not None and a.size == np.prod(shape) else None
 
 
 def _astype(graph: Any, a: Any, dtype: Any) -> Any:

@@ -199,6 +199,12 @@ def has_symbols(x: Any) -> bool:
     return any(True for _ in symbols_in(x))
 
 
+def is_uniform(x: np.ndarray) -> bool:
+    """Are all elements one number? 0.0 and -0.0 are two."""
+    first = x.flat[0]
+    return bool((x == first).all() and (first != 0 or (np.signbit(x) == np.signbit(first)).all()))
+
+
 def stand_in(x: Any) -> Any:
     """An array of zeros in the place of a Symbol; its elements are one and the same. For a number, a zero."""
     if x.__class__ is Symbol and x.shape is None:

@@ -1,7 +1,7 @@
 """From a Symbol to an expression: the text that computes it from what its operands are called.
 
     x + 1.0               x + 1.0                     a number: with operators, in brackets where Python needs them
-    maximum(x, 0.0)       0.0 if x < 0.0 else x       or as a choice, where that is faster than a call
+    maximum(x, 0.0)       0.0 if x <= 0.0 else x      or as a choice, where that is faster than a call
     np.add(a, b)          np.add(b0, k1)              an array: a call; what has no text of its own gets a name, k1
 
 >>> from .graph import Graph
@@ -64,9 +64,8 @@ class Text:
         op, args = symbol.op, symbol.args
         if op in SIGNS and not (self.careful and op == "divide"):
             sign, strength = SIGNS[op]
-            tight = strength + (op != "add" and op != "multiply")  # Python would chain comparisons
-            left = self.within(args[0], strength or tight)
-            return f"{left} {sign} {self.within(args[1], tight)}", strength
+            left = self.within(args[0], strength or 1)  # Python would chain comparisons
+            return f"{left} {sign} {self.within(args[1], strength + 1)}", strength  # a + (b - c) is not a + b - c
         if op == "negative":
             return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
         if op == "where":
@@ -76,7 +75,7 @@ class Text:
             if self.of[args[0]][1] != ATOM or "(" in self.of[args[0]][0]:
                 self.of[args[0]] = self.line(self.of[args[0]][0])  # it stands there twice
             a, b = self.of[args[0]][0], self.within(args[1], 0)
-            return f"{b} if {a} {'<' if op == 'maximum' else '>'} {b} else {a}", LOOSE  # a nan stays one
+            return f"{b} if {a} {'<=' if op == 'maximum' else '>='} {b} else {a}", LOOSE  # a nan stays one
         if op == ".item":
             return f"{self.within(args[0], ATOM)}.item()", ATOM
         name = "abs" if op == "absolute" else op

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array_node import new_node, remember
+from ..array_node import new_node, operand, remember
 from ..engine import Value, number
 from ..engine import _fill as fill
 from ..engine import _settle as settle
@@ -55,18 +55,24 @@ class Trace:
         self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by the identity of the node outside: with its stand-in
         self.order: list[tuple[Leaf, Any]] = []
         self.rows: dict[Symbol, tuple[Row, tuple[Any, ...]]] = {}  # of numbers: the op that gave each, and its operands
+        self.inputs: set[Any] = set()  # the nodes that stand for such as require a gradient
+        self.by_identity = False  # did the function ask for a gradient with respect to one of them?
 
     # ---- inputs
 
     def value(self, name: str, requires_grad: bool = False) -> TracedValue:
         """A number as the function sees it."""
-        return traced_value(self.graph.input(name), LEAF if requires_grad else None)
+        made = traced_value(self.graph.input(name), LEAF if requires_grad else None)
+        self.inputs |= {made} if requires_grad else set()
+        return made
 
     def tensor(self, name: str, like: Any, requires_grad: bool = False) -> TracedTensor:
         """An array as the function sees it."""
         order = BY_COLUMNS if like.__class__ is np.ndarray and like.flags.fnc else ()
         symbol: Any = self.graph.input(name, like.shape, like.dtype, order)
-        return traced_tensor(new_node(symbol, LEAF if requires_grad else None))
+        made = traced_tensor(new_node(symbol, LEAF if requires_grad else None))
+        self.inputs |= {made._node} if requires_grad else set()
+        return made
 
     def stand_in(self, x: Any) -> Any:
         """For a node from outside, the one that takes its place here; anything else is given back."""
@@ -74,8 +80,9 @@ class Trace:
             return x
         known = self.leaves.get(id(x))
         if known is None or known[0].ref() is not x:
-            if isinstance(x, Value) and isinstance(x._row, HandWritten) and any(map(is_traced, x._x)):
-                self.refuse_op(x._row.name)
+            node: Any = getattr(x, "_node", x)
+            if isinstance(node._row, HandWritten) and any(map(is_traced, x._prev)):
+                self.refuse_op(node._row.name)
             wanted = x.requires_grad
             name = f"p{len(self.order)}"
             data = x._node._data if isinstance(x, Tensor) else x._data
@@ -83,6 +90,8 @@ class Trace:
             known = self.leaves[id(x)] = (Leaf(x, data_of(made), data), made)
             self.order.append(known)
         return known[1]
+
+    tensor_of, value_of = staticmethod(traced_tensor), staticmethod(traced_value)
 
     def like(self, name: str, x: Any) -> Any:
         """A constant of the kind and shape of x, which is traced."""
@@ -120,10 +129,10 @@ class Trace:
         return settle(out, data, row, *nodes, *values)
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
-        nodes = [x._node if isinstance(x, Tensor) else None for x in operands]
+        nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]
         if isinstance(row, Many):
             nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
-        values = [x if n is None else n._data for n, x in zip(nodes, operands, strict=True)]
+        values = [x if n is None else data_of(x) for n, x in zip(nodes, operands, strict=True)]
         try:
             data = self.graph.forward(row, tuple(values))
         except (ValueError, TypeError, IndexError) as error:
@@ -144,6 +153,10 @@ class Trace:
                 return function(*args, **named)
 
         return without_draws(traced)
+
+    def asked(self, inputs: Sequence[Any]) -> None:
+        """Note with respect to what a gradient was taken."""
+        self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
 
     def refuse(self) -> None:
         """Raise for a number of a node from outside that is read or written."""

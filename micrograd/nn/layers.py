@@ -26,8 +26,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..convolution import pair
 from ..creation import generator
-from ..functional import cross_entropy
+from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
 from ..modes import deferred, is_tracing, stand_in
 from ..tensor import Tensor
 from ..tensor_ops import linear
@@ -57,7 +58,7 @@ class Linear(Module):
         self.weight = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
         self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         _check_features(x, self.weight.shape[1], self)
         return linear(x, self.weight, self.bias)
@@ -97,35 +98,35 @@ class Linear(Module):
 class ReLU(Module):
     """x where it is positive, else 0."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).relu()
 
 
 class Tanh(Module):
     """The hyperbolic tangent, elementwise."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).tanh()
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x)), elementwise."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).sigmoid()
 
 
 class GELU(Module):
     """The Gaussian error linear unit in its tanh form: PyTorch's `GELU(approximate="tanh")`."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         return _tensor(x).gelu()
 
 
 class Flatten(Module):
     """Each sample as one row: (n, a, b, ...) becomes (n, a * b * ...)."""
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         return x.reshape(len(x), math.prod(x.shape[1:]))
 
@@ -142,7 +143,7 @@ class Dropout(Module):
         generator(rng)  # raises if it is none
         self.p, self.rng = p, rng
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         if not self.training or self.p == 0:
             return x
@@ -164,7 +165,7 @@ class SoftmaxLoss(Module):
     def __init__(self, reduction: str = "mean"):
         self.reduction = reduction
 
-    def __call__(self, logits: Any, targets: Any) -> Any:
+    def forward(self, logits: Any, targets: Any) -> Any:
         return cross_entropy(logits, targets, self.reduction)
 
 
@@ -177,7 +178,7 @@ class Sequential(Module):
                 raise TypeError(f"layer {i} must be a module or a function, found {type(layer).__name__} {layer!r:.50}")
         self.layers = list(layers)
 
-    def __call__(self, x: Any) -> Any:
+    def forward(self, x: Any) -> Any:
         for layer in self.layers:
             x = layer(x)
         return x
@@ -198,6 +199,92 @@ class Sequential(Module):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Pictures: inputs of shape (..., channels, height, width)
+
+
+class Conv2d(Module):
+    """`functional.conv2d` as a layer, with a weight of shape (out_channels, in_channels / groups, *kernel_size).
+
+    Args:
+        in_channels: how many channels a picture has.
+        out_channels: how many filters there are: the channels of the result.
+        kernel_size: the size of a filter: an int, or a pair (rows, columns), as are `stride` and `dilation`.
+        stride, padding, dilation, groups: see `functional.conv2d`.
+        bias: False leaves out the number that is added for each filter.
+        dtype: that of the parameters, float64 by default.
+        rng: draws the parameters, from U(-1/sqrt(n), 1/sqrt(n)) for filters of n numbers.
+
+    >>> Conv2d(1, 8, 3, padding=1)(np.ones((5, 1, 6, 6))).shape
+    (5, 8, 6, 6)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        dtype: Any = None,
+        rng: Rng = None,
+    ):
+        c, m, groups = _size(in_channels, "in_channels"), _size(out_channels, "out_channels"), _size(groups, "groups")
+        if c % groups or m % groups:
+            raise ValueError(f"{groups} groups share neither {c} channels nor {m} filters evenly: both are multiples")
+        self.kernel_size, self.stride = pair(kernel_size, "kernel_size"), pair(stride, "stride")
+        self.padding = padding if isinstance(padding, str) else pair(padding, "padding", 0)
+        self.dilation, self.groups = pair(dilation, "dilation"), groups
+        shape = (m, c // groups, *self.kernel_size)
+        bound, draw = 1 / math.sqrt(math.prod(shape[1:])), generator(rng).uniform
+        self.weight = Parameter(draw(-bound, bound, shape), dtype=dtype)
+        self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
+
+    def forward(self, x: Any) -> Tensor:
+        return conv2d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        """The settings, as PyTorch shows them."""
+        m, c = self.weight.shape[:2]
+        defaults = {"padding": (0, 0), "dilation": (1, 1), "groups": 1}
+        others = [f", {name}={x}" for name in defaults if (x := getattr(self, name)) != defaults[name]]
+        sizes = f"{c * self.groups}, {m}, kernel_size={self.kernel_size}, stride={self.stride}"
+        return f"{sizes}{''.join(others)}{', bias=False' * (self.bias is None)}"
+
+
+class MaxPool2d(Module):
+    """`functional.max_pool2d`: the greatest number of each window."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1):
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.dilation = padding, dilation
+
+    def forward(self, x: Any) -> Tensor:
+        return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}"
+
+
+class AvgPool2d(Module):
+    """`functional.avg_pool2d`: the mean of each window."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0):
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding = padding
+
+    def forward(self, x: Any) -> Tensor:
+        return avg_pool2d(x, self.kernel_size, self.stride, self.padding)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Normalisation
 
 
@@ -209,7 +296,7 @@ class LayerNorm1d(Module):
         self.weight = Parameter(np.ones(_size(dim, "dim")), dtype=dtype)
         self.bias = Parameter(np.zeros(dim), dtype=dtype)
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         _check_features(x, self.weight.size, self)
         off = x - x.mean(-1, keepdims=True)
@@ -219,6 +306,36 @@ class LayerNorm1d(Module):
     def extra_repr(self) -> str:
         """The size."""
         return f"{self.weight.size}, eps={self.eps}"
+
+
+class RMSNorm(Module):
+    """Each sample over the root of the mean of its squares, then times weight (Zhang and Sennrich, 2019).
+
+    Args:
+        normalized_shape: the length of the last axis, or the lengths of the last axes, that are taken together.
+        eps: is added to the mean of the squares; None is the smallest step from 1 of the input's dtype.
+        elementwise_affine: False leaves the weight out.
+    """
+
+    def __init__(
+        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, dtype: Any = None
+    ):
+        sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+        self.normalized_shape = tuple(_size(n, "normalized_shape") for n in sizes)
+        self.eps = eps
+        self.weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
+
+    def forward(self, x: Any) -> Tensor:
+        x, n = _tensor(x), len(self.normalized_shape)
+        if x.shape[-n:] != self.normalized_shape:
+            raise ValueError(f"{self} needs inputs whose shape ends with {self.normalized_shape}, found {x.shape}")
+        eps = np.finfo(x.dtype).eps if self.eps is None else self.eps
+        out = x / ((x * x).mean(tuple(range(-n, 0)), keepdims=True) + float(eps)).sqrt()
+        return out if self.weight is None else out * self.weight
+
+    def extra_repr(self) -> str:
+        """The settings, as PyTorch shows them."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 
 class BatchNorm1d(Module):
@@ -236,7 +353,7 @@ class BatchNorm1d(Module):
         self.running_mean, self.running_var = Tensor(np.zeros(n), dtype=dtype), Tensor(np.ones(n), dtype=dtype)
         self.num_batches_tracked = Tensor(0)
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
         if x.ndim not in (2, 3) or x.shape[1] != self.weight.size:
             n = self.weight.size
@@ -279,7 +396,7 @@ class Embedding(Module):
         shape = _size(num_embeddings, "num_embeddings"), _size(embedding_dim, "embedding_dim")
         self.weight = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
-    def __call__(self, indices: Any) -> Tensor:
+    def forward(self, indices: Any) -> Tensor:
         places = stand_in(indices)._node._data if isinstance(indices, Tensor) else np.asarray(indices)
         if places.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")

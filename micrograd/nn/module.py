@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
-from itertools import repeat
-from operator import is_
 from reprlib import recursive_repr
 from textwrap import indent
 from typing import Any, Self
@@ -21,9 +19,10 @@ _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
 class Module:
     """The base of all networks and their parts.
 
-    A subclass defines `__call__`, and keeps its parameters in attributes: nodes, modules, and lists, tuples and dicts
-    of them are found there, in the order in which they were set. Or it defines `parameters()` itself. Leaves that
-    require no gradient (frozen weights, running statistics) are not trained, but saved with the rest.
+    A subclass defines `forward` (or `__call__`), and keeps its parameters in attributes: nodes, modules, and lists,
+    tuples and dicts of them are found there, in the order in which they were set. Or it defines `parameters()` itself.
+    Leaves that require no gradient (frozen weights, running statistics) are not trained, but saved with the rest.
+    An attribute may have any name, `modules` too: the library asks the class for its methods.
 
     `training` is True until `eval()` says otherwise: layers such as Dropout ask for it.
 
@@ -41,18 +40,20 @@ class Module:
     training = True
 
     def __init_subclass__(cls, signs: bool = False, parts_sign: bool = False, **kwargs: Any) -> None:
-        """Have the results of `__call__` (or of `forward`, as PyTorch calls it) signed.
+        """Have the results of a `__call__` that the class defines signed.
 
         A class that `signs` does so itself; where `parts_sign`, all its results are those of modules within.
         """
         super().__init_subclass__(**kwargs)
-        call = vars(cls).get("__call__") or vars(cls).get("forward")
-        if call is not None and not signs:
-            cls.__call__ = _signing(call, parts_sign)
+        if "__call__" in vars(cls) and not signs:
+            cls.__call__ = _signing(vars(cls)["__call__"], parts_sign)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the network answers: for a subclass to define."""
-        raise TypeError(f"{type(self).__name__} needs a method __call__(self, x), or forward(self, x)")
+        """What `forward` of the subclass gives."""
+        forward = getattr(self, "forward", None)
+        if forward is None:
+            raise TypeError(f"{type(self).__name__} needs a method __call__(self, x), or forward(self, x)")
+        return forward(*args, **kwargs)
 
     def parameters(self) -> list[Any]:
         """Every leaf below this module that requires a gradient, once, in a fixed order."""
@@ -72,13 +73,13 @@ class Module:
 
     def train(self, mode: bool = True) -> Self:
         """Have this module and all below it behave as in training (or, with False, as in use); returns self."""
-        for module in self.modules():
+        for module in type(self).modules(self):
             module.training = mode
         return self
 
     def eval(self) -> Self:
         """`train(False)`: dropout lets everything pass, running statistics are used and stay as they are."""
-        return self.train(False)
+        return type(self).train(self, False)
 
     def named_parameters(self) -> list[tuple[str, Any]]:
         """Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`."""
@@ -86,11 +87,11 @@ class Module:
         for name, held in _state(self):
             for i, leaf in enumerate(_leaves(held)):
                 names.setdefault(leaf, f"{name}.{i}" if isinstance(held, (list, tuple)) else name)
-        return [(names[p], p) for p in dict.fromkeys(self.parameters())]
+        return [(names[p], p) for p in dict.fromkeys(type(self).parameters(self))]
 
     def zero_grad(self) -> None:
         """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value, None for a Tensor."""
-        for p in self.parameters():
+        for p in type(self).parameters(self):
             p.grad = 0 if isinstance(p, Node) else None
 
     def state_dict(self) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class Module:
     @recursive_repr("(...)")
     def __repr__(self) -> str:
         below = "".join(f"\n({name}): {child!r}" for name, child in _children(self._held(), "", ()))
-        return f"{type(self).__name__}({self.extra_repr()}{indent(below, '  ')}{chr(10) if below else ''})"
+        return f"{type(self).__name__}({type(self).extra_repr(self)}{indent(below, '  ')}{chr(10) if below else ''})"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def _state(module: Module, path: str = "", outer: tuple[int, ...] = ()) -> list[
     held = _inside(module._held(), path, (*outer, id(module)))
     if type(module).parameters is not Module.parameters:  # it may know of some that stand in no attribute
         known = {leaf for _, below in held for leaf in _leaves(below)}
-        if others := [p for p in dict.fromkeys(module.parameters()) if p not in known]:
+        if others := [p for p in dict.fromkeys(type(module).parameters(module)) if p not in known]:
             held.append((f"{path}parameters", others))
     return held
 
@@ -233,60 +234,48 @@ def _assign(held: Any, array: Any) -> None:
 # Signing: a drawing folds a graph by the modules that made it
 
 
-def _signing(call: Callable, parts_sign: bool) -> Callable:
-    """`call`, with its results signed: while it runs, the module stands among those that are being called."""
+def _signing(call: Callable, parts_sign: bool = False) -> Callable:
+    """`call`, with its results signed; while it runs, the module is among those that are being called."""
 
     @wraps(call)
     def __call__(self: Module, *args: Any, **kwargs: Any) -> Any:
-        modules = _with(self)
+        modules = calling(self)
         token = _calling.set(modules)
         try:
             out = call(self, *args, **kwargs)
         finally:
             _calling.reset(token)
-        if not parts_sign:
-            for node in _flat(out):
-                _mark(node, modules, (args, kwargs))
+        if made := () if parts_sign else [node for node in _flat(out) if (modes and _waits(node)) or node._row]:
+            inputs = _flat((args, kwargs))
+            for node in made:
+                if not any(x is node for x in inputs):  # else it was handed through, and would refer to itself
+                    sign(node, modules, inputs)
         return out
 
     return __call__
 
 
-def _with(module: Module) -> tuple[Module, ...]:
-    """Those that are being called, and this one; once, if it is there already: then it calls super().__call__()."""
+def calling(module: Module) -> tuple[Module, ...]:
+    """The modules that are being called, and this one; once, if it is the last already: it calls super().__call__()."""
     outer = _calling.get()
     return outer if outer and outer[-1] is module else (*outer, module)
 
 
-def _mark(node: Any, modules: tuple[Module, ...], given: Any) -> None:
-    """Sign a result, unless it is no op's or is signed already; what `lazy` has put off, when it is computed."""
-    waits = modes and _waits(node)
-    if "_when_ready" in vars(node) if waits else not node._row or node._made_by:
-        return
-    inputs = _flat(given)
-    if any(map(is_, inputs, repeat(node))):
-        return  # it was handed through, and would refer to itself
-    if waits:
-        node._when_ready = lambda ready: _mark(ready, modules, given)
-    else:
-        node._made_by = (*modules, inputs)
+def sign(out: Any, modules: tuple[Module, ...], inputs: tuple[Any, ...]) -> None:
+    """Set `out._made_by` to the modules that were being called, outermost first, and the inputs of the last one.
+
+    Only what an op made is signed, and the first signature stays: the innermost module's. What `lazy` has put off is
+    signed when it is computed.
+    """
+    if modes and _waits(out):
+        vars(out).setdefault("_when_ready", lambda ready: sign(ready, modules, _flat(inputs)))
+    elif out._row and not out._made_by:
+        out._made_by = (*modules, inputs)
 
 
 def _waits(x: Any) -> bool:
-    """Has `lazy` put x off? Looking into it would compute it."""
+    """True if `lazy` has put x off: looking into it would compute it."""
     return getattr(x, "_waiting", False)
-
-
-def sign(out: Node, module: Module, inputs: tuple[Any, ...]) -> None:
-    """Have `out._made_by` tell who was being called, outermost first, and last what that one got: `(*modules, inputs)`.
-
-    Only what an op made bears a mark. The first one stays, which is the innermost module's.
-    """
-    if modes and _waits(out):
-        _mark(out, _with(module), inputs)
-    elif out._row and not out._made_by:
-        outer = _calling.get()
-        out._made_by = (*outer, inputs) if outer and outer[-1] is module else (*outer, module, inputs)  # see `_with`
 
 
 def _flat(x: Any) -> tuple[Any, ...]:
@@ -303,3 +292,6 @@ def _flat(x: Any) -> tuple[Any, ...]:
         else:
             found += _flat(item)
     return tuple(found)
+
+
+Module.__call__ = _signing(Module.__call__)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..engine import Value
 from ..graph import Node
-from .module import Module, sign
+from .module import Module, calling, sign
 
 # The activations, by the name of their method on a Value, and what a neuron with one is called.
 ACTIVATIONS = {
@@ -72,7 +72,7 @@ class Neuron(Module, signs=True):
         if self.nonlin:
             f = self.activation
             act = getattr(act, f)() if isinstance(f, str) else f(act)
-        sign(act, self, x)
+        sign(act, calling(self), x)
         return act
 
     def __repr__(self) -> str:

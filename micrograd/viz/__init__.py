@@ -13,7 +13,6 @@ How a picture is made, one step a file, each knowing only the plain data of the 
 How a graph is played, on the same data, fold and layout:
 
     backprop.py a backward pass to look at, and what each edge carried   (knows nodes)
-    symbols.py  the rules of the derivative table as text                (knows rows)
     nudge.py    move a leaf, compute again: does the root follow?        (knows nodes)
     heat.py     arrays and weights as small grids of letters
     scenes.py   the graph as scenes, plain data; a box may open another  (knows nodes)
@@ -33,36 +32,14 @@ And what a model does, rather than how it was made:
 Nothing here is imported by the engine; no NumPy, matplotlib or graphviz is imported before something asks for it.
 """
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .animation import animate
-    from .data import trace
-    from .draw import draw_dot
-    from .film import movie
-    from .play import player
-    from .plots import plot_decision_boundary, plot_loss
-
-__all__ = ["animate", "draw_dot", "movie", "player", "plot_decision_boundary", "plot_loss", "trace"]
+from ..face import face
 
 _HOME = {
-    "animate": "animation",
-    "draw_dot": "draw",
-    "movie": "film",
-    "player": "play",
-    "plot_decision_boundary": "plots",
-    "plot_loss": "plots",
-    "trace": "data",
+    "animation": "animate",
+    "data": "trace",
+    "draw": "draw_dot",
+    "film": "movie",
+    "play": "player",
+    "plots": "plot_decision_boundary plot_loss",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f".{_HOME[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = face(__name__, _HOME)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..graph import Node, contributions
 from ..rows import HandWritten, LetGo, Many
-from ..walk import propagate
+from ..walk import propagate, topological
 
 
 @dataclass
@@ -43,7 +43,7 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
     seed = 1.0 if root._is_number else _ones(root)
     grads: dict[Node, Any] = {root: seed}
     try:
-        propagate(grads, False, None if root._is_number else [node for node in nodes if node._row is not None])
+        propagate(grads, False, topological([root]), nodes)
     except RuntimeError as error:
         return Backprop(missing=f"There is no backward pass to show: {error}", then=then)
     return Backprop(grads, replaced=_replaced(nodes, grads, {root: seed}), then=then)

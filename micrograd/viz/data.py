@@ -12,6 +12,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from .. import infix
+from ..infix import Text
+
+NO_TERM: Text = ("", infix.ATOM)
+
 
 # ------------------------------------------------------------------------------------------------ what comes out
 @dataclass
@@ -24,6 +29,7 @@ class Box:
     op: str  # "" for leaves and for folded modules
     rows: list[tuple[str, str]]  # what the card says: ("data", "-4.0000"), ("grad", "138.8338")
     expression: str = ""  # how it was made, in the names of its operands, where that is short
+    stands_for: Text = NO_TERM  # where it has no name: that expression, or a constant's number
     tip: str = ""  # all of it, at full precision, for whoever points at it
     nodes: int = 1  # how many nodes it stands for
     times: int = 1  # how often what it shows is repeated
@@ -214,10 +220,11 @@ def _node_box(
     grad = getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # under create_graph a grad is a node
     rows = [("shape", f"{_shape(data)}")] if _is_array(data) else []
     rows += [("data", value_text(data))] + ([("grad", value_text(grad))] if requires_grad else [])
-    expression = _expression(op, below)
+    stands_for = _made(op, list(map(term, below))) if below else _number_term(data) if kind == "constant" else NO_TERM
+    expression = stands_for[0] if below else ""
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {_whole(data)}"]
     lines += [f"grad {_whole(grad)}"] if requires_grad else []
-    return Box(id_, kind, name, op, rows, expression, "\n".join(filter(None, lines)))
+    return Box(id_, kind, name, op, rows, expression, stands_for, "\n".join(filter(None, lines)))
 
 
 def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
@@ -236,7 +243,7 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
     else:
         name = group.name or _common([_label(node) for node in outputs]) or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
-    return Box(id_, group.kind, name, group.op, rows, "", tip, len(nodes), group.times)
+    return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
 
 
 def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
@@ -314,7 +321,8 @@ def _array_text(array: Any) -> str:
             low, high, mean = float(array.min()), float(array.max()), float(array.mean())
         except (TypeError, ValueError, ArithmeticError):
             return "..."
-    return f"{low:.4g} .. {high:.4g}, mean {mean:.4g}"
+    low, high, mean = (f"{x + 0.0:.4g}" for x in (low, high, mean))  # -0.0 is 0.0 to whoever looks
+    return f"{low} .. {high}, mean {mean}"
 
 
 def _nested(values: Any) -> str:
@@ -328,50 +336,35 @@ def _whole(data: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ expressions
-_BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2, "neg": 3, "**": 4}
-_ATOM = 5
 _LONGEST = 28
 _SHORT = 16  # what may still stand for a name
 
 
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
     """How the root was made from the leaves, whatever the nodes between are called; "" if that is long."""
-    boxes: list[Box] = []
-    for i, node in enumerate(graph.nodes):
-        box = _node_box("", node, below := [boxes[j] for j in graph.operands[i]], names=names)
-        if below:
-            box.name, box.expression = "", _expression(box.op, below, 2 * _LONGEST)
-        boxes.append(box)
-    return boxes[graph.roots[0]].expression
+    terms: list[Text] = []
+    for node, below in zip(graph.nodes, graph.operands, strict=True):
+        leaf = term(_node_box("", node, [], names=names))
+        terms.append(_made(_op(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
+    return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 
-def _expression(op: str, below: Sequence[Box], longest: int = _LONGEST) -> str:
-    """`x1*w1 + b` from the operands' names; "" where an operand has none or the line gets long."""
-    terms = [_term(box) for box in below]
+def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:
+    """`x1*w1 + b` from the operands' terms; "" where an operand has none or the line gets long."""
     if not terms or not all(text for text, _ in terms):
-        return ""
-    if len(terms) == 2 and op in _BINDS:
-        (a, a_binds), (b, b_binds) = terms
-        strength = _BINDS[op]
-        a = f"({a})" if a_binds < strength + (op == "**") else a
-        b = f"({b})" if b_binds < strength + (op != "**") else b
-        text = f"{a}{op}{b}" if op == "**" else f"{a} {op} {b}"
-    elif len(terms) == 1 and (op == "neg" or op.startswith("**")):
-        a, a_binds = terms[0]
-        a = a if a_binds == _ATOM else f"({a})"
-        text = f"-{a}" if op == "neg" else f"{a}{op}"
-    else:
-        text = f"{op}({', '.join(text for text, _ in terms)})"
-    return text if len(text) <= longest else ""
+        return NO_TERM
+    made = infix.written(op, terms)
+    return made if len(made[0]) <= longest else NO_TERM
 
 
-def _term(box: Box) -> tuple[str, int]:
-    """A box as an operand: its text, and how strongly that text holds together."""
-    if box.name:
-        return box.name, _ATOM
-    if box.kind == "constant" and (number := box.rows[-1][1])[-1].isalnum() and " " not in number:
-        number = number if "e" in number else number.rstrip("0").rstrip(".")
-        return number, _BINDS["neg"] if number.startswith("-") else _ATOM
-    if box.op.startswith("**"):
-        return box.expression, _BINDS["**"]
-    return box.expression, _BINDS.get(box.op, _ATOM)
+def _number_term(data: Any) -> Text:
+    """A constant as an operand, if it is one number."""
+    try:
+        return infix.number(float(data)) if getattr(data, "ndim", 0) == 0 else NO_TERM
+    except (TypeError, ValueError, OverflowError):
+        return NO_TERM
+
+
+def term(box: Box) -> Text:
+    """What a box is called in the expressions of others, and how strongly that holds together."""
+    return infix.name(box.name) if box.name else box.stands_for

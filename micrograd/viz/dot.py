@@ -38,6 +38,7 @@ _LOOK = {
 _OVAL = 'shape="oval" style="filled" fillcolor="#EAF2FA" color="#0072B2" width="0.3" margin="0.04,0.02"'
 _NOT_FINITE = 'color="#B34700" penwidth="2"'
 _FAINT = '\tgraph [ranksep="1.8"]\n\tedge [color="#7C879D70" arrowhead="none"]\n'
+LONGEST_STRING = 16_000  # bytes; `dot` takes no string of more than 16 KiB
 CROWDED = 60  # more counted edges than this, and their counts move from the drawing into tooltips
 
 
@@ -92,7 +93,9 @@ def _text(text: str) -> str:
 
 
 def _tip(text: str) -> str:
-    return f"tooltip={_quoted(_text(clean(text, newline=chr(10))).replace(chr(10), chr(92) + 'n'))}"
+    said = _quoted(_text(clean(text, newline=chr(10))).replace(chr(10), chr(92) + "n"))
+    fits = len(said.encode()) <= LONGEST_STRING
+    return f"tooltip={said if fits else _quoted(_text(shorten(text, 1_500, '...')))}"
 
 
 def _quoted(text: str) -> str:

@@ -1,10 +1,11 @@
-"""`draw_dot`: a graph as a `graphviz.Digraph` that draws itself with Graphviz, or without."""
+"""`draw_dot`: a graph as a `graphviz.Digraph` that draws itself, and needs no Graphviz for it."""
 
 import inspect
 import logging
 import os
-import re
+from collections.abc import Collection
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import graphviz
@@ -16,15 +17,16 @@ from .page import bundle, image
 
 MAX_NODES = 500  # more than anyone reads in one picture, and about where `dot` begins to take seconds
 _RANKDIRS = ("LR", "TB")
+_GRAPHVIZ_S = {"engine", "renderer", "formatter", "neato_no_op"}  # arguments that mean something to it alone
 _log = logging.getLogger(__name__)
 
 
 def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: int | None = MAX_NODES) -> "Drawing":
     """Draw everything that `root` (a Value, a Tensor, or a list of them) was made from.
 
-    Each node shows its label, data and grad as they are now; ops are small ovals. The result is a `graphviz.Digraph`:
-    `.source`, `.render(filename)`, `.pipe()`, `.save()`, `.view()`, and a picture in a notebook. Where the `dot`
-    program is not installed, SVG is laid out here instead, and the logger "micrograd.viz.draw" says so once.
+    Each node shows its label, data and grad as they are now; ops are small ovals. The result is a picture in a
+    notebook, `.svg()` for a file, and a `graphviz.Digraph`: `.source`, `.render(filename)`, `.view()`, and, where the
+    `dot` program is installed, `.pipe()`, `.render(format="png")` and `.render(engine="neato")`.
 
     `rankdir` is "LR" (left to right) or "TB" (top to bottom). A graph of more than `max_nodes` nodes is folded, by
     module, then by structure, to at most `max_nodes` boxes (and to no more than 150); a line under the drawing says
@@ -61,46 +63,61 @@ def _picture(root: Any, max_nodes: int | None) -> Graph:
 
 
 class Drawing(graphviz.Digraph):
-    """A `graphviz.Digraph` that can also write its SVG itself, from `graph`, the plain data it was made from.
+    """A `graphviz.Digraph` that draws itself, from `graph`, the plain data it was made from.
 
-    That SVG shows the graph as it was drawn; DOT lines added by hand afterwards are seen by Graphviz alone.
+    Notebooks and SVG files show our own cards, on every machine. The `dot` program draws where it is asked for: by
+    `pipe`, by a format other than SVG, by `engine=`. DOT lines that are added by hand are seen there alone.
     """
 
-    graph: Graph | None = None
+    graph: Graph
+
+    def svg(self) -> str:
+        """The picture in our own layout, the same on every machine, as the text of an SVG file."""
+        return svg.write(self.graph, "TB" if self.graph_attr.get("rankdir") in ("TB", "BT") else "LR")
 
     def pipe(self, format: str | None = None, *args: Any, encoding: str | None = None, **kwargs: Any) -> Any:
-        """The picture as bytes, or as text where an `encoding` is given; see `graphviz.Digraph.pipe`."""
+        """The picture by Graphviz, as bytes, or as text where an `encoding` is given; see `graphviz.Digraph.pipe`.
+
+        Where `dot` is not installed, SVG comes in our own layout, and the logger "micrograd.viz.draw" says so once.
+        """
         try:
             return super().pipe(format, *args, encoding=encoding, **kwargs)
         except graphviz.ExecutableNotFound as error:
-            picture = self._own_svg(format or self.format, error)
-            return picture if encoding else picture.encode()
+            if self._needs_graphviz(format or self.format, kwargs):
+                raise _told(error, format or self.format) from None
+        _say_once()
+        return self.svg() if encoding else self.svg().encode()
 
     def render(self, *args: Any, **kwargs: Any) -> str:
-        """Write the picture to a file and give its path; see `graphviz.Digraph.render`."""
+        """Write the source and the picture to files, and give the picture's path; see `graphviz.Digraph.render`."""
+        given = inspect.signature(graphviz.Digraph.render).bind(self, *args, **kwargs).arguments
+        outfile = Path(given["outfile"]) if given.get("outfile") else None
+        format = given.get("format") or (outfile.suffix[1:].lower() if outfile else self.format)
+        if not self._needs_graphviz(format, given):
+            return self._render_svg(outfile, given)
         try:
             return super().render(*args, **kwargs)
         except graphviz.ExecutableNotFound as error:
-            given = inspect.signature(graphviz.Digraph.render).bind(self, *args, **kwargs).arguments
-            return self._render_own(given, error)
+            raise _told(error, format) from None
 
-    def _render_own(self, given: dict[str, Any], error: Exception) -> str:
-        """What `render` does, where it would have done it; the source it has already saved."""
-        source, outfile = str(self.filepath), given.get("outfile")
-        if outfile is None:
-            format = given.get("format") or self.format
-            path = f"{source}.{format}"
-        else:
-            path = os.fspath(outfile if "directory" in given else os.path.join(str(self.directory), outfile))
-            format = given.get("format") or os.path.splitext(path)[1][1:].lower()
-        picture = self._own_svg(format, error)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(picture)
+    def _render_svg(self, outfile: Path | None, given: dict[str, Any]) -> str:
+        """What `render` does, where it would have done it, in our own layout."""
+        directory = given.get("directory")
+        if outfile and directory is None:
+            outfile = Path(str(self.directory), outfile)
+        source = self.save(given.get("filename") or (outfile and outfile.with_suffix(".gv")), directory=directory)
+        path = str(outfile or f"{source}.svg")
+        with open(path, "x" if given.get("raise_if_result_exists") else "w", encoding="utf-8") as file:
+            file.write(self.svg())
         if given.get("cleanup"):
             os.remove(source)
         if given.get("view") or given.get("quiet_view"):
             graphviz.view(path)
         return path
+
+    def _needs_graphviz(self, format: str, given: Collection[str]) -> bool:
+        """Is this a picture that only Graphviz can draw?"""
+        return format not in ("svg", "svg_inline") or self.engine != "dot" or not _GRAPHVIZ_S.isdisjoint(given)
 
     def copy(self) -> "Drawing":
         """A copy that can be added to without changing this one."""
@@ -108,27 +125,21 @@ class Drawing(graphviz.Digraph):
         twin.graph = self.graph
         return twin
 
-    def _own_svg(self, format: str, error: Exception) -> str:
-        if format not in ("svg", "svg_inline") or self.graph is None:
-            error.args = (_install(format),)
-            raise error from None
-        _say_once()
-        return svg.write(self.graph, "TB" if self.graph_attr.get("rankdir") in ("TB", "BT") else "LR")
+    def _repr_image_svg_xml(self) -> str:
+        return self.svg()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
-        words = text.spoken(self.graph) if self.graph else ""
-        drawn = self.pipe("svg")
-        least = round(_pixels_wide(drawn) / 2)  # smaller, and nobody could read it: what is wider yet can be scrolled
-        picture = image("image/svg+xml", drawn, words or "graph", f"max-width: 100%; min-width: {least}px")
+        words, drawn = text.spoken(self.graph), self.svg()
+        least = round(_width(drawn) / 2)  # smaller, and nobody could read it: what is wider yet can be scrolled
+        picture = image("image/svg+xml", drawn.encode(), words, f"max-width: 100%; min-width: {least}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
-        return {**bundle(markup, words or repr(self), include, exclude)}
+        return {**bundle(markup, words, include, exclude)}
 
 
-def _pixels_wide(picture: bytes) -> float:
-    """How wide an SVG is, which Graphviz says in points; 0 if it does not say."""
-    found = re.search(rb'<svg[^>]*? width="([\d.]+)(pt)?"', picture)
-    return float(found[1]) * (4 / 3 if found[2] else 1) if found else 0.0
+def _width(picture: str) -> float:
+    """How wide an SVG is, in pixels."""
+    return float(picture.partition(' width="')[2].partition('"')[0])
 
 
 @cache
@@ -137,9 +148,11 @@ def _say_once() -> None:
     _log.warning("micrograd: Graphviz's `dot` is not installed; drawing SVG with the built-in layout instead")
 
 
-def _install(format: str) -> str:
-    return (
-        f"only Graphviz can write {format!r}, and its `dot` program is not on the PATH: install it with "
+def _told(error: Exception, format: str) -> Exception:
+    """The error, with the way out of it."""
+    error.args = (
+        f"only Graphviz can draw this {format!r}, and its `dot` program is not on the PATH: install it with "
         "`apt install graphviz`, `brew install graphviz`, `choco install graphviz`, `winget install graphviz` or "
-        "`conda install graphviz` (the PyPI package alone is not enough), or use format='svg', which needs nothing"
+        "`conda install graphviz` (the PyPI package alone is not enough), or use .svg(), which needs nothing",
     )
+    return error

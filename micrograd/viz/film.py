@@ -21,7 +21,7 @@ import numpy as np
 from . import gif
 from .cinema import page, still
 from .page import Page
-from .scores import increasing, plane, samples, scores
+from .scores import increasing, method, plane, samples, scores
 
 MAX_FRAMES = 121
 MAX_WEIGHTS = 4000  # a layer's, for its histogram; of more, every second, third, ... is kept
@@ -171,10 +171,7 @@ class Movie:
 # ------------------------------------------------------------------------------------------------ weights
 def _layers(model: Any) -> dict[str, list[Any]]:
     """The parameters of each layer, by its name; {} for a model that tells of none."""
-    if callable(getattr(model, "named_parameters", None)):
-        named = list(model.named_parameters())
-    else:
-        named = [("weights", p) for p in model.parameters()] if callable(getattr(model, "parameters", None)) else []
+    named = list(method(model, "named_parameters")()) or [("weights", p) for p in method(model, "parameters")()]
     layers: dict[str, list[Any]] = {}
     for name, p in named:
         layers.setdefault(_layer_of(name), []).append(p)

@@ -153,7 +153,8 @@ def names_of(calls: "Iterable[Call | None]") -> dict[int, str]:
     for call in calls:
         if call is not None and id(call[0][-1]) not in asked:
             asked.add(id(call[0][-1]))
-            for path, parameter in call[0][-1].named_parameters():
+            module = call[0][-1]
+            for path, parameter in type(module).named_parameters(module):
                 names.setdefault(id(getattr(parameter, "_node", parameter)), _short(path))
     return names
 

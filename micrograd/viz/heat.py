@@ -78,7 +78,7 @@ def _letter(x: float | None, most: float) -> str:
 
 def heat_of_module(module: Any, grads: dict[Any, Any]) -> list[Heat]:
     """The weights of a module and their gradients: a row for each neuron, or the largest of its arrays."""
-    named = [(path, getattr(p, "_node", p)) for path, p in module.named_parameters()]
+    named = [(path, getattr(p, "_node", p)) for path, p in type(module).named_parameters(module)]
     if not named:
         return []
     if not named[0][1]._is_number:

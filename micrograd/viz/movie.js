@@ -15,7 +15,7 @@
     one(".shades").setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
     document.querySelectorAll(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
     const [x, y] = frame.at;
-    one("#seen rect").setAttribute("width", x);
+    one(".so-far").setAttribute("width", x);
     one(".cursor").setAttribute("transform", `translate(${x} 0)`);
     one(".dot").setAttribute("cx", x);
     one(".dot").setAttribute("cy", y);

@@ -208,7 +208,6 @@ def loss(film: "Movie", frame: "Frame", place: str = "") -> str:
     return "".join(
         [
             f'<svg class="loss" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="The loss at each step">',
-            f'<clipPath id="seen"><rect width="{x}" height="{tall}"/></clipPath>',
             *[
                 f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
                 f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
@@ -216,7 +215,9 @@ def loss(film: "Movie", frame: "Frame", place: str = "") -> str:
             ],
             f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
             f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
-            f'<path class="curve later" d="{path}"/><path class="curve" clip-path="url(#seen)" d="{path}"/>',
+            # an inner picture clips what it shows, and needs no id, of which a page with two stills would have two
+            f'<path class="curve later" d="{path}"/>'
+            f'<svg class="so-far" width="{x}" height="{tall}"><path class="curve" d="{path}"/></svg>',
             f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
             f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
         ]

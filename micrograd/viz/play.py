@@ -1,12 +1,14 @@
 """`player`: step forward and backward through a graph, in one HTML page. Story, stages and template joined."""
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
+from .. import infix
 from ..collector import without_collector
 from . import svg
-from .data import value_text
+from .data import Box, term, value_text
 from .nudge import Nudge
 from .page import Page, join
 from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
@@ -49,19 +51,23 @@ def _checked(root: Any) -> Any:
 def _plain(told: Story) -> dict[str, Any]:
     """The story as JSON takes it. What has its usual value is left out; the page puts it back."""
     rules: dict[str, int] = {}
+    forms: dict[str, int] = {}
+    root, strength = infix.name(told.root)
     return {
         "title": told.title,
-        "root": shorten(told.root, 24, "\u2026"),
+        "root": [shorten(root, 24, "\u2026"), strength],
         "nodes": told.nodes,
         "missing": told.missing,
         "unnudged": told.unnudged,
         "changed": told.changed,
-        "scenes": [_scene(scene, stage(scene), rules) for scene in told.scenes],
+        "scenes": [_scene(scene, stage(scene), rules, forms) for scene in told.scenes],
         "rules": [json.loads(rule) for rule in rules],
+        "forms": [json.loads(form) for form in forms],
     }
 
 
-def _scene(scene: Scene, drawn: Stage, rules: dict[str, int]) -> dict[str, Any]:
+def _scene(scene: Scene, drawn: Stage, rules: dict[str, int], forms: dict[str, int]) -> dict[str, Any]:
+    uses = Counter(wire.head for wire in scene.wires)
     return _lean(
         title=clean(scene.title),
         tab=scene.tab,
@@ -69,7 +75,7 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int]) -> dict[str, Any]:
         crowded=drawn.crowded,
         parent=scene.parent if scene.parent >= 0 else None,
         size=_points([(drawn.width, drawn.height)]),
-        cards=[_card(card, place) for card, place in zip(scene.cards, drawn.places, strict=True)],
+        cards=[_card(card, drawn.places[i], _form(card.box, uses[i], forms)) for i, card in enumerate(scene.cards)],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head])
             for e, wire in enumerate(scene.wires)
@@ -79,10 +85,24 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int]) -> dict[str, Any]:
     )
 
 
-def _card(card: Card, place: Place) -> dict[str, Any]:
+def _number_of(x: Any, known: dict[str, int]) -> int:
+    """The place of x among what many cards or wires have in common."""
+    return known.setdefault(json.dumps(x), len(known))
+
+
+def _form(box: Box, count: int, forms: dict[str, int]) -> int | None:
+    """How the operation of a card is written; a sum that is folded, as the additions that it stands for."""
+    op = "+" if box.kind == "repeat" and box.op == "sum" else box.op.lower() if box.op.isidentifier() else clean(box.op)
+    return _number_of(infix.form(op, count), forms) if op else None
+
+
+def _card(card: Card, place: Place, form: int | None) -> dict[str, Any]:
     box = card.box
+    name, strength = _name(card)
     return _lean(
-        name=_name(card),
+        name=name,
+        binds=strength if strength != infix.ATOM else None,
+        form=form,
         title=title(card),
         aside=clean(aside(card)),
         kind=box.kind,
@@ -107,20 +127,18 @@ def _card(card: Card, place: Place) -> dict[str, Any]:
     )
 
 
-def _name(card: Card) -> str:
-    """What formulas call it."""
+def _name(card: Card) -> infix.Text:
+    """What formulas call it, and how strongly that holds together."""
     box = card.box
-    return (
-        shorten(box.name, 40, "\u2026")
-        or clean(box.expression)
-        or (value_text(card.data) if is_number(card) else box.op or box.kind)
-    )
+    text, strength = term(box)
+    shown = shorten(text, 40, "\u2026") if box.name else clean(text)
+    return shown or (value_text(card.data) if is_number(card) else box.op or box.kind), strength
 
 
 def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: Card) -> dict[str, Any]:
     rule = None
     if wire.rule is not None and not head.hand_written:
-        rule = rules.setdefault(json.dumps([wire.rule.local, wire.rule.part]), len(rules))
+        rule = _number_of(wire.rule, rules)
     return _lean(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
@@ -150,7 +168,7 @@ def _number(x: Any) -> float | str | None:
     """Ten digits are more than is shown; JSON has no nan and no infinity, so these are JavaScript's words for them."""
     if x is None:
         return None
-    return float(f"{x:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+    return float(f"{x + 0.0:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
 
 
 def _points(points: list[Any]) -> list[float]:

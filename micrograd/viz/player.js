@@ -17,28 +17,23 @@ const short = x => {  // for a pill
   const size = Math.abs(+x);
   return number(x, !size ? 2 : size < 1e-4 ? 1 : size < .01 ? 4 : size < 1e4 || size >= 1e6 ? 2 : 0);
 };
+const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a minus sign, after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
 const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
 const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // a name may be written from right to left
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-function binds(text) {  // how strongly an expression holds together, from a sum (1) to a name or a call (5)
-  let flat = text, before;
-  do { before = flat; flat = flat.replace(/\([^()]*\)/g, "_"); } while (flat !== before);
-  if (/ [+−-] /.test(flat)) return 1;
-  if (/ [*×/@] /.test(flat)) return 2;
-  if (/^[−-]/.test(flat)) return 3;
-  if (flat.includes("**")) return 4;
-  return /^(\d[\d.e+−-]*|[\p{L}_…][\p{L}\p{N}_.…]*)$/u.test(flat) ? 5 : 0;
-}
-const within = (strength, text) => binds(text) < strength ? `(${text})` : text;
-const inside = text => pretty(within(5, text));
+// A term is a pair: a text, and how strongly it holds together. The strengths are those of infix.py, which computes them.
+const UNARY = 4, ATOM = 6, root = story.root, rootName = root[0];
+const termOf = card => [card.name, card.binds ?? ATOM];
+const within = (strength, [text, own]) => own < strength ? `(${text})` : text;
+const inside = term => pretty(within(ATOM, term));
 const partial = (a, b) => `<span class="over"><span>∂${escaped(inside(a))}</span><span>∂${escaped(inside(b))}</span></span>`;
 const token = (kind, html) => `<span class="token ${kind}">${html}</span>`;
 const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) => {
-  const name = names[key] ?? whole;
-  return template === whole ? name : within(5, name);
+  const term = names[key] ?? [whole, ATOM];
+  return template === whole ? term[0] : within(ATOM, term);
 });
 
 // ---- the scenes: what follows from the data, once
@@ -71,7 +66,6 @@ scenes.forEach((scene, index) => {
   }
   scene.steps.push({kind: "end"});
 });
-const rootName = story.root;
 
 // ---- the state: a pure function of a scene and a step
 function stateAt(scene, step) {
@@ -325,21 +319,16 @@ function pulse(now, card) {
 
 // ---- the panels
 function names(card) {
-  return Object.assign({out: card.name}, card.into.filter(wire => !wire.count).map(wire => wire.tail.name));
+  return Object.assign({out: termOf(card)}, card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)));
 }
-const words = card => card.into.map(wire => wire.tail.times ? "…" : wire.tail.name);  // one of many has no name
-const code = card => operation({...card, op: {"×": "*", "−": "-"}[card.op] ?? card.op}, words(card));
+const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // one of many has no name
+const code = card => operation(card, words(card));
 const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
-function operation(card, words) {  // the op with its operands as it is written
-  const sign = card.op ?? "";
-  if (card.kind === "repeat" && card.op === "Σ") return words.length > 6 ? `${words.slice(0, 3).join(" + ")} + … + ${words.at(-1)}` : words.join(" + ");
-  if (words.length === 2 && !card.call) {
-    const strength = "+−-".includes(sign) ? 1 : sign === "**" ? 4 : 2;
-    return [within(strength + (strength > 2), words[0]), sign, within(strength + (strength < 4), words[1])].join(" ");
-  }
-  if (sign.startsWith("**")) return within(5, words[0]) + sign;
-  if (sign === "−" || sign === "-") return sign + within(5, words[0]);
-  return `${(card.call || sign).toLowerCase()}(${words.join(", ")})`;
+function operation(card, terms) {  // the op with its operands as it is written
+  const [before, between, after, first, rest] = story.forms[card.form];
+  const parts = terms.map((term, k) => within(k ? rest : first, term));
+  const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
+  return before + shown.join(between) + after;
 }
 function tell(now, state, card, paths) {
   const total = scene.forward.length, back = scene.backward.length;
@@ -379,14 +368,14 @@ function tellForward(card) {
   const made = isName(card.name) ? `${escaped(card.name)} = ` : "";
   if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
     const result = card.data === undefined ? card.shape : number(card.data);
-    const shapes = operation(card, card.into.map(wire => wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data))));
+    const shapes = operation(card, card.into.map(wire => [wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data)), ATOM]));
     const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${made}${told(written)}</p><p class="math">${escaped(shapes)} → ${token("value", escaped(result))}</p>`;
+      <p class="math">${made}${told(written)}</p><p class="math">${told(shapes)} → ${token("value", escaped(result))}</p>`;
     return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
-  const values = operation(card, card.into.map((wire, k) => wire.tail.data === undefined ? "…" : (k && card.into.length > 1 ? bracketed : number)(wire.tail.data)));
+  const values = operation(card, card.into.map((wire, k) => wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k)));
   const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
-    <p class="math">${made}${told(written)} = ${escaped(values)} = ${token("value", number(card.data))}</p>`;
+    <p class="math">${made}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
   return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
 function ranForward(card) {
@@ -408,7 +397,7 @@ function tellSeed() {
   const lines = starts.slice(0, 4).map(card => `${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
   const why = inner
     ? `<h2>From the rest of the graph a gradient arrives</h2><p>What was done with this part's results has been gone through already.</p><p class="math">${lines.join("<br>")}</p>`
-    : `<h2>Start at the end: ${partial(rootName, rootName)} = 1</h2><p>Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
+    : `<h2>Start at the end: ${partial(root, root)} = 1</h2><p>Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
   const ran = inner ? "" : `<h2>What Python just ran</h2><pre>backward()\n  order the graph, last result first\n  ${escaped(rootName)}.grad = 1</pre>`;
   return [why, ran, inner ? "A gradient arrives from the rest of the graph." : "The gradient of the result is 1."];
 }
@@ -444,7 +433,7 @@ function tellPart(card, wire, mine, state) {
   const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
   const symbol = wire.rule === undefined ? "" : fill(story.rules[wire.rule][0], names(card));
   const sum = got ? soFar(operand, wire, got, uses) : "";
-  const start = `<div><span>${partial(rootName, operand.name)}</span><span>${uses > 1 ? "+=" : "="}</span>`;
+  const start = `<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span>`;
   if (wire.local === undefined) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
@@ -452,13 +441,13 @@ function tellPart(card, wire, mine, state) {
     return `${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span></div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
-  return `${start}${token("up", `${partial(rootName, card.name)} = ${number(mine)}`)}<span>×</span>` +
-    token("local", `${partial(card.name, operand.name)} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
+  return `${start}${token("up", `${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>` +
+    token("local", `${partial(termOf(card), termOf(operand))} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
 function ranBackward(card, wires, state) {
   const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${code(card)}\n`;
-  const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(5, wire.tail.name)}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
+  const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(ATOM, termOf(wire.tail))}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
   const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
     : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph import Node
+from ..rule_text import RuleText, rule_texts
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
 from .data import Box, Edge, Graph, Group, Walk, describe, expression, value_text, walk
 from .fold import AIM, calls_of, fold_at, names_of, plural
 from .heat import Heat, heat_of, heat_of_module
 from .nudge import Nudge, nudges
-from .symbols import RuleText, rule_texts
 from .text import clean, shorten
 
 OPEN = 60  # nodes that one still takes in, one by one; with more, modules fold

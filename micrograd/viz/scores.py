@@ -8,6 +8,7 @@ be misread like that, so a few points are asked both ways; where the answers dif
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,10 +112,19 @@ def leads(found: np.ndarray) -> np.ndarray:
     return found - np.where(found == best, second, best)
 
 
+def method(model: Any, name: str) -> Callable[[], Any]:
+    """The method of this name, or one that gives an empty list.
+
+    The class is asked for it: the model may have an attribute of that name (`self.modules = [...]`).
+    """
+    found = getattr(type(model), name, None)
+    return partial(found, model) if callable(found) else list
+
+
 @contextmanager
 def _in_use(model: Any) -> Iterator[None]:
     """The model and all in it not in training: asking a network must not change it."""
-    modules = model.modules() if hasattr(model, "modules") and hasattr(model, "eval") else []
+    modules = method(model, "modules")() if hasattr(type(model), "eval") else []
     before = [(module, module.training) for module in modules]
     for module in modules:
         module.training = False
@@ -127,14 +137,14 @@ def _in_use(model: Any) -> Iterator[None]:
 
 def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
     """How this model may be asked, quickest first."""
-    parameters = model.parameters() if callable(getattr(model, "parameters", None)) else []
+    parameters = method(model, "parameters")()
     if any(isinstance(p, Node) for p in parameters):
         return [_by_its_graph]
     return [_as_tensor, _as_array, _by_its_graph] if parameters else [_as_array, _as_tensor, _by_its_graph]
 
 
 def _as_tensor(model: Any, points: np.ndarray) -> Any:
-    parameters = model.parameters() if hasattr(model, "parameters") else []
+    parameters = method(model, "parameters")()
     return model(Tensor(points.astype(parameters[0].dtype if parameters else points.dtype)))
 
 

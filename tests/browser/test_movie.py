@@ -19,7 +19,7 @@ STATE = """return JSON.stringify([
   [...document.querySelectorAll('.bars')].map(e => e.getAttribute('d')),
   ['right', 'loss', 'step', 'says'].map(id => document.getElementById(id).textContent),
   ['cx', 'cy'].map(name => document.querySelector('.dot').getAttribute(name)),
-  document.querySelector('#seen rect').getAttribute('width')])"""
+  document.querySelector('.so-far').getAttribute('width')])"""
 GROUND = "return getComputedStyle(document.body).backgroundColor"
 LIGHT, DARK = "rgb(247, 249, 252)", "rgb(15, 20, 28)"
 

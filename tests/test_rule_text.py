@@ -7,7 +7,7 @@ from ops_list import OPS
 from micrograd import Tensor, Value, concatenate, einsum, ops
 from micrograd.graph import contributions
 from micrograd.rows import Row
-from micrograd.viz.symbols import Symbol, rule_texts
+from micrograd.rule_text import Symbol, rule_texts
 
 
 def texts(node):

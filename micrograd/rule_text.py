@@ -9,16 +9,12 @@ text puts names there.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from ..graph import Node
-from ..ops import TABLE
-from ..rows import HandWritten, Row
-
-ATOM, POWER, UNARY, TIMES, PLUS, CONDITION = range(6, 0, -1)  # how strongly a text holds together
-OPERATORS = {"+": PLUS, "-": PLUS, "*": TIMES, "/": TIMES, "@": TIMES}
+from .infix import ATOM, CONDITION, PLUS, UNARY, number, within, written
+from .ops import TABLE
+from .rows import HandWritten, Row
 
 
 class Symbol:
@@ -32,7 +28,7 @@ class Symbol:
 
     def within(self, strength: int) -> str:
         """The text as part of an operation of this strength, in brackets where it needs them."""
-        return self.text if self.binds >= strength else f"({self.text})"
+        return within((self.text, self.binds), strength)
 
     # ---- what arrays are asked for
 
@@ -81,7 +77,7 @@ class Symbol:
         return Symbol(f"{row.word.lower()}({text})", like=a.like if row.word in TABLE else None)
 
     def __neg__(self) -> "Symbol":
-        return Symbol(f"-{self.within(UNARY)}", UNARY, self.like)
+        return _written("neg", self, like=self.like)
 
     def __abs__(self) -> "Symbol":
         return Symbol(f"abs({self})")
@@ -89,15 +85,19 @@ class Symbol:
     def __pow__(self, n: Any) -> "Symbol":
         if _is(n, 1):
             return self
-        return Symbol(f"{self.within(ATOM)}**{_symbol(n).within(UNARY)}", POWER)
+        return _written("**", self, n)
 
     def __rpow__(self, n: Any) -> "Symbol":
-        return Symbol(f"{_symbol(n).within(ATOM)}**{self.within(UNARY)}", POWER)
+        return _written("**", n, self)
+
+
+def _written(op: str, *operands: Any, like: Any = None) -> Symbol:
+    """An op with its operands, Symbols or numbers."""
+    return Symbol(*written(op, [(x.text, x.binds) for x in map(_symbol, operands)]), like)
 
 
 def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable, Callable]:
     """The method of an operator and its reflection. `unit` changes nothing, on `either` side or on the right alone."""
-    strength = OPERATORS[sign]
 
     def write(a: Any, b: Any) -> Symbol:
         if unit is not None and _is(b, unit):
@@ -106,9 +106,8 @@ def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable, Ca
             return b
         if sign == "*" and _is(a, -1):
             return -b
-        a, b = _symbol(a), _symbol(b)
-        text = f"{a.within(strength)} {sign} {b.within(strength + (sign in '-/@'))}"
-        return Symbol(text, strength, None if sign == "@" else b.like if a.like is None else a.like)
+        likes = [x.like for x in (a, b) if isinstance(x, Symbol) and x.like is not None and sign != "@"]
+        return _written(sign, a, b, like=likes[0] if likes else None)
 
     return write, lambda b, a: write(a, b)
 
@@ -130,11 +129,7 @@ def _is(x: Any, number: float) -> bool:
 
 
 def _symbol(x: Any) -> Symbol:
-    """A number as it is written: 2.0 is 2, and digits that nobody reads are left out."""
-    if isinstance(x, Symbol):
-        return x
-    text = f"{x:.4g}" if isinstance(x, int | float) else str(x)
-    return Symbol(text, UNARY if text.startswith("-") else ATOM)
+    return x if isinstance(x, Symbol) else Symbol(*number(x)) if isinstance(x, int | float) else Symbol(str(x))
 
 
 NOTHING = Symbol("0")
@@ -166,15 +161,14 @@ READINGS: dict[str, Callable[..., Symbol]] = {
 
 
 # ------------------------------------------------------------------------------------------------ rules as text
-@dataclass(frozen=True)
-class RuleText:
+class RuleText(NamedTuple):
     """What a row does for one of its operands: `local`, the derivative by it, and `part`, what it is sent for `g`."""
 
     local: str
     part: str
 
 
-def rule_texts(node: Node) -> list[RuleText | None]:
+def rule_texts(node: Any) -> list[RuleText | None]:
     """For each operand of an inner node, in order, the rule that serves it; None where there is no text for it.
 
     >>> from micrograd import Value
@@ -192,10 +186,50 @@ def rule_texts(node: Node) -> list[RuleText | None]:
     return list(_texts(row, [n._data for n in operands], node._data))
 
 
-@cache
+@lru_cache
 def _scalar_texts(row: Row, count: int) -> tuple[RuleText | None, ...]:
     """Of numbers there is nothing to know but the row: the text is made once."""
     return tuple(_texts(row, [None] * count, None))
+
+
+def statements(node: Any) -> str:
+    """What the `_backward` of an inner node does, where `g` is its gradient.
+
+    >>> from micrograd import Value
+    >>> a, b = Value(2.0), Value(3.0)
+    >>> statements(a * b)
+    'a.grad += g * b; b.grad += g * a'
+    """
+    operands = node._prev
+    names, like = _names(node), _like(node)
+    symbols = [_operand(n, names) for n in operands]
+    parts = _run(node._row, Symbol("g", like=like), symbols, Symbol(names[node], like=like))
+    pairs = zip(operands, parts, strict=True)
+    return "; ".join(f"{names[n]}.grad += {part or '...'}" for n, part in pairs if n.requires_grad)
+
+
+def _names(node: Any) -> dict[Any, str]:
+    """What to call a node and its operands: by their labels, or by letters where these do not tell them apart."""
+    operands = [n for n in dict.fromkeys(node._prev) if not _is_plain(n)]
+    letters = "ab" if len(operands) <= 2 else [f"x{i}" for i in range(len(operands))]
+    lettered = dict(zip(operands, letters, strict=False)) | {node: "out"}
+    named = lettered | {n: n.label for n in lettered if n.label.isidentifier()}
+    return named if len({*named.values(), "g"}) > len(named) else lettered
+
+
+def _is_plain(node: Any) -> bool:
+    """Is it a constant that is a number?"""
+    return not node.requires_grad and getattr(node._data, "ndim", 0) == 0
+
+
+def _operand(node: Any, names: dict[Any, str]) -> Symbol:
+    """The name of an operand, or the number that it is."""
+    text = number(float(node._data)) if _is_plain(node) else (names[node], ATOM)
+    return Symbol(*text, like=_like(node))
+
+
+def _like(node: Any) -> Any:
+    return None if node._is_number else node._data
 
 
 def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
@@ -211,7 +245,7 @@ def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | No
     """The row's rules on Symbols. One that needs real numbers has no text; the others keep theirs."""
     if row.rules:
         used = [out, *operands] if row.of_out else operands
-        texts = {i: _written(operands[i], rule, g, *used) for i, rule in row.rules}
+        texts = {i: _rule(operands[i], rule, g, *used) for i, rule in row.rules}
         return [texts[i] for i in range(len(operands))]
     try:
         return [None if part is None else str(_symbol(part)) for part in row.rule(g, *operands)]  # type: ignore[attr-defined]
@@ -219,7 +253,7 @@ def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | No
         return [None] * len(operands)
 
 
-def _written(operand: Symbol, rule: Any, *symbols: Any) -> str | None:
+def _rule(operand: Symbol, rule: Any, *symbols: Any) -> str | None:
     """The rule's text; where the engine sums what broadcasting stretched, so does the text."""
     try:
         part = _symbol(rule(*symbols))

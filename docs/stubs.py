@@ -1,0 +1,79 @@
+"""Stubs for editors and type checkers: the names that the tables make, and those that are looked up when asked for.
+
+`python docs/stubs.py` writes them anew, after an op or a public name was added; a test compares them.
+"""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import micrograd
+import micrograd.viz
+from micrograd import array_functions, ops
+from micrograd.tensor import Tensor
+
+PACKAGE = Path(micrograd.__file__).parent
+METHODS = '''"""Written by docs/stubs.py."""
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+def elementwise(unary: Callable[..., Any], binary: Callable[..., Any]) -> Callable[[Class], Class]: ...
+
+class Elementwise:
+    """What a Value can do, and a Tensor to each of its elements; beside operators."""
+'''
+NAMES = '''"""Written by docs/stubs.py."""
+from collections.abc import Sequence
+from typing import Any
+from .tensor_ops import Axis, Shape
+'''
+
+
+def stubs() -> dict[Path, str]:
+    """The text of each stub."""
+    methods = [METHODS]
+    for name in (*ops.PUBLIC, *ops.MAKERS, "pow"):
+        methods += [f"    {line}" for line in _declared(name, getattr(Tensor, name), "Self")]
+    names = [NAMES, *_imports(micrograd), "__version__: str"]
+    for name in sorted(array_functions.FUNCTIONS.keys() - {*" ".join(micrograd._HOME.values()).split()}):
+        names += _declared(name, array_functions.FUNCTIONS[name], "Any")
+    return {
+        PACKAGE / "methods.pyi": _formatted(methods),
+        PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
+        PACKAGE / "viz" / "__init__.pyi": _formatted([*_imports(micrograd.viz), f"__all__ = {micrograd.viz.__all__}"]),
+    }
+
+
+def _declared(name: str, function: Callable, returned: str) -> list[str]:
+    written = ", ".join(map(_parameter, inspect.signature(function).parameters.values()))
+    return [f"def {name}({written}) -> {returned}:", f'    """{inspect.getdoc(function).splitlines()[0]}"""']
+
+
+def _parameter(p: inspect.Parameter) -> str:
+    annotation = "" if p.name == "self" else ": Any" if p.annotation is p.empty else f": {p.annotation}"
+    default = "" if p.default is p.empty else f" = {p.default!r}"
+    return f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}{annotation}{default}"
+
+
+def _imports(package: ModuleType) -> Iterator[str]:
+    for module, names in package._HOME.items():
+        for name in names.split():
+            yield f"from . import {name} as {name}" if name == module else f"from .{module} import {name} as {name}"
+
+
+def _formatted(lines: list[str]) -> str:
+    text = "\n".join(lines) + "\n"
+    for command in (["check", "--fix", "--quiet", "--exit-zero", "--select", "I"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(PACKAGE / "x.pyi"), "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+    return text
+
+
+if __name__ == "__main__":
+    for path, text in stubs().items():
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,257 @@
+"""Guards: whether a function would still find what it was traced with.
+
+The program reads nodes live, by object. All else that the function looked at is in the trace: the layers of a list, the
+name of an activation, a function that it calls. So each run begins with questions, by identity, about what it would
+find on its ways: in its closure, its defaults and globals, in `self` and its class, and from there in attributes,
+lists, dicts and other functions.
+
+Only what the code names is asked about, in the function and in those that it finds, so that a list of losses beside
+the weights may grow. Code that reads what it does not name (`getattr`, `vars`, `parameters()`) may read everything.
+A node that was used and that no way leads to is refused: nobody would see that it was replaced. Numbers and arrays are
+constants, whose changes are not seen; a node in the place of one is.
+
+The questions are one generated expression, `x0.cell_contents is x1 and x1.neurons is x2 and x3 == x4`, in which a list
+of Values is compared as a whole: Values are equal only to themselves.
+
+>>> def line(state):
+...     return lambda x: state["w"] * x
+>>> state = {"w": Value(2.0)}
+>>> current = guard(line(state), [state["w"]])
+>>> current()
+True
+>>> state["w"] = Value(2.0)
+>>> current()
+False
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from functools import cached_property, partial
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from ..engine import Value
+from ..nn.module import Module
+from ..tensor import Tensor
+from .frozen import PACKAGE, UNWATCHED, frozen
+
+MOST = 200_000  # objects that are looked at
+CONSTANTS = (int, float, complex, np.generic, np.ndarray, random.Random, np.random.Generator, np.random.RandomState)
+OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers that are compared as a whole
+LIBRARIES = {"numpy", *sys.stdlib_module_names}
+READS_ALL = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
+READS_ALL |= {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
+NEVER_CALLED = {"__init__", "__new__", "__repr__"}  # by a function that uses an object
+Place = tuple[Any, str, Any]  # in what, the text of the place, what is there
+
+
+def guard(function: Any, used: Sequence[Any], trained: Sequence[Sequence[Any]] = ()) -> Callable[[], bool] | None:
+    """A function that tells whether `function` would still find the nodes used, and all else that its code names.
+
+    And whether what required no gradient still does not, and of each group of `trained` nodes one still does. It is
+    None if there is nothing to ask.
+    """
+    names = {"forward", *_names_in(getattr(function, "__code__", None))}  # a Module calls it by itself
+    ways = Ways(function, used, names)
+    while not ways.read <= names and ways.read.isdisjoint(READS_ALL):
+        names = names | ways.read
+        ways = Ways(function, used, names)
+    if ways.missing or not ways.read.isdisjoint(READS_ALL):
+        ways = Ways(function, used, names | ways.read, everything=True)
+    for node in ways.missing.values():
+        raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
+    return ways.question(trained)
+
+
+class Ways:
+    """The ways from a function to what it uses: `asked` about each step, `read` are the names that its code has,
+    `missing` the nodes that were not met."""
+
+    def __init__(self, function: Any, used: Sequence[Any], names: set[str], everything: bool = False):
+        self.names, self.everything = names, everything
+        self.used = {id(x): x for x in used}
+        self.missing = dict(self.used)
+        self.read: set[str] = set()
+        self.asked: list[str] = []
+        self.held: dict[str, Any] = {"contents": _contents, "same": _same}
+        self._names: dict[int, str] = {}
+        self.seen, self.waiting = {id(function)}, [function]
+        while self.waiting and len(self.seen) < MOST:
+            x = self.waiting.pop()
+            as_whole = self._ask_as_whole(x)
+            for container, place, child in self._places(x):
+                self._meet(container, "" if as_whole else place, child)
+
+    def question(self, trained: Sequence[Sequence[Any]]) -> Callable[[], bool] | None:
+        """The generated expression, as a function."""
+        wanted = lambda x: f"{self._name(x)}.requires_grad"  # noqa: E731
+        self.asked += [f"not {wanted(x)}" for x in self.used.values() if not x.requires_grad]
+        self.asked += [f"({' or '.join(map(wanted, group))})" for group in trained if group]
+        if not self.asked:
+            return None
+        source = f"def current():\n    try:\n        return {' and '.join(self.asked)}\n"
+        source += "    except (LookupError, AttributeError, ValueError):\n        return False\n"
+        exec(compile(source, "<micrograd.compile>", "exec"), self.held)
+        return self.held["current"]
+
+    def _name(self, x: Any) -> str:
+        """What the expression calls an object."""
+        if id(x) not in self._names:
+            self.held[name := f"x{len(self.held)}"] = x
+            self._names[id(x)] = name
+        return self._names[id(x)]
+
+    def _meet(self, container: Any, place: str, child: Any) -> None:
+        """Ask about what is at a place, if anything can be put there, and go on from it."""
+        if isinstance(child, (Value, Tensor)):
+            if id(child) not in self.used:
+                return
+            self.missing.pop(id(child), None)
+        elif self._is_constant(child):
+            if place:
+                self.asked.append(f"{self._name(container)}{place}.__class__ is {self._name(type(child))}")
+            return
+        elif id(child) not in self.seen and not isinstance(child, (str, bytes, bool, type(None))):
+            self.seen.add(id(child))
+            self.waiting.append(child)
+        if place:
+            same = "==" if isinstance(child, (str, bytes)) else "is"
+            self.asked.append(f"{self._name(container)}{place} {same} {self._name(child)}")
+
+    def _is_constant(self, x: Any, depth: int = 0) -> bool:
+        """Is x a number or an array, or made of such (and of nodes that were not used) alone?"""
+        if isinstance(x, (list, tuple, dict)) and x and depth < 50:
+            parts = x.values() if isinstance(x, dict) else x
+            return all(self._is_constant(part, depth + 1) for part in parts)
+        if isinstance(x, (Value, Tensor)):
+            return id(x) not in self.used
+        return isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum)) and not _holds_objects(x)
+
+    def _ask_as_whole(self, x: Any) -> bool:
+        """Ask about a container what is no single place's affair; is nothing left to ask?"""
+        if isinstance(x, Module):
+            self.asked.append(f"{self._name(x)}.training is {bool(x.training)}")
+        elif isinstance(x, OTHERS):
+            self.asked.append(f"same(contents({self._name(x)}), {self._name(_contents(x))})")
+            return True
+        elif isinstance(x, list) and x and all(isinstance(part, Value) and id(part) in self.used for part in x):
+            self.asked.append(f"{self._name(x)} == {self._name(x[:])}")
+            return True
+        elif isinstance(x, (list, dict)):
+            self.asked.append(f"len({self._name(x)}) == {len(x)}")
+        return False
+
+    def _places(self, x: Any) -> Iterator[Place]:
+        """Where x holds something. The text of a place is empty if nothing else can ever be there."""
+        if isinstance(x, types.FunctionType):
+            yield from self._of_function(x)
+        elif isinstance(x, type):
+            for kind in x.__mro__:
+                if _is_users(kind.__module__):
+                    yield from ((vars(kind), f"[{name!r}]", part) for name, part in self._of_class(kind))
+        elif isinstance(x, types.ModuleType):
+            if _is_users(x.__name__):
+                yield from ((vars(x), f"[{name!r}]", vars(x)[name]) for name in self.names & vars(x).keys())
+        elif hasattr(type(x), "transformed"):  # another compiled function: what it has compiled is its own affair
+            yield x, "", x.origin
+        elif isinstance(x, OTHERS):
+            yield from ((x, "", part) for part in _contents(x))
+        elif isinstance(x, (*STEPS, types.BuiltinFunctionType)):
+            yield from ((x, "", getattr(x, name)) for name in STEPS.get(type(x), ("__self__",)))
+        else:
+            if isinstance(x, (list, tuple)):
+                yield from ((x, f"[{i}]" * isinstance(x, list), part) for i, part in enumerate(x))
+            elif isinstance(x, dict):
+                yield from ((x, f"[{self._key(key)}]", part) for key, part in list(x.items()))
+            yield from self._of_object(x)
+
+    def _key(self, key: Any) -> str:
+        return repr(key) if key.__class__ in (str, int) else self._name(key)
+
+    def _of_function(self, x: types.FunctionType) -> Iterator[Place]:
+        for name in ("__defaults__", "__kwdefaults__"):
+            if getattr(x, name):
+                yield x, f".{name}", getattr(x, name)
+        for cell in x.__closure__ or ():
+            try:
+                yield cell, ".cell_contents", cell.cell_contents
+            except ValueError:  # not filled yet
+                continue
+        if not x.__code__.co_filename.startswith(PACKAGE) and (x.__module__ or "").split(".")[0] not in LIBRARIES:
+            yield x, ".__code__", x.__code__
+            names = set(_names_in(x.__code__))
+            self.read |= names
+            yield from ((x.__globals__, f"[{name!r}]", x.__globals__[name]) for name in names & x.__globals__.keys())
+            yield from self._of_object(x)
+
+    def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
+        """What a class holds under the names that are read, and what Python calls by itself."""
+        for name, part in list(vars(kind).items()):
+            implicit = name[:2] == "__" and isinstance(part, types.FunctionType) and name not in NEVER_CALLED
+            if (self.everything and name[:2] != "__") or implicit or name in self.names:
+                yield name, part
+
+    def _of_object(self, x: Any) -> Iterator[Place]:
+        """Its attributes, in its `__dict__` and in slots, and its class."""
+        kind = type(x)
+        ours = kind.__module__.startswith("micrograd.")
+        if not (ours or _is_users(kind.__module__) or kind in (types.SimpleNamespace, types.FunctionType)):
+            return
+        held = getattr(x, "__dict__", {})
+        for name in list(held):
+            if self.everything or ours or name in self.names:
+                yield x, f".{name}", held[name]
+        if ours or kind is types.FunctionType:
+            return
+        if (absent := self.names - held.keys()) and hasattr(x, "__dict__"):
+            self.asked.append(f"{self._name(frozenset(absent))}.isdisjoint({self._name(x)}.__dict__)")
+        for slot in {name for above in kind.__mro__ for name, part in vars(above).items() if isinstance(part, SLOT)}:
+            if (self.everything or slot in self.names) and hasattr(x, slot):
+                yield x, f".{slot}", getattr(x, slot)
+        yield x, "", kind
+
+
+SLOT = types.MemberDescriptorType
+STEPS: dict[type, tuple[str, ...]] = {  # what cannot change leads on to
+    types.MethodType: ("__self__", "__func__"),
+    partial: ("func", "args", "keywords"),
+    property: ("fget",),
+    cached_property: ("func",),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+}
+
+
+def _holds_objects(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "O"
+
+
+def _contents(x: Any) -> list[Any]:
+    """What is in a container, of whatever kind."""
+    return x.ravel().tolist() if isinstance(x, np.ndarray) else gc.get_referents(x)
+
+
+def _same(found: list[Any], wanted: list[Any]) -> bool:
+    return len(found) == len(wanted) and all(map(is_, found, wanted))
+
+
+def _is_users(module: str) -> bool:
+    """Is what this module defines the user's own, and may it change?"""
+    return module.split(".")[0] not in LIBRARIES and not module.startswith("micrograd")
+
+
+def _names_in(code: Any) -> Iterator[str]:
+    """The names that a function's code, and that of the functions inside of it, has for globals and attributes."""
+    if isinstance(code, types.CodeType):
+        yield from code.co_names
+        for constant in code.co_consts:
+            yield from _names_in(constant)

@@ -1,0 +1,73 @@
+"""The methods that the derivative table makes, for Values and Tensors alike: `x.exp()`, `x.maximum(y)`, `x.clip(0, 1)`.
+
+Editors and type checkers read `methods.pyi`, which `docs/stubs.py` writes from the table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import ops
+from .rows import Row
+from .words import NAMES, unknown
+
+Class = TypeVar("Class", bound=type)
+SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Elementwise:
+    """What a Value can do, and a Tensor to each of its elements; beside operators."""
+
+    __slots__ = ()
+
+    def pow(self, exponent: Any) -> Any:
+        """self ** exponent."""
+        return self**exponent  # type: ignore[operator]
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in NAMES]
+
+
+class _Foreign:
+    """An attribute that is not there, and says so. (A `__getattr__` would slow down all attributes that are.)"""
+
+    def __init__(self, name: str):
+        self.name, self.__doc__ = name, f"Not here: the word is {NAMES[name]}."
+
+    def __get__(self, node: Any, cls: type) -> Any:
+        if node is None:
+            return self
+        raise unknown(f"a {cls.__name__}", self.name)
+
+
+for _name in NAMES:
+    setattr(Elementwise, _name, _Foreign(_name))
+
+
+def elementwise(unary: Callable[[Row], Callable], binary: Callable[[Row], Callable]) -> Callable[[Class], Class]:
+    """Give a class a method for each public row, made by one of these two, and for each row with a setting."""
+
+    def decorate(cls: Class) -> Class:
+        for name, row in ops.PUBLIC.items():
+            method = (unary if row.to_b is None else binary)(row)
+            _enter(cls, name, method, f"{row.doc}.")
+        for name, maker in ops.MAKERS.items():
+            method = _with_settings(maker)
+            settings = inspect.signature(maker).parameters.values()
+            method.__signature__ = inspect.Signature([SELF, *settings])  # type: ignore[attr-defined]
+            _enter(cls, name, method, maker.__doc__)
+        return cls
+
+    return decorate
+
+
+def _with_settings(maker: Callable[..., Row]) -> Callable:
+    return lambda self, *settings, **named: maker(*settings, **named)(self)
+
+
+def _enter(cls: type, name: str, method: Callable, doc: str | None) -> None:
+    method.__name__, method.__qualname__, method.__module__ = name, f"{cls.__name__}.{name}", cls.__module__
+    method.__doc__ = doc
+    setattr(cls, name, method)

@@ -1,0 +1,203 @@
+"""One node in two places of a compiled function is two operands, and gets the gradients of both, as it does eagerly.
+
+And what a call has seen stays as it was: a later change of an argument is not in its gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, Value, grad, gradient, value_and_grad
+from micrograd.optim import SGD
+
+# What is compiled, given a node that it may close over; and what it is called with
+PLACES: dict[str, tuple[Callable, Callable]] = {
+    "two arguments": (lambda w: lambda a, b: a * b * b + a, lambda x: (x, x)),
+    "a list": (lambda w: lambda xs: xs[0] * xs[1] + xs[2] * 3, lambda x: ([x, x, x],)),
+    "a dict": (lambda w: lambda d: d["a"] * d["b"] ** 2, lambda x: ({"a": x, "b": x},)),
+    "closed over": (lambda w: lambda a: a * w * w + a, lambda x: (x,)),
+    "all of them": (lambda w: lambda a, xs: w * a * xs[0] * xs[1]["k"], lambda x: (x, [x, {"k": x}])),
+    "a node made of it": (lambda w: lambda a, b: a * b * b * w, lambda x: (x, x * 2)),
+}
+KINDS: dict[str, Callable[[], Any]] = {
+    "a Value": lambda: Value(1.5),
+    "a Tensor": lambda: Tensor([1.0, -2.0, 0.5], requires_grad=True),
+}
+FORMS: dict[str, Callable[[Callable], Callable]] = {
+    "one output": lambda f: f,
+    "several": lambda f: lambda *args: [f(*args), f(*args) * 2],
+    "python": lambda f: f,
+    "numpy": lambda f: f,
+    "scalars": lambda f: f,
+}
+SETTINGS = {"python": {"backend": "python"}, "numpy": {"backend": "numpy"}, "scalars": {"scalars": True}}
+
+
+def total(out: Any) -> Any:
+    """All that a function gives, as one loss."""
+    return sum(part.sum() if isinstance(part, Tensor) else part for part in (out if isinstance(out, list) else [out]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_node_in_two_places_gets_both_gradients(place: str, kind: str, form: str):
+    if form == "scalars" and kind == "a Tensor":
+        return
+    found = []
+    for compiled in (False, True):
+        x = KINDS[kind]()
+        f, args = FORMS[form](PLACES[place][0](x)), PLACES[place][1](x)
+        f = micrograd.compile(f, **SETTINGS.get(form, {})) if compiled else f
+        total(f(*args)).backward()
+        first, x.grad = x.grad, None if kind == "a Tensor" else 0
+        (slope,) = grad(total(f(*PLACES[place][1](x))), x, create_graph=True)
+        (curve,) = grad(total(slope), x)
+        found.append([np.array(part) for part in (first, slope.data, curve)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("transform", [gradient, value_and_grad])
+def test_the_gradient_of_a_compiled_function_counts_each_place_alone(transform: Callable, place: str, kind: str):
+    def flat(tree: Any) -> list[Any]:
+        parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (list, tuple)) else None
+        return [np.asarray(tree.data)] if parts is None else [x for part in parts for x in flat(part)]
+
+    x = KINDS[kind]()
+    fn, args = PLACES[place][0](x), PLACES[place][1](x)
+    f = lambda *args: total(fn(*args))  # noqa: E731
+    expected = flat(transform(f)(*args))
+    for compiled in (transform(micrograd.compile(f)), micrograd.compile(transform(f))):
+        for a, b in zip(flat(compiled(*args)), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_of_samples_a_number_that_is_given_twice_gets_both_gradients():
+    x, w = np.array([1.0, 2.0, -3.0]), Value(1.5)
+    f = lambda x, a, b: x * a * b + a * w  # noqa: E731
+    micrograd.compile(f, batch=True)(x, w, w).sum().backward()
+    found, w.grad = w.grad, 0
+    sum(f(number, w, w) for number in x.tolist()).backward()
+    assert found == w.grad
+
+
+def test_an_update_reads_the_array_of_its_parameter_before_it_writes_it():
+    def trained(compiled: bool) -> list[float]:
+        w, v = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+        loss = lambda a, b: ((w * v * a - b) ** 2).sum()  # noqa: E731
+        optimizer = SGD([w, v], lr=0.1)
+        step = micrograd.compile(loss, update=optimizer)
+        for _ in range(3):
+            args = w.detach(), v.detach().data  # the very arrays that are written
+            if compiled:
+                step(*args)
+            else:
+                optimizer.zero_grad()
+                loss(*args).backward()
+                optimizer.step()
+        return [*w.tolist(), *v.tolist()]
+
+    np.testing.assert_allclose(trained(True), trained(False), rtol=1e-12)
+
+
+def test_create_graph_tells_a_closed_over_node_from_what_was_computed_from_it():
+    x = Value(3.0)
+    y = x * 2
+    out = micrograd.compile(lambda: x * y)()
+    assert grad(out, x) == (12.0,)
+    (slope,) = grad(out, x, create_graph=True)
+    assert (slope.data, *grad(slope, x)) == (12.0, 4.0)
+
+
+INSIDE: dict[str, tuple[Callable, Callable]] = {
+    "two arguments": (lambda w, y: lambda a, b: grad(a * b, a, create_graph=True)[0] * 1, lambda w, y: (w, w)),
+    "closed over": (lambda w, y: lambda a: grad(a * w, w)[0] * a, lambda w, y: (w,)),
+    "closed over twice": (lambda w, y: lambda a: grad(w * y, w)[0] * a, lambda w, y: (1.0,)),
+    "with its history": (lambda w, y: lambda a: grad(w * a, w)[0] * a, lambda w, y: (y,)),
+}
+
+
+@pytest.mark.parametrize(("make", "args"), INSIDE.values(), ids=INSIDE)
+def test_a_gradient_inside_by_a_node_in_two_places_is_refused(make: Callable, args: Callable):
+    w = Value(3.0)
+    y = w * 2
+    f = micrograd.compile(make(w, y))
+    with pytest.raises(RuntimeError, match="cannot tell that node from the same one in another place"):
+        f(*args(w, y))
+
+
+def test_a_gradient_inside_by_a_node_in_one_place_is_that_of_eager():
+    w, v = Value(3.0), Value(5.0)
+    f = micrograd.compile(lambda a, b: grad(a * b * w, a, create_graph=True)[0] + grad(w * w * b, w)[0])
+    out = f(v, 2.0)
+    out.backward()
+    assert (out.data, w.grad, v.grad) == (18.0, 2.0, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a call has seen
+
+
+def change_value(args: Any) -> None:
+    args[0].data = 7.0
+
+
+def change_list(args: Any) -> None:
+    args[1][0] = 7.0
+
+
+def change_array(args: Any) -> None:
+    args[2][:] = 7.0
+
+
+def change_nothing(args: Any) -> None:
+    args[1].append(7.0)
+
+
+CHANGES = [change_value, change_list, change_array, change_nothing]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("several", [False, True])
+def test_what_is_changed_after_a_call_is_not_in_its_gradient(change: Callable, several: bool):
+    def f(v: Any, xs: Any, a: Any) -> Any:
+        out = v * w * xs[0] * a[0] * a[1]
+        return [out, v] if several else out
+
+    w, args = Value(2.0), (Value(3.0), [5.0], np.array([1.0, 4.0]))
+    out = micrograd.compile(f, scalars=True)(*args)
+    change(args)
+    w.data = 11.0
+    (out[0] if several else out).backward()
+    assert (args[0].grad, w.grad) == (40.0, 60.0)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("change", [lambda w, x: setattr(w, "data", 7.0), lambda w, x: setattr(x, "data", 7.0)])
+def test_a_second_order_from_what_has_changed_raises(change: Callable, several: bool):
+    w, x = Value(2.0), Value(3.0)
+    out = micrograd.compile(lambda a: [a * a * w, a] if several else a * a * w)(x)
+    change(w, x)
+    with pytest.raises(RuntimeError, match="was changed since"):
+        grad(out[0] if several else out, x, create_graph=True)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_tensor_that_is_written_after_a_call_is_not_in_its_gradient(several: bool):
+    w, x = Tensor([2.0, 3.0], requires_grad=True), Tensor([5.0, 7.0])
+    out = micrograd.compile(lambda a: [(w * a).sum(), (w * w).sum()] if several else (w * a).sum())(x)
+    x.fill_(0.0)
+    if several:
+        with pytest.raises(RuntimeError, match="was changed in place"):
+            out[0].backward()
+    else:
+        out.backward()
+        assert w.grad.tolist() == [5.0, 7.0]

@@ -1,0 +1,80 @@
+"""Value beside NumPy's numbers and arrays, which it takes without knowing them."""
+
+from __future__ import annotations
+
+import operator
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+
+from micrograd import Value
+
+NUMBERS = pytest.mark.parametrize("number", [np.float64(3), np.float32(3), np.int64(3), np.uint8(3)], ids=repr)
+over_arithmetic = pytest.mark.parametrize(
+    "op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+)
+
+
+@NUMBERS
+def test_data_is_a_plain_float(number):
+    x = Value(1.0)
+    x.data = number
+    assert [type(data) for data in (x.data, Value(number).data)] == [float, float]
+    assert x.data == Value(number).data == 3.0
+
+
+@NUMBERS
+@over_arithmetic
+def test_a_number_may_stand_on_either_side(op, number):
+    x = Value(2.0)
+    for out, wanted in ((op(x, number), op(2.0, 3.0)), (op(number, x), op(3.0, 2.0))):
+        assert (type(out), type(out.data), out.data) == (Value, float, wanted)
+
+
+@pytest.mark.parametrize(("base", "exponent", "out"), [(2.0, np.float32(0.5), sqrt(2.0)), (0.0, np.int64(-1), inf)])
+def test_an_exponent_of_any_real_type_acts_as_its_float(base: float, exponent, out: float):
+    assert (Value(base) ** exponent).data == pytest.approx(out, rel=1e-15)
+
+
+@pytest.mark.parametrize(("data", "name"), [(np.True_, "bool"), (np.ones(3), "ndarray"), (np.array(1.0), "ndarray")])
+def test_what_is_no_number_is_refused(data, name):
+    with pytest.raises(TypeError, match="real number") as caught:
+        Value(data)
+    assert name in str(caught.value)
+
+
+def test_an_array_times_a_value_is_an_array_of_values():
+    x = Value(2.0)
+    for product in (np.array([1.0, 3.0]) * x, x * np.array([1.0, 3.0])):
+        assert [v.data for v in product] == [2.0, 6.0]
+    sum(product).backward()
+    assert x.grad == 4.0
+
+
+@over_arithmetic
+def test_arrays_of_values_do_arithmetic(op):
+    numbers = np.array([1.5, 2.0])
+    values = np.array([Value(1.5), Value(2.0)])
+    assert [v.data for v in op(values, values)] == list(op(numbers, numbers))
+
+
+@pytest.mark.parametrize("fn", [np.exp, np.log, np.log1p, np.sqrt, np.sin, np.cos, np.tanh, np.abs, np.negative])
+def test_numpy_functions_of_arrays_of_values_call_the_ops(fn):
+    x = Value(0.5)
+    y = fn(np.array([x]))[0]
+    y.backward()
+    assert y.data == pytest.approx(float(fn(0.5)))
+    assert x.grad != 0
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.mean, np.prod])
+def test_numpy_reductions_of_arrays_of_values_are_values(reduce):
+    x = np.array([Value(2.0), Value(6.0)])
+    assert reduce(x).data == reduce([2.0, 6.0])
+
+
+def test_a_matrix_product_of_arrays_of_values_has_gradients():
+    w = np.array([[Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)]])
+    (w @ np.array([10.0, 20.0])).sum().backward()
+    assert [[v.grad for v in row] for row in w] == [[10.0, 20.0], [10.0, 20.0]]

@@ -1,0 +1,237 @@
+"""Looking is free: whatever is shown between forward and backward, no gradient is another, not in its last bit."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import ops_list
+import pytest
+import tensor_ops_list
+
+from micrograd import Function, Tensor, Value, compile, concatenate, einsum, lazy, no_grad, viz
+from micrograd import functional as F
+from micrograd.grad_fn import GradFn
+from micrograd.nn import MLP, Dropout, Linear, ReLU, Sequential
+from micrograd.report import table
+from micrograd.viz.animation import MAX_NODES
+from micrograd.viz.data import walk
+
+Graph = tuple[Any, list[Any]]  # a root, and its leaves
+
+
+# ------------------------------------------------------------------------------------------------ what is looked at
+def of_op(op: ops_list.Op) -> Graph:
+    leaves = [Value(x, label=name) for name, x in zip("ab", op.points(1)[0], strict=False)]
+    return op.call(*leaves) * leaves[0], leaves
+
+
+def of_arrays(op: tensor_ops_list.Op) -> Graph:
+    leaves = [Tensor(a, requires_grad=True) for a in op.operands(op.shapes[min(2, len(op.shapes) - 1)])]
+    out = op.call(*leaves)
+    return (out.astype(float) * np.linspace(0.5, 1.5, out.size).reshape(out.shape)).sum(), leaves
+
+
+def network() -> Graph:
+    random.seed(1)
+    model = MLP(2, [3, 1])
+    xs = [[0.5, -1.0], [2.0, 0.25]]
+    return F.hinge([model(x) for x in xs], [1, -1]), model.parameters()
+
+
+def layers(loss: Callable, targets: Any) -> Graph:
+    rng = np.random.default_rng(1)
+    model = Sequential(Linear(3, 4, rng=rng), ReLU(), Dropout(0.5, rng=rng), Linear(4, 2, rng=rng))
+    model(rng.normal(size=(5, 3)))
+    return loss(model(rng.normal(size=(5, 3)) * 100), targets), model.parameters()
+
+
+def in_place() -> Graph:
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1.1
+    y *= x
+    y += [0.5, 0.25]
+    return (y * y.exp()).sum(), [x]
+
+
+def views() -> Graph:
+    x = Tensor(np.linspace(-1, 1, 6), requires_grad=True)
+    y = x.reshape(2, 3)
+    return (y.T @ y[:, 1:]).sum() + x[1:4].sum(), [x]
+
+
+def by_hand(kind: Any) -> Graph:
+    a, b = kind(0.1, requires_grad=True), kind(0.7, requires_grad=True)
+    out = kind(a.data * b.data, (a, b), "mine")
+
+    def _backward() -> None:
+        a.grad += out.grad * b.data
+        b.grad += out.grad * a.data
+
+    out._backward = _backward
+    return out * 0.3 + a * out, [a, b]
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * 3 * x * x
+
+
+def of_function() -> Graph:
+    x = Tensor([0.1, 0.7], requires_grad=True)
+    return Cube.apply(x).sum(), [x]
+
+
+def hooked() -> Graph:
+    x = Value(0.1)
+    y = x * 0.7
+    y.register_hook(lambda g: g * 1.1)
+    return y.tanh() + x, [x]
+
+
+def compiled() -> Graph:
+    x, w = Tensor([0.1, 0.7], requires_grad=True), Tensor([1.5, 0.3], requires_grad=True)
+    return compile(lambda x: (x * w).tanh().sum())(x) * 0.3, [x, w]
+
+
+def deferred() -> Graph:
+    x = Tensor([0.1, 0.7], requires_grad=True)
+    with lazy():
+        out = (x.tanh() * x).sum()
+    return out, [x]
+
+
+def changed_since() -> Graph:
+    x, y = Value(0.1), Tensor([0.1, 0.7], requires_grad=True)
+    out, other = x * x * 0.3, (y * y).sum()
+    x.data = 5.0
+    with no_grad():
+        y.data[:] = 5.0
+    other.backward()
+    return out, [x]
+
+
+def joined() -> Graph:
+    a, b = Tensor([[0.1, 0.7]], requires_grad=True), Tensor([[1.3, 0.2]], requires_grad=True)
+    return einsum("ij,kj->ik", concatenate([a, b]), a * b).sum(), [a, b]
+
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    **{f"Value {op}": (lambda op=op: of_op(op)) for op in ops_list.OPS if ":" not in op.name},
+    **{f"Tensor {op}": (lambda op=op: of_arrays(op)) for op in tensor_ops_list.OPS if ":" not in op.name},
+    "a network": network,
+    "cross-entropy": lambda: layers(F.cross_entropy, [0, 1, 1, 0, 1]),
+    "mean squares": lambda: layers(F.mse, np.ones((5, 2))),
+    "binary cross-entropy": lambda: layers(F.bce_with_logits, np.ones((5, 2))),
+    "in place": in_place,
+    "views": views,
+    "a closure of Values": lambda: by_hand(Value),
+    "a closure of Tensors": lambda: by_hand(Tensor),
+    "a Function": of_function,
+    "hooks": hooked,
+    "a compiled function": compiled,
+    "lazy": deferred,
+    "data that was changed": changed_since,
+    "joined": joined,
+}
+
+
+# ------------------------------------------------------------------------------------------------ ways to look
+def look_at_nodes(root: Any) -> None:
+    for node in walk(root).nodes:
+        assert isinstance((repr(node), str(node), format(node), node._op, node.label), tuple)
+        assert node._backward is node._backward
+        assert repr(node._backward)
+        assert isinstance((node._prev, node.is_leaf, node.requires_grad), tuple)
+        _ = node.data
+        look_at_functions(node.grad_fn)
+
+
+def look_at_functions(view: GradFn | None) -> None:
+    if view is not None:
+        assert repr(view)
+        _ = view.next_functions
+
+
+LOOKS: dict[str, Callable[[Any], Any]] = {
+    "show": lambda root: root.show(),
+    "draw_dot": lambda root: (viz.draw_dot(root).source, viz.draw_dot(root)._repr_mimebundle_()),
+    "animate": lambda root: viz.animate(root).svg if len(walk(root).nodes) <= MAX_NODES else None,
+    "nodes": look_at_nodes,
+    "trace": viz.trace,
+    "table": lambda root: table(root) if isinstance(root, Value) else None,
+    "number": lambda root: (float(root), root.item(), round(root, 2), bool(root), root > 0),
+}
+
+
+def bits(grad: Any) -> bytes:
+    return np.asarray(grad, dtype=float).tobytes()
+
+
+def state() -> tuple:
+    return random.getstate(), repr(np.random.get_state())
+
+
+@pytest.mark.parametrize("make", GRAPHS.values(), ids=GRAPHS)
+def test_looking_changes_no_gradient(make):
+    root, leaves = make()
+    root.backward()
+    wanted = [bits(leaf.grad) for leaf in leaves]
+    root, leaves = make()
+    before, draws = [leaf.grad for leaf in leaves], state()
+    for look in LOOKS.values():
+        look(root)
+    assert all(leaf.grad is grad for leaf, grad in zip(leaves, before, strict=True))
+    assert state() == draws
+    root.backward()
+    assert [bits(leaf.grad) for leaf in leaves] == wanted
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_looking_after_the_pass_changes_nothing_either(look):
+    root, leaves = network()
+    root.backward()
+    before = [bits(node.grad) for node in walk(root).nodes]
+    look(root)
+    assert [bits(node.grad) for node in walk(root).nodes] == before
+    root.backward()
+    assert bits(leaves[0].grad) == bits(2 * np.frombuffer(before[walk(root).nodes.index(leaves[0])])[0])
+
+
+def test_a_frame_of_a_movie_changes_no_gradient():
+    def trained(looking: bool) -> list[bytes]:
+        random.seed(1)
+        model = MLP(2, [3, 1])
+        xs, ys = [[0.5, -1.0], [2.0, 0.25]], [1, -1]
+        film = viz.movie(model, xs, ys, resolution=8)
+        loss = F.hinge([model(x) for x in xs], ys)
+        if looking:
+            film.frame(loss)
+            assert film.page().html
+            assert film.still()
+        loss.backward()
+        return [bits(p.grad) for p in model.parameters()]
+
+    assert trained(looking=True) == trained(looking=False)
+
+
+def test_the_source_of_a_program_may_be_read():
+    found = []
+    for looking in (False, True):
+        x = Value(0.7)
+        f = compile(lambda x: (x * x).tanh() * 0.3)
+        y = f(x)
+        if looking:
+            assert f.source
+        y.backward()
+        found.append(bits(x.grad))
+    assert found[0] == found[1]

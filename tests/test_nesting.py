@@ -1,0 +1,382 @@
+"""Transforms inside of transforms: a derivative depends on all that its function read, wherever that came from."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensor_ops_list
+
+import micrograd
+from micrograd import Tensor, Value, grad, gradient, hessian, hvp, jacobian, jvp, no_grad, tanh, value_and_grad, vjp
+from micrograd.transforms import leaves
+
+WAYS: dict[str, Callable[[Callable], Callable]] = {"eager": lambda f: f, "compiled": micrograd.compile}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> Callable[[Callable], Callable]:
+    return WAYS[request.param]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random nestings, against polynomials
+
+
+class Polynomial(Counter):
+    """{the exponents of the variables: coefficient}."""
+
+    def __add__(self, other: Any) -> Polynomial:
+        return Polynomial({k: self[k] + other[k] for k in {*self, *other}})
+
+    def __mul__(self, other: Any) -> Polynomial:
+        terms = Polynomial()
+        for (k, a), (n, b) in ((s, t) for s in self.items() for t in other.items()):
+            terms[tuple(map(operator.add, k, n))] += a * b
+        return terms
+
+    def slope(self, i: int) -> Polynomial:
+        """The derivative by a variable."""
+        return Polynomial({(*k[:i], k[i] - 1, *k[i + 1 :]): c * k[i] for k, c in self.items() if k[i]})
+
+    def at(self, i: int, other: Polynomial) -> Polynomial:
+        """The polynomial with another in the place of a variable."""
+        terms = [
+            functools.reduce(operator.mul, [other] * k[i], Polynomial({(*k[:i], 0, *k[i + 1 :]): c}))
+            for k, c in self.items()
+        ]
+        return functools.reduce(operator.add, terms, Polynomial())
+
+    def __call__(self, x: float) -> float:
+        return sum(c * x ** k[0] for k, c in self.items())
+
+
+DEPTH = 3
+ZERO = (0,) * (DEPTH + 1)
+Pair = tuple[Callable[[list], Any], Polynomial]  # a function of the variables around it, and the same as a polynomial
+
+# what is asked of the inner function h at x, beside v; and the same of its polynomial (its variable is the i-th)
+INNER: dict[str, tuple[Callable, Callable]] = {
+    "value": (lambda h, x, v: value_and_grad(h)(x)[0], lambda p, i, v: p),
+    "gradient": (lambda h, x, v: gradient(h)(x), lambda p, i, v: p.slope(i)),
+    "value_and_grad": (lambda h, x, v: value_and_grad(h)(x)[1], lambda p, i, v: p.slope(i)),
+    "jacobian": (lambda h, x, v: jacobian(h)(x), lambda p, i, v: p.slope(i)),
+    "hessian": (lambda h, x, v: hessian(h)(x), lambda p, i, v: p.slope(i).slope(i)),
+    "hvp": (lambda h, x, v: hvp(h)(x, v), lambda p, i, v: p.slope(i).slope(i) * v),
+    "vjp": (lambda h, x, v: vjp(h, x)[1](v), lambda p, i, v: p.slope(i) * v),
+    "jvp": (lambda h, x, v: jvp(h, (x,), (v,))[1], lambda p, i, v: p.slope(i) * v),
+    "aux": (lambda h, x, v: gradient(lambda y: (y, h(y)), has_aux=True)(x)[1], lambda p, i, v: p),
+}
+
+
+def expression(rng: random.Random, variables: int, depth: int) -> Pair:
+    """Sums and products of the variables and of constants."""
+    if depth == 0 or rng.random() < 0.3:
+        if rng.random() < 0.8:
+            i = rng.randrange(variables)
+            return lambda xs: xs[i], Polynomial({(*ZERO[:i], 1, *ZERO[i + 1 :]): 1.0})
+        c = rng.choice([-2.0, 0.5, 3.0])
+        return lambda xs: c, Polynomial({ZERO: c})
+    (f, p), (g, q) = expression(rng, variables, depth - 1), expression(rng, variables, depth - 1)
+    if rng.random() < 0.5:
+        return lambda xs: f(xs) + g(xs), p + q
+    return lambda xs: f(xs) * g(xs), p * q
+
+
+def nesting(rng: random.Random, way: Callable, depth: int = DEPTH, variables: int = 1) -> Pair:
+    """An expression in which there is a derivative of a function that closes over the variables, and so on."""
+    f, p = expression(rng, variables, 2)
+    if not depth:
+        return f, p
+    body, of_body = nesting(rng, way, depth - 1, variables + 1)
+    (at, of_at), (v, of_v) = expression(rng, variables, 1), expression(rng, variables, 1)
+    asked, of_asked = INNER[rng.choice(list(INNER))]
+    wrap = way if rng.random() < 0.5 else WAYS["eager"]
+
+    def with_inner(xs: list) -> Any:
+        slope = asked(wrap(lambda y: body([*xs, y]) + 0 * y), at(xs), v(xs))
+        return f(xs) * slope + slope
+
+    inner = of_asked(of_body, variables, of_v).at(variables, of_at)
+    return with_inner, p * inner + inner
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_nestings_have_the_derivatives_of_polynomials(seed: int, way: Callable):
+    for n in range(25):
+        f, p = nesting(random.Random(100 * seed + n), way)
+        w = Value(1.25)
+        by_walk = grad(f([w]) + 0 * w, w)[0]
+        by_function = gradient(lambda x, f=f: f([x]) + 0 * x)(1.25)
+        assert type(by_function) is float
+        assert [by_walk, by_function] == pytest.approx([p.slope(0)(1.25)] * 2, rel=1e-9, abs=1e-9), n
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers and arrays
+
+
+def test_what_is_closed_over_is_differentiated(way: Callable):
+    assert gradient(way(lambda x: x * gradient(way(lambda y: x * y))(2.0)))(3.0) == 6.0
+    assert gradient(way(lambda x: gradient(way(lambda y: x * y * y))(1.0)))(2.0) == 2.0
+    assert gradient(way(lambda s: hvp(way(lambda y: s * y**3))(2.0, 1.0)))(5.0) == 12.0
+    assert gradient(way(lambda s: gradient(way(lambda v: (s * v).sum()))(np.ones(3)).sum()))(2.0) == 3.0
+
+
+def test_the_loss_of_a_physics_informed_network_reaches_its_weights(way: Callable):
+    x, w = np.array([0.1, 0.5, 0.9]), Tensor([1.5], requires_grad=True)
+    u = way(lambda x: tanh(x * w))
+    ((gradient(u)(x) - u(x)) ** 2).sum().backward()
+    t = np.tanh(x * 1.5)
+    residual, slope = 1.5 * (1 - t * t) - t, 1 - t * t
+    assert w.grad == pytest.approx([(2 * residual * (slope - 2 * 1.5 * t * slope * x - slope * x)).sum()])
+
+
+ARRAYS = [
+    lambda x, y, F: (x * y).tanh().sum() * x[0],
+    lambda x, y, F: ((y @ y) * x * x).sum(),
+    lambda x, y, F: (x[:2] * y[1:] ** 3).sum() + x.sum() * y.prod(),
+    lambda x, y, F: F.stack([x * y, y.exp()]).sum(),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # its own affair
+@pytest.mark.parametrize("outer", ["grad", "jacfwd", "hessian", "jvp"])
+@pytest.mark.parametrize("inner", ["grad", "jacfwd", "vjp", "jvp", "hvp"])
+def test_nestings_of_arrays_are_those_of_torch_func(outer: str, inner: str, way: Callable):
+    for f in ARRAYS:
+        compare(f, outer, inner, way)
+
+
+def compare(f: Callable, outer: str, inner: str, way: Callable) -> None:
+    """Is one derivative inside of another what PyTorch says?"""
+    torch = pytest.importorskip("torch")
+    func, A, V = torch.func, np.array([0.3, -1.2, 0.8]), np.array([1.0, 0.5, -2.0])
+
+    def ours(x: Any) -> Any:
+        h = way(lambda y: f(x, y, micrograd))
+        found = {
+            "grad": lambda: gradient(h)(A),
+            "jacfwd": lambda: jacobian(way(lambda y: y * h(y)))(A),
+            "vjp": lambda: vjp(h, x * 2)[1](1.0 * x[0]),
+            "jvp": lambda: jvp(h, (A,), (x,))[1],
+            "hvp": lambda: hvp(h)(A, x),
+        }
+        return (found[inner]() ** 2).sum()
+
+    def theirs(x: Any) -> Any:
+        a = torch.tensor(A)
+        h = lambda y: f(x, y, torch)  # noqa: E731
+        found = {
+            "grad": lambda: func.grad(h)(a),
+            "jacfwd": lambda: func.jacrev(lambda y: y * h(y))(a),
+            "vjp": lambda: func.vjp(h, x * 2)[1](1.0 * x[0])[0],
+            "jvp": lambda: func.jvp(h, (a,), (x,))[1],
+            "hvp": lambda: func.jvp(func.grad(h), (a,), (x,))[1],
+        }
+        return (found[inner]() ** 2).sum()
+
+    t = torch.tensor(A + 0.5)
+    expected = {
+        "grad": lambda: func.grad(theirs)(t),
+        "jacfwd": lambda: func.jacrev(theirs)(t),
+        "hessian": lambda: func.hessian(theirs)(t),
+        "jvp": lambda: func.jvp(theirs, (t,), (torch.tensor(V),))[1],
+    }
+    found = {
+        "grad": lambda: gradient(ours)(A + 0.5),
+        "jacfwd": lambda: jacobian(ours)(A + 0.5),
+        "hessian": lambda: hessian(ours)(A + 0.5),
+        "jvp": lambda: jvp(ours, (A + 0.5,), (V,))[1],
+    }
+    np.testing.assert_allclose(found[outer](), expected[outer]().numpy(), rtol=1e-9, atol=1e-10)
+
+
+def test_numbers_and_arrays_meet_in_a_function_that_is_differentiated(way: Callable):
+    def f(s: Any) -> Any:
+        return s * gradient(way(lambda v: (s * v * v).sum()))(np.ones(3)).sum()
+
+    assert [gradient(f)(2.0), gradient(gradient(f))(2.0), hessian(way(f))(2.0)] == [24.0, 12.0, 12.0]
+    assert jvp(gradient(f), (2.0,), (3.0,)) == (24.0, 36.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What comes out
+
+
+@pytest.mark.parametrize("transform", [gradient, value_and_grad, jacobian, hessian])
+def test_plain_comes_back_only_where_nothing_read_requires_a_gradient(transform: Callable, way: Callable):
+    w = Value(3.0)
+    f = lambda x: x * x * x * w  # noqa: E731
+    assert all(isinstance(g, Value) for g in leaves(transform(way(f))(2.0)))
+    with no_grad():
+        assert all(type(g) is float for g in leaves(transform(way(f))(2.0)))
+    w.requires_grad = False
+    assert all(type(g) is float for g in leaves(transform(way(f))(2.0)))
+
+
+def test_the_type_depends_on_what_was_read_and_not_on_numbers(way: Callable):
+    w = Value(3.0)
+    slope = gradient(way(lambda x: x + w))(2.0)
+    assert (slope.data, slope.requires_grad) == (1.0, False)
+
+
+def test_an_answer_that_leads_to_inputs_alone_is_a_constant():
+    w = Value(3.0)
+    assert [g.requires_grad for g in gradient(lambda x, y: x * x + y * w)(2.0, 1.0)] == [False, True]
+    value, slope = value_and_grad(lambda x: x * x)(Value(2.0, requires_grad=False))
+    assert (value.data, value.requires_grad, slope.data, slope.requires_grad) == (4.0, False, 4.0, False)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: vjp(lambda y: y**3, 2.0)[1](s),
+        lambda s: hvp(lambda y: y**4 / 4)(2.0, s),
+        lambda s: jvp(lambda y: y**3, (2.0,), (s,))[1],
+        lambda s: gradient(lambda y, k=0: y * k)(12.0, k=s) * 12,
+        lambda s: gradient(lambda y, k: y * k, argnum=0)(1.0, s) * 12,
+    ],
+    ids=["vjp", "hvp", "jvp", "keyword", "an argument that is not asked about"],
+)
+def test_seeds_and_arguments_that_are_nodes_count_as_read(call: Callable):
+    w = Value(5.0)
+    assert grad(call(w), w) == (12.0,)
+    assert gradient(call)(5.0) == 12.0
+
+
+def test_in_place_on_an_argument_that_is_a_node_differentiates_by_what_was_given():
+    def f(x: Any) -> Any:
+        y = x
+        y *= 2
+        return (y * y).sum()
+
+    x = Tensor([3.0], requires_grad=True)
+    assert gradient(f)(x).tolist() == [24.0]
+    assert x.tolist() == [3.0]
+
+
+@pytest.mark.parametrize("f", [math.sin, lambda x: x * gradient(lambda y: y * y)(float(x))], ids=["math.sin", "float"])
+def test_a_float_of_a_node_does_not_lose_its_derivative_in_silence(f: Callable):
+    with pytest.raises(TypeError, match=r"float\(\) of a node would lose its derivative.*take its \.data"):
+        gradient(f)(1.0)
+    with pytest.raises(TypeError, match="would lose its derivative"):
+        gradient(lambda x: f(x.sum()))(np.ones(1))
+    assert gradient(lambda x: x * x.item() if x > 0 and f"{x:.1f}" else x)(2.0) == 2.0
+    assert float(gradient(lambda x: x * Value(3.0))(1.0)) == 3.0
+
+
+def test_what_cannot_be_carried_raises_and_names_the_way_out():
+    w = Value(2.0)
+
+    def by_hand(x: Any) -> Any:
+        out = Value(x.data * w.data, (x, w), "mine")
+        out._backward = lambda: setattr(x, "grad", x.grad + w.data * out.grad)
+        return out
+
+    with pytest.raises(RuntimeError, match="written by hand") as caught:
+        gradient(by_hand)(3.0)
+    assert "inside no_grad()" in "".join(caught.value.__notes__)
+    with no_grad():
+        assert gradient(by_hand)(3.0) == 2.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# argnum and has_aux
+
+
+def test_argnum_picks_the_arguments(way: Callable):
+    f = way(lambda x, y, z: x * y * y * z)
+    assert gradient(f, argnum=1)(2.0, 3.0, 5.0) == gradient(f, -2)(2.0, 3.0, 5.0) == 60.0
+    assert gradient(f, argnum=(2, 0))(2.0, 3.0, 5.0) == (18.0, 45.0)
+    assert gradient(f, argnum=(0,))(2.0, 3.0, 5.0) == (45.0,)
+    assert value_and_grad(f, argnum=0)(2.0, 3.0, 5.0) == (90.0, 45.0)
+    assert hessian(f, argnum=1)(2.0, 3.0, 5.0) == hvp(f, argnum=1)(2.0, 3.0, 5.0, 1.0) == 20.0
+    assert jacobian(f, argnum=(1, 2))(2.0, 3.0, 5.0) == (60.0, 18.0)
+
+
+@pytest.mark.parametrize(
+    ("argnum", "error", "says"), [(1, TypeError, r"found 3: write 2\.0"), (2, IndexError, "2 for 2 pos")]
+)
+def test_an_argnum_that_cannot_be_raises(argnum: int, error: type[Exception], says: str):
+    with pytest.raises(error, match=says):
+        gradient(lambda x, n: x**n, argnum=argnum)(2.0, 3)
+
+
+def test_aux_comes_back_beside_the_gradient_in_the_kind_of_the_arguments(way: Callable):
+    f = way(lambda x: (x**3, {"square": x * x, "name": "cube"}))
+    assert gradient(f, has_aux=True)(2.0) == (12.0, {"square": 4.0, "name": "cube"})
+    assert value_and_grad(f, has_aux=True)(2.0) == ((8.0, {"square": 4.0, "name": "cube"}), 12.0)
+    slope, aux = gradient(f, has_aux=True)(Value(2.0))
+    assert grad(slope + aux["square"], slope) == (1.0,)
+    with pytest.raises(TypeError, match=r"has_aux=True needs a function that gives a pair"):
+        gradient(lambda x: x, has_aux=True)(2.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# jvp
+
+
+def test_jvp_pushes_tangents_forward(way: Callable):
+    f = way(lambda x, y: [x * y, x.exp()])
+    value, tangent = jvp(f, (2.0, 3.0), (1.0, 10.0))
+    assert value == [6.0, math.exp(2.0)]
+    assert tangent == [23.0, math.exp(2.0)]
+    a, w = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0])
+    value, tangent = jvp(way(lambda a, w: a @ w), (a, w), (2 * a, 3 * w))
+    assert (value.tolist(), tangent.tolist()) == ((a @ w).tolist(), (5 * a @ w).tolist())
+
+
+@pytest.mark.parametrize("op", tensor_ops_list.OPS, ids=str)
+def test_forward_and_backward_are_transposes_of_one_another(op: tensor_ops_list.Op):
+    rng = np.random.default_rng(0)
+    for xs in op.runs():
+        vs = [rng.standard_normal(x.shape) for x in xs]
+        value, tangent = jvp(op.call, xs, vs)
+        g = rng.standard_normal(np.shape(value))
+        back = vjp(op.call, *xs)[1](g)
+        back = back if isinstance(back, tuple) else (back,)
+        products = [np.sum(g * tangent), sum(np.sum(a * b) for a, b in zip(back, vs, strict=True))]
+        assert products[0] == pytest.approx(products[1], rel=1e-9, abs=1e-9)
+
+
+def test_jvp_of_what_does_not_move_is_zero():
+    assert jvp(lambda x: 3.0, (2.0,), (1.0,)) == (3.0, 0.0)
+    _, tangent = jvp(lambda x, y: [x * 2, np.ones(2)], (np.ones(3), 1), (np.zeros(3), 0))
+    assert [t.tolist() for t in tangent] == [[0.0, 0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("primals", "tangents", "error", "says"),
+    [
+        (2.0, (1.0,), TypeError, "jvp takes a tuple of arguments and one of tangents"),
+        ((2.0,), (1.0, 2.0), ValueError, "found 2 tangents for 1 arguments"),
+        ((np.ones(2),), (np.ones(3),), ValueError, r"found a gradient of shape \(3,\)"),
+    ],
+)
+def test_tangents_have_the_form_of_the_arguments(primals: Any, tangents: Any, error: type[Exception], says: str):
+    with pytest.raises(error, match=says):
+        jvp(lambda x: x * 2, primals, tangents)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Linear
+
+
+def test_a_graph_that_a_thousand_calls_close_over_is_searched_once(monkeypatch: pytest.MonkeyPatch):
+    seen: Counter[int] = Counter()
+    below = micrograd.walk._below
+    monkeypatch.setattr(micrograd.walk, "_below", lambda node: seen.update([id(node)]) or below(node))
+    large = functools.reduce(lambda x, _: x * 1.001, range(500), Value(1.0))
+    kept = [large]
+    for _ in range(50):
+        kept.append(kept[-1] * 0.5 + gradient(lambda y: kept[-1] * y * y)(2.0))
+    assert sum(seen.values()) < 5 * (500 + 50 * 30)
+    kept[-1].backward()

@@ -1,0 +1,181 @@
+"""What holds of everything that is shown, whichever way: as SVG, DOT, a page, a table or in words."""
+
+from __future__ import annotations
+
+import ast
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from micrograd import Tensor, Value, infix, viz
+from micrograd.nn import MLP
+from micrograd.report import table
+from micrograd.viz import svg, text
+from micrograd.viz.data import expression, walk
+
+SHOWN: dict[str, Callable[[Any], str]] = {
+    "SVG": lambda root: svg.write(viz.draw_dot(root).graph),
+    "SVG from above": lambda root: svg.write(viz.draw_dot(root).graph, "TB"),
+    "DOT": lambda root: viz.draw_dot(root).source,
+    "words": lambda root: text.spoken(viz.draw_dot(root).graph),
+    "player": lambda root: viz.player(root).html,
+    "animation": lambda root: viz.animate(root).svg,
+}
+TURNS = [c for c in map(chr, range(0x110000)) if unicodedata.bidirectional(c) in (
+    "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI",
+)]  # fmt: skip
+
+
+def still(title: str) -> str:
+    film = viz.movie(MLP(2, [2, 1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1], title=title, resolution=8)
+    film.frame(0.5)
+    return film.still()
+
+
+# ------------------------------------------------------------------------------------------------ text
+@pytest.mark.parametrize("show", [*SHOWN.values(), table], ids=[*SHOWN, "table"])
+def test_no_character_that_turns_the_direction_of_text_is_shown(show):
+    a = Value(2.0, label=f"a{''.join(TURNS)}b")
+    out = Value(3.0, (a, a), f"op{''.join(TURNS)}") * a
+    out.label = f"c{''.join(TURNS)}d"
+    shown = show(out)
+    assert {c for c in TURNS if c in shown} == set()
+    assert "a\ufffd" in shown or "a\\ufffd" in shown
+
+
+def test_nor_in_a_movie():
+    shown = still(f"a{''.join(TURNS)}")
+    assert {c for c in TURNS if c in shown} == set()
+
+
+def visible(shown: str) -> str:
+    """Without tooltips, which are at full precision, and without the coordinates of a picture."""
+    shown = re.sub(r"<title>.*?</title>|tooltip=\"[^\"]*\"", "", shown, flags=re.DOTALL)
+    return " ".join(re.findall(r">([^<>]+)<", shown)) if "<svg" in shown else shown
+
+
+@pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize("kind", [Value, Tensor, lambda x, **named: Tensor([x, 1.0, 2.0, 3.0, 4.0, 5.0], **named)])
+def test_a_negative_zero_is_a_zero_to_whoever_looks(show, kind):
+    a, b = kind(-0.0, requires_grad=True, label="a"), kind(0.0, requires_grad=True, label="b")
+    out = a * -1.0 * b * -0.0
+    out = out if kind is Value else out.sum()
+    a.grad = b.grad = -0.0 if kind is Value else np.full(a.shape, -0.0)
+    assert re.findall(r"[-\u2212]0(?:\.0*)?(?![\d.eE])", visible(show(out))) == []
+
+
+def test_a_table_has_no_negative_zero():
+    a = Value(-0.0, label="a")
+    (out := a * -0.0 + -1e-300).backward()
+    assert re.findall(r"-0(?:\.0*)?(?![\d.eE])", table(out)) == []
+
+
+@pytest.mark.parametrize("show", ["SVG", "animation"])
+def test_what_stands_in_a_page_with_others_has_no_id(show):
+    assert re.findall(r"\sid=|url\(#", SHOWN[show](Value(2.0) * 3)) == []
+
+
+def test_a_still_has_no_id():
+    assert re.findall(r"\sid=|url\(#", still("a")) == []
+
+
+# ------------------------------------------------------------------------------------------------ brackets
+OPERATORS = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "**": ast.Pow, "@": ast.MatMult, "%": ast.Mod}
+Tree = Any  # a name, or (op, *trees)
+TREES = st.recursive(
+    st.sampled_from("abc"),
+    lambda below: st.one_of(
+        st.tuples(st.sampled_from([*OPERATORS]), below, below),
+        st.tuples(st.sampled_from(["neg", "**3", "tanh"]), below),
+    ),
+    max_leaves=8,
+)
+
+
+def as_text(tree: Tree) -> infix.Text:
+    return infix.name(tree) if isinstance(tree, str) else infix.written(tree[0], [as_text(x) for x in tree[1:]])
+
+
+def as_python(tree: Tree) -> ast.expr:
+    """What Python makes of the text, if that says what the tree does."""
+    if isinstance(tree, str):
+        return ast.Name(tree, ast.Load())
+    op, *below = tree[0], *map(as_python, tree[1:])
+    if op in OPERATORS:
+        return ast.BinOp(below[0], OPERATORS[op](), below[1])
+    if op == "neg":
+        return ast.UnaryOp(ast.USub(), below[0])
+    if op == "**3":
+        return ast.BinOp(below[0], ast.Pow(), ast.Constant(3))
+    return ast.Call(ast.Name(op, ast.Load()), below, [])
+
+
+def dumped(text: str) -> str:
+    return ast.dump(ast.parse(text, mode="eval").body)
+
+
+@given(TREES)
+def test_a_text_has_the_brackets_that_its_tree_needs(tree):
+    written, strength = as_text(tree)
+    assert dumped(written) == ast.dump(as_python(tree))
+    assert dumped(f"{infix.within((written, strength), infix.ATOM)}**x").startswith("BinOp(left=" + dumped(written))
+
+
+@given(TREES)
+def test_none_of_its_brackets_could_be_left_out(tree):
+    written, _ = as_text(tree)
+    assume("-(-" not in written)  # two minus signs stay apart
+    for opened in re.finditer(r"(?<!tanh)\(", written):
+        at, depth = opened.start(), 0
+        for end in range(at, len(written)):
+            depth += (written[end] == "(") - (written[end] == ")")
+            if depth == 0:
+                break
+        without = written[:at] + written[at + 1 : end] + written[end + 1 :]
+        assert dumped(without) != dumped(written)
+
+
+def as_value(tree: Tree, leaves: dict[str, Value]) -> Value:
+    if isinstance(tree, str):
+        return leaves[tree]
+    op, *below = tree[0], *[as_value(x, leaves) for x in tree[1:]]
+    return {
+        "+": lambda: below[0] + below[1], "-": lambda: below[0] - below[1], "*": lambda: below[0] * below[1],
+        "/": lambda: below[0] / below[1], "**": lambda: below[0] ** below[1], "neg": lambda: -below[0],
+        "**3": lambda: below[0] ** 3, "tanh": lambda: below[0].tanh(),
+    }[op]()  # fmt: skip
+
+
+@given(TREES.filter(lambda tree: not {"@", "%"} & set(re.findall(r"[@%]", str(tree)))))
+def test_pictures_write_a_graph_as_python_reads_it(tree):
+    root = as_value(tree, {name: Value(0.5, label=name) for name in "abc"})
+    if made := expression(walk(root)):
+        assert dumped(made) == ast.dump(as_python(tree))
+
+
+@pytest.mark.parametrize(
+    ("make", "written"),
+    [
+        (lambda a, b: a - (b - 3), "a - (b - 3)"),
+        (lambda a, b: a * (b * a), "a * (b * a)"),
+        (lambda a, b: -((a + b) ** 2), "-(a + b)**2"),
+        (lambda a, b: (-a) ** b, "(-a)**b"),
+        (lambda a, b: a**-b, "a**-b"),
+        (lambda a, b: a - -2.5, "a - -2.5"),
+        (lambda a, b: Value(-2.0, requires_grad=False) ** a, "(-2)**a"),
+    ],
+)
+def test_an_expression_reads_as_one_writes_it(make, written):
+    assert expression(walk(make(Value(2.0, label="a"), Value(3.0, label="b")))) == written
+
+
+def test_a_name_is_bracketed_like_the_expression_that_it_looks_like():
+    a, b = Value(2.0, label="x - y"), Value(3.0, label="two words")
+    assert expression(walk(a * b**2)) == "(x - y) * (two words)**2"
+    assert expression(walk(b - b)) == "two words - two words"

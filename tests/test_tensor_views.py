@@ -1,0 +1,468 @@
+"""Views and writes in place: random programs against an oracle that works the other way round, and against PyTorch.
+
+The oracle carries derivatives forward, in memory of their own that is viewed and written as the values are. So what a
+write through a view does to its base needs no thought there: it is NumPy's.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tensor_helpers import equal, parameter
+
+from micrograd import Tensor, grad, lazy, no_grad
+
+START = {"x": np.array([[0.5, -1.0, 0.75], [0.25, 1.25, -0.5]]), "w": np.array([1.5, -0.5, 0.75])}
+CONSTANT = np.array([[0.5, 1.5, -0.25], [1.0, 0.75, 0.5]])
+
+
+class Forward:
+    """An array and its derivatives with respect to each number that the program starts from."""
+
+    def __init__(self, value: np.ndarray, slopes: list[np.ndarray]):
+        self.value, self.slopes = value, slopes
+
+    def op(self, f: Callable, slope: Callable) -> Forward:
+        """A new array."""
+        value = f(self.value)
+        return Forward(value, [_like(value, slope(self.value) * d) for d in self.slopes])
+
+    def times(self, other: Forward) -> Forward:
+        value = self.value * other.value
+        pairs = zip(self.slopes, other.slopes, strict=True)
+        return Forward(value, [_like(value, d * other.value + self.value * e) for d, e in pairs])
+
+    def view(self, f: Callable) -> Forward:
+        return Forward(f(self.value), [f(d) for d in self.slopes])
+
+    def detach(self) -> Forward:
+        return Forward(self.value, [_like(self.value, 0.0) for _ in self.slopes])
+
+    def write(self, change: Callable, other: Any, recorded: bool) -> None:
+        """Write change(value, other) over the value, and its derivative over the slopes."""
+        of_number = not isinstance(other, Forward)
+        value, slopes = (other, [0.0] * len(self.slopes)) if of_number else (other.value, other.slopes)
+        after, to_self, to_other = change(self.value, value)
+        slopes = [to_self * d + to_other * e for d, e in zip(self.slopes, slopes, strict=True)]
+        self.value[...] = after
+        for d, new in zip(self.slopes, slopes if recorded else [], strict=recorded):
+            d[...] = new
+
+
+def _like(value: np.ndarray, x: Any) -> np.ndarray:
+    """x in memory that is laid out as the value's, so that both have the same views."""
+    out = np.empty_like(value)
+    out[...] = x
+    return out
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What programs are made of
+
+OPS: list[tuple[Callable, Callable, Callable]] = [  # of Tensors, of numbers, and the slope
+    (lambda t: t * 2, lambda a: a * 2, lambda a: 2.0),
+    (lambda t: t.sin(), np.sin, np.cos),
+    (lambda t: t.sin().exp(), lambda a: np.exp(np.sin(a)), lambda a: np.exp(np.sin(a)) * np.cos(a)),
+]
+VIEWS: list[Callable] = [
+    lambda t: t[0, ...] if isinstance(t, np.ndarray) else t[0],  # of one axis, too, a Tensor gives a view
+    lambda t: t[-1:],
+    lambda t: t[..., -1],
+    lambda t: t[..., :1],
+    lambda t: t[None],
+    lambda t: t.T,
+    lambda t: t.reshape(-1),
+    lambda t: t.reshape((*t.shape, 1)),
+    lambda t: np.broadcast_to(t, (2, *t.shape)) if isinstance(t, np.ndarray) else t.broadcast_to((2, *t.shape)),
+]
+IN_PLACE: list[tuple[Callable, Callable]] = [  # with a value and the two slopes
+    (lambda t, u: t.__imul__(u), lambda a, b: (a * b, b, a)),
+    (lambda t, u: t.__iadd__(u), lambda a, b: (a + b, 1.0, 1.0)),
+    (lambda t, u: t.__isub__(u), lambda a, b: (a - b, 1.0, -1.0)),
+    (lambda t, u: t.copy_(u), lambda a, b: (0 * a + b, 0.0, 1.0)),
+    (lambda t, u: t.__setitem__(slice(0, 1), u[:1] if u.ndim else u), lambda a, b: _first(a, b)),
+]
+
+
+def _first(a: np.ndarray, b: Any) -> tuple[np.ndarray, Any, Any]:
+    chosen = np.zeros_like(a)
+    chosen[:1] = 1
+    return np.where(chosen, b, a), 1 - chosen, chosen
+
+
+Step = tuple[int, int, int, int]  # what to do, with which of its kind, to which Tensor, and with which other
+KINDS = ["op", "product", "view", "view", "view", "write", "write", "write", "write a number", "write unseen", "detach"]
+KINDS += ["backward", "forget", "replace"]
+small = st.integers(0, 11)
+programs = st.lists(st.tuples(st.integers(0, len(KINDS) - 1), small, small, small), min_size=3, max_size=14)
+
+
+class Machine:
+    """What runs a program on Tensors, beside the oracle."""
+
+    quiet: Callable[[], Any] = no_grad
+    views = VIEWS
+
+    def make(self, a: Any, wanted: bool) -> Any:
+        return Tensor(a, requires_grad=wanted)
+
+    def gradients(self, t: Any) -> list[Any]:
+        return list(grad(t.sum(), self.leaves, retain_graph=True, allow_unused=True))
+
+    def __init__(self):
+        self.leaves = [self.make(a, True) for a in START.values()]
+        size, at = sum(a.size for a in START.values()), 0
+        self.each: list[tuple[Any, Forward]] = []
+        for leaf, a in zip(self.leaves, START.values(), strict=True):
+            slopes = np.zeros((size, *a.shape))
+            slopes.reshape(size, -1)[at : at + a.size] = np.eye(a.size)
+            at += a.size
+            self.each.append((leaf, Forward(a.copy(), list(slopes))))
+        slopes = np.zeros((size, *CONSTANT.shape))
+        self.each.append((self.make(CONSTANT, False), Forward(CONSTANT.copy(), list(slopes))))
+
+    def run(self, program: list[Step]) -> Iterator[str]:
+        """Run it; after each step what came of it: "", or the error."""
+        for kind, which, i, j in program:
+            try:
+                getattr(self, KINDS[kind].replace(" ", "_"))(which, i % len(self.each), j)
+                yield ""
+            except (RuntimeError, ValueError) as error:
+                yield f"{KINDS[kind]}: {error}"
+
+    def op(self, which: int, i: int, _: int) -> None:
+        f, value, slope = OPS[which % len(OPS)]
+        t, oracle = self.each[i]
+        self.each.append((f(t), oracle.op(value, slope)))
+
+    def product(self, _: int, i: int, j: int) -> None:
+        (t, a), (u, b) = self.each[i], self.partner(i, j)
+        self.each.append((t * u, a.times(b)))
+
+    def view(self, which: int, i: int, _: int) -> None:
+        f, numpys = self.views[which % len(VIEWS)], VIEWS[which % len(VIEWS)]
+        t, oracle = self.each[i]
+        if t.ndim and t.ndim < 4 and oracle.value.flags.c_contiguous:  # where a reshape is a view, and in PyTorch too
+            self.each.append((f(t), oracle.view(numpys)))
+
+    def detach(self, _: int, i: int, __: int) -> None:
+        t, oracle = self.each[i]
+        self.each.append((t.detach(), oracle.detach()))
+
+    def forget(self, _: int, i: int, __: int) -> None:
+        if i >= len(self.leaves):
+            del self.each[i]
+
+    def replace(self, _: int, i: int, __: int) -> None:
+        """Give a Tensor an array of its own; its history stays, and its views keep the memory that it had."""
+        t, oracle = self.each[i]
+        oracle = Forward(oracle.value + 0.25, [_like(oracle.value, d) for d in oracle.slopes])
+        t.data = oracle.value
+        self.each[i] = t, oracle
+
+    def write(self, which: int, i: int, j: int) -> None:
+        u, b = self.partner(i, j)
+        self.change(which, i, u, b, True)
+
+    def write_a_number(self, which: int, i: int, _: int) -> None:
+        self.change(which, i, self.make(0.5, False), 0.5, True)
+
+    def write_unseen(self, which: int, i: int, j: int) -> None:
+        u, b = self.partner(i, j)
+        with self.quiet():
+            self.change(which, i, u, b, False)
+
+    def change(self, which: int, i: int, u: Any, b: Any, recorded: bool) -> None:
+        f, value = IN_PLACE[which % len(IN_PLACE)]
+        t, oracle = self.each[i]
+        if t.ndim:
+            f(t, self.apart(u, t))
+            oracle.write(value, b, recorded)
+
+    def apart(self, u: Any, _: Any) -> Any:
+        return u
+
+    def partner(self, i: int, j: int) -> tuple[Any, Forward]:
+        """A Tensor of the shape of the i-th."""
+        shape = self.each[i][1].value.shape
+        fitting = [(u, b) for u, b in self.each if b.value.shape == shape]
+        return fitting[j % len(fitting)]
+
+    def backward(self, _: int, i: int, __: int) -> None:
+        t, oracle = self.each[i]
+        if t.requires_grad:
+            grads = [np.zeros(a.shape) if g is None else g for g, a in zip(self.gradients(t), self.leaves, strict=True)]
+            found = np.concatenate([np.ravel(g) for g in grads])
+            np.testing.assert_allclose(found, [d.sum() for d in oracle.slopes], rtol=1e-9, atol=1e-9)
+
+
+ALLOWED = "leaf that requires a gradient|read-only|changed in place"
+
+
+@given(programs)
+def test_views_and_writes_give_the_values_and_gradients_of_forward_mode(program: list[Step]):
+    machine = Machine()
+    with np.errstate(all="ignore"):
+        for error in [*machine.run(program), *machine.run([(KINDS.index("backward"), 0, i, 0) for i in range(20)])]:
+            assert not error or any(words in error for words in ALLOWED.split("|")), error
+            for t, oracle in machine.each:
+                np.testing.assert_array_equal(t._node._data, oracle.value)
+
+
+class Ours(Machine):
+    def replace(self, *_: int) -> None:
+        """What becomes of views then, PyTorch has no promise for."""
+
+
+@pytest.fixture(scope="module")
+def theirs() -> type[Machine]:
+    torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
+    views = {
+        5: lambda t: t.permute(*range(t.ndim)[::-1]),
+        8: lambda t: t.expand(2, *t.shape),
+    }
+
+    class Theirs(Ours):
+        quiet = torch.no_grad
+        views = [views.get(i, f) for i, f in enumerate(VIEWS)]
+
+        def make(self, a: Any, wanted: bool) -> Any:
+            return torch.tensor(a, dtype=torch.float64, requires_grad=wanted)
+
+        def gradients(self, t: Any) -> list[Any]:
+            return list(torch.autograd.grad(t.sum(), self.leaves, retain_graph=True, allow_unused=True))
+
+        def apart(self, u: Any, t: Any) -> Any:
+            """PyTorch refuses an operand that overlaps with what is written to; NumPy does not."""
+            _ = t.grad_fn  # a view whose base was written to is a leaf to PyTorch until somebody asks for its history
+            return u.clone() if np.shares_memory(*(x.numpy(force=True) for x in (u, t))) else u
+
+    return Theirs
+
+
+@given(program=programs)
+def test_what_pytorch_can_record_and_differentiate_can_be_here_too(theirs: type[Machine], program: list[Step]):
+    program = [*program, *[(KINDS.index("backward"), 0, i, 0) for i in range(20)]]
+    with np.errstate(all="ignore"):
+        for ours, torchs in zip(Ours().run(program), theirs().run(program), strict=True):
+            assert not ours or torchs, ours
+            assert not torchs or ours or "modified by an inplace operation" in torchs, torchs
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What random programs do not reach
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_a_view_of_one_element_or_many_writes_through_whatever_the_rank(ndim: int):
+    t = Tensor(np.zeros((2,) * ndim))
+    row = t[1]
+    row += 10
+    one = t[(0,) * ndim]
+    one += 3
+    equal(t.data[1], np.full((2,) * (ndim - 1), 10))
+    assert t.data[(0,) * ndim] == 3
+
+
+@pytest.mark.parametrize("change", [lambda v: v.__iadd__(5), lambda v: v.zero_(), lambda v: v[:1].__imul__(2)])
+@pytest.mark.parametrize("requires_grad", [True, False], ids=["set later", "frozen later"])
+def test_a_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Callable, requires_grad: bool):
+    x = Tensor([1.0, 2.0], requires_grad=not requires_grad)
+    view = x[:1]
+    x.requires_grad_(requires_grad)
+    with pytest.raises(RuntimeError, match="view of a leaf that requires a gradient"):
+        change(view)
+    equal(x, [1, 2])
+    with no_grad():
+        change(view)
+    assert x.data[0] != 1
+
+
+def test_a_view_from_inside_no_grad_refuses_a_write_that_would_be_recorded():
+    y = parameter(1, 2) * 1
+    with no_grad():
+        view = y[:1]
+        view *= 3
+    with pytest.raises(RuntimeError, match="made inside no_grad"):
+        view *= 2
+    equal(y, [3, 2])
+    y *= 2
+    equal(view, [6])
+    assert not view.requires_grad
+
+
+def test_what_is_detached_shares_memory_and_no_history():
+    x = parameter(1, 2)
+    y = x * 1
+    detached = y.detach()
+    detached[:1] *= parameter(5)
+    equal(y, [5, 2])
+    assert detached.requires_grad
+    y.sum().backward()
+    equal(x.grad, [1, 1])
+
+
+def test_a_constant_and_its_views_get_the_history_of_what_is_written_to_one_of_them():
+    x, buffer = parameter(1, 2), Tensor(np.zeros((2, 2)))
+    rows, column = [buffer[0], buffer[1]], buffer.T[0]
+    for i, row in enumerate(rows):
+        row += x * (i + 1)
+    equal(buffer, [[1, 2], [2, 4]])
+    assert column.requires_grad
+    (column * np.array([1.0, 10.0])).sum().backward()
+    equal(x.grad, [21, 0])
+
+
+def test_a_view_whose_base_got_other_memory_goes_its_own_way():
+    x = parameter(1, 2)
+    y = x * 1
+    view = y[:1]
+    y.data = [7.0, 8.0]
+    view *= 3
+    y *= 2
+    equal(view, [3])
+    equal(y, [14, 16])
+    view.sum().backward(retain_graph=True)
+    y.sum().backward()
+    equal(x.grad, [5, 2])
+
+
+def test_a_view_of_many_views_finds_its_history_without_recursion():
+    x = parameter(1, 2)
+    y = x * 1
+    views = [y]
+    for _ in range(3000):
+        views.append(views[-1].T)
+    views[-1] *= 3
+    views[0] += 1
+    views[-1].sum().backward()
+    equal(x.grad, [3, 3])
+
+
+def test_retain_grad_label_and_grad_stay_with_a_view_whose_base_is_written():
+    x = parameter(1, 2)
+    y = x * 1
+    view = y[:1]
+    view.retain_grad()
+    view.label = "v"
+    y *= 3
+    (view * 5 + y.sum()).sum().backward()
+    assert view.label == "v"
+    equal(view.grad, [5])
+    equal(x.grad, [18, 3])
+
+
+def test_writes_through_views_can_be_differentiated_twice():
+    x = parameter(2, 3)
+    y = x * x
+    view = y.reshape(2, 1)[1]
+    view *= x[0] ** 3
+    (slope,) = grad(y.sum(), x, create_graph=True)  # of x0**2 + x1**2 * x0**3
+    equal(slope, [4 + 9 * 12, 6 * 8])
+    equal(grad(slope.sum(), x)[0], [2 + 9 * 12 + 6 * 12, 6 * 12 + 2 * 8])
+
+
+@pytest.mark.parametrize("copied", [copy, deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_a_copy_of_a_view_is_no_view(copied: Callable):
+    base = Tensor([1.0, 2.0])
+    other = copied(base[:1])
+    other += 5
+    equal(base, [1, 2])
+    equal(other, [6])
+
+
+def test_a_lazy_view_is_a_view():
+    x = parameter(1, 2)
+    y = x * 1
+    with lazy():
+        view = y[:1]
+    view *= 3
+    view.realize()
+    equal(y, [3, 2])
+    y.sum().backward()
+    equal(x.grad, [3, 1])
+
+
+def test_threads_may_ask_for_a_history_at_the_same_time():
+    x = parameter(*range(8))
+    for _ in range(100):
+        y = x * 1
+        view = y.reshape(2, 4)[1].reshape(2, 2)
+        y *= 2
+        start = threading.Barrier(4)
+
+        def look(view: Tensor = view, start: threading.Barrier = start) -> Any:
+            start.wait(timeout=60)
+            return view._node
+
+        with ThreadPoolExecutor(4) as pool:
+            found = {job.result() for job in [pool.submit(look) for _ in range(4)]}
+        assert found == {view._node}
+
+
+def test_views_and_what_was_written_through_them_die_without_the_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        y = parameter(1, 2, 3) * 1
+        view, other = y[1:], y[:1]
+        view *= view[:1]
+        view[1:] += other
+        alive = [weakref.ref(t._node) for t in (y, view, other)] + [weakref.ref(t) for t in (y, view, other)]
+        y += view.sum() + other
+        del y, view, other
+        assert [ref() for ref in alive] == [None] * 6
+    finally:
+        gc.enable()
+
+
+def test_a_history_that_is_looked_up_inside_no_grad_is_there():
+    x = parameter(1, 2)
+    y = x * 1
+    view = y[:1]
+    y *= 2
+    with no_grad():
+        equal(view, [2])
+    view.sum().backward()
+    equal(x.grad, [2, 0])
+
+
+def test_a_view_that_was_made_a_leaf_stays_one():
+    buffer, w = Tensor([1.0, 2.0]), parameter(3)
+    leaf = buffer[:1].requires_grad_()
+    buffer *= w
+    equal(leaf, [3])
+    (leaf * 2).sum().backward()
+    equal(leaf.grad, [2])
+    assert w.grad is None
+
+
+def test_a_leaf_that_is_frozen_shares_its_memory_and_unfrozen_has_what_it_was_given():
+    x = parameter(1, 2)
+    shared = x.detach()
+    x.requires_grad_(False)
+    used = (parameter(1, 1) * x).sum()
+    shared += 1
+    with pytest.raises(RuntimeError, match="changed in place"):
+        used.backward()
+    x.data = [5.0, 6.0]
+    x.requires_grad_(True)
+    equal(x, [5, 6])
+
+
+def test_integers_are_not_written_over_by_roots():
+    t = Tensor([1, 4])
+    with pytest.raises(TypeError, match="float64"):
+        t **= 0.5
+    equal(t, [1, 4])
