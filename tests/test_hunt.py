@@ -93,7 +93,8 @@ def tamed(op: Any, i: int, x: Any) -> Any:
 def fits(op: Any, operands: Sequence[Any], out: Any) -> bool:
     """Is it small, smooth and finite here, and an op of PyTorch's for these shapes too?"""
     arrays = [np.asarray(x.data) for x in operands]
-    kinks = [op.kink(*arrays)] if hasattr(op, "kink") else [abs(a - k).min(initial=1) for a in arrays for k in op.kinks]
+    near = (abs(a - k).min(initial=1) for a in arrays for k in getattr(op, "kinks", ()))
+    kinks = [op.kink(*map(float, arrays))] if hasattr(op, "kink") else list(near)
     size = np.max(abs(np.asarray(out.data)), initial=0)
     return min(kinks, default=1) > 1e-3 and size < 30 and np.size(out.data) < 200 and runs_in_torch(op, arrays)
 
