@@ -96,12 +96,18 @@ def fits(op: Any, operands: Sequence[Any], out: Any) -> bool:
     near = (abs(a - k).min(initial=1) for a in arrays for k in getattr(op, "kinks", ()))
     kinks = [op.kink(*map(float, arrays))] if hasattr(op, "kink") else list(near)
     size = np.max(abs(np.asarray(out.data)), initial=0)
-    return min(kinks, default=1) > 1e-3 and size < 30 and np.size(out.data) < 200 and runs_in_torch(op, arrays)
+    return (
+        min(kinks, default=1) > 1e-3
+        and size < 30
+        and np.size(out.data) < 200
+        and runs_in_torch(op, arrays, np.shape(out.data))
+    )
 
 
-def runs_in_torch(op: Any, arrays: list[np.ndarray]) -> bool:
+def runs_in_torch(op: Any, arrays: list[np.ndarray], shape: tuple[int, ...]) -> bool:
     try:
-        return torch is None or bool(op.in_torch(torch, *map(torch.tensor, arrays)).isfinite().all())
+        theirs = torch and op.in_torch(torch, *map(torch.tensor, arrays))
+        return torch is None or (bool(theirs.isfinite().all()) and theirs.shape == shape)
     except (RuntimeError, IndexError, ValueError, TypeError, ZeroDivisionError):
         return False
 
