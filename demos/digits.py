@@ -20,11 +20,11 @@ try:
     from tqdm import tqdm
 
     from micrograd import no_grad
-    from micrograd.data import batches
     from micrograd.functional import cross_entropy
     from micrograd.nn import Conv2d, Dropout, Flatten, Linear, MaxPool2d, ReLU, Sequential
+    from micrograd.nn.batches import batches
+    from micrograd.nn.saving import load, save
     from micrograd.optim import AdamW, CosineAnnealingLR
-    from micrograd.saving import load, save
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
     sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')

@@ -26,8 +26,8 @@ try:
     from micrograd import Value, no_grad
     from micrograd.functional import cross_entropy, softmax
     from micrograd.nn import Embedding, Layer, Linear, Module
+    from micrograd.nn.saving import load, save
     from micrograd.optim import Adam, LambdaLR
-    from micrograd.saving import load, save
     from micrograd.viz import player
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]

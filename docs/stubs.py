@@ -12,8 +12,8 @@ from types import ModuleType
 
 import micrograd
 import micrograd.viz
-from micrograd import array_functions, ops
-from micrograd.tensor import Tensor
+from micrograd.engine import ops
+from micrograd.tensor import Tensor, functions
 
 PACKAGE = Path(micrograd.__file__).parent
 METHODS = '''"""Written by docs/stubs.py."""
@@ -30,7 +30,7 @@ class Elementwise:
 NAMES = '''"""Written by docs/stubs.py."""
 from collections.abc import Sequence
 from typing import Any
-from .tensor_ops import Axis, Shape
+from .tensor.tensor import Axis, Shape
 '''
 
 
@@ -40,10 +40,10 @@ def stubs() -> dict[Path, str]:
     for name in (*ops.PUBLIC, *ops.MAKERS, "pow"):
         methods += [f"    {line}" for line in _declared(name, getattr(Tensor, name), "Self")]
     names = [NAMES, *_imports(micrograd), "__version__: str"]
-    for name in sorted(array_functions.FUNCTIONS.keys() - {*" ".join(micrograd._HOME.values()).split()}):
-        names += _declared(name, array_functions.FUNCTIONS[name], "Any")
+    for name in sorted(functions.FUNCTIONS.keys() - {*" ".join(micrograd._HOME.values()).split()}):
+        names += _declared(name, functions.FUNCTIONS[name], "Any")
     return {
-        PACKAGE / "methods.pyi": _formatted(methods),
+        PACKAGE / "engine" / "methods.pyi": _formatted(methods),
         PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
         PACKAGE / "viz" / "__init__.pyi": _formatted([*_imports(micrograd.viz), f"__all__ = {micrograd.viz.__all__}"]),
     }

@@ -7,7 +7,7 @@
 >>> round(a.grad, 4)
 -1.2599
 
-Start with `micrograd/engine.py`. Names are looked up when they are first asked for (PEP 562), so that importing
+Start with `micrograd/engine/`. Names are looked up when they are first asked for (PEP 562), so that importing
 micrograd costs little and needs nothing but Python.
 """
 
@@ -17,25 +17,25 @@ from .face import face
 
 __version__ = "0.1.0"
 
-# Where each name lives; the functions of NumPy's names are made from the tables in `ops` and `tensor_ops`
+# Where each name lives. Functions of NumPy's names are made from the tables: see `tensor/functions.py`.
 _HOME = {
-    "check": "gradcheck",
+    "autograd.check": "gradcheck",
+    "autograd.function": "Function",
+    "autograd.lazy_mode": "lazy",
+    "autograd.transforms": "gradient hessian hvp jacobian jvp value_and_grad vjp",
     "compiler": "compile",
-    "creation": "arange eye full full_like linspace manual_seed ones ones_like rand rand_like randn randn_like zeros "
-    "zeros_like",
-    "data": "batches",
-    "einstein": "einsum",
     "engine": "Value",
-    "function": "Function",
+    "engine.modes": "detect_anomaly enable_grad is_grad_enabled no_grad set_grad_enabled",
+    "engine.walk": "backward grad",
     "functional": "functional log_softmax logsumexp softmax",
-    "lazy_mode": "lazy",
-    "modes": "detect_anomaly enable_grad is_grad_enabled no_grad set_grad_enabled",
     "nn": "nn",
+    "nn.batches": "batches",
+    "nn.saving": "load save",
     "optim": "optim",
-    "saving": "load save",
     "tensor": "Tensor",
-    "transforms": "gradient hessian hvp jacobian jvp value_and_grad vjp",
+    "tensor.creation": "arange eye full full_like linspace manual_seed ones ones_like rand rand_like randn randn_like "
+    "zeros zeros_like",
+    "tensor.einstein": "einsum",
     "viz": "viz draw_dot trace",
-    "walk": "backward grad",
 }
-__getattr__, __dir__ = face(__name__, _HOME, made="array_functions")
+__getattr__, __dir__ = face(__name__, _HOME, made="tensor.functions")

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from .words import unknown
+from .engine.words import unknown
 
 
 def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

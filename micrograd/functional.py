@@ -17,15 +17,14 @@ for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, reduce
-from importlib import import_module
+from functools import reduce
 from math import isfinite
 from numbers import Real
 from operator import index
 from typing import Any
 
-from .engine import Value
-from .modes import is_tracing
+from .engine.modes import is_tracing
+from .engine.value import Value
 
 Number = Value | float
 
@@ -42,7 +41,7 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
     0.25
     """
     if _any_tensor(scores, targets):
-        return _module(".tensor_losses").hinge(scores, targets, _checked(reduction))
+        return _of_tensors().hinge(scores, targets, _checked(reduction))
     scores, targets = _pairs(scores, targets)
     for i, target in enumerate([] if is_tracing() else targets):
         if (number := target.data if isinstance(target, Value) else float(target)) not in (-1.0, 1.0):
@@ -59,7 +58,7 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
     2.0
     """
     if _any_tensor(outputs, targets):
-        return _module(".tensor_losses").mse(outputs, targets, _checked(reduction))
+        return _of_tensors().mse(outputs, targets, _checked(reduction))
     outputs, targets = _pairs(outputs, targets)
     return _reduced([(o - t) ** 2 for o, t in zip(outputs, targets, strict=True)], reduction)
 
@@ -71,7 +70,7 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     0.3466
     """
     if _any_tensor(logits, targets):
-        return _module(".tensor_losses").bce_with_logits(logits, targets, _checked(reduction))
+        return _of_tensors().bce_with_logits(logits, targets, _checked(reduction))
     logits, targets = _pairs(logits, targets)
     for i, target in enumerate([] if is_tracing() else targets):
         if not 0 <= target.data <= 1:
@@ -94,14 +93,14 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
     5000.3466
     """
     if _any_tensor(logits):
-        return _module(".tensor_losses").cross_entropy(logits, target, _checked(reduction))
+        return _of_tensors().cross_entropy(logits, target, _checked(reduction))
     return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
 
 
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     """Minus the log-probability of the target, as `log_softmax` gives it; for a batch, the mean of it."""
     if _any_tensor(log_probs):
-        return _module(".tensor_losses").nll(log_probs, target, _checked(reduction))
+        return _of_tensors().nll(log_probs, target, _checked(reduction))
     return _of_classes(lambda row, i: -row[i], log_probs, target, reduction)
 
 
@@ -184,7 +183,9 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
     Tensor([[11.5]])
     """
-    return _module(".tensor_ops").linear(x, weight, bias)
+    from .tensor.tensor import linear
+
+    return linear(x, weight, bias)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -214,7 +215,9 @@ def conv2d(
     >>> conv2d([[[0.0, 0.0, 5.0, 5.0]]], edges)
     Tensor([[[ 0., -5.,  0.]]])
     """
-    return _module(".convolution").conv2d(x, weight, bias, stride, padding, dilation, groups)
+    from .tensor.convolution import conv2d
+
+    return conv2d(x, weight, bias, stride, padding, dilation, groups)
 
 
 def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
@@ -233,7 +236,9 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     >>> max_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 5.0]]], 2)
     Tensor([[[4., 5.]]])
     """
-    return _module(".convolution").max_pool2d(x, kernel_size, stride, padding, dilation)
+    from .tensor.convolution import max_pool2d
+
+    return max_pool2d(x, kernel_size, stride, padding, dilation)
 
 
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
@@ -245,7 +250,9 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
     >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)
     Tensor([[[2.5, 1.5]]])
     """
-    return _module(".convolution").avg_pool2d(x, kernel_size, stride, padding)
+    from .tensor.convolution import avg_pool2d
+
+    return avg_pool2d(x, kernel_size, stride, padding)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -255,10 +262,11 @@ def _any_tensor(*xs: Any) -> bool:
     return any(hasattr(x, "_node") for x in xs)
 
 
-@lru_cache
-def _module(name: str) -> Any:
-    """A module of this package that loads NumPy: hence not imported at the top."""
-    return import_module(name, __package__)
+def _of_tensors() -> Any:
+    """The losses of Tensors, which load NumPy: hence not imported at the top."""
+    from .tensor import losses
+
+    return losses
 
 
 def _sum(xs: list[Value]) -> Value:

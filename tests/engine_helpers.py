@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from micrograd import Value, walk
-from micrograd.graph import hooked
-from micrograd.modes import modes
-from micrograd.rows import Row
+from micrograd import Value
+from micrograd.engine import walk
+from micrograd.engine.graph import hooked
+from micrograd.engine.modes import modes
+from micrograd.engine.rows import Row
 
 
 class Boom(Exception):

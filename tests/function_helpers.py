@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value
-from micrograd.function import Function
+from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
 
 A = [0.5, -1.5, 2.0]

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from micrograd import Tensor, arrays, functional, take_along_axis
-from micrograd import array_functions as functions
-from micrograd.array_node import record
+from micrograd import Tensor, functional, take_along_axis
+from micrograd.tensor import arrays
+from micrograd.tensor import functions as functions
+from micrograd.tensor.node import record
 
 Shape = tuple[int, ...]
 Interval = tuple[float, float]

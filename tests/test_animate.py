@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from micrograd import Tensor, Value, no_grad, tanh, viz
-from micrograd.viz.animation import MAX_NODES
-from micrograd.viz.clock import Clock
+from micrograd.viz.playing.animation import MAX_NODES
+from micrograd.viz.playing.clock import Clock
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import micrograd
-from micrograd import Value, ops
-from micrograd import array_functions as F
-from micrograd.check import gradcheck
+from micrograd import Value
+from micrograd.autograd.check import gradcheck
+from micrograd.engine import ops
 from micrograd.tensor import Tensor
+from micrograd.tensor import functions as F
 
 RNG = np.random.default_rng(0)
 A = RNG.uniform(0.2, 2, (2, 3))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from micrograd import Tensor, Value, no_grad
-from micrograd.viz.backprop import backprop, changed_since, sent
-from micrograd.viz.data import walk
-from micrograd.viz.nudge import MOST_LEAVES, MOST_NODES, nudges
+from micrograd.viz.drawing.data import walk
+from micrograd.viz.playing.backprop import backprop, changed_since, sent
+from micrograd.viz.playing.nudge import MOST_LEAVES, MOST_NODES, nudges
 
 
 def passed(root):

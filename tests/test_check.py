@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from micrograd import Value, ops
-from micrograd.check import gradcheck
-from micrograd.function import Function
-from micrograd.rows import Row
+from micrograd import Value
+from micrograd.autograd.check import gradcheck
+from micrograd.autograd.function import Function
+from micrograd.engine import ops
+from micrograd.engine.rows import Row
 from micrograd.tensor import Tensor
 
 A = np.array([0.5, -1.5, 2.0])

@@ -14,11 +14,11 @@ from demo_helpers import demo_module
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd import ops, viz
-from micrograd.__main__ import main
-from micrograd.engine import Value
-from micrograd.expression import FUNCTIONS, assignments, build
-from micrograd.report import pointed, table
+from micrograd import viz
+from micrograd.command.expression import FUNCTIONS, assignments, build
+from micrograd.command.main import main
+from micrograd.command.report import pointed, table
+from micrograd.engine import Value, ops
 
 ROOT = Path(__file__).parent.parent
 NEURON = ["tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88"]
@@ -471,14 +471,14 @@ def test_an_unknown_demo_is_answered_with_those_there_are(micrograd):
 
 
 def test_where_there_are_no_demos_it_says_so(micrograd, monkeypatch, tmp_path):
-    monkeypatch.setattr("micrograd.__main__.PLACES", (tmp_path,))
+    monkeypatch.setattr("micrograd.command.main.PLACES", (tmp_path,))
     code, _, err = micrograd("demo", "moons")
     assert (code, err) == (1, f"python -m micrograd: the demos are not where they were looked for: {tmp_path}\n")
 
 
 # ------------------------------------------------------------------------------------------------ what it loads
 def test_a_table_needs_no_numpy_and_no_graphviz():
-    code = "import sys; sys.modules['numpy'] = sys.modules['graphviz'] = None; from micrograd.__main__ import main"
+    code = "import sys; sys.modules['numpy'] = sys.modules['graphviz'] = None; from micrograd.command.main import main"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; sys.exit(main({NEURON!r}))"], cwd=ROOT, capture_output=True, timeout=60
     )

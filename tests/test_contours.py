@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 
-from micrograd.viz.contours import contours, simplified
-from micrograd.viz.png import png
+from micrograd.viz.training.contours import contours, simplified
+from micrograd.viz.training.png import png
 
 GRIDS = arrays(float, array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=7), elements=st.integers(-3, 3))
 

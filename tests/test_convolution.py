@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from micrograd import arrays, compile, grad, nn
+from micrograd import compile, grad, nn
 from micrograd import functional as F
-from micrograd.array_node import record
-from micrograd.check import gradcheck
-from micrograd.tensor import Tensor
+from micrograd.autograd.check import gradcheck
+from micrograd.tensor import Tensor, arrays
+from micrograd.tensor.node import record
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel:UserWarning")  # PyTorch's
 

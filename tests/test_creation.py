@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from micrograd.creation import (
+from micrograd.tensor import Tensor
+from micrograd.tensor.creation import (
     arange,
     eye,
     full,
@@ -20,7 +21,6 @@ from micrograd.creation import (
     zeros,
     zeros_like,
 )
-from micrograd.tensor import Tensor
 
 SHAPED = [zeros, ones, randn, rand]
 DRAWN = [randn, rand]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from demo_helpers import check_that_it_names_what_is_missing, demo_module
 
-from micrograd.saving import load
+from micrograd.nn.saving import load
 
 ROOT = Path(__file__).parent.parent
 digits, line = demo_module("digits"), demo_module("linear_regression")

@@ -21,7 +21,7 @@ from drawn_graphs import neuron
 import micrograd
 from micrograd.engine import Value
 from micrograd.viz import draw_dot, trace
-from micrograd.viz.draw import _say_once
+from micrograd.viz.drawing.draw import _say_once
 
 HOSTILE = {
     "quotes": "a\"b'c",
@@ -340,7 +340,7 @@ def test_text_and_picture_are_bit_equal_over_processes():
 from micrograd import Tensor
 from micrograd.engine import Value
 from micrograd.viz import draw_dot
-from micrograd.viz.svg import write
+from micrograd.viz.drawing.svg import write
 a, b = Value(-4.0, label="a"), Value(2.0, label="b")
 c = a + b
 d = a * b + b**3 + c * c

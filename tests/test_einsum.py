@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd import array_functions as F
 from micrograd import grad
-from micrograd.check import gradcheck
-from micrograd.einstein import einsum
+from micrograd.autograd.check import gradcheck
 from micrograd.tensor import Tensor
+from micrograd.tensor import functions as F
+from micrograd.tensor.einstein import einsum
 
 RNG = np.random.default_rng(0)
 A = RNG.uniform(0.2, 2, (2, 3))

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from engine_helpers import PATHS, Boom, raising, square, walking
 
-from micrograd import Value, grad, ops
-from micrograd.graph import grads_lock
+from micrograd import Value, grad
+from micrograd.engine import ops
+from micrograd.engine.graph import grads_lock
 
 
 def bad_row(error: BaseException) -> Callable[[Value], Value]:
@@ -255,7 +256,7 @@ BY_A_TIMER = """
 import signal
 import threading
 from micrograd import Value
-from micrograd.graph import grads_lock
+from micrograd.engine.graph import grads_lock
 
 def grads():
     return [leaf.grad for leaf in leaves]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from micrograd.engine import Value
-from micrograd.viz.data import Group, Walk, describe, walk
-from micrograd.viz.fold import fold
+from micrograd.viz.drawing.data import Group, Walk, describe, walk
+from micrograd.viz.drawing.fold import fold
 
 
 @dataclass(eq=False)

@@ -9,8 +9,8 @@ import pytest
 from function_helpers import A, Cube, Exp, Product, Scale, both, make, nodes, numbers
 
 from micrograd import Value, backward, detect_anomaly, grad, no_grad
-from micrograd.check import gradcheck
-from micrograd.function import Function
+from micrograd.autograd.check import gradcheck
+from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
 
 # ---- right

@@ -5,7 +5,7 @@ import pytest
 from function_helpers import A, Product, both, make, nodes
 
 from micrograd import Value, grad
-from micrograd.function import Function
+from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
 
 

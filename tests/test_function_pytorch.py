@@ -9,7 +9,7 @@ import pytest
 from function_helpers import both, make, nodes, numbers
 
 from micrograd import Value, grad
-from micrograd.function import Function
+from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
 
 

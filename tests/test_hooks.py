@@ -8,7 +8,8 @@ import threading
 import pytest
 from engine_helpers import raising
 
-from micrograd import Value, compile, grad, no_grad, walk
+from micrograd import Value, compile, grad, no_grad
+from micrograd.engine import walk
 from micrograd.tensor import Tensor
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from micrograd import nn
-from micrograd.check import gradcheck
-from micrograd.creation import manual_seed
+from micrograd.autograd.check import gradcheck
 from micrograd.engine import Value
-from micrograd.modes import no_grad
+from micrograd.engine.modes import no_grad
 from micrograd.tensor import Tensor
+from micrograd.tensor.creation import manual_seed
 
 
 @pytest.fixture

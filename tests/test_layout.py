@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd.viz.layout import Layout, _crossings, _first_order, _Net, _order, layout
+from micrograd.viz.drawing.layout import Layout, _crossings, _first_order, _Net, _order, layout
 
 SIZES = [(90.0, 40.0), (40.0, 26.0), (150.0, 70.0)]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from micrograd import Value, grad, nn, no_grad
-from micrograd.arrays import concatenate
-from micrograd.lazy_mode import LazyTensor, LazyValue, lazy, realize
-from micrograd.rows import Row
+from micrograd.autograd.lazy_mode import LazyTensor, LazyValue, lazy, realize
+from micrograd.engine.rows import Row
 from micrograd.tensor import Tensor
+from micrograd.tensor.arrays import concatenate
 
 A = np.array([1.0, 2.0])
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from micrograd import Tensor, compile, grad
-from micrograd.check import gradcheck
+from micrograd.autograd.check import gradcheck
+from micrograd.engine.ops import gate
 from micrograd.functional import linear
 from micrograd.nn import Linear
-from micrograd.ops import gate
 
 RNG = np.random.default_rng(0)
 

@@ -13,11 +13,11 @@ import tensor_ops_list
 
 from micrograd import Function, Tensor, Value, compile, concatenate, einsum, lazy, no_grad, viz
 from micrograd import functional as F
-from micrograd.grad_fn import GradFn
+from micrograd.command.report import table
+from micrograd.engine.grad_fn import GradFn
 from micrograd.nn import MLP, Dropout, Linear, ReLU, Sequential
-from micrograd.report import table
-from micrograd.viz.animation import MAX_NODES
-from micrograd.viz.data import walk
+from micrograd.viz.drawing.data import walk
+from micrograd.viz.playing.animation import MAX_NODES
 
 Graph = tuple[Any, list[Any]]  # a root, and its leaves
 

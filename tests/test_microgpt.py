@@ -14,7 +14,7 @@ import pytest
 from demo_helpers import demo_module
 
 from micrograd import no_grad
-from micrograd.saving import load, save
+from micrograd.nn.saving import load, save
 
 ROOT = Path(__file__).parent.parent
 gpt = demo_module("microgpt")

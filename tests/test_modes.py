@@ -15,7 +15,7 @@ import pytest
 from engine_helpers import Boom, recorded
 
 from micrograd import Value, detect_anomaly, enable_grad, is_grad_enabled, no_grad
-from micrograd.modes import modes
+from micrograd.engine.modes import modes
 
 # ---------------------------------------------------------------------------------------------------------------------
 # no_grad and enable_grad

@@ -19,7 +19,7 @@ from sklearn.datasets import make_moons
 from micrograd import Tensor, Value, nn, viz
 from micrograd.functional import hinge
 from micrograd.nn import MLP, Neuron
-from micrograd.viz import panels
+from micrograd.viz.training import panels
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
 SVG = "{http://www.w3.org/2000/svg}"

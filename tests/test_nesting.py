@@ -16,7 +16,7 @@ import tensor_ops_list
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, hessian, hvp, jacobian, jvp, no_grad, tanh, value_and_grad, vjp
-from micrograd.transforms import leaves
+from micrograd.autograd.transforms import leaves
 
 WAYS: dict[str, Callable[[Callable], Callable]] = {"eager": lambda f: f, "compiled": micrograd.compile}
 
@@ -372,8 +372,8 @@ def test_tangents_have_the_form_of_the_arguments(primals: Any, tangents: Any, er
 
 def test_a_graph_that_a_thousand_calls_close_over_is_searched_once(monkeypatch: pytest.MonkeyPatch):
     seen: Counter[int] = Counter()
-    below = micrograd.walk._below
-    monkeypatch.setattr(micrograd.walk, "_below", lambda node: seen.update([id(node)]) or below(node))
+    below = micrograd.engine.walk._below
+    monkeypatch.setattr(micrograd.engine.walk, "_below", lambda node: seen.update([id(node)]) or below(node))
     large = functools.reduce(lambda x, _: x * 1.001, range(500), Value(1.0))
     kept = [large]
     for _ in range(50):

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from micrograd.engine import Value
+from micrograd.engine.walk import backward
 from micrograd.nn import MLP, Layer, Module, Neuron
 from micrograd.nn.neurons import ACTIVATIONS
-from micrograd.walk import backward
 
 
 def values(*numbers):
@@ -590,7 +590,7 @@ PUBLIC = [name for name in dir(Module) if not name.startswith("_") and name != "
 @pytest.mark.parametrize("name", PUBLIC)
 def test_an_attribute_may_have_the_name_of_any_method(name, tmp_path):
     """`self.modules = [...]` is how people write a Sequential; the library asks the class for its methods."""
-    from micrograd.saving import load, save
+    from micrograd.nn.saving import load, save
     from micrograd.viz import draw_dot, movie, plot_decision_boundary
 
     class Net(Module):

@@ -12,8 +12,9 @@ from tensor_helpers import parameter
 from tensor_ops_list import OPS
 
 import micrograd
-from micrograd import Tensor, Value, gradient, lazy, protocols
-from micrograd.array_functions import FUNCTIONS
+from micrograd import Tensor, Value, gradient, lazy
+from micrograd.tensor import protocols
+from micrograd.tensor.functions import FUNCTIONS
 
 A = np.array([[0.5, 0.7, 0.2], [0.1, 0.9, 0.4]])
 SETTINGS: dict[str, tuple[Any, ...]] = {
@@ -36,7 +37,7 @@ def call(numpys: Any, name: str, x: Any) -> Any:
         return numpys(x, A.T)
     if name == "dot":
         return numpys(x, A.T)
-    row = micrograd.ops.PUBLIC.get(name)
+    row = micrograd.engine.ops.PUBLIC.get(name)
     if name in ("outer", "power") or (row is not None and row.to_b is not None) or name in OPERATORS:
         return numpys(x, A + 0.25)
     return numpys(x + (name == "arccosh"), *SETTINGS.get(name, ()))
@@ -62,7 +63,9 @@ def test_every_function_that_numpy_has_too_is_covered():
     assert ours == {made.__name__ for f, made in protocols.ROWS.items() if made.__name__ in ours}
 
 
-@pytest.mark.parametrize("f", [np.cumprod, np.add.reduce, np.cov, np.histogram, np.linalg.det, np.cbrt], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [np.cumprod, np.add.reduce, np.cov, np.histogram, np.linalg.det, np.cbrt], ids=lambda f: f.__name__
+)
 def test_a_function_without_a_row_raises_and_names_those_that_have_one(f: Callable):
     x = Tensor(np.eye(2), requires_grad=True)
     with pytest.raises(TypeError, match=r"numpy\..*detach\(\).*arccos.*einsum.*transpose"):
@@ -186,7 +189,7 @@ def test_what_is_merely_named_is_not_there(name: str):
 
 
 def test_every_word_of_the_table_is_one_of_ours():
-    from micrograd.words import KEYWORDS, NAMES
+    from micrograd.engine.words import KEYWORDS, NAMES
 
     for other, word in NAMES.items():
         assert not hasattr(Tensor(A), other)

@@ -5,17 +5,7 @@ import json
 import pytest
 
 from micrograd import Value
-from micrograd.optim import (
-    SGD,
-    Adam,
-    AdamW,
-    CosineAnnealingLR,
-    LambdaLR,
-    LinearLR,
-    LRScheduler,
-    Optimizer,
-    StepLR,
-)
+from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, Optimizer, StepLR
 
 
 def stepped(optimizer, **changes):

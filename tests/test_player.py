@@ -14,8 +14,8 @@ from micrograd import Tensor, Value, concatenate, no_grad
 from micrograd.functional import cross_entropy
 from micrograd.nn import MLP, Dropout, Layer, LayerNorm1d, Linear, ReLU, Sequential
 from micrograd.viz import player
-from micrograd.viz.fold import AIM
-from micrograd.viz.scenes import story
+from micrograd.viz.drawing.fold import AIM
+from micrograd.viz.playing.scenes import story
 
 
 def data_of(page):

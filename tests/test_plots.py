@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from micrograd import Tensor, Value, nn, no_grad, viz
 from micrograd.nn import MLP, Neuron
-from micrograd.viz.scores import grid_scores, leads, plane, samples, scores
+from micrograd.viz.training.scores import grid_scores, leads, plane, samples, scores
 
 X = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]]
 Y = [-1, -1, 1, 1]

@@ -16,7 +16,8 @@ from engine_helpers import PATHS, plant, walking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd import Value, backward, grad, ops
+from micrograd import Value, backward, grad
+from micrograd.engine import ops
 
 GRAPHS = 2000
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from ops_list import OPS
 
-from micrograd import Tensor, Value, concatenate, einsum, ops
-from micrograd.graph import contributions
-from micrograd.rows import Row
-from micrograd.rule_text import Symbol, rule_texts
+from micrograd import Tensor, Value, concatenate, einsum
+from micrograd.engine import ops
+from micrograd.engine.graph import contributions
+from micrograd.engine.rows import Row
+from micrograd.engine.rule_text import Symbol, rule_texts
 
 
 def texts(node):

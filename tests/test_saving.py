@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from micrograd import nn
-from micrograd.saving import load, save
+from micrograd.nn.saving import load, save
 from micrograd.tensor import Tensor
 
 
@@ -333,7 +333,7 @@ def test_the_next_save_clears_away_what_a_killed_one_left(at, path):
     save({"x": np.zeros(2)}, path)
     path.chmod(0o444)
     code = (
-        "import os, signal, sys, numpy as np; from micrograd.saving import save\n"
+        "import os, signal, sys, numpy as np; from micrograd.nn.saving import save\n"
         f"os.{at} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "save({'x': np.ones(2)}, sys.argv[1])"
     )
@@ -395,5 +395,5 @@ def test_only_a_module_can_be_filled(path):
 
 
 def test_safetensors_is_imported_only_by_who_saves_or_loads():
-    code = "import sys, micrograd.saving; sys.exit('safetensors' in sys.modules)"
+    code = "import sys, micrograd.nn.saving; sys.exit('safetensors' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)

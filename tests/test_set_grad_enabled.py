@@ -9,7 +9,7 @@ import pytest
 from engine_helpers import recorded
 
 from micrograd import enable_grad, no_grad, set_grad_enabled
-from micrograd.modes import modes
+from micrograd.engine.modes import modes
 
 
 @pytest.fixture

@@ -13,17 +13,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from micrograd import Tensor, Value, infix, viz
+from micrograd import Tensor, Value, viz
+from micrograd.command.report import table
+from micrograd.engine import infix
 from micrograd.nn import MLP
-from micrograd.report import table
-from micrograd.viz import svg, text
-from micrograd.viz.data import expression, walk
+from micrograd.viz.drawing import svg
+from micrograd.viz.drawing.data import expression, walk
+from micrograd.viz.drawing.words import spoken
 
 SHOWN: dict[str, Callable[[Any], str]] = {
     "SVG": lambda root: svg.write(viz.draw_dot(root).graph),
     "SVG from above": lambda root: svg.write(viz.draw_dot(root).graph, "TB"),
     "DOT": lambda root: viz.draw_dot(root).source,
-    "words": lambda root: text.spoken(viz.draw_dot(root).graph),
+    "words": lambda root: spoken(viz.draw_dot(root).graph),
     "player": lambda root: viz.player(root).html,
     "animation": lambda root: viz.animate(root).svg,
 }

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, Value, arrays, backward, grad
+from micrograd import Tensor, Value, backward, grad
+from micrograd.tensor import arrays
 
 # ---------------------------------------------------------------------------------------------------------------------
 # backward()

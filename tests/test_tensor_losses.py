@@ -10,7 +10,7 @@ import pytest
 
 from micrograd import functional as F
 from micrograd import nn
-from micrograd.check import gradcheck
+from micrograd.autograd.check import gradcheck
 from micrograd.engine import Value
 from micrograd.tensor import Tensor
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from micrograd import Tensor, arrays, backward, grad, is_grad_enabled, no_grad
+from micrograd import Tensor, backward, grad, is_grad_enabled, no_grad
+from micrograd.tensor import arrays
 
 STEPS = 10_000
 X = np.arange(6.0).reshape(2, 3) / 6

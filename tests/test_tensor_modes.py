@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, Value, arrays, detect_anomaly, einsum, enable_grad, is_grad_enabled, nn, no_grad
+from micrograd import Tensor, Value, detect_anomaly, einsum, enable_grad, is_grad_enabled, nn, no_grad
+from micrograd.tensor import arrays
 
 
 def test_nothing_is_recorded_inside_no_grad():

@@ -12,7 +12,7 @@ import pytest
 from tensor_helpers import equal, parameter
 
 from micrograd import Tensor, grad, no_grad
-from micrograd.ops import Row
+from micrograd.engine.ops import Row
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Versions: a value that backward needs, and that was changed

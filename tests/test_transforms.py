@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from micrograd import Value, no_grad
-from micrograd import array_functions as F
+from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
 from micrograd.nn import MLP
 from micrograd.tensor import Tensor
-from micrograd.transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
+from micrograd.tensor import functions as F
 
 A = np.array([1.0, 2.0, 3.0])
 M = np.arange(6.0).reshape(2, 3) - 2.5

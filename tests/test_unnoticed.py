@@ -12,9 +12,9 @@ import pytest
 
 import micrograd
 from micrograd import Tensor, Value, backward, detect_anomaly, grad
+from micrograd.engine.rows import Row
 from micrograd.nn import Parameter
 from micrograd.optim import clip_grad_norm
-from micrograd.rows import Row
 
 KINDS = [lambda: Value(2.0), lambda: Tensor([2.0, 3.0], requires_grad=True)]
 over_kinds = pytest.mark.parametrize("leaf", KINDS, ids=["Value", "Tensor"])

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-if importlib.util.find_spec("micrograd.rows") is None:
+if importlib.util.find_spec("micrograd.tensor") is None:
     raise ImportError(
         "found the classic micrograd, which has the same name: make an environment without it "
         "(python -m venv lessons), and install this repository there (pip install '../..[demos]')"

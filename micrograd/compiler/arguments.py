@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Value
-from ..tensor import Tensor
-from ..transforms import leaves, tree_map
+from ..autograd.transforms import leaves, tree_map
+from ..engine.value import Value
+from ..tensor.tensor import Tensor
 from .graph import OWN
 from .nodes import data_of, traced_value
 from .text import FAST

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import ops
-from ..engine import Value
-from ..modes import is_grad_enabled
-from ..tensor import Tensor
-from ..transforms import leaves, tree_map
-from ..walk import grad
+from ..autograd.transforms import leaves, tree_map
+from ..engine import ops
+from ..engine.modes import is_grad_enabled
+from ..engine.value import Value
+from ..engine.walk import grad
+from ..tensor.tensor import Tensor
 from .arguments import Arguments, Block
 from .emit import Code, Updates
 from .graph import rebuilt

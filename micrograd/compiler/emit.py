@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import floats
+from ..engine import floats
 from .symbols import BY_COLUMNS, ELEMENTWISE, VIEWS, Symbol, needed, symbols_in
 from .text import ATOM, FAST, SIGNS, Text
 

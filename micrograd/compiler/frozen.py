@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import creation
+from ..tensor import creation
 
 READ = (
     "a compiled function cannot look at {}: its value would be frozen into the program. Write where(condition, a, b) "

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import floats
-from ..array_library import matmul_like
-from ..rows import Row
+from ..engine import floats
+from ..engine.rows import Row
+from ..tensor.library import matmul_like
 from .frozen import Frozen, Shapeless
 from .simplify import simplified
 from .symbols import (

@@ -39,9 +39,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import Value
+from ..engine.value import Value
 from ..nn.module import Module
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from .frozen import PACKAGE, UNWATCHED, frozen
 
 MOST = 200_000  # objects that are looked at

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import Value
-from ..modes import is_grad_enabled, is_tracing, modes
+from ..engine.modes import is_grad_enabled, is_tracing, modes
+from ..engine.value import Value
 from ..optim import SGD
-from ..tensor import Tensor
+from ..tensor.tensor import Tensor
 from .arguments import TEXT
 from .build import BACKENDS
 from .emit import Step

@@ -38,9 +38,9 @@ from typing import Any
 
 import numpy as np
 
-from ..array_node import record
-from ..rows import Row
-from ..tensor import Tensor
+from ..engine.rows import Row
+from ..tensor.node import record
+from ..tensor.tensor import Tensor
 from .normal import ONE, NormalForm, Term
 from .places import Ids, Places
 from .symbols import Symbol

@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
-from ..array_node import ArrayNode, new_node
-from ..engine import Value
-from ..engine import _fill as fill
-from ..graph import LEAF
-from ..modes import deferred, is_tracing
-from ..rows import HandWritten, Row
-from ..tensor import Tensor
+from ..engine.graph import LEAF
+from ..engine.modes import deferred, is_tracing
+from ..engine.rows import HandWritten, Row
+from ..engine.value import Value
+from ..engine.value import _fill as fill
+from ..tensor import arrays
+from ..tensor.node import ArrayNode, new_node
+from ..tensor.tensor import Tensor
 from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
 from .symbols import Symbol
 

@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import ops
-from ..rows import Row
+from ..engine import ops
+from ..engine.rows import Row
 from .symbols import Symbol
 
 ONE = -1  # in the place of a factor that is missing

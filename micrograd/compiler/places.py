@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
-from ..array_node import record
-from ..rows import Row
-from ..tensor import Tensor
+from ..engine.rows import Row
+from ..tensor import arrays
+from ..tensor.node import record
+from ..tensor.tensor import Tensor
 from .normal import ONE
 from .symbols import is_uniform
 

@@ -28,17 +28,17 @@ from typing import Any
 
 import numpy as np
 
-from ..array_node import ArrayNode, handle, new_node
-from ..collector import without_collector
-from ..engine import Value
-from ..engine import _fill as fill
-from ..graph import LEAF, added, grads_lock, hooked, undo
-from ..modes import is_anomaly_enabled, line_of_the_user, modes, pass_is_watched
-from ..rows import Many, nothing
-from ..storage import Kept
-from ..tensor import Tensor
-from ..transforms import copied, leaves, tree_map
-from ..walk import partials, topological
+from ..autograd.transforms import copied, leaves, tree_map
+from ..engine.collector import without_collector
+from ..engine.graph import LEAF, added, grads_lock, hooked, undo
+from ..engine.modes import is_anomaly_enabled, line_of_the_user, modes, pass_is_watched
+from ..engine.rows import Many, nothing
+from ..engine.value import Value
+from ..engine.value import _fill as fill
+from ..engine.walk import partials, topological
+from ..tensor.node import ArrayNode, handle, new_node
+from ..tensor.storage import Kept
+from ..tensor.tensor import Tensor
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard

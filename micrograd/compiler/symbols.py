@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rows import Row
+from ..engine.rows import Row
 from .frozen import MASKED, READ, Shapeless, frozen
 
 ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}

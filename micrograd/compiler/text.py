@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import floats
+from ..engine import floats
 from .graph import OWN, opened
 from .symbols import Symbol, has_symbols
 

@@ -3,7 +3,7 @@
 What the function sees are `nodes`; the same methods record the same nodes, and `grad` walks them. Only their data are
 Symbols, and every op is computed here (`Trace.__call__`), as `lazy` has it computed elsewhere:
 
->>> from ..walk import grad
+>>> from ..engine.walk import grad
 >>> trace = Trace()
 >>> x = trace.value("x", requires_grad=True)
 >>> with tracing(trace):
@@ -25,14 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from ..array_node import new_node, operand, remember
-from ..engine import Value, number
-from ..engine import _fill as fill
-from ..engine import _settle as settle
-from ..graph import LEAF
-from ..modes import _Mode, deferring, detect_anomaly, is_grad_enabled, modes
-from ..rows import HandWritten, Many, Row
-from ..tensor import Tensor
+from ..engine.graph import LEAF
+from ..engine.modes import _Mode, deferring, detect_anomaly, is_grad_enabled, modes
+from ..engine.rows import HandWritten, Many, Row
+from ..engine.value import Value, number
+from ..engine.value import _fill as fill
+from ..engine.value import _settle as settle
+from ..tensor.node import new_node, operand, remember
+from ..tensor.tensor import Tensor
 from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
 from .graph import Graph
 from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value

@@ -26,12 +26,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..convolution import pair
-from ..creation import generator
+from ..engine.modes import deferred, is_tracing, stand_in
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
-from ..modes import deferred, is_tracing, stand_in
-from ..tensor import Tensor
-from ..tensor_ops import linear
+from ..tensor.convolution import pair
+from ..tensor.creation import generator
+from ..tensor.tensor import Tensor, linear
 from .module import Module
 from .neurons import Layer, _size
 

@@ -9,8 +9,8 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import Any, Self
 
-from ..graph import Node
-from ..modes import modes, no_grad
+from ..engine.graph import Node
+from ..engine.modes import modes, no_grad
 
 # The modules whose calls are running, outermost first.
 _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())

@@ -13,8 +13,8 @@ from numbers import Real
 from operator import index, mul
 from typing import Any
 
-from ..engine import Value
-from ..graph import Node
+from ..engine.graph import Node
+from ..engine.value import Value
 from .module import Module, calling, sign
 
 # The activations, by the name of their method on a Value, and what a neuron with one is called.

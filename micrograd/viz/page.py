@@ -71,7 +71,7 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
 
 
 def join(name: str, title: str, data: Any, **markup: str) -> str:
-    """The page of this name: its body in the frame of all pages, with style, script and data put in, and `markup`."""
+    """The page of this name, "playing/player" say: its body in the frame of all pages, with style, script and data."""
     parts = {
         "title": html.escape(clean(title), quote=False),
         "style": asset(f"{name}.css"),

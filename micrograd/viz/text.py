@@ -2,11 +2,8 @@
 
 import unicodedata
 
-from .data import Box, Graph, value_text
-
 # Direction overrides could reorder the text around them; the other control characters are not allowed in XML.
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_SPOKEN = 40  # boxes that a description lists before it sums up
 
 
 def clean(text: str, newline: str = " ") -> str:
@@ -46,34 +43,6 @@ def columns(c: str) -> int:
     return 0 if unicodedata.combining(c) or c in "\u200d\ufe0f" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
 
 
-def summary(graph: Graph) -> str:
-    """One line: "Computation graph: 12 nodes, 14 edges"."""
-    if graph.note:
-        return f"Computation graph: {graph.note}"
-    boxes, edges = len(graph.boxes), len(graph.edges)
-    return f"Computation graph: {boxes} node{'s' * (boxes != 1)}, {edges} edge{'s' * (edges != 1)}"
-
-
-def spoken(graph: Graph) -> str:
-    """The drawing in words, a line a box; of a large drawing the results, which come last."""
-    lines = [_sentence(graph, i) for i in range(len(graph.boxes))[-_SPOKEN:]]
-    left_out = len(graph.boxes) - len(lines)
-    return "\n".join([summary(graph), *([f"(the first {left_out} are not listed)"] if left_out else []), *lines])
-
-
-def _sentence(graph: Graph, i: int) -> str:
-    box = graph.boxes[i]
-    parts = [shorten(f"{key} {text}".strip(), 60, "...") for key, text in box.rows]
-    return f"{title(box)}{f' x{box.times}' if box.times > 1 else ''}: {', '.join(parts)}"
-
-
-def title(box: Box) -> str:
-    """What a box is called in running text: `d = a + b`, `n4 = tanh(n3)`, `n0`."""
-    name = shorten(box.name, 40, "...") or box.id
-    made = box.expression or box.op
-    return f"{name} = {shorten(made, 40, '...')}" if made else name
-
-
 def text_width(text: str, size: float, *, mono: bool = False, bold: bool = False) -> float:
     """About how wide a text is, rather too wide than too narrow."""
     if mono:
@@ -99,11 +68,6 @@ def pretty(text: str) -> str:
     """Numbers with a real minus sign, signs as they are written by hand, a range with its dash."""
     text = clean(text)
     return text.replace("-", "\u2212").replace("*", "\u00d7").replace("\u00d7\u00d7", "**").replace(" .. ", " \u2026 ")
-
-
-def number(x: float) -> str:
-    """To four decimals, with a real minus sign."""
-    return value_text(x).replace("-", "\u2212")
 
 
 def coordinate(x: float) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from micrograd import Value, draw_dot
 from micrograd.nn import MLP
-from micrograd.viz import svg
+from micrograd.viz.drawing import svg
 
 
 def neuron():

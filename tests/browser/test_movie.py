@@ -8,7 +8,7 @@ import pytest
 from nbconvert import HTMLExporter, LatexExporter
 
 from micrograd import viz
-from micrograd.viz import panels
+from micrograd.viz.training import panels
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
 FRAMES = 7

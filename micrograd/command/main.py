@@ -1,0 +1,189 @@
+"""`python -m micrograd`: an expression, its value and its gradients; or a demo."""
+
+import argparse
+import ast
+import os
+import re
+import runpy
+import shutil
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
+
+from .. import viz
+from ..engine.value import Value
+from ..viz.text import clean
+from .expression import CONSTANTS, FUNCTIONS, assignments, build, unused
+from .report import pointed, table
+
+PROGRAM = "python -m micrograd"
+USAGE = """\
+%(prog)s "EXPRESSION" [NAME=NUMBER ...] [-o FILE] [--open]
+       %(prog)s demo [NAME [ARGUMENT ...]]"""
+DESCRIPTION = """\
+Compute an expression, and the gradient of its value with respect to every number in it.
+
+  %(prog)s "tanh(x1*w1 + x2*w2 + b)" x1=2 w1=-3 x2=0 w2=1 b=6.88
+  %(prog)s "x**2 + sin(pi*x)" x=1/2 -o graph.html --open
+  %(prog)s demo moons"""
+EPILOG = f"""\
+in an expression:
+  + - * / // % ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
+{fill(", ".join(sorted(FUNCTIONS)), 78, initial_indent="  ", subsequent_indent="  ")}
+  Keep it in quotes: the shell has its own ideas about * and ( ).
+
+in the table:
+  gradient            how fast the result changes when this number does
+  local derivatives   how fast the number on the left changes with each of its operands
+  Each use of a number sends it (gradient on the left) * (local derivative); what is sent is added up.
+
+It exits with 0, with 2 if what was asked is not understood, and with 1 if it could not be done."""
+FORMATS = (".html", ".svg", ".dot", ".png")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the words of the command line ask for; gives the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["demo"]:
+        return demo(words[1:])
+    try:
+        code = calculate(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read has had enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, RuntimeError) as error:
+        return _fail(str(error), 1)
+
+
+# ------------------------------------------------------------------------------------------------ an expression
+def calculate(words: Sequence[str]) -> int:
+    """Print the table of an expression, then write and show what `-o` and `--open` ask for."""
+    asked = parse(words)
+    try:
+        numbers = assignments(asked.numbers)
+        out = build(asked.expression, numbers)
+    except SyntaxError as error:
+        return _point_at(error)
+    if spare := unused(asked.expression, numbers):
+        print(f"note: the expression does not use {', '.join(spare)}", file=sys.stderr)
+    if out.requires_grad:
+        out.backward()
+    _say(_result(asked.expression.strip(), out))
+    for path in asked.output:
+        write(out, path)
+        _say(f"wrote {path}")
+    return _show(out, asked.output) if asked.open else 0
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """The command line of an expression, taken apart."""
+    parser = argparse.ArgumentParser(
+        PROGRAM, USAGE, DESCRIPTION, EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("expression", metavar="EXPRESSION", help="what to compute, as Python writes it")
+    parser.add_argument("numbers", nargs="*", metavar="NAME=NUMBER", help="one for each name: x=2 y=-1e-3 z=pi/2")
+    drawing = ".html: a player that steps through it; .svg .dot .png: a drawing (.png needs Graphviz)"
+    parser.add_argument("-o", "--output", metavar="FILE", type=_path, action="append", default=[], help=drawing)
+    parser.add_argument("--open", action="store_true", help="show the pictures written; the player, if none was")
+    if not words:
+        parser.print_help(sys.stderr)
+        sys.exit(2)
+    return parser.parse_intermixed_args([_shielded(word) for word in words])
+
+
+def _shielded(word: str) -> str:
+    """An expression may begin with a minus sign; with a space before it, argparse takes it for no option."""
+    is_option = re.fullmatch(r"-[ho]|-o.*\.\w+|--|--[a-z]{2,}(=.*)?", word)
+    return f" {word}" if word.startswith("-") and not is_option else word
+
+
+def _path(name: str) -> Path:
+    if _format(name) not in FORMATS:
+        raise argparse.ArgumentTypeError(f"{name!r} must end in one of {', '.join(FORMATS)}")
+    return Path(name)
+
+
+def _format(name: str) -> str:
+    return Path(name).suffix.lower()
+
+
+def _result(expression: str, out: Value) -> str:
+    """The value and the table: on a terminal with the signs of print, into a pipe in plain letters."""
+    terminal = sys.stdout.isatty()
+    typographic = terminal and _encodable("\u2212\u2202") == "\u2212\u2202"
+    first = f"{clean(expression)} = {out.data!r}"
+    if not out.requires_grad:
+        return first
+    width = shutil.get_terminal_size().columns if terminal else None
+    return f"{first}\n\n{table(out, typographic=typographic, width=width)}"
+
+
+def write(out: Value, path: Path) -> None:
+    """The player or the drawing, by what the name ends in; see FORMATS."""
+    suffix = _format(path.name)
+    if suffix == ".html":
+        viz.player(out).save(path)
+    else:
+        drawing = viz.draw_dot(out)
+        text = {".dot": drawing.source, ".svg": drawing.svg()}.get(suffix)
+        path.write_bytes(text.encode() if text else drawing.pipe(suffix[1:]))
+
+
+def _show(out: Value, paths: Sequence[Path]) -> int:
+    pictures = [path for path in paths if _format(path.name) != ".dot"]
+    if not pictures:
+        viz.player(out).open()
+    shown = [webbrowser.open(path.resolve().as_uri()) for path in pictures]
+    return 0 if all(shown) else _fail("no program was found that shows it: open the file yourself", 1)
+
+
+# ------------------------------------------------------------------------------------------------ a demo
+HOME = Path(__file__).parent.parent  # the package
+PLACES = (HOME / "demos", HOME.parent / "demos")  # of an installed package (see setup.py), and of a checkout
+
+
+def demo(words: Sequence[str]) -> int:
+    """Run the demo of this name, with the other words as its arguments; without a name, list the demos."""
+    place = next((place for place in PLACES if (place / "moons.py").is_file()), None)
+    if place is None:
+        return _fail(f"the demos are not where they were looked for: {', '.join(map(str, PLACES))}", 1)
+    scripts = {path.stem: path for path in sorted(place.glob("*.py")) if path.stem.isidentifier()}
+    if not words or words[0] in ("-h", "--help"):
+        _say(f"{PROGRAM} demo NAME runs one of these; its own options follow, --help among them.\n")
+        _say("\n".join(f"  {name:18} {_first_line(path)}" for name, path in scripts.items()))
+        return 0
+    if words[0] not in scripts:
+        return _fail(f"there is no demo {words[0]!r}; there are {', '.join(scripts)}", 2)
+    sys.argv[1:] = words[1:]
+    runpy.run_path(str(scripts[words[0]]), run_name="__main__")
+    return 0
+
+
+def _first_line(script: Path) -> str:
+    return (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+
+
+# ------------------------------------------------------------------------------------------------ what is printed
+def _point_at(error: SyntaxError) -> int:
+    start, end = (error.offset or 1) - 1, (error.end_offset or 2) - 1
+    print(pointed(error.text or "", start, end, shutil.get_terminal_size().columns), file=sys.stderr)
+    return _fail(f"column {start + 1}: {error.msg}", 2)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"{PROGRAM}: {clean(message)}", file=sys.stderr)
+    return code
+
+
+def _say(text: str) -> None:
+    print(_encodable(text))
+
+
+def _encodable(text: str) -> str:
+    """The text with question marks for what the terminal's letters lack."""
+    encoding = sys.stdout.encoding or "ascii"
+    return text.encode(encoding, "replace").decode(encoding)

@@ -1,0 +1,136 @@
+"""A graph of Values as a table of text: each number, its gradient, and the local derivatives that it came by.
+
+The local derivatives are what the nodes owe to their operands for a gradient of 1: the derivative table's own rules.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine.graph import Node, contributions
+from ..engine.infix import Text, name, number, written
+from ..engine.value import Value
+from ..viz.drawing.data import walk
+from ..viz.text import clean, columns, shorten
+from ..viz.values import value_text
+
+_LONGEST = 24  # columns of a name
+
+
+def table(root: Value, *, typographic: bool = False, width: int | None = None) -> str:
+    """The nodes below `root` that have a gradient, one a line, leaves first; call `root.backward()` before.
+
+    `typographic` writes a real minus sign, and partial derivatives with their own letter, where the place it is
+    written to can show them. Local derivatives stand side by side, or below each other where that is wider than
+    `width` columns.
+
+    >>> from micrograd import Value
+    >>> x = Value(3.0, label="x")
+    >>> y = x * x
+    >>> y.label = "y"
+    >>> y.backward()
+    >>> print(table(y))
+               value  gradient  local derivatives
+    x         3.0000    6.0000
+    y = x*x   9.0000    1.0000  dy/dx = 3.0000   dy/dx = 3.0000
+    """
+    nodes = [node for node in walk(root).nodes if node.requires_grad]
+    rows = [_row(node, typographic) for node in sorted(nodes, key=lambda node: not node.is_leaf)]
+    lines = _lines(rows, stacked=False)
+    if width is not None and max(map(_width, lines)) > width:
+        lines = _lines(rows, stacked=True)
+    return "\n".join(lines)
+
+
+def _number(x: float, typographic: bool) -> str:
+    return value_text(x).replace("-", "\u2212") if typographic else value_text(x)
+
+
+@dataclass
+class _Row:
+    name: str
+    made: str  # "= x * w", "" for a leaf
+    value: str
+    gradient: str
+    local: list[tuple[str, str]]  # ("dv1/dx", "-3.0000"), one for each operand
+
+
+def _row(node: Value, typographic: bool) -> _Row:
+    value, gradient = _number(node.data, typographic), _number(node.grad, typographic)
+    if node.is_leaf:
+        return _Row(_name(node), "", value, gradient, [])
+    return _Row(_name(node), f"= {_made(node)}", value, gradient, _local(node, typographic))
+
+
+def _local(node: Value, typographic: bool) -> list[tuple[str, str]]:
+    """The derivative by each operand; one that is used twice has one for each use, and the two add up."""
+    d = "\u2202" if typographic else "d"
+    return [
+        (f"{d}{_name(node)}/{d}{_name(operand)}", _number(part, typographic))
+        for operand, part in contributions(node, 1.0)
+    ]
+
+
+def _name(node: Node) -> str:
+    return shorten(node.label, _LONGEST, "...")
+
+
+def _made(node: Value) -> str:
+    """The op with its operands, as one would write it."""
+    op = node._op.lower() if node._op.isidentifier() else clean(node._op)
+    return written(op, list(map(_operand, node._prev)), tight=True)[0]
+
+
+def _operand(node: Any) -> Text:
+    """The label, or, of a plain number, the number itself."""
+    return name(_name(node)) if node.label else number(node.data)
+
+
+# ------------------------------------------------------------------------------------------------ cells to lines
+def _lines(rows: list[_Row], stacked: bool) -> list[str]:
+    """The rows as aligned text, below a line that says what the columns are."""
+    head = _Row("", "", "value", "gradient", [])
+    names, mades, values, gradients = (
+        max(_width(getattr(row, cell)) for row in (*rows, head)) for cell in ("name", "made", "value", "gradient")
+    )
+    local = _columns([row.local for row in rows], stacked)
+    left = names + bool(mades) + mades + 2
+    lines = []
+    for row, cells in zip((head, *rows), (["local derivatives"] if any(local) else [], *local), strict=True):
+        what = _pad(f"{_pad(row.name, names)} {row.made}", left)
+        line = f"{what}{_pad(row.value, -values)}  {_pad(row.gradient, -gradients)}  "
+        first, *more = ["   ".join(cells)] if not stacked else cells or [""]
+        lines += [(line + first).rstrip(), *(" " * _width(line) + cell for cell in more)]
+    return lines
+
+
+def _columns(local: list[list[tuple[str, str]]], stacked: bool) -> list[list[str]]:
+    """The derivatives as text, aligned with those of the same operand (the first, the second) in other rows."""
+    places = [[pairs[i] for pairs in local if len(pairs) > i] for i in (0, 1)]
+    if stacked:
+        places = [places[0] + places[1]] * 2
+    widths = [[max((_width(pair[part]) for pair in place), default=0) for part in (0, 1)] for place in places]
+    return [
+        [f"{_pad(key, wide)} = {_pad(number, -far)}" for (key, number), (wide, far) in zip(pairs, widths, strict=False)]
+        for pairs in local
+    ]
+
+
+def _width(text: str) -> int:
+    return sum(map(columns, text))
+
+
+def _pad(text: str, width: int) -> str:
+    """Filled up with spaces on the right, or, if the width is below zero, on the left."""
+    space = " " * (abs(width) - _width(text))
+    return text + space if width > 0 else space + text
+
+
+def pointed(text: str, start: int, end: int, width: int) -> str:
+    """Two lines: the part of a text around a place in it, and carets below that place."""
+    room = max(width - 10, 20)
+    first = max(0, min(start - room // 2, len(text) - room))
+    shown = clean(text[first : first + room])
+    before, marked = shown[: start - first], shown[start - first : end - first]
+    dots = "..." if first else ""
+    line = dots + shown + ("..." if len(text) > first + room else "")
+    return f"  {line}\n  {' ' * (len(dots) + _width(before))}{'^' * max(1, _width(marked))}"

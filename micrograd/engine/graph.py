@@ -1,0 +1,391 @@
+"""What a node is, and what it owes its operands.
+
+Nothing here knows any calculus, nor numbers from arrays. A node says what it came from (its operands), by which `Row`
+of the derivative table, and which values that row saw. From these, `contributions` tells what to send back to each
+operand when the node's own gradient is known; `walk.py` does so for a whole graph.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, Self
+
+from .grad_fn import GradFn
+from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, no_grad
+from .rows import HandWritten, LetGo, Many, Row, nothing
+from .rule_text import statements
+
+LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The node
+
+
+class Node:
+    """A number (or array) that remembers how it was made.
+
+    `_row` says of what kind it is: None is a constant, `LEAF` a parameter, else it is the op that made it. `_a` and
+    `_b` are its operands, None where that was a plain number. `_x` and `_y` are the values that the rules are called
+    with, as they were in the forward pass: (out, a) for a unary row, (a, b) for a binary one. A node of an array, or of
+    a row with another number of operands, has all its operands in `_x`, as a tuple, and all values in `_y`.
+    """
+
+    __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
+
+    _data: Any
+    grad: Any
+    _row: Any
+    _a: Any
+    _b: Any
+    _x: Any
+    _y: Any
+    label: str = ""
+    _hooks: dict[RemovableHandle, Callable] = {}
+    _met: float = math.inf  # when a transform has last met this node outside of itself; see `walk.towards`
+    _made_by: tuple[Any, ...] = ()  # (*modules, inputs) where a module's call ended here; see `nn.module.sign`
+    _made_at: str = "a line that ran outside of detect_anomaly"
+    _own_closure: Callable[[], object] = staticmethod(nothing)  # a leaf's, which `backward()` calls if it is the root
+
+    def __init_subclass__(cls) -> None:
+        if "__eq__" in cls.__dict__ or "__hash__" in cls.__dict__:
+            raise TypeError(f"{cls.__name__} defines == or hash: a pass tells nodes apart by identity, which must stay")
+
+    @property
+    def requires_grad(self) -> bool:
+        """True for a parameter and for what was computed from one. Assign to a leaf to freeze or to unfreeze it."""
+        return self._row is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if self._row:
+            raise RuntimeError(f"'{self._op}' made this node: only a leaf can be frozen; detach() gives a constant")
+        self._row = LEAF if wanted else None
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for what no recorded operation made: parameters and constants."""
+        return not self._row
+
+    @property
+    def _op(self) -> str:
+        return self._row.name if self._row else ""
+
+    @property
+    def _prev(self) -> tuple[Node, ...]:
+        """The operands, in order, repeats and constants included."""
+        row = self._row
+        if not row:
+            return ()
+        if row.to_a is None:
+            return self._x
+        if self._a is None:  # a plain number becomes a constant when somebody looks, and stays that one
+            self._a = self._constant(self._x)
+        if row.to_b is None:
+            return (self._a,)
+        if self._b is None:
+            self._b = self._constant(self._y)
+        return (self._a, self._b)
+
+    @property
+    def _operands(self) -> tuple[Node | None, ...]:
+        """The operands of an inner node as they are stored: None for a plain number."""
+        return self._x if self._row.to_a is None else (self._a, self._b)
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """The op that made this node, as PyTorch shows it; None for a leaf."""
+        return GradFn.of(self) if self._row else None
+
+    @property
+    def _backward(self) -> Callable[[], object]:
+        """A closure that accumulates this node's gradient into its operands' `.grad`; assign your own to replace it."""
+        row = self._row
+        if isinstance(row, HandWritten):
+            return row.closure
+        if not row:
+            return self._own_closure
+        return Closure.of(self)
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], object]) -> None:
+        if not callable(closure):
+            raise TypeError(f"_backward is a function without arguments, found {type(closure).__name__}")
+        if not self._row:
+            self._own_closure = closure
+            return
+        edges(self)  # raises if the graph was let go
+        self._hand_write(HandWritten(self._op, closure), self._prev)
+
+    def realize(self) -> Self:
+        """Compute the node now, if `lazy` has put it off; returns self."""
+        _ = self._data
+        return self
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook(gradient)` in every pass, once this node's gradient is complete and before it is accumulated.
+
+        What the hook returns replaces the gradient, unless it is None. The handle's `remove()` ends it.
+
+        >>> from micrograd import Value
+        >>> x = Value(3.0)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> (x * 2).backward()
+        >>> x.grad
+        20.0
+        """
+        if self._row is None:
+            raise RuntimeError("a constant has no gradient to hook: make it with requires_grad=True")
+        if not callable(hook):
+            raise TypeError(f"a hook must be a function of the gradient, found {type(hook).__name__}")
+        handle = RemovableHandle(self)
+        self._hooks = {**self._hooks, handle: hook}
+        hooked.add(weakref.ref(self, hooked.discard))
+        return handle
+
+    def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
+        """Make this the node of an op whose backward the user writes."""
+        self._row, self._a, self._b, self._x = row, None, None, operands
+        if is_anomaly_enabled():
+            self._made_at = line_of_the_user()
+
+    # What each kind of node says for itself
+
+    _is_number = False  # its rules run on plain numbers, and its graph is kept
+    _saves = True  # the node has saved values that are let go with the graph
+    _keeps_grad = True  # an inner node's gradient is there after the pass
+    _constant: Callable[[Any], Any]  # (data): a constant node of this kind
+    _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
+    _used: Callable[[bool], tuple]  # (create_graph): `_operands`, and what the row's rules are called with beside g
+    _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
+    _quiet: Callable[[], Any] = nullcontext  # around a backward pass
+    _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
+    _zero: Callable[[], Any]  # the `.grad` to which a hand-written closure adds
+
+    def _check_unchanged(self) -> None:
+        """Raise if an array that a hand-written closure may read was changed since; numbers are the user's affair."""
+
+    def _alone(self) -> Self:
+        """The node, unless it is about to lose its derivative: `math.sin(x)` asks for a float in silence."""
+        if self._row is not None and is_differentiating():
+            raise TypeError(
+                "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
+                "the node (x.sin(), not math.sin(x)), or take its .data or .item() if the number alone is meant"
+            )
+        return self
+
+    def _as_now(self) -> Node:
+        """A node that is what this one is now, and stays so."""
+        twin = object.__new__(type(self))
+        for name in ("_data", "grad", "_row", "_a", "_b", "_x", "_y"):
+            setattr(twin, name, getattr(self, name))
+        return twin
+
+    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
+        """The sum of two gradients of this node; it is recorded only if the second is a node.
+
+        It may be written over the first if that is `ours`: a sum that nobody else has seen.
+        """
+        if hasattr(grad, "_apply") and not hasattr(g, "_apply"):
+            with no_grad():
+                return grad + g
+        return grad + g
+
+    def _for_hook(self, g: Any) -> Any:
+        """A gradient that a hook may look at."""
+        return g
+
+    def _kept(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
+        """Of a pass's gradients those that go to `.grad`: all, or those of the inputs that were asked for."""
+        return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
+
+    def _let_go(self) -> None:
+        """Forget how the node was made, and by which module, but for the ways to the leaves."""
+        ways = [
+            n._row if n._row.__class__ is LetGo else n for n in self._operands if n is not None and n._row is not None
+        ]
+        self._row = LetGo(self._row, ways)
+        self._a = self._b = self._y = None
+        self._x = ()
+        if self._made_by:
+            self._made_by = ()
+
+
+hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
+
+# Taken by whoever writes to `.grad` of nodes that another thread may hold.
+grads_lock = threading.RLock()
+
+
+def undo(seen: list[Node], before: list[Any]) -> None:
+    """Put the grads back that stood there; one Ctrl-C meanwhile only makes it begin anew."""
+    try:
+        _undo(seen, before)
+    except BaseException:
+        _undo(seen, before)
+        raise
+
+
+def _undo(seen: list[Node], before: list[Any]) -> None:
+    for node, grad in zip(seen, before, strict=False):  # an interrupt may have left one more in `before`
+        node.grad = grad
+
+
+class Closure:
+    """What `_backward` of an inner node is: it accumulates the node's gradient into its operands' `.grad`.
+
+    >>> from micrograd import Value
+    >>> a, b = Value(2.0), Value(3.0)
+    >>> (a * b)._backward
+    <_backward of '*': a.grad += g * b; b.grad += g * a>
+    """
+
+    _made: weakref.WeakValueDictionary[int, Closure] = weakref.WeakValueDictionary()
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._then = node._as_now()  # a closure that replaces this one may call it
+
+    @classmethod
+    def of(cls, node: Node) -> Closure:
+        """The one closure of this node, for as long as somebody holds it and the node is made by the same row."""
+        closure = cls._made.get(id(node))
+        if closure is None or closure._then._row is not node._row:
+            closure = cls._made[id(node)] = cls(node)
+        return closure
+
+    def __call__(self) -> None:
+        _push(self._then, self._node.grad)
+
+    def __repr__(self) -> str:
+        done = "its graph was let go" if isinstance(self._then._row, LetGo) else statements(self._then)
+        return f"<_backward of '{self._then._op}': {done}>"
+
+
+class RemovableHandle:
+    """What `register_hook` returns: `remove()` takes the hook away."""
+
+    def __init__(self, node: Node):
+        self._node = weakref.ref(node)
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        node = self._node()
+        if node is not None:
+            node._hooks = {handle: hook for handle, hook in node._hooks.items() if handle is not self}
+            if not node._hooks:
+                hooked.discard(weakref.ref(node))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a node owes its operands
+
+
+def edges(node: Node) -> Sequence[Node]:
+    """The operands to which the node owes a gradient: one for each part that it sends."""
+    row = node._row
+    if isinstance(row, LetGo):
+        raise was_let_go(row)
+    operands = dict.fromkeys(node._x) if isinstance(row, HandWritten) else node._operands
+    return [n for n in operands if n is not None and n._row is not None]
+
+
+def was_let_go(row: LetGo) -> RuntimeError:
+    """The error for a pass that would go through a node whose history was let go."""
+    return RuntimeError(
+        f"the graph behind '{row.name}' was let go by an earlier backward pass: "
+        "give that one retain_graph=True to walk it again"
+    )
+
+
+def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
+    """What the node owes to each of its operands, for the gradient `g` that came in: pairs (operand, part)."""
+    row = node._row
+    if not row.rules:
+        return _of_one_rule(node, row, g, create_graph)
+    operands, values = node._used(create_graph)
+    pairs = []
+    for i, rule in row.rules:
+        operand = operands[i]
+        if operand is not None and operand._row is not None:
+            try:
+                part = rule(g, *values)
+            except ArithmeticError:
+                part = node._ieee(rule, g, *values)
+            pairs.append((operand, operand._fit(part)))
+    return pairs
+
+
+def _of_one_rule(node: Node, row: Row, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
+    """`contributions`, where one function gives the parts of all operands."""
+    if not isinstance(row, Many):
+        return _run_closure(node, g, create_graph)
+    operands, values = node._used(create_graph)
+    pairs = zip(operands, row.rule(g, *values), strict=True)
+    return [(n, n._fit(part)) for n, part in pairs if n is not None and n._row is not None and part is not None]
+
+
+def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
+    """What a hand-written `_backward` adds to its operands' grads, when it sees its own complete and theirs at zero.
+
+    It reads and writes `.grad`, which other threads' passes commit to: hence the lock.
+    """
+    operands = edges(node)
+    if create_graph:
+        raise RuntimeError(
+            f"create_graph=True needs the derivative of '{node._op}' as a row: its _backward was written by hand"
+        )
+    node._check_unchanged()
+    nodes = [node, *node._x]
+    with grads_lock:
+        before = [n.grad for n in nodes]
+        try:
+            node.grad = node._for_hook(g)
+            for n in node._x:
+                n.grad = n._zero()
+            node._row.closure()
+            parts = [(n, _left_in_grad(n, node)) for n in operands]
+            undo(nodes, before)
+            return parts
+        except BaseException as error:
+            undo(nodes, before)
+            error.add_note(f"in the _backward written for '{node._op}'")
+            raise
+
+
+def _left_in_grad(operand: Node, node: Node) -> Any:
+    """What a closure added to an operand, if it is a gradient at all."""
+    try:
+        if operand.grad is not None:
+            return operand._seed(operand.grad, False)
+    except TypeError:
+        pass
+    raise TypeError(
+        f"the _backward written for '{node._op}' left {type(operand.grad).__name__} {operand.grad!r:.40} in .grad of "
+        f"an operand: it should add the operand's gradient there"
+    )
+
+
+def run_hooks(node: Node, g: Any) -> Any:
+    """The node's gradient after its hooks have seen it, and perhaps replaced it."""
+    for hook in node._hooks.values():
+        replaced = hook(node._for_hook(g))
+        if replaced is not None:
+            g = node._seed(replaced, hasattr(g, "_apply"))
+    return g
+
+
+def added(node: Node, g: Any) -> Any:
+    """node.grad + g, where a fresh grad (None, or a Value's integer 0) adds nothing, not even a node."""
+    grad = node.grad
+    return g if grad is None or (grad.__class__ is int and grad == 0) else node._plus(grad, g)
+
+
+def _push(node: Node, g: Any) -> None:
+    """What `node._backward()` does, for a walk by hand; each `.grad` gets an array that no other has."""
+    for operand, part in contributions(node, g):
+        operand.grad = added(operand, node._kept({node: g, operand: part}, None)[operand])

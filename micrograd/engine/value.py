@@ -1,0 +1,356 @@
+"""`Value`: a number that remembers how it was made, and learns what it should have been.
+
+This is the file to open first. An expression of Values is computed like one of numbers, and leaves a graph behind:
+
+    a, b = Value(2.0), Value(-3.0)      two leaves: nobody made them
+    c = a * b                           a node: its data is -6.0, its operands are a and b, its row is `ops.mul`
+    c.backward()                        the walk: c.grad is 1, and mul's rules give a.grad = b = -3.0 and
+                                        b.grad = a = 2.0
+
+- the derivative of every op is one row of the table in `ops.py`;
+- what a node is stands in `graph.py`; how gradients travel, in `walk.py`; `Tensor` is the same for arrays.
+
+A node keeps no closure: one that refers to its own output would make each node a reference cycle, and Python's garbage
+collector would then take nine tenths of the time. `node._backward` is one all the same, for whoever looks.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, Self
+
+from . import ops, walk
+from .graph import LEAF, Node
+from .methods import Elementwise, elementwise
+from .modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, look, modes, stand_in
+from .rows import HandWritten, Many, Row, nothing
+
+_new = object.__new__
+Operator = Callable[["Value", "float | Value"], "Value"]
+
+
+def number(x: Any) -> float | None:
+    """x as a float if it is a real number of Python's or NumPy's, else None."""
+    return float(x) if x.__class__ is float or isinstance(x, (int, Real)) else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How an op is recorded: compute the number, then remember the row, the operands, and what the rules will be called
+# with. `_apply` does it for any row. `_unary` and `_binary` leave out what most calls do not need; a third of the time.
+
+
+def _fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, x: Any = None, y: Any = None) -> Any:
+    """Set every slot of a fresh node."""
+    out._data, out.grad, out._row = data, 0, row
+    out._a, out._b, out._x, out._y = a, b, x, y
+    return out
+
+
+def _apply(row: Row, *operands: Any) -> Any:
+    """The row on Values and numbers; the result is of the most derived class among them."""
+    if modes and (defer := deferred()):
+        return defer(row, operands)
+    values = [_data_of(operand) for operand in operands]
+    if None in values:
+        raise TypeError(
+            f"'{row.name}' takes Values and numbers, found {' and '.join(type(x).__name__ for x in operands)}"
+        )
+    nodes = [operand if isinstance(operand, Value) else None for operand in operands]
+    cls = max((type(n) for n in nodes if n is not None), key=lambda cls: len(cls.__mro__))
+    data = row.forward(*values)
+    if row.to_b is None:
+        return _settle(_new(cls), data, row, nodes[0], None, data, values[0])
+    return _settle(_new(cls), data, row, *nodes, *values)
+
+
+def _settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -> Value:
+    """Record the node if something requires it to be: an operand that requires a gradient, and no `no_grad` around."""
+    wanted = (a is not None and a._row is not None) or (b is not None and b._row is not None)
+    if not wanted or (modes and not is_grad_enabled()):
+        return _fill(out, data)
+    if modes and is_anomaly_enabled():
+        out._made_at = line_of_the_user()
+    return _fill(out, data, row, a, b, x, y)
+
+
+def _unary(row: Row, a: Any) -> Any:
+    if modes and deferred():
+        return _apply(row, a)
+    x = a._data
+    out = _new(a.__class__)
+    y = row.forward(x)
+    if modes or a._row is None:
+        return _settle(out, y, row, a, None, y, x)
+    out._data = y
+    out.grad = 0
+    out._row = row
+    out._a = a
+    out._b = None
+    out._x = y
+    out._y = x
+    return out
+
+
+def _binary(row: Row) -> tuple[Operator, Operator]:
+    """The method of a binary operator, and that of its reflection."""
+    forward = row.forward
+
+    def method(self: Value, other: Any) -> Any:
+        if modes and deferred():
+            return _apply(row, self, other) if isinstance(other, Value | Real) else NotImplemented
+        x = self._data
+        cls = self.__class__
+        if other.__class__ is cls:
+            b = other
+            y = other._data
+        elif other.__class__ is float or other.__class__ is int:
+            b = None
+            y = float(other)
+        elif isinstance(other, Value):
+            return _apply(row, self, other)
+        elif (y := number(other)) is not None:
+            b = None
+        else:
+            return NotImplemented
+        out = _new(cls)
+        if modes or (self._row is None and (b is None or b._row is None)):
+            return _settle(out, forward(x, y), row, self, b, x, y)
+        out._data = forward(x, y)
+        out.grad = 0
+        out._row = row
+        out._a = self
+        out._b = b
+        out._x = x
+        out._y = y
+        return out
+
+    def reflected(self: Value, other: Any) -> Any:
+        if (x := number(other)) is None:
+            return NotImplemented
+        if modes and deferred():
+            return _apply(row, x, self)
+        y = self._data
+        out = _new(self.__class__)
+        if modes or self._row is None:
+            return _settle(out, forward(x, y), row, None, self, x, y)
+        return _fill(out, forward(x, y), row, None, self, x, y)
+
+    return method, reflected
+
+
+def _compare(compare: Callable) -> Callable:
+    """The method of a comparison: of the numbers, a plain bool."""
+
+    def method(self: Value, other: Any) -> Any:
+        x, y = (stand_in(self), other) if modes and is_tracing() else (self._data, _data_of(other))
+        return NotImplemented if y is None else compare(x, y)
+
+    return method
+
+
+@elementwise(lambda row: lambda self: _unary(row, self), lambda row: lambda self, other: _apply(row, self, other))
+class Value(Node, Elementwise):
+    """A scalar that remembers how it was made.
+
+    Args:
+        data: a real number; kept as a float.
+        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
+            `out._backward = f`, a function that adds to the operands' `.grad`.
+        label: a name for drawings.
+        requires_grad: False makes a constant, which collects no gradient.
+
+    >>> x = Value(3.0, label="x")
+    >>> y = x * x + 2 * x
+    >>> y.backward()
+    >>> y.data, x.grad
+    (15.0, 8.0)
+    """
+
+    __slots__ = ()
+    _is_number = True
+
+    def __init__(
+        self,
+        data: float,
+        _children: Sequence[Value] = (),
+        _op: str = "",
+        label: str = "",
+        *,
+        requires_grad: bool = True,
+    ):
+        self._data = _checked(data)
+        self.grad = 0
+        self._row = LEAF if requires_grad else None
+        self._a = self._b = self._x = self._y = None
+        if label:
+            self.label = label
+        if not isinstance(_children, tuple) or _children:
+            self._row, children = None, _operands(_children)
+            if requires_grad and is_grad_enabled() and any(n.requires_grad for n in children):
+                self._hand_write(HandWritten(_op, nothing), children)
+
+    @property
+    def data(self) -> float:
+        """The number. A new one may be assigned: a graph that used the old one still differentiates with the old."""
+        return look(self) if modes else self._data
+
+    @data.setter
+    def data(self, data: float) -> None:
+        if modes:
+            look(self)
+        self._data = _checked(data)
+
+    def backward(
+        self,
+        gradient: float | Value | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Value | Sequence[Value] | None = None,
+    ) -> None:
+        """Add d(self)/d(leaf), times `gradient` (default 1), to `.grad` of every leaf that self depends on.
+
+        The `.grad` of the nodes between is set to this pass's. See `micrograd.backward` for the other arguments.
+        """
+        walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+
+    def detach(self) -> Self:
+        """A constant with the same number and no history."""
+        return self._constant(self._data)
+
+    def show(self, **options: Any) -> Any:
+        """A page that steps forward and backward through the graph below; see `micrograd.viz.player`."""
+        from ..viz.playing.play import player  # followed when somebody asks
+
+        return player(self, **options)
+
+    # ---- the ops
+
+    __add__, __radd__ = _binary(ops.add)
+    __sub__, __rsub__ = _binary(ops.sub)
+    __mul__, __rmul__ = _binary(ops.mul)
+    __truediv__, __rtruediv__ = _binary(ops.div)
+    __mod__, __rmod__ = _binary(ops.remainder)
+    __floordiv__, __rfloordiv__ = _binary(ops.floor_divide)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __neg__(self) -> Self:
+        return _unary(ops.neg, self)
+
+    def __abs__(self) -> Self:
+        return _unary(ops.abs_, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if other.__class__ is float or other.__class__ is int:
+            return _unary(ops.power(other), self)
+        if isinstance(other, Value):
+            return _apply(ops.pow, self, other)
+        return NotImplemented if (n := number(other)) is None else _unary(ops.power(n), self)
+
+    def __rpow__(self, other: Any) -> Any:
+        return NotImplemented if number(other) is None else _apply(ops.pow, other, self)
+
+    # ---- a Value where a number is expected. `==` and hash are identity, so that nodes can stand in sets and dicts
+
+    __lt__, __le__, __gt__, __ge__ = map(_compare, (operator.lt, operator.le, operator.gt, operator.ge))
+
+    def item(self) -> float:
+        """The number."""
+        return self.data
+
+    def __float__(self) -> float:
+        return self._alone().data
+
+    def __int__(self) -> int:
+        return int(self.data)
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        return round(self.data, ndigits)
+
+    def __bool__(self) -> bool:
+        return bool(self.data)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._data, spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(data={self._data}, grad={self.grad})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._row:
+            raise RuntimeError(f"the history of {self!r}, made by '{self._op}', cannot be copied: copy its detach()")
+        kept = {name: x for name, x in self.__dict__.items() if name not in ("_hooks", "_own_closure")}
+        mro = type(self).__mro__
+        named = [name for cls in mro[: mro.index(Value)] for name in cls.__dict__.get("__slots__", ())]
+        slots = {name: getattr(self, name) for name in named if hasattr(self, name)}
+        state = (kept or None, slots) if slots else kept or None
+        return _restore, (type(self), self._data, self.grad, self._row is not None), state
+
+    # ---- what the walk asks of a kind of node
+
+    def _apply(self, row: Row, operands: Sequence[Any]) -> Any:
+        other = next((x for x in operands if not isinstance(x, Value) and hasattr(x, "_apply")), None)
+        return _apply(row, *operands) if other is None else other._apply(row, operands)
+
+    def _constant(self, data: float) -> Self:
+        return _fill(_new(type(self)), data)
+
+    def _seed(self, gradient: Any, create_graph: bool) -> Any:
+        if isinstance(gradient, Value):
+            return gradient if create_graph else gradient._data
+        seed = 1.0 if gradient is None else number(gradient)
+        if seed is None:
+            raise TypeError(f"the gradient of a Value is a number, found {type(gradient).__name__}")
+        return self._constant(seed) if create_graph else seed
+
+    def _used(self, create_graph: bool) -> tuple[Any, Any]:
+        operands, seen = self._operands, self._y if isinstance(self._row, Many) else (self._x, self._y)
+        if not create_graph:
+            return operands, seen
+        given = (self, self._a) if self._row.of_out else operands
+        given = tuple(x if n is None else n for n, x in zip(given, seen, strict=True))
+        for now, then in zip(given, seen, strict=True):
+            if isinstance(now, Value) and now._data is not then and now._data != then and then == then:
+                raise RuntimeError(
+                    f"create_graph=True: what '{self._op}' used was {then} in the forward pass and is now {now._data}; "
+                    "run the forward pass again"
+                )
+        return operands, given
+
+    def _fit(self, part: Any) -> Any:
+        return part
+
+    def _zero(self) -> int:
+        return 0
+
+    def _ieee(self, rule: Callable, *numbers: float) -> float:
+        part = rule(*map(self._constant, numbers))
+        return part._data if isinstance(part, Value) else part
+
+
+def _checked(data: Any) -> float:
+    """`data` as a float; TypeError if it is not a real number."""
+    if data.__class__ is float or (isinstance(data, (int, Real)) and not isinstance(data, bool)):
+        return float(data)
+    hint = "; take its .data for the number, or its detach() for a constant" if isinstance(data, Value) else ""
+    raise TypeError(f"a Value holds one real number, found {type(data).__name__} {data!r:.50}{hint}")
+
+
+def _operands(children: Any) -> tuple[Node, ...]:
+    """The operands that a caller names for an op of its own, as a tuple."""
+    if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(n, Node) for n in children):
+        return tuple(children)
+    raise TypeError(f"the operands of a Value are a tuple of Values, found {children!r:.80}")
+
+
+def _data_of(x: Any) -> float | None:
+    return x._data if isinstance(x, Value) else number(x)
+
+
+def _restore(cls: type[Value], data: float, grad: Any, requires_grad: bool) -> Value:
+    value = _fill(_new(cls), data)
+    value.grad, value._row = grad, LEAF if requires_grad else None
+    return value

@@ -1,0 +1,25 @@
+"""Optimizers, learning-rate schedules, and `clip_grad_norm`: all of them as PyTorch has them.
+
+>>> from micrograd import Value
+>>> x = Value(1.0)
+>>> optimizer = SGD([x], lr=1.0)
+>>> schedule = CosineAnnealingLR(optimizer, T_max=100)
+>>> for _ in range(100):
+...     optimizer.zero_grad()
+...     (x * x).backward()
+...     optimizer.step()
+...     schedule.step()
+>>> abs(x.data) < 1e-6
+True
+"""
+
+from .optimizers import SGD as SGD
+from .optimizers import Adam as Adam
+from .optimizers import AdamW as AdamW
+from .optimizers import Optimizer as Optimizer
+from .optimizers import clip_grad_norm as clip_grad_norm
+from .schedules import CosineAnnealingLR as CosineAnnealingLR
+from .schedules import LambdaLR as LambdaLR
+from .schedules import LinearLR as LinearLR
+from .schedules import LRScheduler as LRScheduler
+from .schedules import StepLR as StepLR

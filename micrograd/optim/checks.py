@@ -1,0 +1,81 @@
+"""What optimizers and schedules are given, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from numbers import Real
+from types import MethodType
+from typing import Any
+
+from ..engine.graph import Node
+
+
+def parameters_of(params: Any, who: str) -> list[Any]:
+    """The parameters as a non-empty list of distinct, trainable leaves; raises otherwise."""
+    found = f"{who} needs a list of parameters, found"
+    if hasattr(params, "parameters"):
+        raise TypeError(f"{found} {type(params).__name__}: give it .parameters() of that")
+    if isinstance(params, MethodType):
+        raise TypeError(f"{found} the method {params.__name__} itself: call it, {params.__name__}()")
+    if _is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
+        raise TypeError(f"{found} {type(params).__name__}: put what is to be trained in a list")
+    listed = list(params)
+    if not listed:
+        raise ValueError(f"{found} an empty one: there is nothing to train")
+    for i, p in enumerate(listed):
+        _check_parameter(p, f"parameter {i} of {who}")
+    if len(set(listed)) < len(listed):
+        seen: set[Any] = set()
+        twice = next(i for i, p in enumerate(listed) if p in seen or seen.add(p))
+        raise ValueError(f"parameter {twice} of {who} is in the list twice: it would be moved twice a step")
+    return listed
+
+
+def _is_node(x: Any) -> bool:
+    return isinstance(x, Node) or hasattr(x, "_node")  # the latter is a Tensor
+
+
+def _check_parameter(p: Any, name: str) -> None:
+    if not _is_node(p):
+        raise TypeError(f"{name} is a {type(p).__name__}, not a Value or a Tensor: plain numbers cannot be trained")
+    if not p.requires_grad:
+        raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")
+    if not p.is_leaf:
+        raise ValueError(f"{name} was made by '{p._op}' of others: train those, or a leaf made of its detach()")
+
+
+def parts_of(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:
+    match state:
+        case {"settings": Mapping() as settings, "state": list() | tuple() as remembered, **others} if not others:
+            return settings, remembered
+    raise ValueError("no state of an optimizer: it needs a dict 'settings' and a list 'state', as state_dict() gives")
+
+
+def unlike(p: Any, x: Any) -> str:
+    """How x differs from what may be remembered of p: a number of a Value, an array of the same shape of a Tensor."""
+    if isinstance(p, Node):
+        return "" if isinstance(x, Real) and not isinstance(x, bool) else f"is a {type(x).__name__}, not a number"
+    if not hasattr(x, "dtype"):
+        return f"is a {type(x).__name__}, not an array"
+    if x.shape != p.shape:
+        return f"has shape {x.shape}, not {p.shape}"
+    return "" if x.dtype <= p.dtype else f"has dtype {x.dtype}, which does not fit into {p.dtype} without loss"
+
+
+def no_count(x: Any) -> str:
+    return "" if type(x) is int and x >= 1 else f"is {x!r:.50}, not a count from 1 on"
+
+
+def not_negative(x: Any, name: str) -> float:
+    if isinstance(x, bool) or not isinstance(x, Real):
+        raise TypeError(f"{name} must be a number, found {type(x).__name__}")
+    number = float(x)
+    if not number >= 0:
+        raise ValueError(f"{name} must not be below 0, found {x}")
+    return number
+
+
+def steps(n: Any, name: str) -> int:
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"{name} must be a whole number of steps, at least 1; found {n!r}")
+    return n

@@ -1,0 +1,419 @@
+"""The calculus of arrays: rows that change shapes, select, reduce and multiply matrices. Elementwise rows are in `ops`.
+
+As in `ops`, a rule uses only what numbers-in-arrays and Tensors share: operators, methods of the same name, other rows.
+A parameter of a rule that is called `like` is asked for its shape alone, so that its values need not be kept.
+Most rows have settings (an axis, a shape, an index): functions make them, and remember (`maker`) those that they made.
+
+A rule need not undo broadcasting: whoever adds its result to a gradient sums it down to the operand's shape.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from itertools import product
+from numbers import Number
+from types import EllipsisType, NoneType
+from typing import Any, TypeVar
+
+from ..engine import ops
+from ..engine.ops import lib
+from ..engine.rows import Each, Many, Row
+
+Axis = int | tuple[int, ...] | None
+Maker = TypeVar("Maker", bound=Callable[..., Row])
+
+
+def maker(make: Maker) -> Maker:
+    """A function that makes a row for its settings, and remembers it. Their numbers must be integers.
+
+    To a cache 2.0 is 2: a row that was made for the one would be given for the other.
+    """
+
+    @lru_cache(maxsize=4096)
+    @wraps(make)
+    def made(*settings: Any) -> Row:
+        return make(*map(_setting, settings))
+
+    return made  # type: ignore[return-value]
+
+
+def _setting(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(operator.index, x))
+    return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
+
+
+def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
+    """The shape that a reduction over the axis leaves with keepdims."""
+    axes = (
+        range(like.ndim)
+        if axis is None
+        else {a % max(like.ndim, 1) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    )
+    return tuple(1 if i in axes else n for i, n in enumerate(like.shape))
+
+
+def _spread(g: Any, like: Any, axis: Axis) -> Any:
+    """A reduction's gradient, stretched over the shape that was reduced."""
+    return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(_kept(like, axis))(g))
+
+
+# ---- shapes
+
+
+@maker
+def reshape(shape: tuple[int, ...]) -> Row:
+    """a.reshape(shape)."""
+    return Row("reshape", lambda a: a.reshape(shape), lambda g, _out, like: reshape(like.shape)(g), view=True)
+
+
+@maker
+def transpose(axes: tuple[int, ...]) -> Row:
+    """a.transpose(axes): all axes, in their new order."""
+    back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+    return Row("transpose", lambda a: a.transpose(axes), lambda g, _out, like: transpose(back)(g), view=True)
+
+
+@maker
+def broadcast_to(shape: tuple[int, ...]) -> Row:
+    """a, repeated to the shape without a copy."""
+    return Row(
+        "broadcast_to", lambda a: lib(a).broadcast_to(a, shape), lambda g, _out, like: sum_to(like.shape)(g), view=True
+    )
+
+
+@maker
+def full(shape: tuple[int, ...]) -> Row:
+    """An array of this shape, all of it the one number a."""
+    return Row("full", lambda a: lib(a).full(shape, a, a.dtype), lambda g, _out, like: sum_to(like.shape)(g))
+
+
+@maker
+def sum_to(shape: tuple[int, ...]) -> Row:
+    """The adjoint of broadcasting: a, summed over the axes that broadcasting from `shape` made or stretched."""
+
+    def forward(a: Any) -> Any:
+        a = a.reshape((1,) * (len(shape) - a.ndim) + a.shape)
+        extra = a.ndim - len(shape)
+        axes = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and a.shape[i + extra] != 1))
+        return a.sum(axis=axes, keepdims=True).reshape(shape) if axes else a
+
+    return Row("sum_to", forward, lambda g, _out, like: broadcast_to(like.shape)(g))
+
+
+@maker
+def astype(dtype: Any) -> Row:
+    """a.astype(dtype)."""
+    return Row("astype", lambda a: a.astype(dtype), lambda g, _out, like: g.astype(like.dtype))
+
+
+# ---- selection
+
+
+def getitem(index: Any) -> Row:
+    """a[index], for every kind of index that NumPy has; what is selected twice gets both gradients."""
+    if _kinds(index) <= {int}:  # of one element, too, NumPy gives a view where there is an Ellipsis
+        index = (*index, ...) if isinstance(index, tuple) else (index, ...)
+    return Row(
+        "getitem", lambda a: a[index], lambda g, _out, like: scatter(index, like.shape)(g), view=_is_basic(index)
+    )
+
+
+def _is_basic(index: Any) -> bool:
+    """True if NumPy answers the index with a view: slices, numbers, None and ... ."""
+    return _kinds(index) <= _BASIC
+
+
+_BASIC = {int, slice, NoneType, EllipsisType}
+
+
+def _kinds(index: Any) -> set[type]:
+    return {*map(type, index)} if isinstance(index, tuple) else {type(index)}
+
+
+def scatter(index: Any, shape: tuple[int, ...]) -> Row:
+    """The adjoint of `getitem`: zeros of the shape, with a added at the index."""
+
+    def forward(a: Any) -> Any:
+        out = lib(a).zeros(shape, dtype=a.dtype)
+        if _is_basic(index):
+            out[index] = a
+        else:
+            lib(a).add.at(out, index, a)
+        return out
+
+    return Row("scatter", forward, lambda g, _out, like: getitem(index)(g))
+
+
+def setitem(index: Any) -> Row:
+    """a with b in the place of a[index]."""
+
+    def forward(a: Any, b: Any) -> Any:
+        out = a.copy()
+        out[index] = b
+        return out
+
+    def to_b(g: Any, like: Any, _b: Any) -> Any:
+        part = getitem(index)(g)
+        return part if _is_basic(index) else part * _winners(index, like)
+
+    return Row("setitem", forward, lambda g, _a, _b: setitem(index)(g, 0.0), to_b)
+
+
+def _winners(index: Any, like: Any) -> Any:
+    """1 where an element of a[index] was written last to its place, 0 where a later one replaced it."""
+    xp = lib(like if not hasattr(like, "_node") else like._node._data)
+    places = xp.zeros(like.shape, dtype=int)
+    turn = xp.arange(places[index].size).reshape(places[index].shape)
+    places[index] = turn
+    return 1.0 * (places[index] == turn)
+
+
+def take_along_axis(indices: Any, axis: int) -> Row:
+    """NumPy's take_along_axis, with integer indices of as many dimensions as a."""
+    return Row(
+        "take_along_axis",
+        lambda a: lib(a).take_along_axis(a, indices, axis),
+        lambda g, _out, like: _put_along_axis(indices, axis, like.shape)(g),
+    )
+
+
+def _put_along_axis(indices: Any, axis: int, shape: tuple[int, ...]) -> Row:
+    def forward(a: Any) -> Any:
+        out = lib(a).zeros(shape, dtype=a.dtype)
+        places = list(lib(a).indices(indices.shape, sparse=True))
+        places[axis] = indices
+        lib(a).add.at(out, tuple(places), a)
+        return out
+
+    return Row("put_along_axis", forward, lambda g, _out, like: take_along_axis(indices, axis)(g))
+
+
+def where(condition: Any) -> Row:
+    """a where the condition (a plain boolean array) holds, else b."""
+    return Row(
+        "where",
+        lambda a, b: lib(condition).where(condition, a, b),
+        lambda g, like, _: where(condition)(g, 0.0),
+        lambda g, _, like: where(condition)(0.0, g),
+    )
+
+
+# ---- windows: what convolution and pooling look at
+
+
+@maker
+def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Row:
+    """The windows of a over its last axes, as a view of shape (..., *size, *counts).
+
+    A window begins at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
+    """
+    n = len(size)
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
+    steps = (..., *(slice(None, None, step) for step in (*stride, *dilation)))
+
+    def forward(a: Any) -> Any:
+        found = lib(a).lib.stride_tricks.sliding_window_view(a, spans, tuple(range(-n, 0)))[steps]
+        return lib(a).moveaxis(found, tuple(range(-n, 0)), tuple(range(-2 * n, -n)))
+
+    return Row(
+        "windows", forward, lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g), view=True
+    )
+
+
+@maker
+def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
+    """The adjoint of `windows`: zeros of the shape, with each window added in its place."""
+    n = len(size)
+
+    def forward(a: Any) -> Any:
+        out, counts = lib(a).zeros(shape, dtype=a.dtype), a.shape[-n:]
+        for place in product(*map(range, size)):
+            ends = zip(place, stride, dilation, counts, strict=True)
+            out[(..., *(slice(d * i, d * i + s * (m - 1) + 1, s) for i, s, d, m in ends))] += a[
+                (..., *place, *[slice(None)] * n)
+            ]
+        return out
+
+    return Row("windows_back", forward, lambda g, _out, like: windows(size, stride, dilation)(g))
+
+
+# ---- reductions
+
+
+@maker
+def sum(axis: Axis, keepdims: bool) -> Row:
+    """The sum over the axis, over several, or (None) over all."""
+    return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
+
+
+@maker
+def mean(axis: Axis, keepdims: bool) -> Row:
+    """The mean over the axis."""
+
+    def rule(g: Any, _out: Any, like: Any) -> Any:
+        return _spread(g * (math.prod(_kept(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
+
+    return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
+
+
+def _root(name: str) -> Row:
+    """A square root that has a kink at 0, where the gradient is 0."""
+    return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
+
+
+deviation, length = _root("std"), _root("norm")
+
+
+@maker
+def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
+    """The `max` or the `min` over the axis; those who tie share the gradient equally."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        top = reshape(_kept(a, axis))(out)
+        chosen = ops.equal(a, top)
+        return reshape(_kept(a, axis))(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
+
+    return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
+
+
+@maker
+def first_max(axis: int) -> Row:
+    """The greatest along one axis; of those who tie, the first gets the gradient."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        kept = _kept(a, axis)
+        chosen = ops.equal(a, reshape(kept)(out))
+        return reshape(kept)(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
+
+    return Row("max", lambda a: a.max(axis=axis), rule)
+
+
+@maker
+def cumsum(axis: int) -> Row:
+    """The running sum along the axis."""
+    return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, like: _cumsum_back(axis)(g))
+
+
+@maker
+def _cumsum_back(axis: int) -> Row:
+    def forward(a: Any) -> Any:
+        return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
+
+    return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
+
+
+@maker
+def sort(axis: int) -> Row:
+    """a in ascending order along the axis."""
+    return Row("sort", lambda a: lib(a).sort(a, axis), lambda g, _out, a: _sorted_as(axis, False)(g, a))
+
+
+@maker
+def _sorted_as(axis: int, forth: bool) -> Row:
+    """a in the order that sorts b; or back from it."""
+
+    def forward(a: Any, b: Any) -> Any:
+        places = lib(b).argsort(b, axis, "stable")
+        return lib(a).take_along_axis(a, places if forth else lib(b).argsort(places, axis), axis)
+
+    return Row("sorted_as", forward, lambda g, _a, b: _sorted_as(axis, not forth)(g, b), lambda g, _a, b: ops.zero(b))
+
+
+def _top(a: Any, axis: Axis) -> Any:
+    """The greatest over the axis, which stays with length 1; of nothing, 0."""
+    return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
+
+
+@maker
+def logsumexp(axis: Axis) -> Row:
+    """log(sum(exp(a))) over the axis, which stays with length 1. The greatest comes out first: nothing overflows."""
+
+    def forward(a: Any) -> Any:
+        top = _top(a, axis)
+        top = lib(a).where(abs(top) == math.inf, 0.0, top)
+        return lib(a).log(lib(a).exp(a - top).sum(axis=axis, keepdims=True)) + top
+
+    return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
+
+
+@maker
+def softmax(axis: Axis) -> Row:
+    """exp(a) / sum(exp(a)) over the axis."""
+
+    def forward(a: Any) -> Any:
+        e = lib(a).exp(a - _top(a, axis))
+        return e / e.sum(axis=axis, keepdims=True)
+
+    return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
+
+
+@maker
+def log_softmax(axis: Axis) -> Row:
+    """log(softmax(a)), without its underflow."""
+
+    def forward(a: Any) -> Any:
+        a, xp = a - _top(a, axis), lib(a)
+        return a - xp.log(xp.exp(a).sum(axis=axis, keepdims=True))
+
+    return Row("log_softmax", forward, lambda g, out, _a: g - ops.exp(out) * g.sum(axis=axis, keepdims=True))
+
+
+# ---- products
+
+matmul = Row(
+    "@",
+    lambda a, b: a @ b,  # of two dimensions at least; more are batches
+    lambda g, _a, b: g @ b.swapaxes(-1, -2),
+    lambda g, a, _b: a.swapaxes(-1, -2) @ g,
+    word="matmul",
+)
+
+
+# ---- several operands
+
+column_sums = Row("column_sums", lambda a: lib(a).column_sums(a), lambda g, _out, like: broadcast_to(like.shape)(g))
+
+linear = Each(
+    "linear",
+    lambda x, w, b: _plus(x @ w.T, b),  # x: (..., in), w: (out, in), b: (out,)
+    lambda g, _x, w, _b: g @ w,
+    lambda g, x, like, _b: _matmul_like(_matrix(g).T, _matrix(x), like),
+    lambda g, _x, _w, _b: column_sums(_matrix(g)),
+)
+
+
+def _matrix(a: Any) -> Any:
+    """a with all axes but the last as one."""
+    return a if a.ndim == 2 else reshape((math.prod(a.shape[:-1]), a.shape[-1]))(a)
+
+
+def _matmul_like(a: Any, b: Any, like: Any) -> Any:
+    """a @ b; of arrays, in the memory order of `like`."""
+    return a @ b if hasattr(like, "_node") else lib(like).matmul_like(a, b, like)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """a + b, in a's place if it fits there."""
+    if a.dtype != b.dtype:
+        return a + b
+    a += b
+    return a
+
+
+@maker
+def concatenate(axis: int) -> Many:
+    """The operands, joined along an axis that they have."""
+
+    def rule(g: Any, *likes: Any) -> list[Any]:
+        parts, start = [], 0
+        for like in likes:
+            stop = start + like.shape[axis]
+            parts.append(getitem((slice(None),) * (axis % like.ndim) + (slice(start, stop),))(g))
+            start = stop
+        return parts
+
+    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, keeps=False)

@@ -1,0 +1,120 @@
+"""Convolution and pooling of Tensors: `functional.conv2d`, `max_pool2d` and `avg_pool2d`, as PyTorch has them.
+
+All three look at a picture through windows, which are a view of it (`arrays.windows`). A convolution is then a product
+of matrices, (filters, numbers in a window) @ (numbers in a window, windows); pooling is a reduction of each window.
+
+A picture has the shape (channels, height, width); any number of axes may come before, such as that of the samples.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from . import arrays
+from .node import record
+from .tensor import Tensor
+
+Pair = tuple[int, int]
+
+
+def conv2d(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Tensor:
+    """See `functional.conv2d`."""
+    x, weight = _picture(x), _tensor(weight)
+    if weight.ndim != 4:
+        raise ValueError(
+            f"found a weight of shape {weight.shape}: it needs (filters, channels / groups, height, width)"
+        )
+    filters, channels, *size = weight.shape
+    if groups < 1 or filters % groups or x.shape[-3] != channels * groups:
+        raise ValueError(
+            f"found {x.shape[-3]} channels, a weight of shape {weight.shape} and {groups} groups: "
+            f"the weight is for {channels * groups} channels, and {filters} filters are shared among the groups"
+        )
+    stride, dilation = pair(stride, "stride"), pair(dilation, "dilation")
+    seen = _windows(x, (size[0], size[1]), stride, _padding(padding, size, stride, dilation), dilation)
+    (*samples, _, _, _, height, width), of_each = seen.shape, channels * prod(size)
+    columns = seen.reshape(*samples, groups, of_each, height * width)
+    out = (weight.reshape(groups, filters // groups, of_each) @ columns).reshape(*samples, filters, height, width)
+    return out if bias is None else out + _tensor(bias).reshape(filters, 1, 1)
+
+
+def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Tensor:
+    """See `functional.max_pool2d`."""
+    seen = _pooled(_picture(x), kernel_size, stride, padding, dilation, fill=-np.inf)
+    *rest, height, width, rows, columns = seen.shape
+    return record(arrays.first_max(-3), seen.reshape(*rest, height * width, rows, columns))
+
+
+def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
+    """See `functional.avg_pool2d`."""
+    return _pooled(_picture(x), kernel_size, stride, padding, 1).mean((-4, -3))
+
+
+def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, fill: float = 0.0) -> Tensor:
+    """The windows of a pooling, whose stride is their size unless it is given."""
+    size, padding = pair(kernel_size, "kernel_size"), pair(padding, "padding", 0)
+    if any(2 * p > k for p, k in zip(padding, size, strict=True)):
+        raise ValueError(f"found a padding of {padding} for windows of {size}: it is half of them at most")
+    stride = size if stride is None else pair(stride, "stride")
+    return _windows(x, size, stride, ((padding[0],) * 2, (padding[1],) * 2), pair(dilation, "dilation"), fill)
+
+
+def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], dilation: Pair, fill: float = 0.0) -> Any:
+    """The windows of the padded picture, of shape (..., channels, *size, rows, columns)."""
+    x = _padded(x, padding, fill)
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
+    if spans[0] > x.shape[-2] or spans[1] > x.shape[-1]:
+        raise ValueError(f"found a window of {spans} and a padded picture of {x.shape[-2:]}, which is smaller")
+    return record(arrays.windows(size, stride, dilation), x)
+
+
+def _padded(x: Tensor, padding: tuple[Pair, Pair], fill: float) -> Tensor:
+    """The picture in a frame of one number."""
+    if padding == ((0, 0), (0, 0)):
+        return x
+    *rest, height, width = x.shape
+    shape = (*rest, height + sum(padding[0]), width + sum(padding[1]))
+    inside = (..., *(slice(p[0], p[0] + n) for p, n in zip(padding, (height, width), strict=True)))
+    if not fill:
+        return record(arrays.scatter(inside, shape), x)
+    return record(arrays.setitem(inside), np.full(shape, fill, x.dtype), x)
+
+
+def _padding(padding: Any, size: Any, stride: Pair, dilation: Pair) -> tuple[Pair, Pair]:
+    """The padding before and after, for both axes; "same" keeps the picture's size."""
+    if padding == "same" and stride != (1, 1):
+        raise ValueError(f'padding="same" is for stride 1, found {stride}')
+    if padding == "same":
+        both = [d * (k - 1) for k, d in zip(size, dilation, strict=True)]
+        return (both[0] // 2, both[0] - both[0] // 2), (both[1] // 2, both[1] - both[1] // 2)
+    rows, columns = (0, 0) if padding == "valid" else pair(padding, "padding", 0)
+    return (rows, rows), (columns, columns)
+
+
+def pair(given: Any, name: str, least: int = 1) -> Pair:
+    """A whole number for both axes, or one for each."""
+    parts = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
+    try:
+        pair = tuple(map(index, parts))
+    except TypeError:
+        pair = ()
+    if len(pair) != 2 or min(pair) < least:
+        raise ValueError(f"{name} is a whole number, or one for each axis, at least {least}; found {given!r:.50}")
+    return pair
+
+
+def _picture(x: Any) -> Tensor:
+    x = _tensor(x)
+    if x.ndim < 3:
+        raise ValueError(f"found shape {x.shape}: a picture needs (channels, height, width), and may have more before")
+    return x if x.dtype.kind == "f" else x.astype(float)
+
+
+def _tensor(x: Any) -> Tensor:
+    return x if isinstance(x, Tensor) else Tensor(x)

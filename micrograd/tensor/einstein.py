@@ -1,0 +1,140 @@
+"""`einsum`, with gradients: the gradient of a product of arrays, whatever its axes, is again one.
+
+    out = einsum("ij,jk->ik", a, b)      the letters of the operands, and those of the result
+    a's = einsum("ik,jk->ij", g, b)      the gradient takes the operand's place, and its letters become the result
+
+Letters that one operand alone had, and that were summed, are missing then: the part is stretched over their axes. Three
+steps come first: "..." becomes letters, a letter that stands twice in an operand its diagonal, and a list an array.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from string import ascii_letters
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..engine.rows import Many
+from . import arrays
+from .functions import answer, of_arrays, tensors_of
+from .node import record
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["einsum"]
+
+
+@of_arrays
+def einsum(subscripts: Any, *operands: Any) -> Any:
+    """NumPy's einsum: a letter for each axis; equal letters run together, and those not in the result are summed.
+
+    All of NumPy's notation: any number of operands, "..." for axes that are broadcast, a letter twice in one operand
+    for its diagonal; without "->" the result has the letters that occur once, in alphabetical order. In place of a
+    string, a list of ints may follow each operand, and one for the result: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    >>> from micrograd.tensor import Tensor
+    >>> m = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> einsum("ij,j->i", m, [1.0, 10.0]), einsum("ii", m)
+    (Tensor([21., 43.]), Tensor(5.))
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_lists((subscripts, *operands))
+    tensors = tensors_of(operands, "einsum")
+    inputs, output = _letters(subscripts, [t.ndim for t in tensors])
+    _check_lengths(subscripts, inputs, tensors)
+    pairs = [_diagonal(t, letters) for t, letters in zip(tensors, inputs, strict=True)]
+    row = _einsum(tuple(letters for _, letters in pairs), output)
+    return answer(record(row, *[t for t, _ in pairs]), operands)
+
+
+def _from_lists(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Subscripts and operands of the form that has a list of ints after each operand."""
+    lists = [*given[1::2], *given[len(given) - 1 :: 2]] if len(given) % 2 else [*given[1::2]]
+    if not all(isinstance(places, Sequence) for places in lists):
+        raise TypeError(
+            "einsum takes a string such as 'ij,jk->ik' and the operands, or a list of ints after each operand; "
+            f"found {', '.join(type(x).__name__ for x in given)}"
+        )
+    texts = ["".join("..." if i is ... else _LETTERS[i] for i in places) for places in lists]
+    last = ["->" + texts.pop()] if len(given) % 2 else []
+    return ",".join(texts) + "".join(last), given[: len(given) - len(given) % 2 : 2]
+
+
+_LETTERS = sorted(ascii_letters)  # the order in which the result's letters stand is that of the ints
+
+
+def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
+    """The letters of each operand's axes and of the result's: "..." is replaced by letters that nobody uses."""
+    given, arrow, output = subscripts.replace(" ", "").partition("->")
+    inputs = given.split(",")
+    if len(inputs) != len(ndims):
+        raise ValueError(f"einsum {subscripts!r} names {len(inputs)} operands, found {len(ndims)}")
+    free = [chr(code) for code in range(0x3B1, 0x3B1 + 64)]  # Greek, and beyond: no subscript of NumPy's
+    widths = [ndim - len(s.replace("...", "")) for s, ndim in zip(inputs, ndims, strict=True)]
+    for s, width, ndim in zip(inputs, widths, ndims, strict=True):
+        if width < 0 or (width and "..." not in s) or s.count("...") > 1:
+            raise ValueError(f"einsum {subscripts!r} gives {s!r} to an operand of {ndim} dimensions")
+    dots = "".join(free[: max([0, *(w for s, w in zip(inputs, widths, strict=True) if "..." in s)])])
+    inputs = [s.replace("...", dots[len(dots) - width :]) for s, width in zip(inputs, widths, strict=True)]
+    once = [c for c, n in Counter("".join(inputs)).items() if n == 1 and c not in dots]
+    output = output.replace("...", dots) if arrow else dots + "".join(sorted(once))
+    if not set(dots) <= set(output):
+        raise ValueError(f"einsum {subscripts!r}: the result needs '...' too; sum over named axes instead")
+    for c in "".join(inputs) + output:
+        if not (c in dots or (c.isascii() and c.isalpha())):
+            raise ValueError(f"einsum {subscripts!r}: found {c!r} where a letter or '...' is needed")
+    for c in output:
+        if output.count(c) > 1 or c not in "".join(inputs):
+            raise ValueError(f"einsum {subscripts!r}: the result's {c!r} must stand there once, and in an operand")
+    return inputs, output
+
+
+def _check_lengths(subscripts: str, inputs: list[str], tensors: list[Tensor]) -> None:
+    """Axes that share a letter are equally long; in different operands, a length of 1 is stretched."""
+    for c in dict.fromkeys("".join(inputs)):
+        each = [
+            {n for n, other in zip(t.shape, s, strict=True) if other == c} for t, s in zip(tensors, inputs, strict=True)
+        ]
+        if any(len(found) > 1 for found in each) or len({n for found in each for n in found} - {1}) > 1:
+            shapes = ", ".join(str(t.shape) for t in tensors)
+            name = repr(c) if c.isascii() else "'...'"
+            raise ValueError(f"einsum {subscripts!r}: the axes of {name} differ in length in shapes {shapes}")
+
+
+def _diagonal(a: Tensor, letters: str) -> tuple[Tensor, str]:
+    """A Tensor whose letters are all different: where one was repeated, the diagonal over its axes."""
+    unique = "".join(dict.fromkeys(letters))
+    if len(unique) == len(letters):
+        return a, letters
+    grid = np.ix_(*(np.arange(a.shape[letters.index(c)]) for c in unique))
+    return a[tuple(grid[unique.index(c)] for c in letters)], unique
+
+
+@lru_cache(maxsize=1024)
+def _einsum(inputs: tuple[str, ...], output: str) -> Many:
+    """The row of an einsum in which no operand repeats a letter."""
+    # NumPy reads ASCII alone: the letters are renamed, the i-th that occurs to the i-th of the alphabet
+    names = {c: i for i, c in enumerate(dict.fromkeys("".join(inputs)))}
+
+    def forward(*xs: Any) -> Any:
+        pairs = [part for x, letters in zip(xs, inputs, strict=True) for part in (x, [names[c] for c in letters])]
+        out = np.einsum(*pairs, [names.get(c, len(names)) for c in output], optimize=len(xs) > 1)
+        return np.array(out) if len(xs) == 1 else np.asarray(out)  # of one operand it may be a view
+
+    def rule(g: Any, *operands: Any) -> list[Any]:
+        return [_part(g, i, operands) for i in range(len(inputs))]
+
+    def _part(g: Any, i: int, operands: tuple[Any, ...]) -> Any:
+        """g times all other operands, summed over what is not the i-th's; stretched over what it alone summed."""
+        others = [*inputs[:i], *inputs[i + 1 :]]
+        kept = "".join(c for c in inputs[i] if c in output or any(c in letters for letters in others))
+        part = _einsum((output, *others), kept)(g, *operands[:i], *operands[i + 1 :])
+        lengths = dict(zip(kept, part.shape, strict=True))
+        part = arrays.reshape(tuple(lengths.get(c, 1) for c in inputs[i]))(part)
+        return arrays.broadcast_to(np.broadcast_shapes(part.shape, operands[i].shape))(part)
+
+    return Many("einsum", forward, rule)

@@ -1,0 +1,349 @@
+"""NumPy's functions, for nodes: `exp(x)` beside `x.exp()`, and those that NumPy has as functions alone.
+
+Most are made: of each public row of `ops` one that takes Values, Tensors, arrays and numbers alike, of each method of
+Tensor one that takes arrays too. The others are written here, and marked `@function`. In all, a node among the operands
+makes the result a node; arrays and lists of numbers give arrays, as NumPy does. An array of Values (which is what an
+array times a Value is) is NumPy's to go through: its functions call the Values' methods.
+
+>>> from micrograd.tensor import Tensor
+>>> x = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+>>> left, right = split(x, 2)
+>>> (left * right.log()).sum().backward()
+>>> x.grad.round(4)
+array([1.0986, 1.3863, 0.3333, 0.5   ])
+
+Those whose names Python has too (`sum`, `max`, `abs`, ...) are not in `__all__`: a star import would hide Python's own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from functools import wraps
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ..engine import ops
+from ..engine.graph import Node
+from ..engine.modes import stand_in
+from ..engine.rows import Row
+from ..engine.value import Value
+from ..engine.words import check, unknown
+from . import arrays
+from .node import ArrayNode, record
+from .tensor import Tensor
+
+FUNCTIONS: dict[str, Callable] = {}
+
+
+def function(made: Callable) -> Callable:
+    """Enter a function among those that users call, and that NumPy's of the same name becomes on a Tensor."""
+    FUNCTIONS[made.__name__] = made
+    return made
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, ArrayNode.kind)
+
+
+def _tensor(x: Any) -> Tensor:
+    return x if _is_tensor(x) else ArrayNode.kind(_array(x))
+
+
+def _operand(x: Any) -> Any:
+    """What a row takes: nodes and numbers as they are, lists as arrays."""
+    return x if isinstance(x, (Node, ArrayNode.kind, int, float)) or hasattr(x, "_apply") else _array(x, True)
+
+
+def _array(x: Any, of_values: bool = False) -> np.ndarray:
+    array = np.asarray(x)
+    if array.dtype.kind in "fiub" or (of_values and _has_values(array)):
+        return array
+    raise TypeError(f"found {type(x).__name__} {x!r:.60}: an operand is a node, a number or an array of numbers")
+
+
+def _has_values(x: Any) -> bool:
+    """True for an array of Values, or of Values and numbers."""
+    return isinstance(x, np.ndarray) and x.dtype.kind == "O" and all(isinstance(v, (Value, int, float)) for v in x.flat)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Made from the tables
+
+
+def elementwise(row: Row, name: str = "") -> Callable:
+    """The function of a row."""
+
+    def unary(a: Any) -> Any:
+        return _applied(row, _operand(a))
+
+    def binary(a: Any, b: Any) -> Any:
+        return _applied(row, _operand(a), _operand(b))
+
+    return _described(unary if row.to_b is None else binary, name, f"{row.doc}, elementwise.")
+
+
+def _applied(row: Row, *operands: Any) -> Any:
+    """The row on the operands; where one is an array of Values, on each of them."""
+    if any(map(_has_values, operands)):
+        return np.frompyfunc(row, len(operands), 1)(*operands)
+    return row(*operands)
+
+
+def _described(made: Callable, name: str, doc: str | None) -> Callable:
+    made.__name__ = made.__qualname__ = name
+    made.__module__, made.__doc__ = __name__, doc
+    return made
+
+
+def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
+    def made(a: Any, *settings: Any, **named: Any) -> Any:
+        return _applied(maker(*settings, **named), _operand(a))
+
+    first = inspect.Parameter("a", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
+    made.__signature__ = inspect.Signature([first, *inspect.signature(maker).parameters.values()])  # type: ignore
+    return _described(made, name, maker.__doc__)
+
+
+def of_array(method: Callable) -> Callable:
+    """The function of a method of Tensor: it takes arrays and lists too, which it answers with arrays."""
+    numpys = getattr(np, method.__name__, None)
+
+    @wraps(method)
+    def made(a: Any, *settings: Any, **named: Any) -> Any:
+        check(named)
+        if _is_tensor(a):
+            return method(a, *settings, **named)
+        array = _array(a, numpys is not None)
+        if array.dtype == object:
+            return numpys(array, *settings, **named)  # type: ignore[misc]
+        out = method(_tensor(array), *settings, **named)
+        return [part.data for part in out] if isinstance(out, list) else out.data[()]
+
+    parameters = [*inspect.signature(method).parameters.values()]
+    made.__signature__ = inspect.Signature([parameters[0].replace(name="a"), *parameters[1:]])  # type: ignore
+    return _described(made, method.__name__, method.__doc__)
+
+
+for _name, _row in ops.PUBLIC.items():
+    function(elementwise(_row, _name))
+for _name, _maker in ops.MAKERS.items():
+    function(_with_settings(_name, _maker))
+for _name, _method in vars(Tensor).items():
+    if _name[0] != "_" and inspect.isfunction(_method) and _name not in FUNCTIONS:
+        function(of_array(_method))
+
+
+def __getattr__(name: str) -> Callable:
+    if name not in FUNCTIONS:
+        raise unknown(f"module {__name__!r}", name)
+    return FUNCTIONS[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *FUNCTIONS})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Written by hand: a choice, and selections that are no methods
+
+
+@function
+def pow(a: Any, exponent: Any) -> Any:
+    """a ** exponent, elementwise."""
+    a, exponent = _operand(a), _operand(exponent)
+    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else _applied(ops.pow, a, exponent)
+
+
+@function
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """a where the condition holds, else b; each gets the gradient where it was chosen, and 0 elsewhere.
+
+    The three are broadcast together. A condition that is a node holds where it is not 0, and gets no gradient.
+
+    >>> from micrograd.tensor import Tensor
+    >>> x = Tensor([-1.0, 2.0], requires_grad=True)
+    >>> where(x > 0, x, 10 * x)
+    Tensor([-10.,   2.], grad_fn=<WhereBackward0>)
+    >>> where(Value(1.0) > 0, Value(2.0), 3.0)
+    Value(data=2.0, grad=0)
+    """
+    if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
+        return _where_of_values(condition, a, b)
+    chosen = stand_in(condition)._node._data if _is_tensor(condition) else _array(condition)
+    row = arrays.where(chosen != 0)  # a new array: what is written to the condition later changes nothing
+    if _is_tensor(a) or _is_tensor(b):
+        return record(row, _operand(a), _operand(b))
+    out = row.forward(_operand(a), _operand(b))
+    return ArrayNode.kind(out) if _is_tensor(condition) else out
+
+
+def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
+    """`where` in ops on Values: their graph is the same whichever is chosen."""
+    if not isinstance(condition, (Value, int, float, np.bool_)):
+        raise TypeError(f"the condition of a choice between Values is one, or a bool; found {type(condition).__name__}")
+    no = ops.equal(condition, 0.0) if isinstance(condition, Value) else float(not condition)
+    return ops.gate(a, 1 - no) + ops.gate(b, no)
+
+
+@function
+@of_array
+def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
+    """`a[..., indices[...], ...]` along the axis: what `argmax` or `argsort` pointed at; None flattens first.
+
+    >>> from micrograd.tensor import Tensor
+    >>> x = Tensor([[3.0, 1.0, 2.0]])
+    >>> take_along_axis(x, np.argsort(x.data), 1)
+    Tensor([[1., 2., 3.]])
+    """
+    places = stand_in(indices)._node._data.copy() if _is_tensor(indices) else np.array(indices)
+    if places.dtype.kind not in "iu":
+        raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
+    if axis is None:
+        a, axis = a.flatten(), 0
+    if places.ndim != a.ndim:
+        raise ValueError(
+            f"take_along_axis of shape {a.shape} needs indices of {a.ndim} dimensions, found {places.shape}"
+        )
+    axis = normalize_axis_index(axis, a.ndim)
+    wide = np.broadcast_shapes(_with_length(a.shape, axis, 1), _with_length(places.shape, axis, 1))
+    places = np.broadcast_to(places, _with_length(wide, axis, places.shape[axis]))
+    if a.shape != (shape := _with_length(wide, axis, a.shape[axis])):
+        a = a.broadcast_to(shape)
+    return record(arrays.take_along_axis(places, axis), a)
+
+
+def _with_length(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
+    return (*shape[:axis], length, *shape[axis + 1 :])
+
+
+@function
+@of_array
+def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
+    """A list of parts along the axis: so many of equal length or, for a list of places, cut at each of these.
+
+    >>> from micrograd.tensor import Tensor
+    >>> [part.tolist() for part in split(Tensor([1, 2, 3, 4]), [1, 3])]
+    [[1], [2, 3], [4]]
+    """
+    axis = normalize_axis_index(axis, a.ndim)
+    length = a.shape[axis]
+    if isinstance(sections, (int, np.integer)):
+        if sections < 1 or length % sections:
+            raise ValueError(f"axis {axis} of shape {a.shape} cannot be split into {sections} equal sections")
+        sections = range(length // sections, length, length // sections) if length else [0] * (sections - 1)
+    cuts = [None, *map(operator.index, sections), None]
+    before = (slice(None),) * axis
+    return [a[(*before, slice(start, stop))] for start, stop in pairwise(cuts)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Of several arrays
+
+
+def of_arrays(made: Callable) -> Callable:
+    """A function of several arrays; where one is of Values, NumPy's of the same name."""
+
+    @wraps(made)
+    def called(*operands: Any, **named: Any) -> Any:
+        check(named)
+        first = operands[0] if operands and isinstance(operands[0], (list, tuple)) else ()
+        if any(map(_has_values, (*operands, *first))):
+            return getattr(np, made.__name__)(*operands, **named)
+        return made(*operands, **named)
+
+    return function(called)
+
+
+def tensors_of(operands: Any, what: str) -> list[Tensor]:
+    """A sequence of operands, all as Tensors."""
+    if isinstance(operands, (Node, str)) or not hasattr(operands, "__len__"):
+        raise TypeError(f"{what} takes a list of Tensors, found {type(operands).__name__}")
+    if not len(operands):
+        raise ValueError(f"{what} needs one Tensor at least, found an empty list")
+    return [*map(_tensor, operands)]
+
+
+def answer(out: Tensor, operands: Any) -> Any:
+    """The result as it is if a Tensor was among the operands, else its array."""
+    return out if any(map(_is_tensor, operands)) else out.data[()]
+
+
+@of_arrays
+def concatenate(operands: Any, axis: int | None = 0) -> Any:
+    """The operands, joined along an axis that they have; None flattens them first.
+
+    >>> from micrograd.tensor import Tensor
+    >>> concatenate([Tensor([1.0]), Tensor([2.0, 3.0])])
+    Tensor([1., 2., 3.])
+    """
+    tensors = tensors_of(operands, "concatenate")
+    if axis is None:
+        tensors, axis = [t.flatten() for t in tensors], 0
+    return answer(_joined(tensors, axis), operands)
+
+
+@of_arrays
+def stack(operands: Any, axis: int = 0) -> Any:
+    """The operands, which have the same shape, along a new axis.
+
+    >>> from micrograd.tensor import Tensor
+    >>> stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1)
+    Tensor([[1., 3.],
+            [2., 4.]])
+    """
+    tensors = tensors_of(operands, "stack")
+    if len({t.shape for t in tensors}) > 1:
+        raise ValueError(f"stack needs operands of one shape, found {', '.join(str(t.shape) for t in tensors)}")
+    axis = normalize_axis_index(axis, tensors[0].ndim + 1)
+    return answer(_joined([t.expand_dims(axis) for t in tensors], axis), operands)
+
+
+def _joined(tensors: list[Tensor], axis: int) -> Tensor:
+    return record(arrays.concatenate(operator.index(axis)), *tensors)
+
+
+@of_arrays
+def matmul(a: Any, b: Any) -> Any:
+    """a @ b, of vectors, matrices or batches of matrices."""
+    return answer(operator.matmul(*tensors_of([a, b], "matmul")), (a, b))
+
+
+@of_arrays
+def dot(a: Any, b: Any) -> Any:
+    """NumPy's dot: of vectors their inner product, of matrices a @ b; else over a's last axis and b's last but one."""
+    x, y = tensors_of([a, b], "dot")
+    if not x.ndim or not y.ndim:
+        return answer(x * y, (a, b))
+    columns = y.transpose(-2, *range(y.ndim - 2), -1) if y.ndim > 2 else y
+    out = x @ columns.reshape(columns.shape[0], -1) if y.ndim > 2 else x @ y
+    return answer(out.reshape((*x.shape[:-1], *columns.shape[1:])), (a, b))
+
+
+@of_arrays
+def outer(a: Any, b: Any) -> Any:
+    """The product of each element of a with each of b, as a matrix."""
+    x, y = tensors_of([a, b], "outer")
+    return answer(x.reshape(-1, 1) * y.flatten(), (a, b))
+
+
+@of_arrays
+def hstack(operands: Any) -> Any:
+    """The operands side by side: along the second axis, vectors along their only one."""
+    tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
+    return answer(_joined(tensors, 0 if tensors[0].ndim == 1 else 1), operands)
+
+
+@of_arrays
+def vstack(operands: Any) -> Any:
+    """The operands one below the other, along the first axis; a vector is a row."""
+    tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
+    return answer(_joined(tensors, 0), operands)
+
+
+__all__ = [name for name in FUNCTIONS if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]

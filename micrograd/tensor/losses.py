@@ -1,0 +1,148 @@
+"""The losses of `functional` for Tensors. The scores of the classes stand on the last axis; a loss has the shape ()
+or, with `reduction="none"`, that of the targets.
+
+Targets are Tensors, arrays or lists. Their shape must be right to the letter: scores of shape (n, 1) beside targets of
+shape (n,) would be stretched to (n, n), and the loss would be wrong without a word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine import ops
+from ..engine.modes import is_tracing, stand_in
+from ..engine.rows import Row
+from . import arrays
+from .node import record
+from .tensor import Tensor
+
+
+def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Tensor:
+    """Mean of max(0, 1 - target * score)."""
+    scores, targets = _pair(scores, targets)
+    if not is_tracing() and np.count_nonzero(abs(_array(targets)) != 1):
+        raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
+    return record(HINGE[reduction], scores, targets)
+
+
+def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
+    """Mean of the squared differences."""
+    outputs, targets = _pair(outputs, targets)
+    return _reduced((outputs - targets) ** 2, reduction)
+
+
+def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
+    """Mean of -log of the probability that sigmoid(logit) gives to the target."""
+    logits, targets = _pair(logits, targets)
+    if not is_tracing() and not (((found := _array(targets)) >= 0).all() and (found <= 1).all()):
+        raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
+    return _reduced(targets * (-logits).softplus() + (1 - targets) * logits.softplus(), reduction)
+
+
+def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
+    """Mean of -log(softmax(logits)[target])."""
+    logits, classes = _with_classes(logits, target)
+    return record(_cross_entropy(classes, reduction), logits)
+
+
+def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
+    """Mean of -log_probs[target]."""
+    log_probs, classes = _with_classes(log_probs, target)
+    return _reduced(-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1), reduction)
+
+
+def _reduced(losses: Any, reduction: str) -> Any:
+    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.mean()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Losses that are one node: their rows, with the reduction
+
+
+def _total(losses: Any, reduction: str) -> Any:
+    """`_reduced` for arrays, whose own `mean` takes three times as long; of halves it must add up in floats."""
+    return losses.sum() / losses.size if reduction == "mean" and losses.dtype != "e" else _reduced(losses, reduction)
+
+
+def _hinge(reduction: str) -> Row:
+    def rule(g: Any, a: Any, b: Any) -> Any:
+        return ops.gate(b * (g / -a.size if reduction == "mean" else -g), 1 - a * b)
+
+    return Row(
+        "hinge",
+        lambda a, b: _total(np.maximum(1 - a * b, 0.0), reduction),
+        rule,
+        lambda g, a, b: rule(g, b, a),
+    )
+
+
+HINGE = {reduction: _hinge(reduction) for reduction in ("mean", "sum", "none")}
+
+
+def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
+    """The row of one call: one node, whose gradient is softmax - onehot (divided by n for the mean)."""
+
+    def forward(a: Any) -> Any:
+        a = a - a.max(-1, keepdims=True)
+        right = a.reshape(-1, a.shape[-1])[np.arange(classes.size), classes.reshape(-1)]
+        return _total(np.log(np.exp(a).sum(-1)) - right.reshape(classes.shape), reduction)
+
+    def rule(g: Any, _out: Any, a: Any) -> Any:
+        onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
+        if reduction == "none":
+            g = arrays.reshape((*classes.shape, 1))(g)
+        slope = arrays.softmax(-1)(a) - onehot
+        return slope * (g / classes.size if reduction == "mean" else g)
+
+    return Row("cross_entropy", forward, rule)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments, checked
+
+
+def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
+    """Scores and targets, Tensors or for targets an array as it is, of one shape and of the scores' dtype."""
+    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    found = _array(scores)
+    if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == found.dtype)):
+        targets = Tensor(targets)
+    wanted = _array(targets)
+    if found.shape != wanted.shape:
+        raise ValueError(f"found scores of shape {found.shape} and targets of shape {wanted.shape}: reshape one")
+    _check_scores(found)
+    return scores, targets if wanted.dtype == found.dtype else targets.astype(found.dtype)
+
+
+def _array(x: Any) -> np.ndarray:
+    return x._node._data if isinstance(x, Tensor) else x
+
+
+def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
+    """Scores, and for each sample the index of its class, in an array that nobody else can change."""
+    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    classes = stand_in(target)._node._data.copy() if isinstance(target, Tensor) else np.array(target)
+    if classes.dtype.kind not in "iu":
+        raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
+    found = _array(scores)
+    if found.ndim == 0 or found.shape[:-1] != classes.shape:
+        raise ValueError(
+            f"found scores of shape {found.shape} and targets of shape {classes.shape}: "
+            "the targets have the shape of the scores without its last axis, the classes"
+        )
+    _check_scores(found)
+    n = found.shape[-1]
+    if not is_tracing() and classes.astype(np.uintp).max() >= n:  # a negative index is then a great one
+        place = np.argwhere((classes < 0) | (classes >= n))[0]
+        index = "".join(f"[{i}]" for i in place)
+        raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")
+    return scores, classes
+
+
+def _check_scores(scores: np.ndarray) -> None:
+    if not scores.size:
+        raise ValueError(f"found scores of shape {scores.shape}: a loss needs something to look at")
+    if scores.dtype.kind != "f":
+        raise TypeError(f"scores are floats, found dtype {scores.dtype}: use astype(float)")

@@ -1,0 +1,530 @@
+"""The node of an array: what it keeps for the backward pass, and how an op on Tensors, or in place, is recorded.
+
+A node keeps of its operands' values what its row's rules use, and no more.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..engine import ops
+from ..engine.graph import LEAF, Node, grads_lock
+from ..engine.modes import (
+    deferred,
+    enable_grad,
+    is_anomaly_enabled,
+    is_differentiating,
+    is_grad_enabled,
+    is_tracing,
+    line_of_the_user,
+    look,
+    modes,
+)
+from ..engine.rows import PLAIN, Each, HandWritten, Many, Row
+from ..engine.value import Value
+from . import arrays
+from . import library as array_library
+from .storage import Kept, Storage
+
+Tensor = Any  # the class that stands before the nodes: `tensor.py` stands on this file, and enters it as `kind`
+
+Array = np.ndarray
+_LISTS = (list, tuple, memoryview)  # what NumPy makes an array of; a memoryview is what `array.data` gives
+PLAIN.add(Array)
+ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # scalars, too, that NumPy gives
+_new = object.__new__
+
+
+class ArrayNode(Node):
+    """A node whose data is an array. `tensor` is the Tensor that stands for it.
+
+    Of the values in `_y`, those that the row's rules use (`_needed`) are in `_saved`, and must not change; of the
+    others a rule asks no more than the shape. `_a` holds what `_prev` gave.
+    """
+
+    __slots__ = ("_handle", "_store")
+    _keeps_grad = False
+
+    kind: type[Any]  # Tensor, and what a view is whose history waits; `tensor.py` enters both
+    late_kind: type[Any]
+    _store: Storage | None
+    _operands = Node._x  # type: ignore[assignment]  # two slots of every Node, by what stands there in these
+    _saved = Node._b
+
+    @property
+    def tensor(self) -> Tensor:
+        """The Tensor that has this node, or where it is gone a new one."""
+        tensor = self._handle()
+        return handle(self) if tensor is None else tensor
+
+    @property
+    def data(self) -> Array:
+        """The array."""
+        return self.tensor.data
+
+    @property
+    def _saves(self) -> bool:
+        return not self._row.rules or bool(self._needed)
+
+    @property
+    def storage(self) -> Storage:
+        """The storage, made when somebody first asks."""
+        if self._store is None:
+            self._store = Storage()
+        return self._store
+
+    @property
+    def _prev(self) -> tuple[Node, ...]:
+        """The operands, in order, repeats and constants included."""
+        if not self._row or None not in self._x:
+            return self._x or ()
+        if self._a is None:  # a plain number or array becomes a constant when somebody looks, and stays that one
+            pairs = zip(self._x, self._y, strict=True)
+            self._a = tuple(self._constant(np.array(x)) if n is None else n for n, x in pairs)
+        return self._a
+
+    def _constant(self, data: Any) -> ArrayNode:
+        return new_node(np.asarray(data))
+
+    def _seed(self, gradient: Any, create_graph: bool) -> Any:
+        like = self._data
+        if gradient is None:
+            if like.size != 1:
+                raise RuntimeError(f"backward() of a Tensor of shape {like.shape} needs a gradient of that shape")
+            gradient = np.ones(like.shape, like.dtype)
+            if not create_graph:
+                return gradient
+        if isinstance(gradient, self.kind):
+            array, seed = gradient._node._data, gradient
+        else:
+            array = seed = np.asarray(gradient)
+        if array.shape != like.shape:
+            raise ValueError(f"found a gradient of shape {array.shape} for a Tensor of shape {like.shape}")
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"a gradient holds real numbers, found dtype {array.dtype}")
+        if create_graph:
+            seed = seed if isinstance(seed, self.kind) else self.kind(array)
+            return seed if array.dtype == like.dtype else seed.astype(like.dtype)
+        return array.astype(like.dtype)
+
+    def _used(self, create_graph: bool) -> tuple[Any, Any]:
+        if self._saved:
+            for storage, version in self._saved:
+                if storage.version != version:
+                    storage.check(version, self._op)
+        return self._x, self._as_tensors() if create_graph else self._y
+
+    def _as_tensors(self) -> list[Any]:
+        """What the rules are called with, as Tensors, to be differentiated again."""
+        sources, needed = (self, *self._x) if self._row.of_out else self._x, self._needed
+        return [
+            x if n is None else self._as_it_was(n, x if i in needed else None)
+            for i, (n, x) in enumerate(zip(sources, self._y, strict=True))
+        ]
+
+    @property
+    def _needed(self) -> list[int]:
+        """The places in `_y` of the values that the rules use."""
+        return _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
+
+    def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
+        """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
+        if kept is not None and not _same(kept, operand._data):
+            raise RuntimeError(
+                f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
+            )
+        return getattr(operand, "tensor", operand)
+
+    def _ieee(self, rule: Callable, *arguments: Any) -> Any:
+        return rule(*map(np.asarray, arguments))
+
+    def _quiet(self) -> Any:
+        return np.errstate(all="ignore")
+
+    def _kept(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
+        """All that are left, or those of the inputs; each an array that nobody else has."""
+        kept, taken = {}, set()
+        for node, g in grads.items() if inputs is None else [(n, grads[n]) for n in inputs if n in grads]:
+            if g.__class__ is Array and (g.base is not None or id(g) in taken):
+                g = np.array(g, order=order(node._data))
+            taken.add(id(g))
+            kept[node] = g
+        return kept
+
+    def _fit(self, part: Any) -> Any:
+        """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
+        like = self._data
+        if part.__class__ is not Array and not isinstance(part, self.kind):
+            part = np.asarray(part)
+        if part.shape != like.shape:
+            part = arrays.sum_to(like.shape)(part)
+        return part if part.dtype == like.dtype else arrays.astype(like.dtype)(part)
+
+    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
+        if ours and grad.__class__ is Array is g.__class__:
+            return np.add(grad, g, out=grad)
+        total = super()._plus(grad, g)
+        return total if isinstance(total, self.kind) else np.asarray(total)
+
+    def _for_hook(self, g: Any) -> Any:
+        if g.__class__ is Array:  # other operands may get the same array
+            g = g.copy()
+            g.flags.writeable = False
+        return g
+
+    def _as_now(self) -> Any:
+        twin: Any = super()._as_now()
+        twin._handle, twin._store = self._handle, self._store
+        return twin
+
+    def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
+        super()._hand_write(row, operands)
+        self._y, self._saved = [n._data for n in (self, *operands)], Kept()
+        for n in (self, *operands):
+            self._saved.add(n.storage)
+
+    def _check_unchanged(self) -> None:
+        self._used(False)
+        for n, then in zip((self, *self._x), self._y, strict=True):
+            if (tensor := n._handle()) is not None and (tensor._node is not n or not _same(n._data, then)):
+                raise RuntimeError(
+                    f"the _backward written for '{self._op}' would read a Tensor that was changed since the forward "
+                    "pass: change a copy, or change it after backward()"
+                )
+
+    def _zero(self) -> Array:
+        return np.zeros(self._data.shape, np.result_type(self._data, np.float16))
+
+    def __repr__(self) -> str:
+        return repr(self.tensor)
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a is b or np.array_equal(a, b, equal_nan=True)
+
+
+def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
+    """A node with an array and nothing else."""
+    node = _new(ArrayNode)
+    node._data, node.grad, node._row, node._store = data, None, row, storage
+    node._a = node._b = node._x = node._y = None
+    node._handle = _no_tensor
+    return node
+
+
+def _no_tensor() -> None:
+    return None
+
+
+def order(array: Array) -> Any:
+    """The order in which a matrix stands in memory: "F", column by column, or "C"."""
+    return "F" if array.flags.fnc else "C"
+
+
+def handle(node: ArrayNode) -> Tensor:
+    """A new Tensor that has the node."""
+    tensor = _new(ArrayNode.kind)
+    tensor._node = node
+    node._handle = weakref.ref(tensor)
+    return tensor
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How an op is recorded
+
+
+def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
+    """The places of the values that a row's rules use, if these of its operands want a gradient."""
+    if isinstance(row, Many) and not row.rules:
+        return [*range(len(wants))] if row.keeps else []
+    rules = [rule.__code__ if isinstance(rule, FunctionType) else None for i, rule in row.rules if wants[i]]
+    needed = row.needed[wants] = _named(len(wants) + row.of_out, *rules)
+    return needed
+
+
+@lru_cache  # by the code, which all rows that one function makes have in common
+def _named(count: int, *codes: Any) -> list[int]:
+    """The places of the values, of so many, that these rules use. The names of their parameters say so: see `ops`.
+
+    A rule that does not name each (it takes `*args`, or is no plain function) may use any.
+    """
+    if any(code is None or code.co_argcount <= count for code in codes):
+        return [*range(count)]
+    names = zip(*[code.co_varnames[1 : count + 1] for code in codes], strict=True)
+    return [i for i, each in enumerate(names) if any(not (x.startswith("_") or x == "like") for x in each)]
+
+
+def operand(x: Any) -> tuple[ArrayNode | None, Any]:
+    """The node of an operand, if it has one, and its value."""
+    if isinstance(x, ArrayNode.kind):
+        return x._node, x._node._data
+    if isinstance(x, (int, float, np.integer, np.floating, np.bool_)) or (
+        x.__class__ is Array and x.dtype.kind in "fiub"
+    ):
+        return None, x
+    if isinstance(x, _LISTS) and (array := np.array(x)).dtype.kind in "fiub":
+        return None, array
+    if isinstance(x, Value) and is_differentiating():
+        return lifted(x)._node, x._data
+    raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
+
+
+def record(row: Row, *operands: Any) -> Tensor:
+    """The row on Tensors, arrays and numbers."""
+    if modes and (defer := deferred()):
+        return defer(row, [np.array(x) if isinstance(x, _LISTS) else x for x in operands])
+    nodes: list[Any] = []
+    values: list[Any] = []
+    for x in operands:
+        node, value = operand(x)
+        nodes.append(node)
+        values.append(value)
+    try:
+        data = row.forward(*values)
+    except (ValueError, TypeError, IndexError) as error:
+        shapes = " and ".join(str(np.shape(value)) for value in values)
+        error.add_note(f"in '{row.name}' of {'shape' if len(values) == 1 else 'shapes'} {shapes}")
+        raise
+    node = new_node(data if data.__class__ is Array else np.asarray(data))
+    made = handle(remember(node, row, tuple(nodes), values))
+    if row.view and nodes[0] is not None and np.may_share_memory(node._data, values[0]):
+        made._view = (operands[0], row) if not modes or is_grad_enabled() else (lineage(operands[0])[-1], None)
+        (nodes[0]._store or nodes[0].storage).share(made)
+    return made
+
+
+def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], values: Sequence[Any]) -> ArrayNode:
+    """Give the node its history, if an operand requires a gradient and no `no_grad` is on.
+
+    The graph keeps what its rules use: arrays of Tensors with their versions, of plain arrays copies.
+    """
+    wants = tuple([n is not None and n._row is not None for n in operands])
+    if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
+        return node
+    sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
+    needed, saved = row.needed.get(wants), Kept()
+    for i in _needed(row, wants) if needed is None else needed:
+        source = sources[i]
+        if source is not None:
+            saved.add(source._store or source.storage)
+        elif seen[i].__class__ is Array:
+            seen[i] = seen[i].copy()
+    node._row, node._x, node._y, node._saved = row, operands, seen, saved
+    if modes and is_anomaly_enabled():
+        node._made_at = line_of_the_user()
+    return node
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How an op in place is recorded, and what becomes of views then
+
+
+def write(tensor: Tensor, row: Row, other: Any) -> Any:
+    """An op in place: the same Tensor with new values and, if gradients are wanted, a new history on top of the old."""
+    if modes:
+        look(tensor._node)
+    node = tensor._node
+    b, y = operand(other)
+    wanted = node._row is not None or (b is not None and b._row is not None)
+    if not wanted and node._store is not None and node._store.views:
+        wanted = lineage(tensor)[-1]._node._row is not None
+    if wanted and is_grad_enabled():
+        _write_recorded(row, lineage(tensor) if node.storage.views else [tensor], b, y)
+    else:
+        _change(node, row, y)
+    return tensor
+
+
+def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -> None:
+    """An op in place on the first of a line; each of the others has it written into its place by the one before."""
+    node = line[0]._node
+    _refuse(row, line)
+    made = remember(new_node(node._data, storage=node.storage), row, (node, b), (node._data, y))
+    old = _keep_own(made)
+    _change(node, row, y)
+    if old is not node._data:  # the node beneath stays what it was, also where it is differentiated again
+        node._data, node._store = old, None
+    _succeed(line[0], node, made)
+    for view, parent in pairwise(line):
+        above = parent._node
+        after = new_node(above._data, storage=above.storage)
+        made = remember(after, _written(view._view[1]), (above, made), (above._data, made._data))
+        _succeed(parent, above, made)
+    if made.storage.views:
+        _outdate(line[-1])
+
+
+def _refuse(row: Row, line: list[Tensor]) -> None:
+    """Raise if an op in place on the first of this line cannot be recorded."""
+    base = line[-1]
+    if base.dtype.kind != "f":
+        raise RuntimeError(f"'{row.name}' in place would have a Tensor of dtype {base.dtype} require a gradient")
+    for x in line:
+        made_by = x._node._row
+        if made_by == LEAF or (made_by and not base._node._row):
+            leaf = "a leaf" if line[0]._node._row == LEAF else "a view of a leaf"
+            raise RuntimeError(
+                f"'{row.name}' in place on {leaf} that requires a gradient: "
+                "write y = x + ..., or do it inside no_grad()"
+            )
+        if x is not base and x._view[1] is None:
+            raise RuntimeError(
+                f"'{row.name}' in place on a view that was made inside no_grad() cannot be recorded: "
+                "make the view outside, or write to it inside no_grad() too"
+            )
+
+
+_IN_PLACE = {ops.add: operator.iadd, ops.sub: operator.isub, ops.mul: operator.imul, ops.div: operator.itruediv}
+
+
+def _change(node: ArrayNode, row: Row, y: Any) -> None:
+    """Write what the row makes of a node's data and y over the data; NumPy's own operator makes no array in between."""
+    data = node._data
+    try:
+        if row in _IN_PLACE:
+            _IN_PLACE[row](data, y)
+        else:
+            result = np.asarray(row.forward(data, y))
+            if result.shape != data.shape:
+                raise ValueError(f"'{row.name}' in place would change the shape {data.shape} to {result.shape}")
+            np.copyto(data, result, casting="same_kind")
+    except (ValueError, TypeError, IndexError) as error:
+        error.add_note(f"in '{row.name}' in place of shapes {data.shape} and {np.shape(y)}")
+        raise
+    node.storage.version += 1
+
+
+def _keep_own(node: ArrayNode) -> Array:
+    """Have the node of an op in place keep copies of what it is about to write over, where its rules need that.
+
+    Returns what the data was: the copy, if there is one.
+    """
+    storage = node.storage
+    if node._saved and node._saved.drop(storage):
+        pairs = zip(node._x, node._y, strict=True)
+        node._y = [x if n is None or n._store is not storage else x.copy(order="K") for n, x in pairs]
+    return node._y[0]
+
+
+def _written(view: Row) -> Row:
+    """The row of a write through a view: a with b in the place of view(a)."""
+
+    def forward(a: Any, b: Any) -> Any:
+        out = a.copy()
+        view.forward(out)[...] = b
+        return out
+
+    return Row("copy_slices", forward, lambda g, _a, _b: _written(view)(g, 0.0), lambda g, _a, _b: view(g))
+
+
+def _succeed(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
+    """Give a Tensor a new node, which takes over what belongs to the Tensor and not to its history."""
+    new.label, new.grad, new._keeps_grad = old.label, old.grad, old._keeps_grad
+    old._handle, old.grad, old._keeps_grad = _no_tensor, None, False
+    new._handle = weakref.ref(tensor)
+    tensor._node = new
+
+
+# A view remembers its parent and the row that made it (None inside of `no_grad`), in `_view`. When a write is recorded,
+# the views of what was written lose their nodes: the new ones, in `_late`, get their history from their parents' when
+# somebody asks for them. Nodes know nothing of this: Tensors point to nodes, and to their parents.
+
+
+def move(tensor: Tensor, data: Array) -> None:
+    """Give a Tensor other memory. Its views keep the old one, and as their parent one that is what the Tensor was."""
+    node, storage = tensor._node, tensor._node._store
+    if storage is not None and storage.views:
+        was = handle(Node._as_now(node))  # type: ignore[arg-type]
+        storage.share(was)
+        if hasattr(tensor, "_view"):
+            was._view = tensor._view
+            del tensor._view
+        for ref in tuple(storage.views):
+            parent, row = getattr(view := ref(), "_view", (None, None))
+            if view is not None and parent is tensor:
+                view._view = (was, row)
+    node._data, node._store = data, None
+
+
+def lineage(tensor: Tensor) -> list[Tensor]:
+    """A view, what it is a view of, and so on up to the base; of any other Tensor, itself alone."""
+    line = [tensor]
+    while hasattr(line[-1], "_view"):
+        line.append(line[-1]._view[0])
+    return line
+
+
+def _outdate(base: Tensor) -> None:
+    """Take their nodes from the views of a Tensor that was written to."""
+    for ref in tuple(base._node.storage.views):
+        tensor = ref()
+        if getattr(tensor, "_view", (None, None))[1] and not hasattr(tensor, "_late") and lineage(tensor)[-1] is base:
+            node = tensor._node
+            if node._row != LEAF:
+                _succeed(tensor, node, new_node(node._data, storage=node._store))
+                tensor._late, tensor.__class__ = tensor._node, ArrayNode.late_kind
+                del tensor._node
+
+
+def renewed(tensor: Tensor) -> ArrayNode:
+    """The node that was taken from a view, with its new history; without recursion, of however many views it is one."""
+    with grads_lock, enable_grad():
+        late = [tensor]
+        while hasattr(parent := late[-1]._view[0], "_late"):
+            late.append(parent)
+        for x in reversed(late):
+            if hasattr(x, "_late"):  # else another thread was faster
+                (parent, row), node = x._view, x._late
+                x._node = remember(node, row, (parent._node,), (parent._node._data,))
+                del x._late
+                x.__class__ = ArrayNode.kind
+    return tensor._node
+
+
+def fits(x: Any) -> bool:
+    """May x be an operand of a Tensor?"""
+    plain = isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
+    return plain or (isinstance(x, Value) and is_differentiating())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers among arrays: in a function that is differentiated, where floats are Values, these may meet Tensors
+
+
+def lifted(x: Any) -> Any:
+    """A number as an array of no dimension; of a Value a Tensor, from which gradients go back to it."""
+    if not isinstance(x, Value):
+        return np.asarray(x)
+    node = new_node(np.broadcast_to(x._data, ()))
+    tensor = deferred().tensor_of(node) if is_tracing() else handle(node)  # type: ignore[union-attr]
+    return _crossed(tensor, node, LIFT, x)
+
+
+def lowered(x: Any) -> Any:
+    """An array of no dimension as a number; of a Tensor a Value, from which gradients go back to it."""
+    tensor = x if isinstance(x, ArrayNode.kind) else None
+    data: Any = x if tensor is None else tensor._node._data
+    data = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
+    if tensor is None:
+        return data
+    value = deferred().value_of(data) if is_tracing() else Value(data, requires_grad=False)  # type: ignore[union-attr]
+    return _crossed(value, value, LOWER, tensor._node)
+
+
+def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
+    """The result, with an operand of the other kind for its history."""
+    if operand._row is not None and is_grad_enabled():
+        node._row, node._x, node._y = row, (operand,), (operand._data,)
+    return result
+
+
+LIFT = Each("tensor", lifted, lambda g, _a: lowered(g))
+LOWER = Each("number", lowered, lambda g, _a: lifted(g))

@@ -1,0 +1,107 @@
+"""NumPy's protocols: `np.exp(t)`, `np.sum(t, axis=0)`, `array * t` on a Tensor are the functions of `functions.py`.
+
+A function of NumPy's that has none there runs on the arrays if that loses no gradient: on Tensors that require none, or
+where the answer is a shape, a place, a truth or a text. Else it raises.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..engine import ops
+from ..engine.modes import look
+from . import einstein as einstein  # its function is entered
+from .functions import FUNCTIONS, elementwise
+from .node import ArrayNode, record
+from .tensor import Tensor
+
+OPERATORS = {
+    np.add: ops.add, np.subtract: ops.sub, np.multiply: ops.mul, np.divide: ops.div, np.power: ops.pow,
+    np.negative: ops.neg, np.remainder: ops.remainder, np.floor_divide: ops.floor_divide,
+}  # fmt: skip
+ROWS: dict[Any, Callable] = {ufunc: elementwise(row) for ufunc, row in OPERATORS.items()}
+ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made in FUNCTIONS.items()}
+ROWS[np.rint] = FUNCTIONS["round"]
+del ROWS[None]  # what NumPy does not have
+REFLECTED: dict[Any, tuple[Callable, Callable]] = {
+    np.less: (operator.lt, operator.gt), np.less_equal: (operator.le, operator.ge),
+    np.greater: (operator.gt, operator.lt), np.greater_equal: (operator.ge, operator.le),
+    np.equal: (operator.eq, operator.eq), np.not_equal: (operator.ne, operator.ne),
+}  # fmt: skip
+SHAPE_ALONE = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
+
+
+def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+    """What a function of NumPy's that goes element by element does with Tensors."""
+    if method != "__call__" or named:  # np.add.reduce, or with an `out`
+        name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
+        return _on_arrays(getattr(ufunc, method), inputs, named, name)
+    if ufunc in OPERATORS and inputs[0].__class__ is np.ndarray:  # `array * tensor`
+        return record(OPERATORS[ufunc], *inputs)
+    if ufunc in ROWS:
+        return ROWS[ufunc](*inputs)
+    if ufunc in REFLECTED:
+        there, back = REFLECTED[ufunc]
+        return there(*inputs) if isinstance(inputs[0], Tensor) else back(*inputs[::-1])
+    return _on_arrays(ufunc, inputs, named, ufunc.__name__)
+
+
+def array_function(self: Tensor, function: Callable, types: Any, args: Any, named: Any) -> Any:
+    """What any other function of NumPy's does with Tensors."""
+    if function in ROWS:
+        return ROWS[function](*args, **named)
+    return _on_arrays(function, args, named, function.__name__)
+
+
+Tensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+Tensor.__array_function__ = array_function  # type: ignore[attr-defined]
+
+
+def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name: str) -> Any:
+    """NumPy's own function, if no gradient is lost by it; until that is known, on arrays that it cannot write to."""
+    if function in SHAPE_ALONE or not any(x.requires_grad for x in _tensors((args, [*named.values()]))):
+        return function(*_arrays(args), **{name: _arrays(x) for name, x in named.items()})
+    try:
+        out = function(*_arrays(args, False), **{name: _arrays(x, False) for name, x in named.items()})
+        if not _is_float(out):
+            return out
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+    recording = ", ".join(sorted({f.__name__ for f in ROWS}))
+    raise TypeError(
+        f"numpy.{name}({', '.join(['...', *named])}) records no graph of a Tensor: give it t.detach(), or use those of "
+        f"NumPy's functions that do: {recording}"
+    )
+
+
+def _tensors(x: Any) -> Iterator[Any]:
+    if isinstance(x, (list, tuple)):
+        for part in x:
+            yield from _tensors(part)
+    elif isinstance(x, ArrayNode.kind):
+        yield x
+
+
+def _arrays(x: Any, writable: bool = True) -> Any:
+    """x with arrays for its Tensors; they, and the arrays in it, as views that cannot be written to unless writable."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(_arrays(part, writable) for part in x)
+    if isinstance(x, ArrayNode.kind):
+        x = x.data if writable else look(x._node)
+    if writable or not isinstance(x, np.ndarray):
+        return x
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_float(x: Any) -> bool:
+    """True for floats, in lists and tuples too: what a gradient could have flowed through."""
+    if isinstance(x, (list, tuple)):
+        return any(map(_is_float, x))
+    return isinstance(x, float) or np.dtype(getattr(x, "dtype", bool)).kind in "fc"

@@ -1,0 +1,334 @@
+"""`Tensor`: arrays that remember how they were made. The nodes, the rows and the walk are those of `Value`.
+
+Each method records one row of the derivative table, or composes several; `functions.py` makes a function of each.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from ..engine import ops
+from ..engine.methods import Elementwise, elementwise
+from ..engine.rows import Row
+from ..engine.words import checked
+from . import arrays
+from .handle import Handle
+from .node import ArrayNode, fits, record, renewed
+from .settings import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
+
+
+def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor, Any], Tensor]]:
+    """The method of a binary operator, and that of its reflection."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        return record(row, self, other) if fits(other) else NotImplemented
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return record(row, other, self) if fits(other) else NotImplemented
+
+    return method, reflected
+
+
+@elementwise(lambda row: lambda self: record(row, self), lambda row: lambda self, other: record(row, self, other))
+class Tensor(Handle, Elementwise):
+    """An array that remembers how it was made.
+
+    Args:
+        data: a number, a (nested) list of numbers, or an array, which is copied; Python floats become float64.
+        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
+            `out._backward = f`, a function that adds to the operands' `.grad`, which are arrays of zeros when it runs.
+        requires_grad: True collects a gradient in `.grad`; for float dtypes only.
+        dtype: a NumPy dtype; by default the data's own.
+        label: a name for drawings.
+
+    >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> y = (x * x).sum()
+    >>> y.backward()
+    >>> y, x.grad
+    (Tensor(30., grad_fn=<SumBackward0>), array([[2., 4.],
+           [6., 8.]]))
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    @property
+    def _prev(self) -> tuple[Tensor, ...]:
+        return tuple(node.tensor for node in self._node._prev)  # type: ignore[attr-defined]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    # ---- elementwise: the rows that Value uses
+
+    __add__, __radd__ = _binary(ops.add)
+    __sub__, __rsub__ = _binary(ops.sub)
+    __mul__, __rmul__ = _binary(ops.mul)
+    __truediv__, __rtruediv__ = _binary(ops.div)
+    __mod__, __rmod__ = _binary(ops.remainder)
+    __floordiv__, __rfloordiv__ = _binary(ops.floor_divide)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __neg__(self) -> Tensor:
+        return record(ops.neg, self)
+
+    def __abs__(self) -> Tensor:
+        return record(ops.abs_, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, (int, float, np.integer, np.floating)):
+            return record(ops.power(float(other) if isinstance(other, np.number) else other), self)
+        return record(ops.pow, self, other) if fits(other) else NotImplemented
+
+    def __rpow__(self, other: Any) -> Any:
+        return record(ops.pow, other, self) if fits(other) else NotImplemented
+
+    def astype(self, dtype: Any) -> Tensor:
+        """self in another dtype, of real numbers."""
+        return record(arrays.astype(real_dtype(dtype)), self)
+
+    # ---- shapes
+
+    def reshape(self, shape: Shape, *more: int) -> Tensor:
+        """The elements in another shape; one length may be -1."""
+        wanted = lengths(shape, *more)
+        if wanted.count(-1) == 1:
+            rest = -math.prod(wanted)
+            if rest > 0 and self.size % rest == 0:  # else NumPy says what is wrong
+                wanted = tuple(self.size // rest if n == -1 else n for n in wanted)
+        return record(arrays.reshape(wanted), self)
+
+    def flatten(self, start: int = 0) -> Tensor:
+        """All axes from `start` on as one."""
+        start = normalize_axis_index(start, max(self.ndim, 1))
+        return self.reshape((*self.shape[:start], math.prod(self.shape[start:])))
+
+    def transpose(self, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
+        """The axes in another order; None reverses them."""
+        order = range(self.ndim)[::-1] if axes is None else axes if isinstance(axes, Sequence) else (axes, *more)
+        return record(arrays.transpose(normalize_axis_tuple(tuple(order), self.ndim)), self)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        """Two axes, swapped."""
+        order = list(range(self.ndim))
+        a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
+        order[a], order[b] = order[b], order[a]
+        return self.transpose(order)
+
+    T = property(transpose, doc="The transpose.")
+
+    def expand_dims(self, axis: int) -> Tensor:
+        """A new axis of length 1, at `axis`."""
+        shape = list(self.shape)
+        shape.insert(normalize_axis_index(axis, self.ndim + 1), 1)
+        return self.reshape(shape)
+
+    def squeeze(self, axis: Axis = None) -> Tensor:
+        """Without the axes of length 1, or without those named."""
+        return self.reshape(np.squeeze(self._node._data, axis=axis_of(axis, self.ndim)).shape)
+
+    def broadcast_to(self, shape: Shape) -> Tensor:
+        """Stretched to the shape, by NumPy's rules."""
+        return record(arrays.broadcast_to(lengths(shape)), self)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return record(arrays.getitem(plain_index(index)), self)
+
+    # ---- selection
+
+    def flip(self, axis: Axis = None) -> Tensor:
+        """Backwards along the axis, along several, or (None) along all."""
+        axes = axes_of(axis, self.ndim)
+        return self[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(self.ndim))]
+
+    def roll(self, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
+        """Moved along the axis; what leaves at the end comes in at the beginning. None rolls all as if flat."""
+        return _chosen(self, np.roll, shift, axis)
+
+    def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
+        """Each element so many times along the axis; None flattens first."""
+        return _chosen(self, np.repeat, repeats, axis)
+
+    def tile(self, reps: Shape) -> Tensor:
+        """The whole, so many times along each axis."""
+        return _chosen(self, np.tile, reps)
+
+    def pad(self, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Tensor:
+        """Wider by `pad_width` before and after each axis (one int, a pair, or a pair for each axis).
+
+        The mode is "constant", or one of NumPy's that repeat elements: "edge", "reflect", "symmetric", "wrap".
+        """
+        if mode != "constant":
+            return _chosen(self, np.pad, pad_width, mode=mode)
+        inside = np.pad(np.ones(self.shape, bool), pad_width)
+        starts = np.broadcast_to(pad_width, (self.ndim, 2))[:, 0].tolist()
+        index = tuple(slice(start, start + n) for start, n in zip(starts, self.shape, strict=True))
+        out = record(arrays.scatter(index, inside.shape), self)
+        return record(arrays.where(inside), out, constant_values) if constant_values else out
+
+    def diag(self, k: int = 0) -> Tensor:
+        """The k-th diagonal of a matrix, or a matrix of zeros that has this vector there."""
+        if self.ndim != 1:
+            return _chosen(self, np.diag, k)
+        where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
+        return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
+
+    def tril(self, k: int = 0) -> Tensor:
+        """Zero above the k-th diagonal of the last two axes."""
+        return record(arrays.where(np.tri(*self.shape[-2:], k=k, dtype=bool)), self, 0)
+
+    def triu(self, k: int = 0) -> Tensor:
+        """Zero below the k-th diagonal of the last two axes."""
+        return record(arrays.where(~np.tri(*self.shape[-2:], k=k - 1, dtype=bool)), self, 0)
+
+    def sort(self, axis: int | None = -1) -> Tensor:
+        """In ascending order along the axis; None flattens first. Each element gets the gradient of its new place."""
+        return self.flatten().sort(0) if axis is None else record(arrays.sort(axis_of(axis, self.ndim)), self)
+
+    # ---- reductions: `axis` is None (all), an int or several; `keepdims` leaves them with length 1
+
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The sum."""
+        return record(arrays.sum(axis_of(axis, self.ndim), keepdims), self)
+
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The mean."""
+        return record(arrays.mean(axis_of(axis, self.ndim), keepdims), self)
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The greatest values, without their places (see `argmax`); those who tie share the gradient."""
+        return record(arrays.extreme("max", axis_of(axis, self.ndim), keepdims), self)
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The smallest values; those who tie share the gradient."""
+        return record(arrays.extreme("min", axis_of(axis, self.ndim), keepdims), self)
+
+    def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
+        """The variance: the sum of squares from the mean, over n - ddof."""
+        axis = axis_of(axis, self.ndim)
+        mean = self.mean(axis, True)
+        n = self.size // max(mean.size, 1)
+        return ((self - mean) ** 2).sum(axis, keepdims) / (n - ddof)
+
+    def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
+        """The standard deviation: the root of `var`. Where all are equal its gradient is 0, as in PyTorch."""
+        return record(arrays.deviation, self.var(axis, keepdims, ddof))
+
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
+        axes = axes_of(axis, self.ndim)
+        rest = [a for a in range(self.ndim) if a not in axes]
+        n = math.prod(self.shape[a] for a in axes)
+        factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1
+        while n > 1:
+            half = n // 2
+            last = [factors[2 * half :]] if n % 2 else []
+            factors = record(arrays.concatenate(0), factors[:half] * factors[half : 2 * half], *last)
+            n -= half
+        shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
+        return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
+
+    def norm(self, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The length of the vectors along the axis, or (None) of all elements; where it is 0 so is the gradient.
+
+        `ord` is 2 (or None), 1 for the sum of the magnitudes, inf or -inf for the greatest or the smallest of them.
+        """
+        if ord is not None and len(axes_of(axis, self.ndim)) != 1:
+            raise ValueError(f"norm with ord={ord} is one of vectors, found {self.ndim} axes: give one, or flatten()")
+        if ord not in _NORMS:
+            raise ValueError(f"norm takes ord 1, 2, inf or -inf, found {ord!r}")
+        return _NORMS[ord](self, axis, keepdims)
+
+    def cumsum(self, axis: int | None = None) -> Tensor:
+        """The running sum along the axis; None flattens first."""
+        if axis is None:
+            return self.flatten().cumsum(0)
+        return record(arrays.cumsum(axis_of(axis, self.ndim)), self)
+
+    def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """log(sum(exp(self))), without overflow."""
+        out = record(arrays.logsumexp(axis_of(axis, self.ndim)), self)
+        return out if keepdims else out.squeeze(tuple(range(self.ndim)) if axis is None else axis)
+
+    def softmax(self, axis: int = -1) -> Tensor:
+        """exp(self) / sum(exp(self)) along the axis."""
+        return record(arrays.softmax(axis_of(axis, self.ndim)), self)
+
+    def log_softmax(self, axis: int = -1) -> Tensor:
+        """log(softmax(self)), without underflow."""
+        return record(arrays.log_softmax(axis_of(axis, self.ndim)), self)
+
+    # ---- products
+
+    def __matmul__(self, other: Any) -> Any:
+        return _matmul(self, other) if fits(other) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _matmul(other, self) if fits(other) else NotImplemented
+
+
+def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
+    """Of a, the elements that NumPy's function chooses: what it does to their places says which."""
+    places = function(np.arange(a.size).reshape(a.shape), *settings, **named)
+    return record(arrays.getitem(places), a.flatten())
+
+
+_NORMS: dict[float | None, Callable[..., Tensor]] = {
+    1: lambda a, *over: abs(a).sum(*over),
+    2: lambda a, *over: record(arrays.length, (a * a).sum(*over)),
+    math.inf: lambda a, *over: abs(a).max(*over),
+    -math.inf: lambda a, *over: abs(a).min(*over),
+}
+_NORMS[None] = _NORMS[2]
+for _name, _method in [*vars(Tensor).items()]:
+    if callable(_method) and "axis" in inspect.signature(_method).parameters:
+        setattr(Tensor, _name, checked(_method))
+
+
+def _matmul(a: Any, b: Any) -> Tensor:
+    """a @ b, with a vector taken as a row on the left and as a column on the right."""
+    a, b = _tensor(a), _tensor(b)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(
+            f"@ needs a dimension on either side, found shapes {a.shape} and {b.shape}: use * for a number"
+        )
+    out = record(arrays.matmul, a if a.ndim > 1 else a.expand_dims(0), b if b.ndim > 1 else b.expand_dims(1))
+    gone = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]
+    return out.squeeze(gone) if gone else out
+
+
+def _tensor(x: Any) -> Tensor:
+    return x if isinstance(x, ArrayNode.kind) else ArrayNode.kind(x)
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
+    """x @ weight.T + bias, in one node: see `functional.linear`."""
+    x, weight = _tensor(x), _tensor(weight)
+    if bias is None:
+        return x @ weight.T
+    bias = _tensor(bias)
+    if weight.ndim == 2 and bias.ndim == 1:
+        return record(arrays.linear, x, weight, bias)
+    return x @ weight.T + bias
+
+
+class LateTensor(Tensor):
+    """A view whose base was written to: when somebody asks for its node, it gets one, and is a Tensor again."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        return renewed(self) if name == "_node" else object.__getattribute__(self, name)
+
+
+ArrayNode.kind, ArrayNode.late_kind = Tensor, LateTensor

@@ -1,0 +1,321 @@
+"""From nodes to plain data: what there is to see, copied into strings and numbers at the moment of drawing.
+
+`walk` orders the nodes, `describe` turns each box of a drawing into text. What comes out (`Graph`) holds no node, so
+it can be kept, compared, sent as JSON (`dataclasses.asdict`), laid out and drawn after the graph has moved on.
+Text is plain and unescaped here; whoever writes a format escapes for that format.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ...engine import infix
+from ...engine.infix import Text
+from ..values import exact_text, is_array, shape_text, value_text
+
+NO_TERM: Text = ("", infix.ATOM)
+
+
+# ------------------------------------------------------------------------------------------------ what comes out
+@dataclass
+class Box:
+    """One box of a drawing: a node, or the many nodes that were folded into it."""
+
+    id: str
+    kind: str  # "parameter", "input", "constant", "result"; folded: "module", "repeat", "stretch"
+    name: str  # the label, whole and as given; "" where there is none
+    op: str  # "" for leaves and for folded modules
+    rows: list[tuple[str, str]]  # what the card says: ("data", "-4.0000"), ("grad", "138.8338")
+    expression: str = ""  # how it was made, in the names of its operands, where that is short
+    stands_for: Text = NO_TERM  # where it has no name: that expression, or a constant's number
+    tip: str = ""  # all of it, at full precision, for whoever points at it
+    nodes: int = 1  # how many nodes it stands for
+    times: int = 1  # how often what it shows is repeated
+
+
+@dataclass
+class Edge:
+    """`count` uses of one box by another; the two ends are positions in `Graph.boxes`."""
+
+    tail: int
+    head: int
+    count: int = 1
+
+
+@dataclass
+class Graph:
+    """A drawing before it has a shape. `note` says what was folded, and how to see all; "" when nothing was."""
+
+    boxes: list[Box]
+    edges: list[Edge]
+    note: str = ""
+
+
+@dataclass
+class Group:
+    """Which nodes (positions in the walk) share a box, and as what; `fold` makes these."""
+
+    members: list[int]
+    kind: str = "node"
+    name: str = ""
+    op: str = ""
+    times: int = 1
+
+
+# ------------------------------------------------------------------------------------------------ the walk
+@dataclass
+class Walk:
+    """Every node below some roots, operands before results; `operands[i]` are positions in `nodes`."""
+
+    nodes: list[Any]
+    operands: list[tuple[int, ...]]
+    roots: list[int]
+
+
+def walk(root: Any) -> Walk:
+    """All nodes that `root` (a node, or a list or tuple of them) was made from; the program alone sets their order."""
+    roots = _checked_roots(root)
+    position: dict[int, int] = {}
+    operands: dict[int, tuple[Any, ...]] = {}
+    nodes: list[Any] = []
+    stack = roots[::-1]
+    while stack:
+        node = stack[-1]
+        if id(node) not in operands:
+            operands[id(node)] = below = _operands(node)  # kept: it also keeps these ids from being reused
+            stack += [operand for operand in reversed(below) if id(operand) not in operands]
+            continue
+        stack.pop()  # its operands are done
+        if id(node) not in position:
+            position[id(node)] = len(nodes)
+            nodes.append(node)
+    return Walk(
+        nodes,
+        [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes],
+        [position[id(node)] for node in roots],
+    )
+
+
+def _checked_roots(root: Any) -> list[Any]:
+    roots = list(root) if isinstance(root, list | tuple) else [root]
+    if not roots:
+        raise ValueError("there is nothing to draw: the list of roots is empty; give at least one Value or Tensor")
+    for node in roots:
+        if not (hasattr(node, "_prev") and hasattr(node, "data")):
+            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "give what the model returns"
+            kind = type(node).__name__
+            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, not {kind}; {hint}")
+    return roots
+
+
+def _operands(node: Any) -> tuple[Any, ...]:
+    below = getattr(node, "_prev", ())
+    if isinstance(below, Set):  # a subclass from elsewhere; the order of a set is an accident of the process
+        below = sorted(below, key=lambda n: (_label(n), _op(n), repr(getattr(n, "data", n))))
+    return tuple(below)
+
+
+class _OrderedSet(Set):
+    """A set that iterates in the order in which it was filled."""
+
+    def __init__(self, items: Iterable[Any] = ()):
+        self._items = dict.fromkeys(items)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(map(repr, self))}}}"
+
+
+def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
+    """The nodes below `root` and the (operand, result) edges, as two sets; operands come before results.
+
+    >>> from micrograd.engine import Value
+    >>> a = Value(2.0, label="a")
+    >>> nodes, edges = trace(a * a)
+    >>> [n._op for n in nodes], len(edges), a in nodes
+    (['', '*'], 1, True)
+    """
+    graph = walk(root)
+    edges = ((graph.nodes[j], node) for node, below in zip(graph.nodes, graph.operands, strict=True) for j in below)
+    return _OrderedSet(graph.nodes), _OrderedSet(edges)
+
+
+# ------------------------------------------------------------------------------------------------ nodes to boxes
+def describe(
+    graph: Walk, groups: Sequence[Group] | None = None, note: str = "", names: Mapping[int, str] | None = None
+) -> Graph:
+    """The drawing's plain data: one box a group, in walk order; without groups, one box a node.
+
+    `names` has names for nodes without a label, by their id; where it is given, what has neither a name nor a short
+    expression is called v1, v2 and so on.
+    """
+    if groups is None:
+        groups = [Group([i]) for i in range(len(graph.nodes))]
+    groups = sorted(groups, key=lambda group: group.members[0])
+    home = [0] * len(graph.nodes)
+    for g, group in enumerate(groups):
+        for i in group.members:
+            home[i] = g
+    edges = _edges(graph, groups, home)
+    boxes: list[Box] = []
+    inputs = _module_inputs(graph.nodes)
+    unnamed = 0
+    for g, group in enumerate(groups):
+        id_ = f"n{g}"
+        if group.kind == "node":
+            i = group.members[0]
+            below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
+            complete = len(below) == len(graph.operands[i])
+            is_input = id(graph.nodes[i]) in inputs
+            boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], is_input, names or {}))
+            if names is not None and _needs_name(boxes[-1]):
+                boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
+        else:
+            boxes.append(_group_box(id_, group, graph, home))
+    return Graph(boxes, edges, note)
+
+
+def _needs_name(box: Box) -> bool:
+    """Is there nothing short that it can be called in the expressions of others?"""
+    return not box.name and box.kind != "constant" and not 0 < len(box.expression) <= _SHORT
+
+
+def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
+    """Between two nodes every use is an edge of its own; where a fold is involved, uses are counted."""
+    single: list[Edge] = []
+    counted: Counter[tuple[int, int]] = Counter()
+    for i, below in enumerate(graph.operands):
+        for j in below:
+            tail, head = home[j], home[i]
+            if groups[tail].kind == groups[head].kind == "node":
+                single.append(Edge(tail, head))
+            elif tail != head:
+                counted[tail, head] += 1
+    return single + [Edge(tail, head, count) for (tail, head), count in counted.items()]
+
+
+def _module_inputs(nodes: Iterable[Any]) -> set[int]:
+    marks = (getattr(node, "_made_by", None) for node in nodes)
+    return {id(node) for mark in marks if mark for node in mark[-1]}
+
+
+def _node_box(
+    id_: str, node: Any, below: Sequence[Box], is_input: bool = False, names: Mapping[int, str] = MappingProxyType({})
+) -> Box:
+    name, op = _label(node) or names.get(id(node), ""), _op(node)
+    requires_grad = bool(getattr(node, "requires_grad", True))
+    kind = "result" if op or below else "constant" if not requires_grad else "input" if is_input else "parameter"
+    data = data_of(node)
+    grad = getattr(node, "grad", None)
+    grad = getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # under create_graph a grad is a node
+    rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
+    rows += [("data", value_text(data))] + ([("grad", value_text(grad))] if requires_grad else [])
+    stands_for = _made(op, list(map(term, below))) if below else _number_term(data) if kind == "constant" else NO_TERM
+    expression = stands_for[0] if below else ""
+    lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
+    lines += [f"grad {exact_text(grad)}"] if requires_grad else []
+    return Box(id_, kind, name, op, rows, expression, stands_for, "\n".join(filter(None, lines)))
+
+
+def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
+    nodes = [graph.nodes[i] for i in group.members]
+    rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
+    used_inside = {j for i in group.members for j in graph.operands[i] if home[j] == home[i]}
+    outputs = [graph.nodes[i] for i in group.members if i not in used_inside]
+    if group.kind == "stretch":
+        rows = [("", part) for part in _census(nodes)]
+    elif len(outputs) == 1:
+        rows += _node_box("", outputs[0], []).rows
+    elif group.kind == "repeat":
+        rows += _range(outputs)
+    if group.kind == "stretch":
+        name = f"{len(nodes):,} nodes"
+    else:
+        name = group.name or _common([_label(node) for node in outputs]) or ("" if group.op else _plural(nodes))
+    tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
+    return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
+
+
+def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
+    """How many of what: ["40 +", "30 *", "12 constants"], the commonest first."""
+    counts = Counter(_op(node) or _plural([node]) for node in nodes)
+    parts = [f"{count:,} {op}" for op, count in counts.most_common(most)]
+    return parts + ([f"and {len(counts) - most} more kinds"] if len(counts) > most else [])
+
+
+def _plural(leaves: Sequence[Any]) -> str:
+    return "parameters" if getattr(leaves[0], "requires_grad", True) else "constants"
+
+
+def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:
+    """The smallest and largest `data`, where these are plain finite numbers."""
+    data = [data_of(node) for node in nodes]
+    if not data or not all(isinstance(x, int | float) and x - x == 0 for x in data):
+        return []
+    low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
+    return [("data", value_text(low) if low == high else f"{value_text(low)} .. {value_text(high)}")]
+
+
+def _common(labels: Sequence[str]) -> str:
+    return labels[0] if len(set(labels)) == 1 else ""
+
+
+def _label(node: Any) -> str:
+    label = getattr(node, "label", "")
+    return "" if label is None else str(label)
+
+
+def data_of(node: Any) -> Any:
+    """What a node holds. To ask a Tensor for its `data` is to ask for an array to write to, which may copy it."""
+    node = getattr(node, "_node", node)
+    return node._data if hasattr(node, "_data") else getattr(node, "data", node)
+
+
+def _op(node: Any) -> str:
+    op = getattr(node, "_op", "")
+    return "" if op is None else str(op)
+
+
+# ------------------------------------------------------------------------------------------------ expressions
+_LONGEST = 28
+_SHORT = 16  # what may still stand for a name
+
+
+def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
+    """How the root was made from the leaves, whatever the nodes between are called; "" if that is long."""
+    terms: list[Text] = []
+    for node, below in zip(graph.nodes, graph.operands, strict=True):
+        leaf = term(_node_box("", node, [], names=names))
+        terms.append(_made(_op(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
+    return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
+
+
+def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:
+    """`x1*w1 + b` from the operands' terms; "" where an operand has none or the line gets long."""
+    if not terms or not all(text for text, _ in terms):
+        return NO_TERM
+    made = infix.written(op, terms)
+    return made if len(made[0]) <= longest else NO_TERM
+
+
+def _number_term(data: Any) -> Text:
+    """A constant as an operand, if it is one number."""
+    try:
+        return infix.number(float(data)) if getattr(data, "ndim", 0) == 0 else NO_TERM
+    except (TypeError, ValueError, OverflowError):
+        return NO_TERM
+
+
+def term(box: Box) -> Text:
+    """What a box is called in the expressions of others, and how strongly that holds together."""
+    return infix.name(box.name) if box.name else box.stands_for

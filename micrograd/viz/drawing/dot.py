@@ -1,0 +1,106 @@
+"""Plain data to DOT, the language of Graphviz: a record for each node, a small oval for each op.
+
+The words that are ours stay ASCII here (`x256`, `-0.5`, `...`), since DOT text is compared, searched and piped through
+consoles; a label keeps its own letters. Ids follow the walk (`n0`, `n1`, ...; `n4op` for the oval of n4), so the text
+is the same in every run.
+"""
+
+from ..text import clean, shorten
+from .data import Box, Graph
+
+GRAPH = {"bgcolor": "transparent", "fontname": "Helvetica,Arial,sans-serif", "fontsize": "11", "fontcolor": "#6B778C"}
+NODE = {
+    "shape": "record",
+    "style": "rounded,filled",
+    "fillcolor": "#FFFFFF",
+    "color": "#A7B1C6",
+    "fontcolor": "#1B2436",
+    "fontname": "Helvetica,Arial,sans-serif",
+    "fontsize": "12",
+    "height": "0.3",
+    "margin": "0.12,0.05",
+}
+EDGE = {
+    "color": "#7C879D",
+    "fontcolor": "#6B778C",
+    "fontname": "Helvetica,Arial,sans-serif",
+    "fontsize": "10",
+    "arrowsize": "0.7",
+}
+
+_LOOK = {
+    "parameter": 'color="#00775A" penwidth="1.6"',
+    "constant": 'color="#CBD3E1" fontcolor="#5D6B82"',
+    "module": 'fillcolor="#EAF2FA" color="#0072B2"',
+    "repeat": 'fillcolor="#EAF2FA" color="#0072B2"',
+    "stretch": 'style="rounded,filled,dashed"',
+}
+_OVAL = 'shape="oval" style="filled" fillcolor="#EAF2FA" color="#0072B2" width="0.3" margin="0.04,0.02"'
+_NOT_FINITE = 'color="#B34700" penwidth="2"'
+_FAINT = '\tgraph [ranksep="1.8"]\n\tedge [color="#7C879D70" arrowhead="none"]\n'
+LONGEST_STRING = 16_000  # bytes; `dot` takes no string of more than 16 KiB
+CROWDED = 60  # more counted edges than this, and their counts move from the drawing into tooltips
+
+
+def body(graph: Graph, rankdir: str) -> list[str]:
+    """The lines between the braces of a digraph."""
+    lines = [_FAINT] if dense(graph) else []
+    for box in graph.boxes:
+        look = _NOT_FINITE if not_finite(box) else _LOOK.get(box.kind, "")
+        lines.append(f"\t{box.id} [{_join(f'label={_quoted(_record(box, rankdir))}', _tip(box.tip), look)}]\n")
+        if box.op:
+            op = shorten(box.op, 24, "...")
+            lines.append(f"\t{box.id}op [{_join(f'label={_quoted(_text(op))}', _tip(box.tip), _OVAL)}]\n")
+            lines.append(f"\t{box.id}op -> {box.id}\n")
+    crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
+    for edge in graph.edges:
+        tail, head = graph.boxes[edge.tail], graph.boxes[edge.head]
+        count = f' [{"edgetooltip" if crowded else "label"}="x{edge.count}"]' if edge.count > 1 else ""
+        lines.append(f"\t{tail.id} -> {head.id}{'op' if head.op else ''}{count}\n")
+    return lines
+
+
+def dense(graph: Graph) -> bool:
+    """Whether edges are so many that they are better drawn faint, without arrows, and with room to bend."""
+    return len(graph.edges) > max(150, 3 * len(graph.boxes))
+
+
+def not_finite(box: Box) -> bool:
+    """Whether a number on the card is nan or inf, which one wants to find at a glance."""
+    words = " ".join([text for _, text in box.rows]).replace(",", " ").replace("[", " ").replace("]", " ").split()
+    return not {"nan", "inf", "-inf"}.isdisjoint(words)
+
+
+def _record(box: Box, rankdir: str) -> str:
+    """The fields above each other: a record stacks across the rank, and braces turn it."""
+    name = shorten(box.name, 32, "...")
+    name += f" x{box.times}" if box.times > 1 else ""
+    fields = [name.strip(), *[shorten(f"{key} {text}".strip(), 48, "...") for key, text in box.rows]]
+    label = " | ".join([_field(field) for field in fields if field])
+    return label if rankdir in ("LR", "RL") else f"{{ {label} }}"
+
+
+def _field(text: str) -> str:
+    text = _text(text)
+    for special in "{}|<>":
+        text = text.replace(special, "\\" + special)
+    return text
+
+
+def _text(text: str) -> str:
+    """For any label: a backslash and an ampersand start an escape there."""
+    return text.replace("\\", "\\\\").replace("&", "&amp;")
+
+
+def _tip(text: str) -> str:
+    said = _quoted(_text(clean(text, newline=chr(10))).replace(chr(10), chr(92) + "n"))
+    fits = len(said.encode()) <= LONGEST_STRING
+    return f"tooltip={said if fits else _quoted(_text(shorten(text, 1_500, '...')))}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'
+
+
+def _join(*attributes: str) -> str:
+    return " ".join(filter(None, attributes))

@@ -1,0 +1,159 @@
+"""`draw_dot`: a graph as a `graphviz.Digraph` that draws itself, and needs no Graphviz for it."""
+
+import inspect
+import logging
+import os
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import graphviz
+
+from ..page import bundle, image
+from . import dot, svg
+from .data import Graph, describe, walk
+from .fold import fold
+from .words import spoken
+
+MAX_NODES = 500  # more than anyone reads in one picture, and about where `dot` begins to take seconds
+_RANKDIRS = ("LR", "TB")
+_GRAPHVIZ_S = {"engine", "renderer", "formatter", "neato_no_op"}  # arguments that mean something to it alone
+_log = logging.getLogger(__name__)
+
+
+def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: int | None = MAX_NODES) -> "Drawing":
+    """Draw everything that `root` (a Value, a Tensor, or a list of them) was made from.
+
+    Each node shows its label, data and grad as they are now; ops are small ovals. The result is a picture in a
+    notebook, `.svg()` for a file, and a `graphviz.Digraph`: `.source`, `.render(filename)`, `.view()`, and, where the
+    `dot` program is installed, `.pipe()`, `.render(format="png")` and `.render(engine="neato")`.
+
+    `rankdir` is "LR" (left to right) or "TB" (top to bottom). A graph of more than `max_nodes` nodes is folded, by
+    module, then by structure, to at most `max_nodes` boxes (and to no more than 150); a line under the drawing says
+    what was folded. `max_nodes=None` draws every node.
+
+    >>> from micrograd.engine import Value
+    >>> a = Value(2.0, label="a")
+    >>> print(draw_dot(a * a).source.count("n0 -> n1op"))
+    2
+    """
+    if rankdir not in _RANKDIRS:
+        raise ValueError(f"rankdir is {rankdir!r}; it must be 'LR' (left to right) or 'TB' (top to bottom)")
+    if max_nodes is not None and max_nodes < 1:
+        raise ValueError(f"max_nodes is {max_nodes!r}; it must be at least 1, or None to draw every node")
+    graph = _picture(root, max_nodes)
+    drawing = Drawing(filename="Digraph.gv", format=format, graph_attr={"rankdir": rankdir, **dot.GRAPH})
+    drawing.node_attr.update(dot.NODE)
+    drawing.edge_attr.update(dot.EDGE)
+    drawing.body += dot.body(graph, rankdir)
+    if graph.note:
+        drawing.graph_attr.update(label=graph.note, labelloc="b")
+    drawing.graph = graph
+    return drawing
+
+
+def _picture(root: Any, max_nodes: int | None) -> Graph:
+    nodes = walk(root)
+    groups, how = fold(nodes, max_nodes)
+    note = ""
+    if how:
+        boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
+        note = f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node"
+    return describe(nodes, groups, note)
+
+
+class Drawing(graphviz.Digraph):
+    """A `graphviz.Digraph` that draws itself, from `graph`, the plain data it was made from.
+
+    Notebooks and SVG files show our own cards, on every machine. The `dot` program draws where it is asked for: by
+    `pipe`, by a format other than SVG, by `engine=`. DOT lines that are added by hand are seen there alone.
+    """
+
+    graph: Graph
+
+    def svg(self) -> str:
+        """The picture in our own layout, the same on every machine, as the text of an SVG file."""
+        return svg.write(self.graph, "TB" if self.graph_attr.get("rankdir") in ("TB", "BT") else "LR")
+
+    def pipe(self, format: str | None = None, *args: Any, encoding: str | None = None, **kwargs: Any) -> Any:
+        """The picture by Graphviz, as bytes, or as text where an `encoding` is given; see `graphviz.Digraph.pipe`.
+
+        Where `dot` is not installed, SVG comes in our own layout, and the logger of this module says so once.
+        """
+        try:
+            return super().pipe(format, *args, encoding=encoding, **kwargs)
+        except graphviz.ExecutableNotFound as error:
+            if self._needs_graphviz(format or self.format, kwargs):
+                raise _told(error, format or self.format) from None
+        _say_once()
+        return self.svg() if encoding else self.svg().encode()
+
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """Write the source and the picture to files, and give the picture's path; see `graphviz.Digraph.render`."""
+        given = inspect.signature(graphviz.Digraph.render).bind(self, *args, **kwargs).arguments
+        outfile = Path(given["outfile"]) if given.get("outfile") else None
+        format = given.get("format") or (outfile.suffix[1:].lower() if outfile else self.format)
+        if not self._needs_graphviz(format, given):
+            return self._render_svg(outfile, given)
+        try:
+            return super().render(*args, **kwargs)
+        except graphviz.ExecutableNotFound as error:
+            raise _told(error, format) from None
+
+    def _render_svg(self, outfile: Path | None, given: dict[str, Any]) -> str:
+        """What `render` does, where it would have done it, in our own layout."""
+        directory = given.get("directory")
+        if outfile and directory is None:
+            outfile = Path(str(self.directory), outfile)
+        source = self.save(given.get("filename") or (outfile and outfile.with_suffix(".gv")), directory=directory)
+        path = str(outfile or f"{source}.svg")
+        with open(path, "x" if given.get("raise_if_result_exists") else "w", encoding="utf-8") as file:
+            file.write(self.svg())
+        if given.get("cleanup"):
+            os.remove(source)
+        if given.get("view") or given.get("quiet_view"):
+            graphviz.view(path)
+        return path
+
+    def _needs_graphviz(self, format: str, given: Collection[str]) -> bool:
+        """Is this a picture that only Graphviz can draw?"""
+        return format not in ("svg", "svg_inline") or self.engine != "dot" or not _GRAPHVIZ_S.isdisjoint(given)
+
+    def copy(self) -> "Drawing":
+        """A copy that can be added to without changing this one."""
+        twin = super().copy()
+        twin.graph = self.graph
+        return twin
+
+    def _repr_image_svg_xml(self) -> str:
+        return self.svg()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
+        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
+        words, drawn = spoken(self.graph), self.svg()
+        least = round(_width(drawn) / 2)  # smaller, and nobody could read it: what is wider yet can be scrolled
+        picture = image("image/svg+xml", drawn.encode(), words, f"max-width: 100%; min-width: {least}px")
+        markup = f'<div style="overflow-x: auto">{picture}</div>'
+        return {**bundle(markup, words, include, exclude)}
+
+
+def _width(picture: str) -> float:
+    """How wide an SVG is, in pixels."""
+    return float(picture.partition(' width="')[2].partition('"')[0])
+
+
+@cache
+def _say_once() -> None:
+    """Through logging: one line on stderr for people, silenced or kept by whoever likes, and never an error."""
+    _log.warning("micrograd: Graphviz's `dot` is not installed; drawing SVG with the built-in layout instead")
+
+
+def _told(error: Exception, format: str) -> Exception:
+    """The error, with the way out of it."""
+    error.args = (
+        f"only Graphviz can draw this {format!r}, and its `dot` program is not on the PATH: install it with "
+        "`apt install graphviz`, `brew install graphviz`, `choco install graphviz`, `winget install graphviz` or "
+        "`conda install graphviz` (the PyPI package alone is not enough), or use .svg(), which needs nothing",
+    )
+    return error

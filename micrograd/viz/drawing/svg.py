@@ -1,0 +1,312 @@
+"""Plain data to SVG, without Graphviz: cards with the op as a badge on the edge where its operands come in.
+
+One self-contained picture: light and dark by `prefers-color-scheme`, on a ground of its own, so that it can be read on
+any page; generic fonts; no ids, so that any number of pictures can share a page; every card says all it knows when
+pointed at. Widths of text are estimated on the generous side, for there is no font to ask.
+"""
+
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+from ..text import clean, pretty, shorten, sign, text_width
+from ..text import coordinate as _n
+from .data import Box, Edge, Graph
+from .dot import CROWDED, dense, not_finite
+from .layout import Layout, Point, layout
+from .words import spoken, summary
+
+MARGIN, PAD = 20.0, 11.0
+TITLE, ROW = 20.0, 17.0  # heights of lines
+BADGE = 26.0
+DECK = 4.0  # how far the card behind shows, where a card stands for several
+ARROW = 7.0
+
+STYLE = """
+.micrograd-graph text{font-family:system-ui,sans-serif;font-size:12px;fill:#1b2436}
+.micrograd-graph .ground{fill:#f7f9fc}
+.micrograd-graph .card{fill:#fff;stroke:#c3ccdb;stroke-width:1.2}
+.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#eaf2fa;stroke:#9dbcd6}
+.micrograd-graph .stretch .card{stroke-dasharray:5 3}
+.micrograd-graph .constant .card{stroke:#dde3ec}
+.micrograd-graph .odd .card{stroke:#b34700;stroke-width:2}
+.micrograd-graph .badge{fill:#fff;stroke:#8d99ae;stroke-width:1.2}
+.micrograd-graph .bar{fill:#7d8aa0}
+.micrograd-graph .parameter .bar{fill:#00775a}
+.micrograd-graph .line{fill:none;stroke:#97a3b8;stroke-width:1.5}
+.micrograd-graph .tip{fill:#97a3b8}
+.micrograd-graph .name{font-size:13.5px;font-weight:700}
+.micrograd-graph .made{font-size:12.5px}
+.micrograd-graph .op{font-size:13px;font-weight:700;text-anchor:middle}
+.micrograd-graph .sign{font-size:17px}
+.micrograd-graph .end{text-anchor:end}
+.micrograd-graph .key,.micrograd-graph .note,.micrograd-graph .made,.micrograd-graph .aside{fill:#5a677d}
+.micrograd-graph .aside{font-size:11px;text-anchor:end}
+.micrograd-graph .times{font-weight:700;text-anchor:end}
+.micrograd-graph .number{font-family:ui-monospace,monospace;font-variant-numeric:tabular-nums;text-anchor:end}
+.micrograd-graph .data{fill:#0072b2}
+.micrograd-graph .grad{fill:#b34700;font-weight:700}
+.micrograd-graph .constant .number{fill:#5a677d;text-anchor:middle}
+.micrograd-graph .count{font-size:11px;text-anchor:middle;fill:#5a677d}
+.micrograd-graph .count{stroke:#f7f9fc;stroke-width:4px;paint-order:stroke}
+@media (prefers-color-scheme:dark){
+.micrograd-graph text{fill:#e8edf5}
+.micrograd-graph .ground{fill:#0f141c}
+.micrograd-graph .card{fill:#1a222e;stroke:#3a465a}
+.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#16283a;stroke:#35597a}
+.micrograd-graph .constant .card{stroke:#2b3646}
+.micrograd-graph .odd .card{stroke:#ffab70}
+.micrograd-graph .badge{fill:#1a222e;stroke:#76849a}
+.micrograd-graph .bar{fill:#8a97ab}
+.micrograd-graph .parameter .bar{fill:#4fd3a5}
+.micrograd-graph .line{stroke:#66748a}
+.micrograd-graph .tip{fill:#66748a}
+.micrograd-graph .key,.micrograd-graph .note,.micrograd-graph .made,.micrograd-graph .aside{fill:#9aa7ba}
+.micrograd-graph .data{fill:#6bbcf0}
+.micrograd-graph .grad{fill:#ffab70}
+.micrograd-graph .constant .number{fill:#9aa7ba}
+.micrograd-graph .count{fill:#9aa7ba;stroke:#0f141c}
+}
+"""
+
+
+def write(graph: Graph, rankdir: str = "LR") -> str:
+    """The drawing as an SVG document."""
+    cards = [_Card(box, rankdir) for box in graph.boxes]
+    modules = [card for card in cards if card.box.kind == "module"]
+    for card in modules:
+        card.widen(max(other.card_width for other in modules))
+    edges = [(edge.tail, edge.head) for edge in graph.edges]
+    counted = any(edge.count > 1 for edge in graph.edges)
+    shape = layout(
+        [(card.width, card.height) for card in cards],
+        edges,
+        rankdir,
+        spread=[card.spread for card in cards],
+        gap=72.0 if counted else 52.0,
+    )
+    note = pretty(graph.note)
+    width = max(shape.width, text_width(note, 12) if note else 0.0) + 2 * MARGIN
+    height = shape.height + 2 * MARGIN + (TITLE if note else 0.0)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="micrograd-graph" role="img" width="{_n(width)}" '
+        f'height="{_n(height)}" viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{escape(summary(graph))}">',
+        f"<title>{escape(summary(graph))}</title>",
+        f"<desc>{escape(spoken(graph))}</desc>",
+        f"<style>{STYLE}</style>",
+        f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
+        f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
+        *_edges(graph, cards, shape, rankdir),
+        *[card.draw(x, y) for card, (x, y, _, _) in zip(cards, shape.boxes, strict=True)],
+        "</g>",
+    ]
+    if note:
+        lines.append(f'<text class="note" x="{_n(MARGIN)}" y="{_n(height - 14)}">{escape(note)}</text>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
+# ------------------------------------------------------------------------------------------------ cards
+@dataclass
+class _Text:
+    """A piece of text on a card, placed from the card's top left corner."""
+
+    x: float
+    y: float
+    style: str
+    text: str
+
+    def draw(self, left: float, top: float) -> str:
+        return f'<text class="{self.style}" x="{_n(left + self.x)}" y="{_n(top + self.y)}">{escape(self.text)}</text>'
+
+
+class _Card:
+    """A box with its text set: how large it is, and how it is drawn.
+
+    `width` and `height` are the box that the layout sees: the card, the badge that stands out, the deck behind.
+    """
+
+    def __init__(self, box: Box, rankdir: str):
+        self.box = box
+        self.across = rankdir == "LR"
+        self.sign = sign(box.op)
+        self.badge = max(BADGE, text_width(self.sign, 13, bold=True) + 14) if box.op else 0.0
+        self.deck = DECK if box.times > 1 else 0.0
+        out = (self.badge if self.across else BADGE) / 2 if box.op else 0.0  # how far the badge stands out
+        self.left, self.top = (out, self.deck) if self.across else (0.0, max(out, self.deck))
+        name = shorten(box.name, 26, "\u2026")
+        self.title = name or pretty(box.expression)
+        self.rows = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in box.rows]
+        self.texts: list[_Text] = []
+        if box.kind == "constant" and not self.title and len(self.rows) == 1:
+            self._set_number(self.rows[0][1])
+        else:
+            self._set_lines(PAD + (out if self.across else 0), 0 if self.across else out, bool(name))
+        self.height = self.top + self.card_height
+        flat = 8.0 if self.across else max(8.0, self.badge / 2 - 8)
+        self.spread = flat if box.op else min((self.card_height if self.across else self.card_width) / 2 - 12, 24)
+
+    @property
+    def width(self) -> float:
+        return self.left + self.card_width + self.deck
+
+    def widen(self, card_width: float) -> None:
+        """Make room; what stands at the right end stays there."""
+        for text in self.texts:
+            if text.style != "name" and text.style != "key":
+                text.x += card_width - self.card_width
+        self.card_width = card_width
+
+    def _set_number(self, number: str) -> None:
+        """A constant without a name is a number, and quiet."""
+        self.card_width = text_width(number, 12, mono=True) + 2 * PAD
+        self.card_height = 26.0
+        self.texts.append(_Text(self.card_width / 2, 17.0, "number data", number))
+
+    def _set_lines(self, indent: float, down: float, named: bool) -> None:
+        """The title, with what stands across from it, then the rows: how wide the widest is, then each in its place."""
+        times = f"\u00d7{self.box.times:,}" if self.box.times > 1 else ""
+        aside = times or (pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
+        beside = text_width(aside, 12 if times else 11, bold=bool(times)) + 14 if aside else 0.0
+        top = text_width(self.title, 13.5, bold=named) + beside
+        wide = [text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text in self.rows]
+        widest = max(wide, default=0.0)
+        right = indent + 100 + 12 * max(0, -(-(max(top, widest) - 100) // 12))  # in steps, so that columns look even
+        y = 9.0 + down
+        if self.title:
+            self.texts.append(_Text(indent, y + 13, "name" if named else "made", self.title))
+        if aside:
+            self.texts.append(_Text(right, y + 12.5, "times" if times else "aside", aside))
+        y += TITLE * bool(self.title or aside)
+        for key, text in self.rows:
+            if key:
+                self.texts.append(_Text(right, y + 12, f"number {key}", text))
+            self.texts.append(_Text(indent, y + 12, "key", key or text))
+            y += ROW
+        self.card_width, self.card_height = right + PAD, y + 5
+
+    def draw(self, x: float, y: float) -> str:
+        left, top = x + self.left, y + self.top
+        kind = f"{self.box.kind} odd" if not_finite(self.box) else self.box.kind
+        parts = [f'<g class="{kind}"><title>{escape(clean(self.box.tip, newline=chr(10)))}</title>']
+        if self.deck:
+            parts.append(self._rect(left + self.deck, top - self.deck))
+        parts.append(self._rect(left, top))
+        if self.box.kind in ("parameter", "input"):
+            size = f'width="4" height="{_n(self.card_height - 12)}"'
+            parts.append(f'<rect class="bar" x="{_n(left)}" y="{_n(top + 6)}" {size} rx="2"/>')
+        parts += [text.draw(left, top) for text in self.texts]
+        if self.box.op:
+            parts.append(self._badge(left, top))
+        return "".join([*parts, "</g>"])
+
+    def _rect(self, x: float, y: float) -> str:
+        size = f'width="{_n(self.card_width)}" height="{_n(self.card_height)}"'
+        return f'<rect class="card" x="{_n(x)}" y="{_n(y)}" {size} rx="8"/>'
+
+    def _badge(self, left: float, top: float) -> str:
+        x, y = self.middle(left - self.left, top - self.top)
+        style, drop = ("op sign", 5.5) if len(self.sign) == 1 else ("op", 4.5)
+        corner, size = f'x="{_n(x - self.badge / 2)}" y="{_n(y - BADGE / 2)}"', f'width="{_n(self.badge)}"'
+        return (
+            f'<rect class="badge" {corner} {size} height="{_n(BADGE)}" rx="{_n(BADGE / 2)}"/>'
+            f'<text class="{style}" x="{_n(x)}" y="{_n(y + drop)}">{escape(self.sign)}</text>'
+        )
+
+    def middle(self, x: float, y: float) -> Point:
+        """The middle of the badge, when the box is at (x, y)."""
+        if self.across:
+            return x + self.left, y + self.height / 2
+        return x + self.width / 2, y + self.top
+
+    def inset(self, off: float) -> float:
+        """How far behind the side of the box the badge's rounded edge lies, `off` from its middle."""
+        if not self.box.op:
+            return 0.0 if self.across else self.deck
+        radius = BADGE / 2
+        off = abs(off) if self.across else max(0.0, abs(off) - (self.badge / 2 - radius))
+        return radius - max(radius**2 - off**2, 0.0) ** 0.5 + (0.0 if self.across else self.top - radius)
+
+
+# ------------------------------------------------------------------------------------------------ edges
+def _edges(graph: Graph, cards: list[_Card], shape: Layout, rankdir: str) -> list[str]:
+    """Lines, their arrows, then the counts on top; in a dense drawing faint lines alone, and counts in tooltips."""
+    faint = dense(graph)
+    crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
+    lines, labels = ['<g stroke-opacity="0.5">' if faint else "<g>"], []
+    taken: list[tuple[float, float, float]] = []
+    for e, edge in enumerate(graph.edges):
+        route = shape.routes[e]
+        if len(route) == 1:
+            lines.append(_loop(route[0]))
+            continue
+        if e not in shape.backward:
+            x, y, w, h = shape.boxes[edge.head]
+            off = route[-1][1] - (y + h / 2) if rankdir == "LR" else route[-1][0] - (x + w / 2)
+            route = [*route[:-1], _moved(route[-1], cards[edge.head].inset(off), rankdir)]
+        thick = f' style="stroke-width:{_n(min(1.5 + 0.35 * edge.count.bit_length(), 5))}"' if edge.count > 1 else ""
+        path = curve(route, rankdir, 0.0 if faint else ARROW - 1)
+        lines.append(f'<path class="line" d="{path}"{thick}><title>{escape(_tip(graph, edge))}</title></path>')
+        lines += [] if faint else [_arrow(route, rankdir)]
+        text = f"\u00d7{edge.count:,}"
+        if edge.count > 1 and not crowded and (spot := _free_spot(route, rankdir, text, taken)):
+            labels.append(f'<text class="count" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}">{text}</text>')
+    return [*lines, "</g>", *labels]
+
+
+def _moved(point: Point, by: float, rankdir: str) -> Point:
+    return (point[0] + by, point[1]) if rankdir == "LR" else (point[0], point[1] + by)
+
+
+def _tip(graph: Graph, edge: Edge) -> str:
+    tail, head = graph.boxes[edge.tail], graph.boxes[edge.head]
+    names = [shorten(box.name or box.expression or box.op or box.id, 32, "\u2026") for box in (tail, head)]
+    return f"{names[0]} \u2192 {names[1]}" + (f" \u00d7{edge.count:,}" if edge.count > 1 else "")
+
+
+def _forward(route: list[Point], rankdir: str) -> float:
+    """1 where an edge arrives along the main axis, -1 where against it."""
+    (x0, y0), (x1, y1) = route[-2:]
+    return 1.0 if (x1 - x0 if rankdir == "LR" else y1 - y0) >= 0 else -1.0
+
+
+def curve(route: list[Point], rankdir: str, short: float) -> str:
+    """Straight where level, an S where not; the end stops `short`, leaving room for the arrow."""
+    end = _moved(route[-1], -_forward(route, rankdir) * short, rankdir)
+    path = [f"M{_n(route[0][0])} {_n(route[0][1])}"]
+    for (x0, y0), (x1, y1) in pairwise([*route[:-1], end]):
+        if x0 == x1 or y0 == y1:
+            path.append(f"L{_n(x1)} {_n(y1)}")
+        elif rankdir == "LR":
+            path.append(f"C{_n((x0 + x1) / 2)} {_n(y0)} {_n((x0 + x1) / 2)} {_n(y1)} {_n(x1)} {_n(y1)}")
+        else:
+            path.append(f"C{_n(x0)} {_n((y0 + y1) / 2)} {_n(x1)} {_n((y0 + y1) / 2)} {_n(x1)} {_n(y1)}")
+    return "".join(path)
+
+
+def _arrow(route: list[Point], rankdir: str) -> str:
+    x, y = route[-1]
+    back = -_forward(route, rankdir) * ARROW
+    a, b = ((x + back, y - 3.5), (x + back, y + 3.5)) if rankdir == "LR" else ((x - 3.5, y + back), (x + 3.5, y + back))
+    return f'<path class="tip" d="M{_n(x)} {_n(y)}L{_n(a[0])} {_n(a[1])}L{_n(b[0])} {_n(b[1])}Z"/>'
+
+
+def _loop(point: Point) -> str:
+    x, y = point
+    bend = f"C{_n(x + 28)} {_n(y - 24)} {_n(x + 28)} {_n(y + 24)}"
+    return f'<path class="line" d="M{_n(x)} {_n(y - 7)}{bend} {_n(x)} {_n(y + 7)}"/>'
+
+
+def _free_spot(route: list[Point], rankdir: str, text: str, taken: list[tuple[float, float, float]]) -> Point | None:
+    """A place on the edge's longest bend where no other count stands yet; where there is none, the tooltip has it."""
+    axis = 0 if rankdir == "LR" else 1
+    p, q = max(pairwise(route), key=lambda ends: abs(ends[1][axis] - ends[0][axis]))
+    half = text_width(text, 11) / 2 + 2
+    for t in (0.5, 0.36, 0.64, 0.25, 0.75):
+        s = t * t * (3 - 2 * t)  # close to where the S is at t
+        along, over = (t, s) if rankdir == "LR" else (s, t)
+        x, y = p[0] + (q[0] - p[0]) * along, p[1] + (q[1] - p[1]) * over
+        if all(abs(x - other_x) > half + other or abs(y - other_y) > 13 for other_x, other_y, other in taken):
+            taken.append((x, y, half))
+            return x, y
+    return None

@@ -1,0 +1,34 @@
+"""A drawing in words, for whoever cannot see it."""
+
+from ..text import shorten
+from .data import Box, Graph
+
+_SPOKEN = 40  # boxes that a description lists before it sums up
+
+
+def summary(graph: Graph) -> str:
+    """One line: "Computation graph: 12 nodes, 14 edges"."""
+    if graph.note:
+        return f"Computation graph: {graph.note}"
+    boxes, edges = len(graph.boxes), len(graph.edges)
+    return f"Computation graph: {boxes} node{'s' * (boxes != 1)}, {edges} edge{'s' * (edges != 1)}"
+
+
+def spoken(graph: Graph) -> str:
+    """The drawing in words, a line a box; of a large drawing the results, which come last."""
+    lines = [_sentence(graph, i) for i in range(len(graph.boxes))[-_SPOKEN:]]
+    left_out = len(graph.boxes) - len(lines)
+    return "\n".join([summary(graph), *([f"(the first {left_out} are not listed)"] if left_out else []), *lines])
+
+
+def _sentence(graph: Graph, i: int) -> str:
+    box = graph.boxes[i]
+    parts = [shorten(f"{key} {text}".strip(), 60, "...") for key, text in box.rows]
+    return f"{title(box)}{f' x{box.times}' if box.times > 1 else ''}: {', '.join(parts)}"
+
+
+def title(box: Box) -> str:
+    """What a box is called in running text: `d = a + b`, `n4 = tanh(n3)`, `n0`."""
+    name = shorten(box.name, 40, "...") or box.id
+    made = box.expression or box.op
+    return f"{name} = {shorten(made, 40, '...')}" if made else name

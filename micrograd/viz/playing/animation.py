@@ -1,0 +1,319 @@
+"""`animate`: the forward and the backward pass of a small graph as one SVG that moves, also inside an `<img>`.
+
+No script: each part of the picture has a class that says when it is seen, and CSS keyframes (`clock.py`) do the rest.
+What is shown, and where, are the player's scene and stage. A reader who prefers reduced motion has the last state.
+"""
+
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..drawing.data import walk
+from ..drawing.layout import Point
+from ..drawing.svg import curve
+from ..drawing.words import spoken
+from ..page import asset, bundle, image
+from ..text import clean, pretty, sign
+from ..text import coordinate as _n
+from ..values import number
+from .clock import Clock
+from .heat import STEPS, Heat
+from .scenes import Card, Scene, Wire, still, story
+from .stage import CELL, GUTTER, LINE, PAD, PILL, TITLE, Place, Stage, aside, cell_width, is_number, stage, title
+
+MAX_NODES = 40
+MARGIN, CAPTION = 18.0, 34.0
+HOLD = 2  # steps that the end stays
+
+
+@dataclass
+class Animation:
+    """A moving picture: `svg`, the document, and what it shows in `words`."""
+
+    svg: str
+    words: str
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the SVG to a file; gives its path."""
+        target = Path(path)
+        target.write_text(self.svg, encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        return f"<Animation: {self.words.splitlines()[0]}; save(path)>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
+        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
+        return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
+
+
+def animate(root: Any, *, seconds: float = 1.2) -> Animation:
+    """The passes through everything that `root` (a Value or a Tensor) was made from, as an SVG that plays by itself.
+
+    Values appear from the leaves on, gradients flow back from the root; each step takes so many `seconds`, and the
+    whole begins anew. The backward pass is the picture's own: no `.grad` changes. It is for graphs that one can take
+    in: at most 40 nodes, else a ValueError names what draws more.
+
+    >>> from micrograd.engine import Value
+    >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+    >>> animate(a * b + a)
+    <Animation: Computation graph: 4 nodes, 4 edges; save(path)>
+    """
+    if not seconds > 0:
+        raise ValueError(f"seconds is {seconds}; a step takes more than none")
+    node = _checked(root)
+    told = story(node, MAX_NODES)
+    scene = told.scenes[0]
+    return Animation(_Film(scene, stage(scene), seconds).svg(), spoken(still(told)))
+
+
+def _checked(root: Any) -> Any:
+    graph = walk(getattr(root, "_node", root))
+    if len(graph.roots) > 1:
+        raise TypeError("an animation shows one root: give it the sum of these, or one after the other")
+    if len(graph.nodes) > MAX_NODES:
+        raise ValueError(
+            f"this graph has {len(graph.nodes):,} nodes; an animation is for at most {MAX_NODES}: "
+            "draw_dot(root) draws more, and player(root) steps through them"
+        )
+    return graph.nodes[graph.roots[0]]
+
+
+class _Film:
+    """A scene with the steps at which things happen, and the drawing of it.
+
+    Step 0 shows the leaves; then comes a step for each box that computes something, one in which the root gets its
+    gradient of 1, and one for each box that passes a gradient on.
+    """
+
+    def __init__(self, scene: Scene, drawn: Stage, seconds: float):
+        self.scene, self.drawn = scene, drawn
+        self.computed = {i: step for step, i in enumerate(scene.forward, 1)}
+        self.seeded = len(scene.forward) + 1
+        self.passes = {i: step for step, i in enumerate(scene.backward, self.seeded + 1)}
+        self.end = self.seeded + 1 + len(scene.backward) if scene.backward else self.seeded
+        self.clock = Clock(self.end + HOLD, seconds)
+
+    def svg(self) -> str:
+        """The document."""
+        width, height = self.drawn.width + 2 * MARGIN, self.drawn.height + 2 * MARGIN + CAPTION
+        body = [
+            *[self._wire(e, wire) for e, wire in enumerate(self.scene.wires)],
+            *[
+                self._card(i, card, place)
+                for i, (card, place) in enumerate(zip(self.scene.cards, self.drawn.places, strict=True))
+            ],
+            *[self._pills(e, wire) for e, wire in enumerate(self.scene.wires)],
+        ]
+        captions = self._captions(height - MARGIN)
+        name = escape(clean(self.scene.title))
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" role="img" '
+                f'viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{name}">',
+                f"<title>{name}</title>",
+                f"<style>{asset('playing/animation.css')}{self.clock.style()}</style>",
+                f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
+                f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
+                *filter(None, body),
+                "</g>",
+                *captions,
+                "</svg>",
+                "",
+            ]
+        )
+
+    # -------------------------------------------------------------------------------------------- wires
+    def _wire(self, e: int, wire: Wire) -> str:
+        """The line, with what flows along it; backward the arrow is at the other end."""
+        route, computed = self.drawn.routes[e], self.computed[wire.head]
+        if len(route) < 2:
+            return ""
+        path, step, tip = curve(route, "LR", 0.0), self.passes.get(wire.head), _tip(route)
+        backward = []
+        if wire.part is not None and step is not None:
+            tip = f'<g class="{self.clock.without(step, step + 1)}">{tip}</g>'
+            drawn, seen = self.clock.drawn(step, backward=True), self.clock.between(step, step + 1)
+            backward.append(f'<path class="flow backward {drawn}" pathLength="1" d="{path}"/>')
+            backward.append(f'<g class="arriving {seen}">{_tip(route[::-1])}</g>')
+        wakes, drawn = self.clock.waking(computed), self.clock.drawn(computed)
+        forward = f'<path class="flow forward {drawn}" pathLength="1" d="{path}"/>'
+        line = f'<g class="{wakes}"><path class="wire" d="{path}"/>{tip}</g>'
+        return "".join([line, forward, *backward])
+
+    def _pills(self, e: int, wire: Wire) -> str:
+        """The value on its way; the derivative and the gradient on theirs; then the derivative, which stays."""
+        spot, step = self.drawn.pills[e], self.passes.get(wire.head)
+        value = self.scene.cards[wire.tail].data
+        if spot is None:
+            return ""
+        computed = self.computed[wire.head]
+        parts = []
+        if value is not None:
+            parts.append(
+                _pill(spot, f"forward {self.clock.between(computed, computed + 1)}", [("value", short(value))])
+            )
+        if step is not None and isinstance(wire.part, float | int) and wire.local is not None:
+            local = ("local", f"\u00d7 {short(wire.local)}")
+            lines = [local, ("part", f"= {short(wire.part)}")]
+            parts.append(_pill(spot, f"backward {self.clock.between(step, step + 1)}", lines))
+            parts.append(_pill(spot, self.clock.since(step + 1), [local]))
+        return "".join(parts)
+
+    # -------------------------------------------------------------------------------------------- cards
+    def _card(self, i: int, card: Card, place: Place) -> str:
+        computed = self.computed.get(i, 0)
+        size = f'width="{_n(place.width)}" height="{_n(place.height)}" rx="10"'
+        parts = [f'<rect class="body" {size}/>']
+        if card.box.kind in ("parameter", "input"):
+            parts.append(f'<rect class="bar" y="9" width="4" height="{_n(place.height - 18)}" rx="2"/>')
+        parts += self._number_alone(card, place) if is_number(card) else self._text(i, card, place)
+        parts += [f'<rect class="ring {when}" {size}/>' for when in self._rings(i)]
+        if place.badge:
+            parts.append(_badge(card, place))
+        look = f'class="{card.box.kind} {self.clock.waking(computed)}"'
+        return f'<g transform="translate({_n(place.x)} {_n(place.y)})" {look}>{"".join(parts)}</g>'
+
+    def _rings(self, i: int) -> list[str]:
+        """When a box takes part: the classes of a ring around it, one for each pass."""
+        rings = []
+        if i in self.computed:
+            rings.append(f"forward {self.clock.between(self.computed[i], self.computed[i] + 1)}")
+        if i in self.passes:
+            is_root = i == self.scene.forward[-1]
+            start = self.seeded if is_root else self.passes[i]
+            rings.append(f"backward {self.clock.between(start, self.passes[i] + 1)}")
+        return rings
+
+    def _number_alone(self, card: Card, place: Place) -> list[str]:
+        return [_words(place.width - PAD, place.height / 2 + 5, "number data", number(card.data))]
+
+    def _text(self, i: int, card: Card, place: Place) -> list[str]:
+        left, right = PAD + max(place.badge / 2 - 2, 0), place.width - PAD
+        made = "" if card.box.name else " made"
+        parts = [_words(left, 22, f"title{made}", pretty(title(card)) if made else title(card))]
+        if aside(card):
+            parts.append(_words(right, 22, "aside end", pretty(aside(card))))
+        y = TITLE + LINE - 4
+        computed = self.computed.get(i, 0)
+        if card.data is not None:
+            parts.append(_words(left, y, "key", "data"))
+            parts.append(_words(right, y, f"number data {self.clock.since(computed)}", number(card.data)))
+            y += LINE
+            if card.box.kind != "constant":
+                parts.append(_words(left, y, "key", "grad"))
+                parts += self._grads(i, card, right, y)
+        return parts + self._heats(i, card, left, TITLE + 3)
+
+    def _grads(self, i: int, card: Card, x: float, y: float) -> list[str]:
+        """The gradient as it grows, in bold when nothing more comes."""
+        if card.grad is None:
+            return []
+        arrivals = self._arrivals(i)
+        parts = []
+        for k, (step, total) in enumerate(arrivals):
+            last = k == len(arrivals) - 1
+            when = self.clock.since(step) if last else self.clock.between(step, arrivals[k + 1][0])
+            parts.append(_words(x, y, f"number grad{' whole' * last} {when}", number(card.grad if last else total)))
+        return parts
+
+    def _arrivals(self, i: int) -> list[tuple[int, float]]:
+        """When something is added to a box's gradient, and what it amounts to then; of the root, its 1."""
+        coming: dict[int, float] = {}
+        for wire in self.scene.wires:
+            if wire.tail == i and wire.part is not None and wire.head in self.passes:
+                step = self.passes[wire.head]
+                coming[step] = coming.get(step, 0.0) + (wire.part if wire.part is not True else 0.0)
+        if not coming:
+            return [(self.seeded, 1.0)]
+        total, found = 0.0, []
+        for step in sorted(coming):
+            total += coming[step]
+            found.append((step, total))
+        return found
+
+    def _heats(self, i: int, card: Card, x: float, y: float) -> list[str]:
+        parts = []
+        for heat in card.heats:
+            step = self._arrivals(i)[-1][0] if heat.name == "grad" else self.computed.get(i, 0)
+            wide = cell_width(heat.columns)
+            parts.append(_words(x, y + 9, "key", heat.name))
+            parts.append(f'<g class="{self.clock.since(step)}">{_cells(heat, x, y + 14, wide)}</g>')
+            x += max(heat.columns * wide, len(heat.name) * 6.4) + GUTTER
+        return parts
+
+    # -------------------------------------------------------------------------------------------- captions
+    def _captions(self, y: float) -> list[str]:
+        """Below the graph, what happens at each step."""
+        cards = self.scene.cards
+        said = [(0, "The leaves have their values")]
+        said += [(step, f"Forward: {_named(cards[i])}") for i, step in self.computed.items()]
+        if self.scene.backward:
+            said.append((self.seeded, "Backward: the gradient of the result by itself is 1"))
+            said += [(step, f"Backward: through {_named(cards[i])}") for i, step in self.passes.items()]
+            said.append((self.end, "Every gradient is known"))
+        ends = [step for step, _ in said[1:]] + [self.clock.steps]
+        return [
+            _words(MARGIN, y, f"caption {self.clock.between(step, end)}", text)
+            for (step, text), end in zip(said, ends, strict=True)
+        ]
+
+
+# ------------------------------------------------------------------------------------------------ pieces
+def _pill(spot: Point, kind: str, lines: list[tuple[str, str]]) -> str:
+    width, height = max(PILL[0] - 12, 7.4 * max(len(text) for _, text in lines) + 14), 16 * len(lines) + 6
+    x, y = spot
+    rect = f'<rect x="{_n(x - width / 2)}" y="{_n(y - height / 2)}" width="{_n(width)}" height="{height}" rx="8"/>'
+    texts = [_words(x, y - height / 2 + 15 + 16 * k, name, text) for k, (name, text) in enumerate(lines)]
+    return f'<g class="pill {kind}">{rect}{"".join(texts)}</g>'
+
+
+def _badge(card: Card, place: Place) -> str:
+    text = sign(card.box.op)
+    style, drop = ("op sign", 5.5) if len(text) == 1 else ("op", 4.5)
+    y, wide = place.height / 2, place.badge
+    rect = f'<rect class="badge" x="{_n(-wide / 2)}" y="{_n(y - 16)}" width="{_n(wide)}" height="32" rx="16"/>'
+    return rect + _words(0, y + drop, style, text)
+
+
+def _cells(heat: Heat, x: float, y: float, wide: float) -> str:
+    """Cells of one colour are one path."""
+    where: dict[str, list[str]] = {}
+    for k, letter in enumerate(heat.cells):
+        left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
+        where.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
+    parts = []
+    for letter, cells in sorted(where.items()):
+        level = ord(letter) - ord("A") - STEPS
+        known = "A" <= letter <= "S"
+        kind = "odd" if not known else "plus" if level > 0 else "minus"
+        depth = max(abs(level) / STEPS, 0.08) if known else 0.3
+        parts.append(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{"".join(cells)}"/>')
+    return "".join(parts)
+
+
+def _tip(route: list[Point]) -> str:
+    """An arrow where the route ends."""
+    (x, y), size = route[-1], 7 if route[-1][0] >= route[-2][0] else -7
+    return f'<path class="tip" d="M{_n(x)} {_n(y)}l{-size} -3.5v7z"/>'
+
+
+def _words(x: float, y: float, kind: str, text: str) -> str:
+    return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{escape(clean(text), quote=False)}</text>'
+
+
+def _named(card: Card) -> str:
+    made = card.box.expression or sign(card.box.op)
+    return pretty(f"{card.box.name} = {made}" if card.box.name else made)
+
+
+def short(x: float) -> str:
+    """For a pill: to two decimals, where these say something.
+
+    >>> [short(x) for x in (-0.5, 0.0, 0.001, 123456.0)]
+    ['−0.50', '0.00', '1.0e−03', '1.2e+05']
+    """
+    usual = x == 0 or x - x != 0 or 0.01 <= abs(x) < 10_000
+    return (f"{x + 0.0:.2f}" if usual else f"{x:.1e}").replace("-", "\u2212")

@@ -1,0 +1,103 @@
+"""Heat-maps: an array (or a module's weights) as a small grid of letters, one a cell.
+
+The letters A to S stand for -9 to 9 ninths of the largest magnitude, J for nothing; "?" is nan. A grid larger than
+what one can see is averaged down.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..values import value_text
+
+ROWS, COLUMNS = 16, 24  # the most that is shown
+STEPS = 9
+
+
+@dataclass
+class Heat:
+    """`rows` by `columns` cells, row after row in `cells`; the deepest colour stands for the magnitude `most`."""
+
+    name: str
+    rows: int
+    columns: int
+    cells: str
+    most: str
+    tip: str = ""
+
+
+def heat_of(array: Any, name: str) -> Heat:
+    """The heat-map of an array: its last axis across, the others down.
+
+    >>> import numpy as np
+    >>> heat_of(np.array([[-1.0, 0.0], [0.5, 1.0]]), "data").cells
+    'AJNS'
+    """
+    import numpy as np
+
+    flat = np.atleast_1d(np.asarray(array, dtype=float))
+    flat = flat.reshape(-1, flat.shape[-1]) if flat.size else np.zeros((1, 1))
+    tip = f"{name} {tuple(array.shape)}"
+    if array.size:
+        tip += f": {value_text(float(flat.min()))} to {value_text(float(flat.max()))}"
+    with np.errstate(all="ignore"):
+        flat = _averaged(_averaged(flat, 0, ROWS), 1, COLUMNS)
+    return heat(flat.tolist(), name, tip)
+
+
+def _averaged(grid: Any, axis: int, most: int) -> Any:
+    """At most so many cells along the axis, each the mean of as many as it stands for."""
+    import numpy as np
+
+    count = grid.shape[axis]
+    if count <= most:
+        return grid
+    starts = np.arange(most) * count // most
+    lengths = np.diff([*starts, count])
+    return np.add.reduceat(grid, starts, axis=axis) / lengths.reshape(-1, 1 if axis == 0 else len(lengths))
+
+
+def heat(grid: Sequence[Sequence[float | None]], name: str, tip: str = "") -> Heat:
+    """The heat-map of rows of numbers, which may differ in length; None is a cell without a number."""
+    columns = max(map(len, grid), default=0)
+    numbers = [abs(x) for row in grid for x in row if x is not None and abs(x) < float("inf")]
+    most = max(numbers, default=0.0)
+    cells = "".join(_letter(row[k] if k < len(row) else None, most) for row in grid for k in range(columns))
+    tip = tip or f"{name}: up to {value_text(most)} either way"
+    return Heat(name, len(grid), columns, cells, value_text(most), tip)
+
+
+def _letter(x: float | None, most: float) -> str:
+    if x is None:
+        return " "
+    if x != x:
+        return "?"
+    level = round(STEPS * max(-1.0, min(1.0, x / most))) if most else (x > 0) - (x < 0)
+    return chr(ord("A") + STEPS + level)
+
+
+def heat_of_module(module: Any, grads: dict[Any, Any]) -> list[Heat]:
+    """The weights of a module and their gradients: a row for each neuron, or the largest of its arrays."""
+    named = [(path, getattr(p, "_node", p)) for path, p in type(module).named_parameters(module)]
+    if not named:
+        return []
+    if not named[0][1]._is_number:
+        node = max((node for _, node in named), key=lambda node: node._data.size)
+        grad = grads.get(node)
+        return [heat_of(node._data, "weights"), *([] if grad is None else [heat_of(grad, "gradients")])]
+    rows: dict[str, list[Any]] = {}
+    for path, node in named:
+        rows.setdefault(_home(path), []).append(node)
+    shown = list(rows.values())[:ROWS]
+    maps = [heat([[node._data for node in row[:COLUMNS]] for row in shown], "weights")]
+    if any(node in grads for _, node in named):
+        maps.append(heat([[grads.get(node) for node in row[:COLUMNS]] for row in shown], "gradients"))
+    return maps
+
+
+def _home(path: str) -> str:
+    """The path of the module that has the parameter: of `neurons.3.w.5` and `neurons.3.b` it is `neurons.3`."""
+    parts = path.split(".")
+    if parts[-1].isdigit():
+        parts.pop()
+    return ".".join(parts[:-1])

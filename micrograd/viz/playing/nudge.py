@@ -1,0 +1,157 @@
+"""The nudge test: move a leaf a little, compute the graph again, and see whether the root moves as its gradient says.
+
+It shares nothing with the backward pass: rows are run forward, in the order of the walk, on numbers of its own. An
+array is nudged at the element with the largest gradient, and its root is the sum of its elements.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Any
+
+from ...engine.graph import Node
+from ..drawing.data import Walk
+from .backprop import Backprop, is_hand_written, is_let_go, same
+
+MOST_NODES = 2000  # of a graph that is computed anew for each leaf
+MOST_LEAVES = 20  # those nearest the root
+STEPS = (1e-3, 1e-5)  # tried until one agrees: a long step meets curvature, a short one rounding
+CLOSE, NOISE = 1e-4, 1e-7  # what a slope may be off by, as a part of the gradient and of the root
+
+
+@dataclass
+class Nudge:
+    """By `step` was one element (`index`, None of a number) moved; the root moved by `moved`; `slope` is central."""
+
+    step: float
+    moved: float
+    slope: float
+    agrees: bool
+    index: tuple[int, ...] | None = None
+
+
+def nudges(graph: Walk, back: Backprop) -> tuple[dict[Node, Nudge], str]:
+    """The test of the leaves nearest the root, and, where there is none, a sentence that says why.
+
+    >>> from micrograd import Value
+    >>> from micrograd.viz.playing.backprop import backprop
+    >>> from micrograd.viz.drawing.data import walk
+    >>> x = Value(3.0)
+    >>> graph = walk(x * x)
+    >>> tests, why = nudges(graph, backprop(graph.nodes[-1], graph.nodes))
+    >>> round(tests[x].slope, 6), tests[x].agrees
+    (6.0, True)
+    """
+    if reason := _unavailable(graph, back):
+        return {}, reason
+    leaves = _nearest(graph, back)
+    values = [_number(back.then.get(node, node._data)) for node in graph.nodes]
+    if not leaves:
+        return {}, "There is no leaf with a gradient that could be nudged."
+    try:
+        if not same(_again(graph, values), values[graph.roots[0]], rtol=1e-4, atol=1e-6):
+            return {}, "The nudge test is not available: data was changed after the forward pass."
+        return {graph.nodes[i]: _nudge(graph, values, i, back) for i in leaves}, ""
+    except (ArithmeticError, ValueError, TypeError) as error:
+        return {}, f"The nudge test is not available: {error}."
+
+
+def _unavailable(graph: Walk, back: Backprop) -> str:
+    if back.missing:
+        return back.missing
+    if len(graph.nodes) > MOST_NODES:
+        return f"The nudge test is made for graphs of up to {MOST_NODES:,} nodes."
+    if any(is_hand_written(node) or is_let_go(node) for node in graph.nodes):
+        return "The nudge test is not available: this graph has closures written by hand, which cannot be run again."
+    if back.replaced:
+        return "The nudge test is not available: a hook gave other gradients, which are no slopes any more."
+    return ""
+
+
+def _nearest(graph: Walk, back: Backprop) -> list[int]:
+    """The leaves with a gradient, nearest the root first, counted in edges."""
+    distance = {graph.roots[0]: 0}
+    found = []
+    for i in (queue := [graph.roots[0]]):  # grows while we walk it
+        node = graph.nodes[i]
+        if not graph.operands[i] and node in back.grads and (node._is_number or node._data.size):
+            found.append(i)
+        for j in graph.operands[i]:
+            if j not in distance:
+                distance[j] = distance[i] + 1
+                queue.append(j)
+    return found[:MOST_LEAVES]
+
+
+def _again(graph: Walk, values: Sequence[Any]) -> Any:
+    """The root, computed from the leaves among the values."""
+    fresh: list[Any] = []
+    for node, below, value in zip(graph.nodes, graph.operands, values, strict=True):
+        fresh.append(_forward(node, [fresh[j] for j in below]) if below else value)
+    return fresh[graph.roots[0]]
+
+
+def _forward(node: Node, operands: list[Any]) -> Any:
+    try:
+        return node._row.forward(*operands)
+    except ArithmeticError:  # of plain numbers, where Python raises: as a node does it
+        return node._ieee(node._row.forward, *operands)
+
+
+def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:
+    grad, index = back.grads[graph.nodes[i]], None
+    if not graph.nodes[i]._is_number:
+        index = tuple(int(k) for k in _place(grad))
+        grad = float(grad[index])
+    size = _power_of_ten(float(values[i] if index is None else values[i][index]))
+    off = CLOSE * abs(grad) + max(NOISE, _rounding(graph)) * max(1.0, abs(_total(values[graph.roots[0]])))
+    tried = Nudge(0.0, 0.0, 0.0, False)
+    for step in [step * scale for scale in (max(1.0, size), size) for step in STEPS]:
+        here, up, down = (
+            _total(_again(graph, [*values[:i], _moved(values[i], index, by), *values[i + 1 :]]))
+            for by in (0.0, step, -step)
+        )
+        slope = (up - down) / (2 * step)
+        agrees = abs(slope - grad) <= off < float("inf")
+        tried = Nudge(step, up - here, slope, agrees, index)
+        if tried.agrees:
+            break
+    return tried
+
+
+def _rounding(graph: Walk) -> float:
+    """How far the gradients themselves may be off, the arrays being no finer than this."""
+    dtypes = {node._data.dtype for node in graph.nodes if not node._is_number}
+    if not any(dtype.kind == "f" for dtype in dtypes):
+        return 0.0
+    from numpy import finfo
+
+    return 100 * max(float(finfo(dtype).eps) for dtype in dtypes if dtype.kind == "f")
+
+
+def _power_of_ten(x: float) -> float:
+    """The size of a number, rounded down, so that a step is one that people would choose; 1 of what has no size."""
+    return 10.0 ** floor(log10(abs(x))) if x and x - x == 0 else 1.0
+
+
+def _place(grad: Any) -> Any:
+    from numpy import nan_to_num, unravel_index
+
+    return unravel_index(abs(nan_to_num(grad)).argmax(), grad.shape)
+
+
+def _moved(value: Any, index: tuple[int, ...] | None, by: float) -> Any:
+    if index is None:
+        return value + by
+    value = value.copy()
+    value[index] += by
+    return value
+
+
+def _number(data: Any) -> Any:
+    """Numbers as they are; arrays in double precision, in which a small step can be seen."""
+    return data.astype(float) if hasattr(data, "dtype") and data.dtype.kind == "f" else data
+
+
+def _total(data: Any) -> float:
+    return float(data if isinstance(data, float) else data.sum())

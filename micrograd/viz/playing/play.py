@@ -1,0 +1,177 @@
+"""`player`: step forward and backward through a graph, in one HTML page. Story, stages and template joined."""
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from ...engine import infix
+from ...engine.collector import without_collector
+from ..drawing import svg
+from ..drawing.data import Box, term
+from ..drawing.words import spoken
+from ..page import Page, join
+from ..text import clean, shorten, sign
+from ..values import value_text
+from .nudge import Nudge
+from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
+from .stage import Place, Stage, aside, is_number, lines, stage, title
+
+
+def player(root: Any, *, max_nodes: int = OPEN) -> Page:
+    """A page that steps through the forward and the backward pass of everything that `root` was made from.
+
+    `root` is a Value or a Tensor (of a Tensor with several elements the sum is differentiated). The page needs nothing
+    but itself: `.save(path)` writes it, `.open()` shows it, a notebook displays it. The pass is the player's own: no
+    `.grad` changes; hooks run, as in `micrograd.grad`. A graph of more than `max_nodes` nodes opens folded by module.
+
+    >>> from micrograd import Value
+    >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
+    >>> player(a * b + a)
+    <Page: Computation graph: 4 nodes, 4 edges; save(path), open()>
+    """
+    node = _checked(root)
+    with without_collector():
+        told = story(node, max_nodes)
+        graph = still(told)
+        page = join("playing/player", told.title, _plain(told))
+        return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
+
+
+def _checked(root: Any) -> Any:
+    from ...engine.graph import Node
+
+    node = getattr(root, "_node", root)
+    if isinstance(root, list | tuple):
+        raise TypeError("a player shows one root: give it the sum of these, or one after the other")
+    if not isinstance(node, Node):
+        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
+    return node.realize()
+
+
+# ------------------------------------------------------------------------------------------------ to plain data
+def _plain(told: Story) -> dict[str, Any]:
+    """The story as JSON takes it. What has its usual value is left out; the page puts it back."""
+    rules: dict[str, int] = {}
+    forms: dict[str, int] = {}
+    root, strength = infix.name(told.root)
+    return {
+        "title": told.title,
+        "root": [shorten(root, 24, "\u2026"), strength],
+        "nodes": told.nodes,
+        "missing": told.missing,
+        "unnudged": told.unnudged,
+        "changed": told.changed,
+        "scenes": [_scene(scene, stage(scene), rules, forms) for scene in told.scenes],
+        "rules": [json.loads(rule) for rule in rules],
+        "forms": [json.loads(form) for form in forms],
+    }
+
+
+def _scene(scene: Scene, drawn: Stage, rules: dict[str, int], forms: dict[str, int]) -> dict[str, Any]:
+    uses = Counter(wire.head for wire in scene.wires)
+    return _lean(
+        title=clean(scene.title),
+        tab=scene.tab,
+        note=scene.note,
+        crowded=drawn.crowded,
+        parent=scene.parent if scene.parent >= 0 else None,
+        size=_points([(drawn.width, drawn.height)]),
+        cards=[_card(card, drawn.places[i], _form(card.box, uses[i], forms)) for i, card in enumerate(scene.cards)],
+        wires=[
+            _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head])
+            for e, wire in enumerate(scene.wires)
+        ],
+        forward=scene.forward,
+        backward=scene.backward,
+    )
+
+
+def _number_of(x: Any, known: dict[str, int]) -> int:
+    """The place of x among what many cards or wires have in common."""
+    return known.setdefault(json.dumps(x), len(known))
+
+
+def _form(box: Box, count: int, forms: dict[str, int]) -> int | None:
+    """How the operation of a card is written; a sum that is folded, as the additions that it stands for."""
+    op = "+" if box.kind == "repeat" and box.op == "sum" else box.op.lower() if box.op.isidentifier() else clean(box.op)
+    return _number_of(infix.form(op, count), forms) if op else None
+
+
+def _card(card: Card, place: Place, form: int | None) -> dict[str, Any]:
+    box = card.box
+    name, strength = _name(card)
+    return _lean(
+        name=name,
+        binds=strength if strength != infix.ATOM else None,
+        form=form,
+        title=title(card),
+        aside=clean(aside(card)),
+        kind=box.kind,
+        op=sign(box.op) if box.op else "",
+        call=box.op if box.op.isidentifier() else "",
+        box=_points([(place.x, place.y), (place.width, place.height)]),
+        badge=round(place.badge),
+        lines=[clean(line) for line in lines(card)],
+        data=_number(card.data),
+        grad=_number(card.grad),
+        shape=card.shape,
+        uses=card.uses or None,
+        times=box.times if box.times > 1 else None,
+        nodes=box.nodes if box.nodes > 1 else None,
+        heats=[asdict(heat) for heat in card.heats],
+        opens=card.opens if card.opens != LEADS_NOWHERE else None,
+        outside=card.outside,
+        byHand=card.hand_written,
+        letGo=card.let_go,
+        hooked=card.hooked,
+        nudge=_nudge(card.nudge) if card.nudge else None,
+    )
+
+
+def _name(card: Card) -> infix.Text:
+    """What formulas call it, and how strongly that holds together."""
+    box = card.box
+    text, strength = term(box)
+    shown = shorten(text, 40, "\u2026") if box.name else clean(text)
+    return shown or (value_text(card.data) if is_number(card) else box.op or box.kind), strength
+
+
+def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: Card) -> dict[str, Any]:
+    rule = None
+    if wire.rule is not None and not head.hand_written:
+        rule = _number_of(wire.rule, rules)
+    return _lean(
+        ends=[wire.tail, wire.head],
+        count=wire.count if wire.count > 1 else None,
+        local=_number(wire.local),
+        part=True if wire.part is True else _number(wire.part),
+        rule=rule,
+        route=_points(route),
+        pill=_points([pill]) if pill else None,
+    )
+
+
+def _nudge(nudge: Nudge) -> dict[str, Any]:
+    return _lean(
+        step=nudge.step,
+        moved=_number(nudge.moved),
+        slope=_number(nudge.slope),
+        agrees=nudge.agrees,
+        index=list(nudge.index) if nudge.index is not None else None,
+    )
+
+
+def _lean(**fields: Any) -> dict[str, Any]:
+    return {name: x for name, x in fields.items() if x is not None and x is not False and x not in ("", [])}
+
+
+def _number(x: Any) -> float | str | None:
+    """Ten digits are more than is shown; JSON has no nan and no infinity, so these are JavaScript's words for them."""
+    if x is None:
+        return None
+    return float(f"{x + 0.0:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+
+
+def _points(points: list[Any]) -> list[float]:
+    return [round(number, 1) for point in points for number in point]

@@ -1,0 +1,396 @@
+"""A graph as scenes to play: what there is to see and what happens, as plain data.
+
+A scene is a picture of at most 150 boxes with everything that its forward and backward pass say. A small graph is one
+scene, an operation a box. A large one opens at its layers; a box that stands for a module leads to a scene of its own,
+down to the operations of one neuron for one sample. So nothing that is drawn is ever large, whatever the graph is.
+
+What comes out holds no node: it is sent to the page as JSON.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...engine.graph import Node
+from ...engine.rule_text import RuleText, rule_texts
+from ..drawing.data import Box, Edge, Graph, Group, Walk, describe, expression, walk
+from ..drawing.fold import AIM, calls_of, fold_at, names_of, plural
+from ..text import clean, shorten
+from ..values import value_text
+from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
+from .heat import Heat, heat_of, heat_of_module
+from .nudge import Nudge, nudges
+
+OPEN = 60  # nodes that one still takes in, one by one; with more, modules fold
+LEADS_NOWHERE = -1
+EACH = -1  # the level at which nothing folds, not even a sum
+MOST_BOXES = 5_000  # in all scenes of a page, which must not grow with the graph
+
+
+@dataclass
+class Card:
+    """What one box of a scene says. Numbers are floats or None; of an array there is a text, and a heat-map."""
+
+    box: Box
+    data: Any = None
+    grad: Any = None
+    shape: str = ""
+    uses: int = 0  # how often its gradient is added to, in the whole graph
+    heats: list[Heat] = field(default_factory=list)  # of the data and the gradient
+    opens: int = LEADS_NOWHERE  # the scene of what it stands for
+    outside: bool = False  # it belongs to the scene around, and is shown since it is used here
+    hand_written: bool = False
+    let_go: bool = False
+    hooked: bool = False  # its gradient is not the sum of what it was sent: a hook gave another
+    nudge: Nudge | None = None
+
+
+@dataclass
+class Wire:
+    """An edge, and what it carried: of a single use `local` and `part`, and the `rule` by which."""
+
+    tail: int
+    head: int
+    count: int = 1
+    local: Any = None
+    part: Any = None
+    rule: RuleText | None = None
+
+
+@dataclass
+class Scene:
+    """A picture that can be played: `forward` and `backward` are the boxes in the order in which they take part."""
+
+    title: str
+    cards: list[Card]
+    wires: list[Wire]
+    forward: list[int]
+    backward: list[int]
+    parent: int = -1
+    tab: str = ""  # the name of the view, if it is one of the whole graph
+    note: str = ""
+
+
+@dataclass
+class Story:
+    """All scenes, the one that opens first.
+
+    `missing` says why there is no backward pass, `unnudged` why no nudge test, `changed` whose data is another by now.
+    """
+
+    scenes: list[Scene]
+    title: str
+    root: str  # what the root is called
+    nodes: int
+    missing: str = ""
+    unnudged: str = ""
+    changed: str = ""
+
+
+def story(root: Node, max_nodes: int = OPEN) -> Story:
+    """The scenes of everything that `root` was made from; with more nodes than `max_nodes` modules fold."""
+    graph = walk(root)
+    back = backprop(root, graph.nodes)
+    teller = _Teller(graph, back)
+    teller.tell(max_nodes)
+    title = teller.scenes[0].title
+    said = (back.missing, teller.unnudged, _changed(len(back.then)))
+    return Story(teller.scenes, title, root.label or "out", len(graph.nodes), *said)
+
+
+def still(told: Story) -> Graph:
+    """The first scene as a drawing: for places where nothing plays."""
+    first = told.scenes[0]
+    edges = [Edge(wire.tail, wire.head, wire.count) for wire in first.wires]
+    note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
+    return Graph([card.box for card in first.cards], edges, note)
+
+
+def _changed(count: int) -> str:
+    whose = "one node" if count == 1 else f"{count:,} nodes"
+    return f"The data of {whose} was changed after the forward pass: you see it as it was then." if count else ""
+
+
+@dataclass
+class _Part:
+    """A scene to be made: these nodes of the graph, folded at a level of nesting."""
+
+    members: Sequence[int]
+    level: int
+    title: str
+    parent: int = -1
+    around: list[Group] = field(default_factory=list)  # how the scene that leads here is folded
+    tab: str = ""
+    note: str = ""
+    opener: Card | None = None  # the box that leads to it
+
+
+class _Teller:
+    """Makes one scene after another, the widest views first, until the page is full."""
+
+    def __init__(self, graph: Walk, back: Backprop):
+        self.graph, self.back = graph, back
+        self.tests, self.unnudged = nudges(graph, back)
+        self.calls = calls_of(graph)
+        self.depth = max((len(call[0]) for call in self.calls if call), default=0)
+        self.uses = _uses(graph)
+        self.names = {id(graph.nodes[graph.roots[0]]): "out"} | names_of(self.calls)
+        self.scenes: list[Scene] = []
+        self.boxes = 0
+        self.waiting: deque[_Part] = deque()
+
+    def tell(self, max_nodes: int) -> None:
+        """Fill `scenes`."""
+        everything = range(len(self.graph.nodes))
+        views = self._views(max_nodes)
+        for level, tab in views:
+            self.waiting.append(_Part(everything, level, self._title(), tab=tab if len(views) > 1 else ""))
+        known: dict[tuple[int, ...], int] = {}  # two views may lead to one scene
+        while self.waiting:
+            part = self.waiting.popleft()
+            key = (part.level, part.members[0], part.members[-1], len(part.members))
+            if part.opener is not None:
+                if key not in known and self.boxes > MOST_BOXES:
+                    continue
+                part.opener.opens = known.setdefault(key, len(self.scenes))
+                if part.opener.opens < len(self.scenes):
+                    continue
+            self._scene(part)
+
+    def _title(self) -> str:
+        """`loss = (a + b)*c`: the root's name, and how it was made from the leaves, where that is short."""
+        root = self.graph.nodes[self.graph.roots[0]]
+        made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
+        return " = ".join(filter(None, [shorten(root.label, 40, "\u2026"), clean(made)])) or "computation graph"
+
+    def _views(self, max_nodes: int) -> list[tuple[int, str]]:
+        """The levels of nesting at which the whole graph can be seen, the one that opens first."""
+        count = len(self.graph.nodes)
+        found = []
+        for level in range(1, self.depth + 1):
+            modules = {
+                tuple(map(id, call[0][:level])): call[0][min(level, len(call[0])) - 1] for call in self.calls if call
+            }
+            if 1 < len(modules) < AIM and len(modules) < count:
+                found.append((level, plural(modules.values())))
+        found = [pair for i, pair in enumerate(found) if pair[1] not in [tab for _, tab in found[:i]]]
+        whole = [(0, "operations")] if count <= AIM or not found else []
+        return whole + found if count <= max_nodes else found + whole
+
+    # ---- one scene
+
+    def _scene(self, part: _Part) -> None:
+        groups = [Group([i]) for i in part.members]
+        if part.level != EACH:
+            folded = fold_at(self._inside(part.members), [self.calls[i] for i in part.members], part.level, AIM)
+            groups = [_at(part.members, group) for group in sorted(folded, key=lambda group: group.members[0])]
+        border = self._border(part)
+        groups = border + groups
+        nodes = [i for group in groups for i in group.members]
+        place = {i: k for k, i in enumerate(nodes)}
+        outside = {i for group in border for i in group.members}
+        sub = Walk(
+            [self.graph.nodes[i] for i in nodes],
+            [() if i in outside else tuple(place[j] for j in self.graph.operands[i] if j in place) for i in nodes],
+            [],
+        )
+        local = [Group([place[i] for i in g.members], g.kind, g.name, g.op, g.times) for g in groups]
+        drawn = describe(sub, local, names=self.names | self._given(part, outside))
+        cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
+        for card in cards[: len(border)]:
+            card.box.name = card.box.name or ("" if card.box.expression else card.box.op)
+            card.outside, card.box.op = True, ""
+            card.box.kind = "input" if card.box.kind == "result" else card.box.kind
+            card.heats = card.heats if card.box.kind != "module" else []  # the weights are not those of what is used
+        wires = self._wires(sub, local, cards)
+        first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
+        forward = _forward(cards, wires, first)
+        backward = [i for i in reversed(forward) if self._sends(i, cards, wires)]
+        at = len(self.scenes)
+        self.scenes.append(Scene(part.title, cards, wires, forward, backward, part.parent, part.tab, part.note))
+        self.boxes += len(cards)
+        for card, group in zip(cards[len(border) :], groups[len(border) :], strict=True):
+            self._lead_on(part, at, card, group, groups)
+
+    def _given(self, part: _Part, outside: set[int]) -> dict[int, str]:
+        """What a module was called with is x in its own scene, or x0, x1 and so on."""
+        marks = (getattr(self.graph.nodes[i], "_made_by", ()) for i in part.members)
+        inputs = next((mark[-1] for mark in marks if mark), ()) if outside else ()
+        border = {id(self.graph.nodes[i]) for i in outside}
+        return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
+
+    def _inside(self, members: Sequence[int]) -> Walk:
+        """The members as a graph of their own."""
+        place = {i: k for k, i in enumerate(members)}
+        below = [tuple(place[j] for j in self.graph.operands[i] if j in place) for i in members]
+        return Walk([self.graph.nodes[i] for i in members], below, [place[i] for i in self.graph.roots if i in place])
+
+    def _border(self, part: _Part) -> list[Group]:
+        """What the members use that is not among them: node by node, or, if that is much, as it was folded around."""
+        inside = {*part.members}
+        used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
+        if len(used) <= OPEN:
+            return [Group([j]) for j in used]
+        home = {i: g for g, group in enumerate(part.around) for i in group.members}
+        found: dict[int, list[int]] = {}
+        for j in used:
+            found.setdefault(home.get(j, -1), []).append(j)
+        return [
+            Group(members, around.kind, around.name, around.op, around.times)
+            for g, members in found.items()
+            for around in [part.around[g] if g >= 0 else Group([], "repeat", times=len(members))]
+        ]
+
+    def _card(self, box: Box, sub: Walk, group: Group, part: _Part) -> Card:
+        card = Card(box)
+        if group.kind == "node":
+            self._show(card, sub.nodes[group.members[0]])
+            return card
+        outputs = [sub.nodes[i] for i in _outputs(sub, group)]
+        if group.kind == "module" and group.times > 1:  # what one of its calls gave is not what it stands for
+            box.rows = [row for row in box.rows if row[0] == "nodes"]
+        elif len(outputs) == 1:
+            self._show(card, outputs[0])
+        if group.kind == "module":
+            marks = (getattr(node, "_made_by", ()) for node in outputs)
+            module = next((mark[:-1][: part.level][-1] for mark in marks if mark and part.level), None)
+            card.heats = heat_of_module(module, self.back.grads) if module is not None else []
+        return card
+
+    def _show(self, card: Card, node: Node) -> None:
+        grad = self.back.grads.get(node)
+        card.uses = self.uses.get(node, 0)
+        card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
+        card.nudge, card.hooked = self.tests.get(node), node in self.back.replaced
+        data = self.back.then.get(node, node._data)
+        texts = {"data": value_text(data)} | ({} if grad is None else {"grad": value_text(grad)})
+        card.box.rows = [(key, texts.get(key, text)) for key, text in card.box.rows]
+        if node._is_number:
+            card.data, card.grad = data, grad
+            return
+        if data.size == 1:
+            card.data, card.grad = float(data.item()), None if grad is None else float(grad.item())
+        else:
+            card.heats = [heat_of(data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
+        if data.ndim or card.box.kind != "constant":
+            card.shape = str(tuple(data.shape))
+
+    def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
+        """An edge for each use, in the order of the operands; where a fold is involved, uses are counted."""
+        home = {i: g for g, group in enumerate(groups) for i in group.members}  # also the order of the boxes
+        shown = {g: out[0] for g, group in enumerate(groups) if len(out := _outputs(sub, group)) == 1}
+        counted: dict[tuple[int, int], Wire] = {}
+        wires: list[Wire] = []
+        for i, below in enumerate(sub.operands):
+            head = home[i]
+            if cards[head].outside:
+                continue
+            alone = groups[head].kind == "node" or _is_sum(groups[head])
+            uses = sent(sub.nodes[i], self.back.grads) if alone else []
+            rules = rule_texts(sub.nodes[i]) if alone else []
+            for k, j in enumerate(below):
+                tail = home[j]
+                if alone and tail != head and shown.get(tail) == j:
+                    wires.append(_wire(tail, head, uses[k] if k < len(uses) else Sent(), rules[k]))
+                elif tail != head:
+                    known = counted.setdefault((tail, head), Wire(tail, head, 0))
+                    known.count += 1
+        return wires + list(counted.values())
+
+    def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:
+        """Does the box send a gradient to another?"""
+        if self.back.missing:
+            return False
+        mine = [wire for wire in wires if wire.head == i]
+        return any(w.part is not None or (w.rule is None and cards[w.tail].box.kind != "constant") for w in mine)
+
+    # ---- where a box leads
+
+    def _lead_on(self, part: _Part, at: int, card: Card, group: Group, around: list[Group]) -> None:
+        """Put the scene of what a box stands for in the queue."""
+        if group.kind not in FOLDED or len(group.members) < 2:
+            return
+        members, name = sorted(group.members), card.box.name
+        if group.kind == "module" and any(len(call[0]) > part.level for i in members if (call := self.calls[i])):
+            self.waiting.append(_Part(members, part.level + 1, name, at, around, opener=card))
+        elif group.kind == "module":
+            one, note = self._one_call(members, group.times)
+            self.waiting.append(_Part(one, 0, name, at, around, note=note, opener=card))
+        elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
+            level = EACH if _is_sum(group) else 0
+            self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))
+
+    def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
+        """Of a module that was called many times what one call made, with its weights: the call that matters most."""
+        calls: dict[Any, list[int]] = {}
+        for i in members:
+            if self.graph.operands[i] and self.calls[i] is not None:
+                calls.setdefault(self.calls[i], []).append(i)
+        if times < 2 or len(calls) < 2:
+            return members, ""
+        order = list(calls)
+        strongest = max(order, key=lambda call: sum(map(self._strength, calls[call])))
+        leaves = {j for i in calls[strongest] for j in self.graph.operands[i] if not self.graph.operands[j]}
+        note = f"call {order.index(strongest) + 1} of {len(order):,}: the one with the largest gradients"
+        return sorted({*calls[strongest]} | (leaves & {*members})), note
+
+    def _strength(self, i: int) -> float:
+        """How large the gradient of a node is, nan being none."""
+        grad = self.back.grads.get(self.graph.nodes[i], 0.0)
+        size = abs(grad) if isinstance(grad, float | int) else float(abs(grad).max(initial=0.0))
+        return size if size == size else 0.0
+
+
+def _outputs(sub: Walk, group: Group) -> list[int]:
+    """What a group makes and does not use itself; of one node that is the node."""
+    used = {j for i in group.members for j in sub.operands[i]} if len(group.members) > 1 else ()
+    return [i for i in group.members if i not in used]
+
+
+def _is_sum(group: Group) -> bool:
+    """Is it one chain of `+`, folded?"""
+    return group.op == "sum" and group.times == 1
+
+
+FOLDED = ("module", "repeat", "stretch")
+
+
+def _wire(tail: int, head: int, use: Sent, rule: RuleText | None) -> Wire:
+    number = use.part is None or isinstance(use.part, float | int)
+    return Wire(tail, head, 1, use.local, use.part if number else True, rule)
+
+
+def _uses(graph: Walk) -> dict[Node, int]:
+    """How many uses of each node send it a gradient."""
+    count: dict[Node, int] = {}
+    for node, below in zip(graph.nodes, graph.operands, strict=True):
+        if node._row is not None:
+            for j in below:
+                count[graph.nodes[j]] = count.get(graph.nodes[j], 0) + 1
+    return count
+
+
+def _at(members: Sequence[int], group: Group) -> Group:
+    """A group of places among the members, as one of places in the whole graph."""
+    return Group([members[i] for i in group.members], group.kind, group.name, group.op, group.times)
+
+
+def _forward(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:
+    """The boxes that compute something, each after those that it uses; in a cycle, as they `first` computed."""
+    into: list[set[int]] = [set() for _ in cards]
+    out: list[set[int]] = [set() for _ in cards]
+    for wire in wires:
+        if wire.tail != wire.head:
+            into[wire.head].add(wire.tail)
+            out[wire.tail].add(wire.head)
+    done: list[int] = []
+    left = dict.fromkeys(range(len(cards)))
+    while left:
+        ready = next((i for i in left if not into[i]), None)
+        ready = min(left, key=first.__getitem__) if ready is None else ready
+        del left[ready]
+        done.append(ready)
+        for i in out[ready]:
+            into[i].discard(ready)
+    return [i for i in done if not cards[i].outside and (cards[i].box.op or cards[i].box.kind in ("module", "stretch"))]

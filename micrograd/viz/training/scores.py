@@ -1,0 +1,201 @@
+"""What a model says of every place of the plane: `plane` gives the places, `scores` the answers.
+
+A network of Values answers one point at a time, and a picture asks thousands. So one point is answered with its graph
+recorded, and the rows of that graph are run again with all points as arrays in its place: some hundred times faster,
+and by the table's own forward functions. A model that takes another path at another point (`if x > 0`, dropout) would
+be misread like that, so a few points are asked both ways; where the answers differ, each point is asked by itself.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...engine.graph import Node
+from ...engine.modes import enable_grad, no_grad
+from ...engine.value import Value
+from ...tensor.tensor import Tensor
+from ..drawing.data import walk
+
+PROBES = 9  # points that are asked both ways
+
+
+def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Points of shape (n, 2), and by the name of each class, lowest label first, which of them are in it.
+
+    >>> samples([[0, 1], [2, 3], [4, 5]], [-1, 1, -1])[1]
+    {'-1': array([ True, False,  True]), '1': array([False,  True, False])}
+    """
+    points, labels = _array(X), _array(y).reshape(-1)
+    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        raise ValueError(f"X has shape {points.shape}; a plane needs points of two numbers, so shape (n, 2)")
+    if not np.isfinite(points).all():
+        raise ValueError("X holds nan or inf; every point needs a place on the plane")
+    if len(labels) != len(points):
+        raise ValueError(f"X has {len(points)} points and y {len(labels)} labels; each point needs one")
+    classes = np.unique(labels).tolist()
+    if len(classes) < 2:
+        raise ValueError("y holds 1 kind of labels; a boundary is between two or more, such as -1 and 1")
+    return points, {f"{label:g}": labels == label for label in classes}
+
+
+def increasing(levels: Sequence[float]) -> tuple[float, float, float]:
+    """The levels, checked."""
+    if len(levels) != 3 or not levels[0] < levels[1] < levels[2]:
+        raise ValueError(f"levels are {levels}; they are margin, boundary, margin, such as (-1, 0, 1), increasing")
+    return levels[0], levels[1], levels[2]
+
+
+def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
+    """The x and the y of a grid around the points, `resolution` places along the longer side, as far apart upwards.
+
+    Where one side is more than three times the other, it is drawn shorter, and each has a scale of its own.
+    """
+    if resolution < 2:
+        raise ValueError(f"resolution is {resolution}; a grid needs at least 2 places along a side")
+    low, high = points.min(0), points.max(0)
+    size = high - low
+    size[size == 0] = size.max() or 1.0
+    alike = size.max() <= 3 * size.min()
+    room = 0.13 * (size.max() if alike else size)
+    low, high, size = low - room, high + room, size + 2 * room
+    steps = np.maximum(np.round(resolution * np.maximum(size / size.max(), 1 / 3)), 2).astype(int).tolist()
+    return np.linspace(low[0], high[0], steps[0]), np.linspace(low[1], high[1], steps[1])
+
+
+def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
+    """One number for each point of an (n, 2) array: above 0 for the second class; of two outputs, their difference."""
+    found = class_scores(model, points)
+    if found.shape[1] > 2:
+        raise ValueError(
+            f"the model gave numbers of shape {found.shape} for {len(points)} points; a boundary between two classes "
+            "is drawn for one score a point (its sign is the answer) or two (the higher one is)"
+        )
+    return one_score(found.T)
+
+
+def one_score(found: np.ndarray) -> np.ndarray:
+    """Of one score that, of two the second less the first; they stand along the first axis."""
+    return found[0] if len(found) == 1 else found[1] - found[0]
+
+
+def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
+    """What the model gives for each point of an (n, 2) array: one score or more, in the shape (n, scores).
+
+    `model` is a network of Values or of Tensors, or any function of a point or of many. It runs under `no_grad`, and a
+    module as `eval()` has it (dropout off), after which it is as it was.
+    """
+    with _in_use(model), no_grad():
+        for way in _ways(model):
+            try:
+                return _by_points(way(model, points), len(points))
+            except Exception:  # whatever it was, this is not how the model is asked; the last way lets errors out
+                continue
+        return _by_points(_point_by_point(model, points), len(points))
+
+
+def grid_scores(model: Callable[..., Any], xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
+    """`class_scores` on a grid: an array of shape (len(ys), len(xs)) for each."""
+    across, up = np.meshgrid(xs, ys)
+    return class_scores(model, np.stack([across.ravel(), up.ravel()], axis=1)).T.reshape(-1, *across.shape)
+
+
+def leads(found: np.ndarray) -> np.ndarray:
+    """How far each score lies above the best of the others; they stand along the first axis.
+
+    >>> leads(np.array([3.0, 1.0, 2.5]))
+    array([ 0.5, -2. , -0.5])
+    """
+    second, best = np.sort(found, axis=0)[-2:]
+    return found - np.where(found == best, second, best)
+
+
+def method(model: Any, name: str) -> Callable[[], Any]:
+    """The method of this name, or one that gives an empty list.
+
+    The class is asked for it: the model may have an attribute of that name (`self.modules = [...]`).
+    """
+    found = getattr(type(model), name, None)
+    return partial(found, model) if callable(found) else list
+
+
+@contextmanager
+def _in_use(model: Any) -> Iterator[None]:
+    """The model and all in it not in training: asking a network must not change it."""
+    modules = method(model, "modules")() if hasattr(type(model), "eval") else []
+    before = [(module, module.training) for module in modules]
+    for module in modules:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module, training in before:
+            module.training = training
+
+
+def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
+    """How this model may be asked, quickest first."""
+    parameters = method(model, "parameters")()
+    if any(isinstance(p, Node) for p in parameters):
+        return [_by_its_graph]
+    return [_as_tensor, _as_array, _by_its_graph] if parameters else [_as_array, _as_tensor, _by_its_graph]
+
+
+def _as_tensor(model: Any, points: np.ndarray) -> Any:
+    parameters = method(model, "parameters")()
+    return model(Tensor(points.astype(parameters[0].dtype if parameters else points.dtype)))
+
+
+def _as_array(model: Any, points: np.ndarray) -> Any:
+    return model(points)
+
+
+def _point_by_point(model: Any, points: np.ndarray) -> Any:
+    return [_array(model(point)) for point in points.tolist()]
+
+
+def _by_its_graph(model: Any, points: np.ndarray) -> Any:
+    """The graph of one point, run again with the columns of all points where its inputs were."""
+    found = _replayed(model, points)
+    probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
+    for one in probes.tolist():
+        if not np.allclose(_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
+            raise ValueError("this model's graph is not the same at every point")
+    return found
+
+
+def _replayed(model: Any, points: np.ndarray) -> np.ndarray:
+    inputs = [Value(x) for x in points[0].tolist()]
+    with enable_grad():
+        graph = walk(model(inputs))
+    columns = {id(node): column for node, column in zip(inputs, points.T, strict=True)}
+    last_use = {j: i for i, below in enumerate(graph.operands) for j in below}
+    last_use.update(dict.fromkeys(graph.roots, len(graph.nodes)))
+    data: dict[int, Any] = {}
+    with np.errstate(all="ignore"):
+        for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
+            row = node._row
+            data[i] = row.forward(*[data[j] for j in below]) if row else columns.get(id(node), node.data)
+            for j in {j for j in below if last_use[j] == i}:  # thousands of arrays at a time would fill the memory
+                del data[j]
+    return np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
+
+
+def _by_points(found: Any, n: int) -> np.ndarray:
+    array = _array(found)
+    if array.shape == (n,) or (array.ndim == 2 and len(array) == n and array.size):
+        return array.reshape(n, -1)
+    raise ValueError(
+        f"the model gave numbers of shape {array.shape} for {n} points; a boundary is drawn for one score a point "
+        "(its sign is the answer) or for one of each class (the highest is)"
+    )
+
+
+def _array(x: Any) -> np.ndarray:
+    """Numbers, Values, arrays and Tensors, and lists of them, as an array of floats."""
+    try:
+        return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the model gave {x!r:.60}; a boundary needs one score for each point, or two") from error

@@ -1,0 +1,57 @@
+"""Numbers and arrays as pictures write them."""
+
+import warnings
+from typing import Any
+
+
+def is_array(data: Any) -> bool:
+    return hasattr(data, "shape") and hasattr(data, "dtype") and not isinstance(data, int | float)
+
+
+def shape_text(array: Any) -> str:
+    return f"{tuple(array.shape)} {array.dtype}"
+
+
+def value_text(data: Any) -> str:
+    """Four decimals, as people know it; an exponent where four decimals would say nothing; nan and inf as they are.
+
+    >>> [value_text(x) for x in (2, -0.5, 1e-9, 6.02e23, float("nan"), float("-inf"))]
+    ['2.0000', '-0.5000', '1.0000e-09', '6.0200e+23', 'nan', '-inf']
+    """
+    if is_array(data):
+        return _array_text(data)
+    try:
+        x = float(data)
+    except (TypeError, ValueError, OverflowError):
+        return str(data)
+    x = x + 0.0  # -0.0 is 0.0 to whoever looks
+    return f"{x:.4f}" if x == 0 or x != x or 1e-4 <= abs(x) < 1e6 or abs(x) == float("inf") else f"{x:.4e}"
+
+
+def number(x: float) -> str:
+    """To four decimals, with a real minus sign."""
+    return value_text(x).replace("-", "\u2212")
+
+
+def _array_text(array: Any) -> str:
+    """The values of a small array; of a large one the range and the mean."""
+    if array.size <= 4:
+        return _nested(array.tolist())
+    with warnings.catch_warnings():  # inf - inf and overflow are news for the drawing, not for the console
+        warnings.simplefilter("ignore")
+        try:
+            low, high, mean = float(array.min()), float(array.max()), float(array.mean())
+        except (TypeError, ValueError, ArithmeticError):
+            return "..."
+    low, high, mean = (f"{x + 0.0:.4g}" for x in (low, high, mean))  # -0.0 is 0.0 to whoever looks
+    return f"{low} .. {high}, mean {mean}"
+
+
+def _nested(values: Any) -> str:
+    return f"[{', '.join(map(_nested, values))}]" if isinstance(values, list) else value_text(values)
+
+
+def exact_text(data: Any) -> str:
+    if is_array(data):
+        return f"{shape_text(data)}: {_array_text(data)}"
+    return repr(data) if isinstance(data, int | float) else str(data)
