@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import micrograd
+import micrograd.nn
 import micrograd.viz
 from micrograd.engine import ops
 from micrograd.tensor import Tensor, functions
@@ -45,8 +46,13 @@ def stubs() -> dict[Path, str]:
     return {
         PACKAGE / "engine" / "methods.pyi": _formatted(methods),
         PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
-        PACKAGE / "viz" / "__init__.pyi": _formatted([*_imports(micrograd.viz), f"__all__ = {micrograd.viz.__all__}"]),
+        **{PACKAGE / name / "__init__.pyi": _formatted(_face(f"micrograd.{name}")) for name in ("nn", "viz")},
     }
+
+
+def _face(package: str) -> list[str]:
+    module = sys.modules[package]
+    return [*_imports(module), f"__all__ = {module.__all__}"]
 
 
 def _declared(name: str, function: Callable, returned: str) -> list[str]:

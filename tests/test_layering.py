@@ -29,7 +29,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "viz.training": ({"engine", "tensor", "viz", "viz.drawing"}, 810),
     "command": ({"engine", "viz", "viz.drawing"}, 435),
 }
-FACES = {"micrograd", "micrograd.face", "micrograd.viz", "micrograd.__main__"}  # where users come in: names, no code
+FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code
 SHOW = {("micrograd.engine.value", "viz.playing"), ("micrograd.tensor.handle", "viz.playing")}  # when somebody asks
 WITHOUT_NUMPY = {"engine", "functional", "optim", "viz", "viz.drawing", "command"}
 MOST_ROOMS, MOST_ARROWS = 12, 35

@@ -1,72 +1,24 @@
-"""Networks: `Module`, the neurons, layers and MLPs that one can draw, and layers of Tensors.
+"""Neural networks: `Module`, scalar networks small enough to draw, and layers of Tensors.
 
-    module.py     finding parameters, saving and loading; what all networks share
-    neurons.py    `Neuron`, `Layer`, `MLP`: one Value at a time
-    layers.py     `Linear`, `Sequential` and so on: Tensors; loaded (and NumPy with it) when first asked for
+    module.py     `Module`, the base class: parameters, train and eval, state dicts
+    neurons.py    `Neuron`, `Layer`, `MLP`: scalar networks, built of Values
+    layers.py     `Linear`, `Sequential` and the other layers of Tensors
+    saving.py     `micrograd.save` and `micrograd.load`
+    batches.py    `micrograd.batches`
+
+Names are looked up on first use, so importing this package does not load NumPy.
 
 >>> from micrograd.nn import MLP
 >>> MLP(2, [3, 1])
 MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2), ReLUNeuron(2)], Layer of [LinearNeuron(3)]]
 """
 
-from typing import TYPE_CHECKING, Any
+from ..face import face
 
-from .module import Module
-from .neurons import MLP, Layer, Neuron
-
-if TYPE_CHECKING:
-    from .layers import (
-        GELU,
-        AvgPool2d,
-        BatchNorm1d,
-        Conv2d,
-        Dropout,
-        Embedding,
-        Flatten,
-        LayerNorm1d,
-        Linear,
-        MaxPool2d,
-        Parameter,
-        ReLU,
-        RMSNorm,
-        Sequential,
-        Sigmoid,
-        SoftmaxLoss,
-        Tanh,
-    )
-
-__all__ = [
-    "Module",
-    "Neuron",
-    "Layer",
-    "MLP",
-    "Parameter",
-    "Linear",
-    "ReLU",
-    "Tanh",
-    "Sigmoid",
-    "GELU",
-    "Flatten",
-    "Dropout",
-    "SoftmaxLoss",
-    "Sequential",
-    "Conv2d",
-    "MaxPool2d",
-    "AvgPool2d",
-    "LayerNorm1d",
-    "RMSNorm",
-    "BatchNorm1d",
-    "Embedding",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import layers
-
-    return getattr(layers, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+_HOME = {
+    "module": "Module",
+    "neurons": "Neuron Layer MLP",
+    "layers": "Parameter Linear ReLU Tanh Sigmoid GELU Flatten Dropout SoftmaxLoss Sequential Conv2d MaxPool2d "
+    "AvgPool2d LayerNorm1d RMSNorm BatchNorm1d Embedding",
+}
+__getattr__, __dir__ = face(__name__, _HOME)
