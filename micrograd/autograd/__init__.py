@@ -1,7 +1,7 @@
-"""Tools on top of both kinds of node.
+"""Tools built on both kinds of node, Values and Tensors.
 
-transforms   from functions to functions: `gradient`, `jacobian`, `hessian`, ...
-check        `gradcheck`: derivatives against differences
-function     `Function`: an op of your own, for Tensors
-lazy_mode    `lazy`: build the graph now, compute what is asked for
+transforms   functions of functions: `gradient`, `jacobian`, `hessian`, ...
+check        `gradcheck`: compare derivatives with finite differences
+function     `Function`: define an op and its derivative
+lazy_mode    `lazy`: build the graph first, compute values on demand
 """

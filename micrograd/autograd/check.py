@@ -1,8 +1,8 @@
-"""`gradcheck`: is a derivative what the function says it is? Asked of the function's own values, as numbers.
+"""`gradcheck`: compare analytic derivatives with numerical ones, computed from function values alone.
 
-The slope at x is nearly (f(x + h) - f(x - h)) / 2h. The error of this falls with h**2, that of rounding grows with 1/h;
-so it is taken for ever smaller h, the known powers of h are extrapolated away (Richardson, 1911), and the entry whose
-neighbours agree best is the answer (Ridders, 1982).
+The slope at x is approximately (f(x + h) - f(x - h)) / 2h. Its truncation error shrinks as h**2, its rounding error
+grows as 1/h. So it is computed for a sequence of decreasing h, the known powers of h are extrapolated away (Richardson,
+1911), and the entry of the table that agrees best with its neighbours is returned (Ridders, 1982).
 """
 
 from __future__ import annotations
@@ -24,16 +24,26 @@ __all__ = ["gradcheck"]
 def gradcheck(
     f: Callable, *inputs: Any, order: int = 2, step: float = 0.02, rtol: float = 1e-6, atol: float = 1e-7
 ) -> bool:
-    """True if the derivatives of f at the inputs, up to the order, are right; else an AssertionError that says more.
+    """Check the derivatives of f at the given inputs against finite differences.
 
     Args:
-        f: a function of Values, Tensors, or lists of them, that gives one or several of these, in float64.
-        inputs: where to check: floats, arrays, Values, Tensors, or lists of them; see `gradient`. They are copied.
-        order: how often to differentiate. Each order is checked against the one below.
-        step: the first and widest h, times |x| where that is above 1; no kink of f may lie that near.
-        rtol, atol: by how much a derivative may be off, relative to the expected one and absolutely.
+        f: function of Values, Tensors or lists of them, returning one or several of these, in float64.
+        *inputs: the point to check at: floats, arrays, Values, Tensors, or lists of them, as for `gradient`. They are
+            copied. Integers and strings are passed on as they are.
+        order: highest order of derivative to check. Each order is checked against finite differences of the one below.
+        step: the first and largest h, scaled by |x| where |x| > 1. f must have no kink within this distance.
+        rtol: tolerance relative to the expected derivative.
+        atol: absolute tolerance.
 
-    A result of several elements is checked through one weighted sum of them (weights between 1 and 2, with signs).
+    Returns:
+        True, if every derivative is right.
+
+    Raises:
+        AssertionError: a derivative is wrong; the message gives its index, its value and the expected value.
+        TypeError: an input or a result is not float64, or no input can be differentiated.
+        ValueError: `order` is less than 1.
+
+    An output with several elements is checked through one weighted sum of them (weights between 1 and 2, random signs).
 
     >>> gradcheck(lambda x, y: (x * y).tanh(), 0.3, 0.7)
     True
@@ -71,7 +81,7 @@ def gradcheck(
 
 
 def _plain(x: Any) -> Any:
-    """An input as a number or an array of its own; what is not differentiated stays."""
+    """An input as a float or a copied array; inputs that are not differentiated are returned unchanged."""
     if not is_point(x):
         return x
     data = x.data if isinstance(x, (Value, Tensor)) else x
@@ -81,7 +91,7 @@ def _plain(x: Any) -> Any:
 
 
 def _weighted(f: Callable) -> Callable:
-    """A weighted sum of what f gives: plain sums would hide errors that cancel, as in a softmax, which adds up to 1."""
+    """A weighted sum of f's outputs. A plain sum would hide errors that cancel, as in softmax."""
 
     def function(*inputs: Any) -> Any:
         rng = np.random.default_rng(0)
@@ -104,7 +114,7 @@ def _weighted(f: Callable) -> Callable:
 
 
 def _slopes(function: Callable, inputs: tuple, step: float) -> Iterator[tuple[str, float]]:
-    """For each number of the inputs: where it stands, and the slope along it."""
+    """For each number in the inputs: its index, as text, and the numerical derivative with respect to it."""
     for i, (path, x) in enumerate(_paths(inputs)):
         if is_point(x):
             for index in np.ndindex(np.shape(x)):
@@ -114,7 +124,7 @@ def _slopes(function: Callable, inputs: tuple, step: float) -> Iterator[tuple[st
 
 
 def _paths(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
-    """What stands in the tree, each with the keys that lead to it."""
+    """Each leaf of the tree, with the keys that lead to it."""
     if isinstance(tree, (list, tuple, dict)):
         for key, x in tree.items() if isinstance(tree, dict) else enumerate(tree):
             yield from _paths(x, (*path, key))
@@ -123,7 +133,7 @@ def _paths(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
 
 
 def _value(function: Callable, inputs: tuple, place: int, index: tuple[int, ...], t: float) -> float:
-    """The function's value with t in one place: that index of that leaf."""
+    """The function's value with one input element replaced by t."""
     counter = count()
 
     def changed(x: Any) -> Any:
@@ -140,7 +150,7 @@ def _value(function: Callable, inputs: tuple, place: int, index: tuple[int, ...]
 
 
 def _slope(value: Callable[[float], float], x: float, step: float) -> float:
-    """The derivative of a function of one number: Richardson's table, whose best entry is that which moved least."""
+    """The derivative of a function of one number: the entry of Ridders' table with the smallest error estimate."""
     h, best, error = step * max(1.0, abs(x)), np.nan, np.inf
     row: list[float] = []
     for _ in range(8):
@@ -150,7 +160,7 @@ def _slope(value: Callable[[float], float], x: float, step: float) -> float:
             moved = max(abs(row[-1] - row[-2]), abs(row[-1] - coarser))
             if moved < error:
                 best, error = row[-1], moved
-        if error < 1e-9 * max(1.0, abs(best)):  # the tolerances ask for less
+        if error < 1e-9 * max(1.0, abs(best)):  # well below the tolerances
             break
         h /= 2
     return best

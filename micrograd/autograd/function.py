@@ -1,8 +1,8 @@
-"""`Function`: an op of your own, with a derivative of your own, as in PyTorch; for Values and for Tensors.
+"""`Function`: define an op and its derivative, for Values and Tensors, as in PyTorch.
 
-What makes it an op like any other is one `Many` row for each call: its rule calls your `backward`. An ordinary pass
-hands it constants, as they were in the forward pass. Under `create_graph=True` it gets the nodes themselves, so that
-what it computes from them is recorded, and can be differentiated again; what would be frozen there is refused.
+Each result of a call records one `Many` row, whose rule calls your `backward`. An ordinary pass hands `backward`
+constants, with their values from the forward pass. Under `create_graph=True` it receives the nodes themselves, so that
+what it computes is recorded and can be differentiated again; a `backward` that would freeze a number is refused there.
 """
 
 from __future__ import annotations
@@ -27,17 +27,24 @@ __all__ = ["Context", "Function"]
 
 
 class Context:
-    """What `forward` leaves for `backward`: nodes through `save_for_backward`, or anything as attributes of any name.
+    """What `forward` saves for `backward`: nodes through `save_for_backward`, anything else as attributes.
 
-    Arguments and results may be kept either way: if one is changed in place before the backward pass, that raises.
+    Arguments and results may be saved either way. If one is modified in place before the backward pass, that raises.
     """
 
-    needs_input_grad: tuple[bool, ...] = ()  # for each argument of `apply`: does it require a gradient?
+    needs_input_grad: tuple[bool, ...] = ()  # for each argument of `apply`: True if it requires a gradient
     _saved: tuple[Any, ...] = ()
     _constants: tuple[Any, ...] = ()
 
     def save_for_backward(self, *nodes: Any) -> None:
-        """Save Values or Tensors (or None) for `backward`, which finds them in `ctx.saved_tensors`."""
+        """Save nodes for `backward`, which reads them from `ctx.saved_tensors`.
+
+        Args:
+            *nodes: Values or Tensors, or None.
+
+        Raises:
+            TypeError: something is neither a node nor None; set an attribute of `ctx` instead.
+        """
         for x in nodes:
             if not (x is None or _is_node(x)):
                 raise TypeError(
@@ -47,26 +54,29 @@ class Context:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was given to `save_for_backward`."""
+        """The nodes passed to `save_for_backward`."""
         return self._saved
 
     def mark_non_differentiable(self, *results: Any) -> None:
-        """Have these results of `forward` require no gradient; `backward` gets zeros for them."""
+        """Mark results of `forward` as constants; `backward` receives zeros as their gradients."""
         self._constants = results
 
 
 class Function:
-    """An op of your own: subclass it, write `forward` and `backward`, and call `apply`.
+    """A user-defined op: subclass it, define `forward` and `backward`, and call `apply`.
 
-    `forward(ctx, *args)` gets what `apply` got, computes without recording, and returns a Value or Tensor (or what
-    makes one: a number, an array), or a tuple of several. `backward(ctx, g)` gets the gradient of the result (of
-    several results one each, zeros but for one of them at a time) and returns one for each argument of `apply`: a node,
-    a number or an array of the argument's shape. None is no gradient: a leaf that gets nothing else keeps the `.grad`
-    that it has; arguments that are no nodes get None, and Nones at the end are ignored.
+    `forward(ctx, *args)` receives the arguments of `apply` and computes without recording. It returns a Value, a
+    Tensor, a number or an array, or a tuple of these.
 
-    To be differentiated twice, `backward` must be written with ops, and Functions, on `g` and on saved nodes; where it
-    reads their numbers instead, `create_graph=True` raises (but what it reads from its own intermediate Tensors is not
-    detected). So do floats in `ctx` that depend on an argument: to find out, `forward` is run again on other numbers.
+    `backward(ctx, *gradients)` receives one gradient for each result, of that result's shape; where there are several
+    results, it is called once for each, with zeros for the others. It returns one gradient for each argument of
+    `apply`: a node, a number or an array of the argument's shape, or None for no gradient. Arguments that are not nodes
+    get None; trailing Nones are ignored. A leaf that receives only None keeps its `.grad`.
+
+    To be differentiated twice, `backward` must be written with ops, and other Functions, on the gradients and on saved
+    nodes. If it reads their numbers instead, `create_graph=True` raises; reads from its own intermediate Tensors are
+    not detected. Floats saved in `ctx` that depend on an argument raise as well: to detect them, `forward` is run again
+    on slightly different numbers.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -86,17 +96,38 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
-        """What the op computes: to be written."""
+        """Compute the result. To be overridden.
+
+        Args:
+            ctx: a `Context`, in which to save what `backward` needs.
+            *args: the arguments of `apply`.
+        """
         raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """The gradient of each argument: to be written."""
+        """Return the gradient of each argument. To be overridden.
+
+        Args:
+            ctx: the `Context` that `forward` filled.
+            *gradients: the gradient of each result, of that result's shape.
+        """
         raise NotImplementedError("a Function needs a static method backward(ctx, g)")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """The op on these arguments."""
+        """Apply the op.
+
+        Args:
+            *args: Values or Tensors (one kind), and anything else that `forward` takes. Nodes inside lists are refused.
+
+        Returns:
+            What `forward` returns, as nodes with this op as their history.
+
+        Raises:
+            TypeError: Values and Tensors are mixed, a list, tuple or dict contains nodes, or `forward` returns no
+                number.
+        """
         if is_tracing():
             deferred().refuse_op(cls.__name__)  # type: ignore[union-attr]
         call = _Call(cls, args)
@@ -108,9 +139,9 @@ class Function:
 
 
 class _Call:
-    """One call of `apply`: what the rows of its results need to know.
+    """One call of `apply`: what the rows of its results share.
 
-    What was saved is found by its place: that of an operand is its number i, that of result j is ~j.
+    Saved nodes are referred to by number: operand i is i, result j is ~j.
     """
 
     def __init__(self, cls: type[Function], args: tuple[Any, ...]):
@@ -130,13 +161,13 @@ class _Call:
     # ---- forward
 
     def run(self) -> Any:
-        """What the user's forward gives."""
+        """What the user's `forward` returns."""
         self.given = [_unwatched(x) if _is_node(x) else x for x in self.args]
         with no_grad():
             return self.cls.forward(self.ctx, *self.given)
 
     def answer(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What forward gave, as new nodes with their history."""
+        """The results of `forward` as new nodes, with their history."""
         outs = tuple(map(self.node_of, results))
         if any(self.ctx.needs_input_grad) and is_grad_enabled():
             constants = vars(self.ctx).pop("_constants", ())
@@ -153,7 +184,7 @@ class _Call:
         return outs
 
     def node_of(self, result: Any) -> Any:
-        """A result of forward, as a new constant."""
+        """One result of `forward` as a new constant."""
         if isinstance(result, self.kind):
             result = _node(result)._data
         elif _is_node(result) or isinstance(result, (tuple, list)) or result is None:
@@ -168,7 +199,7 @@ class _Call:
         return self.operands[0]._constant(x)
 
     def remember(self, node: Any, j: int) -> None:
-        """Give result j its history: a row of its own, the operands and, of what was saved, the values."""
+        """Record the history of result j: a row, the operands and the values that were saved."""
         if not self.differentiable[j] or (isinstance(node, ArrayNode) and node._data.dtype.kind != "f"):
             return
         node._x = tuple(map(_node, self.operands))
@@ -183,7 +214,7 @@ class _Call:
             node._made_at = line_of_the_user()
 
     def _put_away(self, held: Any, results: tuple[Any, ...]) -> Any:
-        """What a context holds, with places for arguments and results."""
+        """What a context holds, with arguments and results replaced by their numbers."""
         if not any(map(_is_node, leaves(held))):
             return held
         places = {id(x): _Place(~j) for j, x in enumerate(results)}
@@ -191,7 +222,7 @@ class _Call:
         return tree_map(lambda x: places.get(id(x), x), held)
 
     def context(self, at: Callable[[int], Any]) -> Context:
-        """The context for a pass, with the node at each place."""
+        """The context for one pass: each saved number replaced by the node `at` returns for it."""
         ctx, found = Context(), lambda x: at(x.number) if isinstance(x, _Place) else x
         for name, held in self.saved.items():
             placed = any(isinstance(x, _Place) for x in leaves(held))
@@ -199,12 +230,12 @@ class _Call:
         return ctx
 
     def forward(self, j: int, *values: Any) -> Any:
-        """Result j for plain values in the places of the nodes: how the forward function of a row is called."""
+        """Result j for plain values in place of the nodes: the row's forward function."""
         call, result = self._again(values)
         return _node(call.node_of(result[j] if isinstance(result, tuple) else result))._data
 
     def _again(self, values: Iterable[Any]) -> tuple[_Call, Any]:
-        """Another call, with these values in the places of the nodes, and its results."""
+        """A second call, on other values, and its results."""
         left = iter(values)
         call = _Call(self.cls, tuple(_constant(_node(x), next(left)) if _is_node(x) else x for x in self.args))
         return call, call.run()
@@ -212,11 +243,11 @@ class _Call:
     # ---- backward
 
     def rule(self, j: int, g: Any, *operands: Any) -> list[Any]:
-        """The parts of the operands for the gradient of result j: numbers or arrays or, if g is a node, nodes."""
+        """The gradients sent to the operands, given that of result j: plain data or, if g is a node, nodes."""
         return (self._recorded if _is_node(g) else self._plain)(j, g, operands)
 
     def _plain(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
-        """An ordinary pass: backward sees constants with the values of the forward pass."""
+        """An ordinary pass: backward receives constants with the values of the forward pass."""
         like = _node(self.operands[0])
         with no_grad():
             ctx = self.context(lambda i: _constant(like, operands[i] if i >= 0 else self.data[~i]))
@@ -224,7 +255,7 @@ class _Call:
             return [None if part is None else _view(_node(part)._data) for part in parts]
 
     def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
-        """A pass under create_graph: backward sees nodes, whose numbers it may not read."""
+        """A pass under create_graph: backward receives nodes, whose numbers it must not read."""
         self._refuse_frozen()
         at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.kept}
         guard = _guard(g)
@@ -234,16 +265,16 @@ class _Call:
         for i, part in enumerate(parts):
             if part is not None and g.requires_grad and not part.requires_grad and np.any(_node(part)._data):
                 raise RuntimeError(self._frozen(f"what it gave for operand {i} was not made from the node g"))
-        # a constant may be the user's own Tensor: what becomes a `.grad` is not
+        # a constant may be a Tensor that the user holds: copy it, since it may become a `.grad`
         return [Tensor(part) if isinstance(part, Tensor) and not part.requires_grad else part for part in parts]
 
     def _gradients(self, j: int, g: Any) -> list[Any]:
-        """The gradients of all results: g of result j, zeros of the others."""
+        """One gradient for each result: g for result j, zeros for the others."""
         zero = lambda x: np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0  # noqa: E731
         return [g if i == j else _constant(_node(g), zero(x)) for i, x in enumerate(self.data)]
 
     def _result(self, j: int) -> Any:
-        """The node of result j, or where it is gone another one; it must be what forward gave."""
+        """The node of result j, rebuilt if it no longer exists; raises if its data were changed."""
         node: Any = self.nodes[j]()
         if node is None:
             node = _node(self.operands[0])._constant(self.data[j])
@@ -253,7 +284,7 @@ class _Call:
         return node
 
     def _refuse_frozen(self) -> None:
-        """Raise if backward may use numbers that forward has computed, whose own derivative nobody knows."""
+        """Raise if backward may use numbers computed in forward, whose derivatives are unknown."""
         computed = {}
         for name, held in self.saved.items():
             if any(map(_is_node, leaves(held))):
@@ -266,7 +297,7 @@ class _Call:
                 raise RuntimeError(self._frozen(f"ctx.{name} was computed in forward from an argument"))
 
     def _elsewhere(self) -> Context:
-        """The context that forward leaves for slightly other numbers: what differs depends on them."""
+        """The context that forward fills for slightly different inputs: whatever changed depends on them."""
         nodes = map(_node, self.operands)
         near = [n._data + 0.01 * np.maximum(1.0, abs(n._data)) if n.requires_grad else n._data for n in nodes]
         with np.errstate(all="ignore"):
@@ -279,7 +310,7 @@ class _Call:
         )
 
     def _parts(self, ctx: Context, gradients: list[Any]) -> list[Any]:
-        """What the user's backward gives for the operands, checked, as nodes or None."""
+        """The gradients that backward returns for the operands, checked, as nodes or None."""
         parts = self.cls.backward(ctx, *gradients)
         parts = list(parts) if isinstance(parts, (tuple, list)) else [parts]
         while len(parts) > len(self.args) and parts[-1] is None:
@@ -297,7 +328,7 @@ class _Call:
         return [self._part(i, part, x) for i, (part, x) in enumerate(zip(parts, self.args, strict=True)) if _is_node(x)]
 
     def _part(self, i: int, part: Any, x: Any) -> Any:
-        """The gradient that the user's backward gave for argument i, x, as a node, or None."""
+        """The gradient that backward returned for argument i, x, as a node, or None."""
         if part is None:
             return None
         node = _node(x)
@@ -319,11 +350,11 @@ class _Call:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Nodes, and what stands for them
+# Nodes, and their substitutes
 
 
 class _Place:
-    """Where to find again what was saved."""
+    """The number of a saved argument or result; see `_Call`."""
 
     def __init__(self, number: int):
         self.number = number
@@ -352,7 +383,7 @@ def _handle(node: Any) -> Any:
 
 
 def _constant(like: Any, data: Any) -> Any:
-    """A constant of the node's kind; it shares the array, which cannot be written through it."""
+    """A constant of the same kind as the node `like`; it shares the array, read-only."""
     if isinstance(data, np.ndarray):
         data = data.view()
         data.flags.writeable = False
@@ -360,12 +391,12 @@ def _constant(like: Any, data: Any) -> Any:
 
 
 def _view(data: Any) -> Any:
-    """An array that may be the user's, as a view: one with a base is copied before it becomes a `.grad`."""
+    """A view of an array that the user may hold: arrays with a base are copied before they become a `.grad`."""
     return data.view() if isinstance(data, np.ndarray) else data
 
 
 class _Watched:
-    """A node whose numbers must not be read: what is made of them would be a constant for the next derivative."""
+    """A node whose numbers must not be read: results computed from them would be constants to the next derivative."""
 
     __slots__ = ()
 
@@ -388,7 +419,7 @@ class _WatchedValue(_Watched, Value):
 
 
 def _guard(x: Any) -> Any:
-    """Another handle of a Tensor, or a copy of a Value, that is watched."""
+    """A watched handle of a Tensor, or a watched copy of a Value."""
     if isinstance(x, Tensor):
         guard = object.__new__(_WatchedTensor)
         guard._node = x._node
@@ -400,7 +431,7 @@ def _guard(x: Any) -> Any:
 
 
 def _unwatched(x: Any) -> Any:
-    """x as a Function's forward gets it, which may read numbers: its derivative is its own."""
+    """x for a nested Function's forward, which may read numbers, since that Function has its own derivative."""
     if isinstance(x, _WatchedTensor):
         plain = object.__new__(Tensor)
         plain._node = x._node
@@ -409,7 +440,7 @@ def _unwatched(x: Any) -> Any:
 
 
 def _unguard(parts: list[Any], guards: list[Any]) -> None:
-    """Make plain Values again of the guards, and of what was computed from them."""
+    """Turn the guards, and whatever was computed from them, back into plain Values."""
     waiting: list[Any] = [x for x in parts if isinstance(x, Value)]
     ends = {id(x) for x in guards}
     while waiting:

@@ -1,12 +1,12 @@
-"""Lazy mode: build the graph now, compute what somebody asks for, once, when he asks.
+"""Lazy mode: build the graph now, and compute each value once, on first access.
 
-A node that has not been computed is an object with empty slots. Whoever looks into one of them, whether `.data`, the
-backward pass or a drawing, has Python call `__getattr__`, which computes the node and all that it needs, and makes an
-ordinary node of it. So nobody else has to know of it.
+A node that is not computed yet is an object with empty slots. Reading one of them (through `.data`, the backward pass
+or a drawing) makes Python call `__getattr__`, which computes the node and everything it depends on, and turns it into
+an ordinary node. So no other module needs to know about lazy mode.
 
-Shapes are not known before the arrays are: whoever asks for one (`@`, `transpose`, `reshape` with a -1, indexing by a
-mask do) has that operand computed. An operand that is changed before raises when it is needed; only what is written
-through an array from `.data` goes unseen, and is computed with.
+Shapes are unknown until the arrays are computed, so an op that needs one (`@`, `transpose`, `reshape` with a -1,
+indexing by a mask) computes its operand. If an operand is modified before it is used, the access raises; writes through
+an array obtained from `.data` are not detected and will be used.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
 
-_SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # of a Value; a Tensor has but its node
+_SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # of a Value; a Tensor has only its node
 _lock = threading.RLock()
 
 
 class _Later:
-    """What waits to be computed: `_todo` is its row, its operands, their states, and whether it is to be recorded."""
+    """A pending node: `_todo` is its row, its operands, their states, and whether to record it."""
 
     __slots__ = ()
     _waiting = True
     _todo: tuple[Row, Sequence[Any], Sequence[Any], bool]
-    _when_ready: Callable[[Node], None]  # how a module signs what it made; see `nn.module`
+    _when_ready: Callable[[Node], None]  # called once computed: a module tags its outputs; see `nn.module`
 
     def __getattr__(self, name: str) -> Any:
         if name not in (*_SLOTS, "_node"):
@@ -54,19 +54,19 @@ class _Later:
 
 
 class LazyValue(_Later, Value):
-    """A Value that has not been computed."""
+    """A Value that is not computed yet."""
 
     __slots__ = ()
 
 
 class LazyTensor(_Later, Tensor):
-    """A Tensor that has not been computed."""
+    """A Tensor that is not computed yet."""
 
     __slots__ = ()
 
 
 def _defer(row: Row, operands: Sequence[Any]) -> Any:
-    """In the place of computing: note what to compute, from copies of plain arrays."""
+    """Record what to compute instead of computing it; plain arrays among the operands are copied."""
     operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
     kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
     out: Any = object.__new__(kind)
@@ -75,7 +75,7 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
 
 
 def _state(x: Any) -> Any:
-    """What tells whether x changes: a Tensor's node and version, a Value's number."""
+    """What tells whether x is modified: a Tensor's node and version, or a Value's number."""
     if isinstance(x, Tensor) and not isinstance(x, _Later):
         return x._node, x._node.storage.version
     return x.data if isinstance(x, Value) and not isinstance(x, _Later) else None
@@ -88,7 +88,22 @@ def _changed(x: Any, then: Any) -> bool:
 
 
 def realize(node: Any) -> Any:
-    """Compute a Value or Tensor, if that has not been done, and return it; without recursion, however deep it is."""
+    """Compute a Value or Tensor that lazy mode deferred; a no-op on any other.
+
+    Args:
+        node: a Value or Tensor.
+
+    Returns:
+        The same object, computed, along with everything it depends on. Iterative, so the depth is not limited.
+
+    Raises:
+        RuntimeError: an operand was modified after the op was recorded.
+
+    >>> with lazy():
+    ...     b = Value(2.0) * 3
+    >>> realize(b)
+    Value(data=6.0, grad=0)
+    """
     path = [node]
     with _lock, _eager():
         while path:
@@ -102,7 +117,7 @@ def realize(node: Any) -> Any:
 
 
 def _compute(node: Any) -> None:
-    """Run the row on operands that are ready, and become what it gives."""
+    """Run the row on computed operands, and become the result."""
     row, operands, states, recording = node._todo
     for x, state in zip(operands, states, strict=True):
         if _changed(x, state):
@@ -125,7 +140,9 @@ def _compute(node: Any) -> None:
 
 
 class lazy(_Mode):
-    """Inside, operations build the graph and compute nothing; `.data` (or `realize`) computes what it needs, once.
+    """Context manager and decorator that defers computation: ops build the graph, `.data` or `realize` computes it.
+
+    Each node is computed once, with everything it depends on. See `realize` for what raises.
 
     >>> a = Value(2.0)
     >>> with lazy():

@@ -1,23 +1,23 @@
-"""From functions to functions: `gradient(fn)` is the function that gives fn's gradients, and so on.
+"""Function transforms: `gradient(fn)` is the function that computes fn's gradients, and so on.
 
-    gradient(fn)(x)           d fn / d x, in the form of x
+    gradient(fn)(x)           d fn / d x, with the structure of x
     value_and_grad(fn)(x)     fn(x) and the gradient, from one pass
-    jacobian(fn)(x)           a gradient for each element of what fn gives
-    hessian(fn)(x)            the jacobian of the gradient
-    hvp(fn)(x, v)             hessian times v, without the hessian
-    vjp(fn, x)                fn(x), and the function that takes a gradient at fn(x) back to x
-    jvp(fn, (x,), (v,))       fn(x), and how fast it moves as x moves by v
+    jacobian(fn)(x)           a gradient for each element of fn(x)
+    hessian(fn)(x)            the Jacobian of the gradient
+    hvp(fn)(x, v)             Hessian-vector product, without forming the Hessian
+    vjp(fn, x)                fn(x), and the function that maps a gradient at fn(x) back to x
+    jvp(fn, (x,), (v,))       fn(x), and its derivative along v
 
-Every positional argument that is a float, a float array, a Value, a float Tensor, or a list, tuple or dict with such in
-it, is differentiated; one such argument gives a bare gradient, several give a tuple. `argnum` picks some of them.
-Integers, bools, strings and arrays of them are passed on as they are, and so is what is passed by keyword.
+Every positional argument that is a float, a float array, a Value, a float Tensor, or a list, tuple or dict containing
+any of these, is differentiated. One such argument gives a bare gradient, several give a tuple; `argnum` selects
+some of them. Integers, bools, strings and arrays of them are passed on unchanged, as are keyword arguments.
 
-fn sees floats as Values and arrays as Tensors (where an array or a Tensor is among the arguments, floats too become
-Tensors, of no dimension), and in it the two may meet in one operation.
+fn receives floats as Values and arrays as Tensors. If an array or a Tensor is among the arguments, floats become
+Tensors of shape (), so that they can be combined in one op.
 
-The answer depends on all that fn read, passed in or closed over. It is plain, numbers and arrays, if all arguments are
-plain and nothing that fn's result was made from requires a gradient, but fn's own arguments. Else it consists of nodes,
-connected to what was read, constants where nothing is; under `no_grad` it never is connected. So these functions nest:
+The result depends on everything that fn reads, whether passed in or closed over. It is plain (numbers and arrays) if
+all arguments are plain and fn's output depends on no node that requires a gradient, except fn's own arguments.
+Otherwise it consists of nodes, connected to what was read; under `no_grad` these are constants. So transforms nest:
 
 >>> gradient(lambda x: x * gradient(lambda y: x * y)(2.0))(3.0)
 6.0
@@ -47,11 +47,11 @@ from ..tensor.tensor import Tensor
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Trees: lists, tuples and dicts of whatever
+# Trees: nested lists, tuples and dicts
 
 
 def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The tree with function(leaf) in the place of each leaf."""
+    """The tree with each leaf replaced by function(leaf)."""
     if isinstance(tree, dict):
         return {key: tree_map(function, x) for key, x in tree.items()}
     if isinstance(tree, (list, tuple)):
@@ -61,7 +61,7 @@ def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """What stands in the tree, in order."""
+    """The leaves of the tree, in order."""
     if isinstance(tree, (list, tuple, dict)):
         for x in tree.values() if isinstance(tree, dict) else tree:
             yield from leaves(x)
@@ -76,17 +76,17 @@ copied = Row("copy", operator.pos, lambda g, _out, _a: g)
 
 
 def is_point(x: Any) -> bool:
-    """Is x something to differentiate with respect to?"""
+    """True if x can be differentiated with respect to: a Value, a float, or a float array or Tensor."""
     if isinstance(x, (Tensor, np.ndarray)):
         return x.dtype.kind == "f"
     return isinstance(x, (Value, float, np.floating))
 
 
 class Call:
-    """One call of fn: its arguments as nodes of their own, what it gave, and the way back.
+    """One call of fn: its arguments as fresh nodes, its output, and the gradients.
 
-    What fn read beside its arguments is found in the graph of its output. If a leaf there requires a gradient, be it a
-    parameter or the input of a call around this one, the answers are nodes, connected to that leaf.
+    What fn reads besides its arguments is found in the graph of its output. If a leaf there requires a gradient, be it
+    a parameter or the input of an enclosing call, the results are nodes connected to that leaf.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Call:
         self.output = tree_map(_output, output)
 
     def _node(self, x: Any) -> Any:
-        """An argument as a node; what is no point stays."""
+        """An argument as a node; anything that cannot be differentiated is returned unchanged."""
         if not is_point(x) or _is_node(x):
             return stand_in(x)
         alone = not isinstance(x, np.ndarray) and self.dtype is None
@@ -124,7 +124,7 @@ class Call:
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Inside, the inputs are leaves, which the calls inside of this one find; elsewhere copies of constants."""
+        """A context in which the inputs are leaves, which nested calls find; outside it they are copies of constants."""
         for node in self.own:
             node._row, node._a, node._x, node._y = LEAF, None, None, None
         try:
@@ -136,25 +136,25 @@ class Call:
 
     @cached_property
     def _way(self) -> tuple[list[Any], bool]:
-        """The nodes from the inputs to what fn gave, and whether it read something else that requires a gradient."""
+        """The nodes from the inputs to fn's output, and whether it read another node that requires a gradient."""
         roots = [_node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
         order, others = towards(roots, self.points, self.since)
         return order, not others.isdisjoint(roots)
 
     @property
     def create_graph(self) -> bool:
-        """Are the answers nodes that can be differentiated? What `compile` traces always are: its ops are recorded."""
+        """True if the results are differentiable nodes, as they always are while `compile` traces."""
         return self.tracing or (self.recording and self._way[1])
 
     def answer(self, tree: Any) -> Any:
-        """What fn gave, as nodes, or in the kind of the arguments; what is no node stays as it is."""
+        """fn's output as nodes, or plain if the arguments are plain; non-nodes are returned unchanged."""
         if self.create_graph:
             return self._connected(tree)
         plain = (lambda y: y.detach()) if self.has_nodes else (lambda y: y.data[()] if _is_tensor(y) else y.data)
         return tree_map(lambda y: plain(y) if _is_node(y) else y, tree)
 
     def _connected(self, tree: Any) -> Any:
-        """The tree; a node that leads to no leaf, but to inputs of this call alone, becomes a constant."""
+        """The tree, with each node that depends only on inputs of this call, and on no leaf, made a constant."""
         if self.tracing and self.recording:
             return tree
         roots = [_node_of(y) for y in leaves(tree) if _requires_grad(y)]
@@ -162,7 +162,7 @@ class Call:
         return tree_map(lambda y: y.detach() if _requires_grad(y) and _node_of(y) not in others else y, tree)
 
     def gradient(self, outputs: Any, seeds: Any = None) -> Any:
-        """The gradients of the outputs' sum, weighted by the seeds (by default ones), in the form of the arguments."""
+        """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
         ys = list(leaves(outputs))
         gs = [np.ones(y.shape) if _is_tensor(y) else 1.0 for y in ys] if seeds is None else list(leaves(seeds))
         if len(gs) != len(ys):
@@ -177,16 +177,16 @@ class Call:
         return tree if isinstance(self.argnum, tuple) or len(tree) > 1 else tree[0]
 
     def _recorded(self, given: list[Any]) -> bool:
-        """Is there one among the gradients (or tangents) given that the answer must lead back to?"""
+        """True if a given gradient (or tangent) requires a gradient, so that the result must lead back to it."""
         return is_grad_enabled() and any(map(_requires_grad, given))
 
     def _found(self, pairs: list[tuple[Any, Any]], create_graph: bool) -> dict[Any, Any]:
-        """The gradients of the inputs, as far as there are any, from pairs (output, gradient)."""
+        """The gradients of the inputs that have one, from pairs (output, gradient)."""
         ys, gs = map(list, zip(*pairs, strict=True))
         grads = seeded(ys, gs, create_graph)
         try:
             order, read = self._way
-            if create_graph:  # which may run functions of the user's again
+            if create_graph:  # which may call user functions again
                 with self._open():
                     along(order, grads, self.points, create_graph)
             elif read or not short_cut(grads, self.points):
@@ -198,7 +198,7 @@ class Call:
         return {node: node._kept(grads, [node])[node] for node in self.points if node in grads}
 
     def _in_form(self, arg: Any, parts: Iterator[Any]) -> Any:
-        """The gradients in the places of an argument; a float's is a float, even if fn saw a Tensor."""
+        """The gradients with the structure of an argument; a float's gradient is a float, even if fn saw a Tensor."""
 
         def part(x: Any) -> Any:
             g = next(parts) if is_point(x) else None
@@ -207,7 +207,7 @@ class Call:
         return tree_map(part, arg)
 
     def push(self, tangents: Any) -> Any:
-        """The tangents of what fn gave, from those of the arguments."""
+        """The tangents of fn's output, given those of the arguments."""
         ts = [t for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
         create_graph = self.create_graph or self._recorded(ts)
         given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
@@ -224,7 +224,7 @@ class Call:
 
 
 def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
-    """The places of the arguments that are differentiated."""
+    """The indices of the arguments that are differentiated."""
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
         if not with_points:
@@ -241,7 +241,7 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
 
 
 def _fresh(x: Any) -> Any:
-    """An input of a call. A node enters as a recorded copy: fn may close over x too, which is another matter."""
+    """An input of a call. A node enters as a recorded copy, since fn may also close over the original."""
     if x.requires_grad:
         return copied(x)
     x = x.detach()
@@ -250,7 +250,7 @@ def _fresh(x: Any) -> Any:
 
 
 def _close(node: Any) -> None:
-    """Make a leaf the copy of a constant, which nobody who comes upon it takes for a parameter."""
+    """Turn a leaf into a copy of a constant, so that it is not taken for a parameter afterwards."""
     constant, data = node._constant(node._data), node._data
     node._row = copied
     if node._is_number:
@@ -260,7 +260,7 @@ def _close(node: Any) -> None:
 
 
 def _answer(node: Any, g: Any, as_node: bool) -> Any:
-    """A gradient (or a tangent) of the node: a number or an array of its own, or a node; None is zero."""
+    """A gradient (or tangent) of the node, as a number, a new array, or a node; None means zero."""
     if _is_node(g):
         return g
     if node._is_number:
@@ -287,7 +287,7 @@ def _is_tensor(x: Any) -> bool:
 
 
 def _output(y: Any) -> Any:
-    """What fn gave, as a node; a plain number or array is a constant."""
+    """An output of fn as a node; a plain number or array becomes a constant."""
     if _is_node(y):
         return stand_in(y)
     if isinstance(y, np.ndarray):
@@ -302,7 +302,7 @@ def _output(y: Any) -> Any:
 
 
 def _of_compiled(transform: Callable) -> Any:
-    """The transform, which of a compiled function gives a compiled one."""
+    """Wrap a transform so that, applied to a compiled function, it returns a compiled function."""
 
     @wraps(transform)
     def transformed(fn: Callable, *options: Any, **named: Any) -> Any:
@@ -316,12 +316,21 @@ def _of_compiled(transform: Callable) -> Any:
 
 @_of_compiled
 def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that gives the gradient of fn; a result of several elements counts as their sum.
+    """Return a function that computes the gradient of fn.
 
     Args:
-        fn: a function of floats, arrays, Values or Tensors, that gives Values or Tensors.
-        argnum: the place of the argument to differentiate by, or a tuple of such; by default all that can be.
-        has_aux: fn gives a pair (output, aux), and the function (gradient, aux). aux is not differentiated.
+        fn: function of floats, arrays, Values or Tensors, or lists, tuples and dicts of them, returning Values or
+            Tensors. An output with several elements counts as their sum.
+        argnum: index of the argument to differentiate, or a tuple of indices; by default every argument that can be.
+        has_aux: True if fn returns a pair (output, aux); aux is not differentiated.
+
+    Returns:
+        Function of fn's arguments that returns the gradient, with the structure and shapes of the argument: bare for
+        one argument, a tuple for several or if `argnum` is a tuple. With `has_aux` it returns (gradient, aux).
+
+    Raises:
+        TypeError: (when called) no argument can be differentiated, or fn returns something other than numbers or nodes.
+        IndexError: (when called) `argnum` is out of range.
 
     >>> gradient(lambda x, y: x * y)(2.0, 3.0)
     (3.0, 2.0)
@@ -345,7 +354,16 @@ def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux:
 def value_and_grad(
     fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
-    """The function that gives what fn gives, and the gradient, as a pair; with `has_aux` ((value, aux), gradient).
+    """Return a function that computes fn and its gradient in one pass.
+
+    Args:
+        fn, argnum, has_aux: as for `gradient`.
+
+    Returns:
+        Function of fn's arguments that returns (value, gradient), or ((value, aux), gradient) with `has_aux`.
+
+    Raises:
+        TypeError, IndexError: as for `gradient`.
 
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
@@ -360,7 +378,19 @@ def value_and_grad(
 
 
 def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """fn(*args), and the function that takes a gradient there back to the arguments (vector times jacobian).
+    """Vector-Jacobian product: reverse mode, with the incoming gradient supplied later.
+
+    Args:
+        fn: as for `gradient`.
+        *args: the arguments of fn.
+
+    Returns:
+        Pair (fn(*args), back). `back(g)` takes a gradient with the structure and shapes of fn's output, and returns
+        that of the arguments: bare for one argument, a tuple for several.
+
+    Raises:
+        TypeError: no argument can be differentiated.
+        ValueError: (from `back`) g has more or fewer leaves than fn's output.
 
     >>> value, back = vjp(lambda x: x * x, np.array([1.0, 2.0]))
     >>> value, back(np.array([1.0, 10.0]))
@@ -371,11 +401,19 @@ def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """fn(*primals), and its derivative along the tangents (jacobian times vector), from one pass forward.
+    """Jacobian-vector product: fn(*primals) and its derivative along the tangents, in forward mode.
 
     Args:
+        fn: as for `gradient`.
         primals: the arguments of fn, as a tuple or list.
-        tangents: how fast each of them moves, in the same form.
+        tangents: the direction: one tangent for each primal, of its structure and shape.
+
+    Returns:
+        Pair (value, tangent), both with the structure and shape of fn's output.
+
+    Raises:
+        TypeError: `primals` or `tangents` is not a tuple or list, or no primal can be differentiated.
+        ValueError: there are more or fewer tangents than primals.
 
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 10.0))
     (6.0, 23.0)
@@ -391,10 +429,19 @@ def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[
 
 @_of_compiled
 def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
-    """The function that gives the gradient of each element of fn's result.
+    """Return a function that computes the Jacobian of fn, one backward pass for each output element.
 
-    A Tensor's elements are the leading axes: for an x of shape (3,) and a result of shape (2,) it is (2, 3). In a list
-    of results each is replaced by its gradients.
+    Args:
+        fn, argnum: as for `gradient`.
+
+    Returns:
+        Function of fn's arguments. For an output of shape (m, ...) and an argument of shape (n, ...) it returns shape
+        (m, ..., n, ...); each element of an output list is replaced by its gradients. Bare for one argument, a tuple
+        for several.
+
+    Raises:
+        TypeError, IndexError: as for `gradient`.
+        ValueError: (when called) the output has no elements.
 
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
@@ -411,7 +458,7 @@ def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Calla
 
 
 def _rows(call: Call, y: Tensor) -> Any:
-    """The gradients of each element of y, stacked."""
+    """The gradients of the elements of y, stacked."""
     if not y.size:
         raise ValueError(f"a result of shape {y.shape} has no elements, and so no jacobian")
     rows = [call.gradient(y, seed) for seed in np.eye(y.size).reshape(y.size, *y.shape)]
@@ -422,14 +469,24 @@ def _rows(call: Call, y: Tensor) -> Any:
         if column[0] is None:
             return None
         block = stack(column).reshape((*y.shape, *getattr(column[0], "shape", ())))
-        return block if _is_tensor(block) else block[()]  # a number, where it has no dimension
+        return block if _is_tensor(block) else block[()]  # a number, if it has shape ()
 
     return tree_map(stacked, rows[0])
 
 
 @_of_compiled
 def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
-    """The function that gives the second derivatives of fn: the jacobian of its gradient.
+    """Return a function that computes the Hessian of fn, as the Jacobian of its gradient.
+
+    Args:
+        fn, argnum: as for `gradient`; an output with several elements counts as their sum.
+
+    Returns:
+        Function of fn's arguments: shape (n, ..., n, ...) for one argument of shape (n, ...), nested tuples for
+        several.
+
+    Raises:
+        TypeError, IndexError: as for `gradient`.
 
     >>> hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
@@ -440,9 +497,20 @@ def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callab
 
 @_of_compiled
 def hvp(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
-    """The function of (arguments of fn, v) that gives hessian times v, at the cost of two gradients.
+    """Return a function that computes Hessian-vector products, at the cost of about two gradients.
 
-    v has the form of fn's gradient: bare for one argument, a tuple for several.
+    The Hessian is never formed: the gradient of fn is differentiated along v (compare Pearlmutter, 1994).
+
+    Args:
+        fn, argnum: as for `gradient`.
+
+    Returns:
+        Function of (*arguments of fn, v), where v has the structure and shapes of fn's gradient (bare for one argument,
+        a tuple for several), as has the result.
+
+    Raises:
+        TypeError, IndexError: as for `gradient`.
+        ValueError: (when called) v has more or fewer leaves than the gradient.
 
     >>> hvp(lambda x: (x**3).sum())(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
     array([ 6., 12.])
