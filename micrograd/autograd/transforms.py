@@ -124,7 +124,7 @@ class Call:
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """A context in which the inputs are leaves, which nested calls find; outside it they are copies of constants."""
+        """A context in which the inputs are leaves, which nested calls find; outside it they are copied constants."""
         for node in self.own:
             node._row, node._a, node._x, node._y = LEAF, None, None, None
         try:
@@ -499,7 +499,7 @@ def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callab
 def hvp(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products, at the cost of about two gradients.
 
-    The Hessian is never formed: the gradient of fn is differentiated along v (compare Pearlmutter, 1994).
+    The Hessian is never formed: the dot product of fn's gradient with v is differentiated (compare Pearlmutter, 1994).
 
     Args:
         fn, argnum: as for `gradient`.

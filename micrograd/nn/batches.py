@@ -1,4 +1,4 @@
-"""Mini-batches."""
+"""`batches`: random mini-batches of arrays."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from ..tensor.tensor import Tensor
 
 
 def batches(*arrays: Any, size: int, rng: np.random.Generator | None = None) -> Iterator[tuple[Any, ...]]:
-    """One epoch: tuples of parts of the arrays, `size` samples each, in an order drawn at random.
+    """Iterate once over arrays in random mini-batches.
 
-    The arrays (or Tensors) have the same number of samples along their first axis; each sample comes once, and the last
-    batch is smaller where they do not divide. The order is drawn at once, from the package's generator unless `rng` is
-    given.
+    Args:
+        *arrays: arrays, Tensors or sequences, each with n samples on its first axis.
+        size: samples in a batch; the last batch is smaller if `size` does not divide n.
+        rng: NumPy generator that draws the order; by default the package's (`micrograd.manual_seed`).
+
+    Returns:
+        Iterator of tuples with one part of each array, of shape (size, ...). Every sample appears exactly once. The
+        order is drawn by the call itself, not by the first iteration.
+
+    Raises:
+        ValueError: there are no arrays, one has no axes, their lengths differ, or `size` is not a positive integer.
 
     >>> rng = np.random.default_rng(0)
     >>> [(x.tolist(), y.tolist()) for x, y in batches([1, 2, 3, 4, 5], "abcde", size=2, rng=rng)]

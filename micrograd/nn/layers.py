@@ -1,8 +1,7 @@
-"""Layers of Tensors. Names, figures and state are PyTorch's, so that a state fits there too.
+"""Layers of Tensors. Names, shapes and state dicts match PyTorch's, so checkpoints are interchangeable.
 
-The first axis of an input counts the samples, the last its features. Layers are float64, as Tensors are, unless a
-`dtype` is given. Random numbers come from the package's generator (`micrograd.manual_seed`), or from the NumPy
-generator that is given as `rng`.
+The first axis of an input is the batch. Parameters are float64 unless `dtype` is passed. Random numbers come from the
+package's generator (`micrograd.manual_seed`), or from a NumPy generator passed as `rng`.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
@@ -38,17 +37,41 @@ Rng = np.random.Generator | None
 
 
 class Parameter(Tensor):
-    """A Tensor to be trained: it requires a gradient, and what is computed from it is a plain Tensor."""
+    """A trainable Tensor: it requires a gradient by default. Results computed from it are plain Tensors.
+
+    Args:
+        data: array of any shape, or nested lists.
+        requires_grad: False freezes it.
+        dtype: that of the data, float64 by default for floats.
+        label: name in drawings.
+
+    >>> weight = Parameter([[1.0, 2.0]])
+    >>> weight.shape, weight.requires_grad, type(weight * 2).__name__
+    ((1, 2), True, 'Tensor')
+    """
 
     def __init__(self, data: Any, *, requires_grad: bool = True, dtype: Any = None, label: str = ""):
         super().__init__(data, requires_grad=requires_grad, dtype=dtype, label=label)
 
 
 class Linear(Module):
-    """x @ weight.T + bias, with a weight of shape (out_features, in_features).
+    """Affine layer: x @ weight.T + bias. Maps shape (..., in_features) to (..., out_features).
 
-    Both begin as draws from U(-1/sqrt(in_features), 1/sqrt(in_features)). In memory the weight stands column by column
-    (NumPy's order "F"), as its transpose is multiplied soonest.
+    Args:
+        in_features, out_features: sizes of the last axis of input and output.
+        bias: False omits the bias.
+        dtype: dtype of the parameters, float64 by default.
+        rng: NumPy generator for the initial parameters.
+
+    `weight` has shape (out_features, in_features), `bias` (out_features,). Both are initialised from
+    U(-1/sqrt(in_features), 1/sqrt(in_features)), as in PyTorch. The weight is stored in Fortran order, so that its
+    transpose, which the forward pass multiplies by, is contiguous.
+
+    Raises:
+        ValueError: a size is less than 1 or, when called, the last axis of x is not `in_features`.
+
+    >>> Linear(3, 2)(np.ones((5, 3))).shape
+    (5, 2)
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, rng: Rng = None):
@@ -64,14 +87,28 @@ class Linear(Module):
 
     @classmethod
     def from_neurons(cls, layer: Layer) -> Self:
-        """The weights and biases of a layer of neurons; what they do after the sum is for a layer such as ReLU."""
+        """Convert a scalar `Layer`; its activation is not included.
+
+        Args:
+            layer: neurons with n inputs each.
+
+        Returns:
+            Linear layer with their weights, of shape (number of neurons, n), and biases.
+        """
         weight = np.array([[w.data for w in neuron.w] for neuron in layer.neurons])
         linear = cls(weight.shape[1], weight.shape[0], rng=np.random.default_rng(0))
         linear.load_state_dict({"weight": weight, "bias": np.array([neuron.b.data for neuron in layer.neurons])})
         return linear
 
     def to_neurons(self, nonlin: bool = False, activation: str | Callable[[Any], Any] = "relu") -> Layer:
-        """The same as a layer of neurons, one Value a number, which can be drawn.
+        """Convert to a `Layer` of scalar neurons, which can be drawn.
+
+        Args:
+            nonlin: True applies `activation`.
+            activation: as for `Neuron`.
+
+        Returns:
+            Layer of `out_features` neurons, one Value for each number.
 
         >>> layer = Linear(3, 2).to_neurons(nonlin=True, activation="tanh")
         >>> layer
@@ -85,7 +122,7 @@ class Linear(Module):
         return layer
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """The sizes, as PyTorch shows them."""
         m, n = self.weight.shape
         return f"in_features={n}, out_features={m}, bias={self.bias is not None}"
 
@@ -95,35 +132,57 @@ class Linear(Module):
 
 
 class ReLU(Module):
-    """x where it is positive, else 0."""
+    """Rectified linear unit, max(x, 0), elementwise.
+
+    >>> ReLU()([-1.0, 2.0])
+    Tensor([0., 2.])
+    """
 
     def forward(self, x: Any) -> Tensor:
         return _tensor(x).relu()
 
 
 class Tanh(Module):
-    """The hyperbolic tangent, elementwise."""
+    """Hyperbolic tangent, elementwise.
+
+    >>> Tanh()([0.0])
+    Tensor([0.])
+    """
 
     def forward(self, x: Any) -> Tensor:
         return _tensor(x).tanh()
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)), elementwise."""
+    """Logistic sigmoid, 1 / (1 + exp(-x)), elementwise.
+
+    >>> Sigmoid()([0.0])
+    Tensor([0.5])
+    """
 
     def forward(self, x: Any) -> Tensor:
         return _tensor(x).sigmoid()
 
 
 class GELU(Module):
-    """The Gaussian error linear unit in its tanh form: PyTorch's `GELU(approximate="tanh")`."""
+    """Gaussian error linear unit, elementwise, in its tanh approximation (Hendrycks and Gimpel, 2016).
+
+    The same as PyTorch's `GELU(approximate="tanh")`.
+
+    >>> GELU()([0.0])
+    Tensor([0.])
+    """
 
     def forward(self, x: Any) -> Tensor:
         return _tensor(x).gelu()
 
 
 class Flatten(Module):
-    """Each sample as one row: (n, a, b, ...) becomes (n, a * b * ...)."""
+    """Flatten each sample: shape (N, a, b, ...) becomes (N, a * b * ...).
+
+    >>> Flatten()(np.ones((5, 2, 3))).shape
+    (5, 6)
+    """
 
     def forward(self, x: Any) -> Tensor:
         x = _tensor(x)
@@ -131,9 +190,19 @@ class Flatten(Module):
 
 
 class Dropout(Module):
-    """In training, zeros in place of a part `p` of the elements, at random, and the others times 1 / (1 - p).
+    """Dropout: in training, zero each element with probability p and scale the others by 1 / (1 - p).
 
-    With `eval()` everything passes (Srivastava et al., 2014).
+    The identity after `eval()` (Srivastava et al., 2014). The shape is unchanged.
+
+    Args:
+        p: probability of zeroing an element, from 0 to 1.
+        rng: NumPy generator for the draws.
+
+    Raises:
+        ValueError: p is outside [0, 1].
+
+    >>> Dropout(0.5, rng=np.random.default_rng(0))(np.ones(4))
+    Tensor([2., 0., 0., 0.])
     """
 
     def __init__(self, p: float = 0.5, rng: Rng = None):
@@ -154,12 +223,21 @@ class Dropout(Module):
         return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p)).astype(dtype)
 
     def extra_repr(self) -> str:
-        """The part."""
+        """The probability."""
         return f"p={self.p}"
 
 
 class SoftmaxLoss(Module):
-    """`functional.cross_entropy` as a module: called with logits and the indices of the right classes."""
+    """Softmax cross-entropy: `functional.cross_entropy` as a module, called with (logits, targets).
+
+    Args:
+        reduction: "mean", "sum" or "none".
+
+    For the shapes of logits and targets, and the loss in nats, see `functional.cross_entropy`.
+
+    >>> round(SoftmaxLoss()(np.zeros((1, 2)), [0]).item(), 4)
+    0.6931
+    """
 
     def __init__(self, reduction: str = "mean"):
         self.reduction = reduction
@@ -169,7 +247,20 @@ class SoftmaxLoss(Module):
 
 
 class Sequential(Module):
-    """Layers in a row: each gets what the one before gave. Any function will do as a layer."""
+    """Layers applied one after the other, each to the output of the one before.
+
+    Args:
+        *layers: modules or any other functions of one argument.
+
+    Raises:
+        TypeError: a layer is not callable.
+
+    Layers are indexed and iterated over like a list. In the state dict their names are their indices: "0.weight".
+
+    >>> model = Sequential(Linear(2, 3), Tanh(), Linear(3, 1))
+    >>> len(model), list(model.state_dict())
+    (3, ['0.weight', '0.bias', '2.weight', '2.bias'])
+    """
 
     def __init__(self, *layers: Callable[[Any], Any]):
         for i, layer in enumerate(layers):
@@ -192,26 +283,32 @@ class Sequential(Module):
         return self.layers[i]
 
     def _held(self) -> dict[Any, Any]:
-        """As in PyTorch, the layers' names are their numbers alone: "0.weight"."""
+        """The layers by index, as in PyTorch: "0.weight"."""
         others = {name: x for name, x in vars(self).items() if name != "layers"}
         return {**dict(enumerate(self.layers)), **others}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Pictures: inputs of shape (..., channels, height, width)
+# Images: inputs of shape (..., channels, height, width)
 
 
 class Conv2d(Module):
-    """`functional.conv2d` as a layer, with a weight of shape (out_channels, in_channels / groups, *kernel_size).
+    """2-D convolution: `functional.conv2d` as a layer. Maps (..., in_channels, H, W) to (..., out_channels, H', W').
 
     Args:
-        in_channels: how many channels a picture has.
-        out_channels: how many filters there are: the channels of the result.
-        kernel_size: the size of a filter: an int, or a pair (rows, columns), as are `stride` and `dilation`.
+        in_channels: channels of the input.
+        out_channels: number of filters, which is the number of channels of the output.
+        kernel_size: size of a filter in pixels: an int, or a pair (rows, columns), as are `stride` and `dilation`.
         stride, padding, dilation, groups: see `functional.conv2d`.
-        bias: False leaves out the number that is added for each filter.
-        dtype: that of the parameters, float64 by default.
-        rng: draws the parameters, from U(-1/sqrt(n), 1/sqrt(n)) for filters of n numbers.
+        bias: False omits the bias, one number for each filter.
+        dtype: dtype of the parameters, float64 by default.
+        rng: NumPy generator for the initial parameters.
+
+    `weight` has shape (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels,). Both are initialised
+    from U(-1/sqrt(n), 1/sqrt(n)), where n is the number of weights of a filter, as in PyTorch.
+
+    Raises:
+        ValueError: a size is less than 1, or `groups` does not divide both numbers of channels.
 
     >>> Conv2d(1, 8, 3, padding=1)(np.ones((5, 1, 6, 6))).shape
     (5, 8, 6, 6)
@@ -254,7 +351,17 @@ class Conv2d(Module):
 
 
 class MaxPool2d(Module):
-    """`functional.max_pool2d`: the greatest number of each window."""
+    """Max pooling: `functional.max_pool2d` as a layer. Maps (..., H, W) to (..., H', W').
+
+    Args:
+        kernel_size: size of the window in pixels: an int or a pair (rows, columns).
+        stride: step between windows, `kernel_size` by default.
+        padding: pixels added on each side; they never are the maximum.
+        dilation: step between the pixels of a window.
+
+    >>> MaxPool2d(2)(np.ones((5, 3, 6, 6))).shape
+    (5, 3, 3, 3)
+    """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
@@ -264,12 +371,21 @@ class MaxPool2d(Module):
         return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def extra_repr(self) -> str:
-        """The settings."""
+        """The settings, as PyTorch shows them."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}"
 
 
 class AvgPool2d(Module):
-    """`functional.avg_pool2d`: the mean of each window."""
+    """Average pooling: `functional.avg_pool2d` as a layer. Maps (..., H, W) to (..., H', W').
+
+    Args:
+        kernel_size: size of the window in pixels: an int or a pair (rows, columns).
+        stride: step between windows, `kernel_size` by default.
+        padding: pixels added on each side; see `functional.avg_pool2d`.
+
+    >>> AvgPool2d(2)(np.ones((5, 3, 6, 6))).shape
+    (5, 3, 3, 3)
+    """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
@@ -279,7 +395,7 @@ class AvgPool2d(Module):
         return avg_pool2d(x, self.kernel_size, self.stride, self.padding)
 
     def extra_repr(self) -> str:
-        """The settings."""
+        """The settings, as PyTorch shows them."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -288,7 +404,21 @@ class AvgPool2d(Module):
 
 
 class LayerNorm1d(Module):
-    """Each sample's `dim` features with mean 0 and variance 1, then times weight, plus bias (Ba et al., 2016)."""
+    """Layer normalisation over the last axis (Ba et al., 2016): (x - mean) / sqrt(variance + eps) * weight + bias.
+
+    Args:
+        dim: size of the last axis; `weight` (ones) and `bias` (zeros) have shape (dim,).
+        eps: added to the variance.
+        dtype: dtype of the parameters, float64 by default.
+
+    Maps shape (..., dim) to the same shape.
+
+    Raises:
+        ValueError: `dim` is less than 1 or, when called, is not the size of the last axis.
+
+    >>> LayerNorm1d(2, eps=0.0)([[1.0, 3.0]])
+    Tensor([[-1.,  1.]], grad_fn=<AddBackward0>)
+    """
 
     def __init__(self, dim: int, eps: float = 1e-5, dtype: Any = None):
         self.eps = eps
@@ -303,17 +433,27 @@ class LayerNorm1d(Module):
         return off / (variance + self.eps).sqrt() * self.weight + self.bias
 
     def extra_repr(self) -> str:
-        """The size."""
+        """The settings."""
         return f"{self.weight.size}, eps={self.eps}"
 
 
 class RMSNorm(Module):
-    """Each sample over the root of the mean of its squares, then times weight (Zhang and Sennrich, 2019).
+    """Root-mean-square normalisation: x / sqrt(mean(x**2) + eps) * weight (Zhang and Sennrich, 2019).
 
     Args:
-        normalized_shape: the length of the last axis, or the lengths of the last axes, that are taken together.
-        eps: is added to the mean of the squares; None is the smallest step from 1 of the input's dtype.
-        elementwise_affine: False leaves the weight out.
+        normalized_shape: size of the last axis, or sizes of the last axes, over which the mean is taken. `weight`
+            (ones) has this shape.
+        eps: added to the mean square; by default the machine epsilon of the input's dtype.
+        elementwise_affine: False omits the weight.
+        dtype: dtype of the weight, float64 by default.
+
+    Maps shape (..., *normalized_shape) to the same shape.
+
+    Raises:
+        ValueError: a size is less than 1 or, when called, the shape of x does not end with `normalized_shape`.
+
+    >>> RMSNorm(2, eps=0.0)([[3.0, -3.0]])
+    Tensor([[ 1., -1.]], grad_fn=<MulBackward0>)
     """
 
     def __init__(
@@ -338,11 +478,26 @@ class RMSNorm(Module):
 
 
 class BatchNorm1d(Module):
-    """Each feature with mean 0 and variance 1 over the batch, then times weight, plus bias (Ioffe and Szegedy, 2015).
+    """Batch normalisation of each feature (Ioffe and Szegedy, 2015): (x - mean) / sqrt(variance + eps) * weight + bias.
 
-    Inputs have the shape (n, features) or (n, features, length). In training the batch's own statistics are used, and
-    the running ones move towards them by the part `momentum` (the variance over n - 1); with `eval()` the running ones
-    are used.
+    Training uses the statistics of the batch, and moves the running ones towards them (the variance as estimated with
+    n - 1). After `eval()` the running ones are used, and no longer change.
+
+    Args:
+        num_features: size of axis 1; `weight`, `bias`, `running_mean` and `running_var` have shape (num_features,).
+        eps: added to the variance.
+        momentum: fraction by which the running statistics move towards those of a batch.
+        dtype: dtype of the parameters and the statistics, float64 by default.
+
+    Maps shape (N, num_features) or (N, num_features, length) to the same shape.
+
+    Raises:
+        ValueError: `num_features` is less than 1 or, when called, x has another shape or, in training, fewer than two
+            values for each feature.
+
+    >>> BatchNorm1d(1, eps=0.0)([[1.0], [3.0]])
+    Tensor([[-1.],
+            [ 1.]], grad_fn=<AddBackward0>)
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, dtype: Any = None):
@@ -364,7 +519,7 @@ class BatchNorm1d(Module):
         return (x - mean) / (variance + self.eps).sqrt() * weight + bias
 
     def _batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean and the variance of each feature, which the running ones take note of."""
+        """Mean and variance of each feature in the batch; updates the running statistics."""
         n, axes = x.size // self.weight.size, (0, 2)[: x.ndim - 1]
         if n < 2:
             raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs two at least")
@@ -376,16 +531,28 @@ class BatchNorm1d(Module):
         return mean, variance
 
     def extra_repr(self) -> str:
-        """The settings."""
+        """The settings, as PyTorch shows them."""
         return f"{self.weight.size}, eps={self.eps}, momentum={self.momentum}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A table
+# Lookup
 
 
 class Embedding(Module):
-    """A vector for each of `num_embeddings` things: called with their indices, in any shape.
+    """Lookup table of vectors. Maps integer indices of shape (...) to (..., embedding_dim).
+
+    Args:
+        num_embeddings: number of vectors.
+        embedding_dim: size of each.
+        dtype: dtype of `weight`, float64 by default.
+        rng: NumPy generator for the initial weight.
+
+    `weight` has shape (num_embeddings, embedding_dim), and is initialised from the standard normal distribution.
+
+    Raises:
+        TypeError: (when called) the indices are not integers.
+        IndexError: (when called) an index lies outside [0, num_embeddings).
 
     >>> Embedding(10, 4)([[1, 2, 3], [3, 2, 1]]).shape
     (2, 3, 4)
@@ -406,12 +573,12 @@ class Embedding(Module):
         return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """The sizes, as PyTorch shows them."""
         return "{}, {}".format(*self.weight.shape)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Inputs, checked
+# Input checks
 
 
 def _tensor(x: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""`Module`: something with parameters that can be called. It finds them, saves them, and signs what its calls make."""
+"""`Module`, the base of all networks: finds parameters, saves and loads them, and tags the outputs of its calls."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, Self
 from ..engine.graph import Node
 from ..engine.modes import modes, no_grad
 
-# The modules whose calls are running, outermost first.
+# The modules being called, outermost first.
 _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
 
 
 class Module:
-    """The base of all networks and their parts.
+    """Base class of networks and their parts.
 
-    A subclass defines `forward` (or `__call__`), and keeps its parameters in attributes: nodes, modules, and lists,
-    tuples and dicts of them are found there, in the order in which they were set. Or it defines `parameters()` itself.
-    Leaves that require no gradient (frozen weights, running statistics) are not trained, but saved with the rest.
-    An attribute may have any name, `modules` too: the library asks the class for its methods.
+    A subclass defines `forward` (or `__call__`) and stores its parameters as attributes. Nodes, modules, and lists,
+    tuples and dicts of these are found there, in the order in which they were set; alternatively, override
+    `parameters()`. Leaves that require no gradient (frozen weights, running statistics) are not trained, but are saved
+    with the rest. An attribute may have any name, even `modules`: the library calls these methods on the class.
 
-    `training` is True until `eval()` says otherwise: layers such as Dropout ask for it.
+    `training` is True until `eval()` is called; layers such as Dropout depend on it.
 
     >>> from micrograd import Value, nn
     >>> class Line(nn.Module):
@@ -40,28 +40,34 @@ class Module:
     training = True
 
     def __init_subclass__(cls, signs: bool = False, parts_sign: bool = False, **kwargs: Any) -> None:
-        """Have the results of a `__call__` that the class defines signed.
+        """Wrap a `__call__` that the class defines, so that its outputs are tagged.
 
-        A class that `signs` does so itself; where `parts_sign`, all its results are those of modules within.
+        Args:
+            signs: True if the class tags its outputs itself.
+            parts_sign: True if all its outputs come from inner modules, which tag them.
         """
         super().__init_subclass__(**kwargs)
         if "__call__" in vars(cls) and not signs:
             cls.__call__ = _signing(vars(cls)["__call__"], parts_sign)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What `forward` of the subclass gives."""
+        """Call the subclass's `forward`; TypeError if it has none."""
         forward = getattr(self, "forward", None)
         if forward is None:
             raise TypeError(f"{type(self).__name__} needs a method __call__(self, x), or forward(self, x)")
         return forward(*args, **kwargs)
 
     def parameters(self) -> list[Any]:
-        """Every leaf below this module that requires a gradient, once, in a fixed order."""
+        """List the trainable leaves of this module and its submodules.
+
+        Returns:
+            Values and Tensors that require a gradient, each once, in the order in which they were set.
+        """
         leaves = dict.fromkeys(leaf for _, held in _state(self) for leaf in _leaves(held))
         return [leaf for leaf in leaves if leaf.requires_grad]
 
     def modules(self) -> list[Module]:
-        """This module and all below it, each once, outermost first."""
+        """List this module and all its submodules, each once, outermost first."""
         found: dict[Module, None] = {}
         waiting: list[Module] = [self]
         while waiting:
@@ -72,17 +78,28 @@ class Module:
         return list(found)
 
     def train(self, mode: bool = True) -> Self:
-        """Have this module and all below it behave as in training (or, with False, as in use); returns self."""
+        """Set training mode, here and in all submodules.
+
+        Args:
+            mode: False sets evaluation mode.
+
+        Returns:
+            The module itself.
+        """
         for module in type(self).modules(self):
             module.training = mode
         return self
 
     def eval(self) -> Self:
-        """`train(False)`: dropout lets everything pass, running statistics are used and stay as they are."""
+        """Set evaluation mode: Dropout is the identity, BatchNorm1d uses its running statistics. Returns self."""
         return type(self).train(self, False)
 
     def named_parameters(self) -> list[tuple[str, Any]]:
-        """Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`."""
+        """List the parameters with their names.
+
+        Returns:
+            Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`.
+        """
         names: dict[Any, str] = {}
         for name, held in _state(self):
             for i, leaf in enumerate(_leaves(held)):
@@ -90,12 +107,18 @@ class Module:
         return [(names[p], p) for p in dict.fromkeys(type(self).parameters(self))]
 
     def zero_grad(self) -> None:
-        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value, None for a Tensor."""
+        """Reset every parameter's `.grad`: to 0 for a Value, to None for a Tensor."""
         for p in type(self).parameters(self):
             p.grad = 0 if isinstance(p, Node) else None
 
     def state_dict(self) -> dict[str, Any]:
-        """Name -> NumPy array, a copy, for all that the network has learnt; a list of Values is one array.
+        """Copy all parameters and other leaves to NumPy arrays.
+
+        Returns:
+            Dict of arrays by name. A Tensor has its own shape, a Value (), a list of n Values (n,).
+
+        Raises:
+            ValueError: two leaves have the same name.
 
         >>> from micrograd.nn import Layer
         >>> {name: array.shape for name, array in Layer(3, 1).state_dict().items()}
@@ -104,7 +127,15 @@ class Module:
         return {name: _array(held) for name, held in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave. All of it is checked first: a ValueError lists every problem."""
+        """Load a `state_dict`. Everything is checked first: on an error nothing is loaded.
+
+        Args:
+            state: dict of arrays by name, with the names and shapes of `state_dict()`.
+
+        Raises:
+            TypeError: `state` is not a mapping.
+            ValueError: names are missing or unexpected, or arrays do not fit; the message lists every problem.
+        """
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
         wanted = _by_name(self)
@@ -118,11 +149,11 @@ class Module:
             _assign(wanted[name], array)
 
     def _held(self) -> dict[Any, Any]:
-        """What is kept here, by the names that the state gives it."""
+        """The attributes, by the names they have in the state dict."""
         return vars(self)
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of the repr, before the modules below."""
+        """The text between the brackets of the repr, before the submodules. To be overridden."""
         return ""
 
     @recursive_repr("(...)")
@@ -136,9 +167,9 @@ class Module:
 
 
 def _state(module: Module, path: str = "", outer: tuple[int, ...] = ()) -> list[tuple[str, Any]]:
-    """Pairs (name, leaf or list of leaves of numbers) in a module; a list of numbers is one thing with one name."""
+    """Pairs (name, leaf or list of Values) in a module; a list of Values is one entry."""
     held = _inside(module._held(), path, (*outer, id(module)))
-    if type(module).parameters is not Module.parameters:  # it may know of some that stand in no attribute
+    if type(module).parameters is not Module.parameters:  # overridden: it may list leaves that are in no attribute
         known = {leaf for _, below in held for leaf in _leaves(below)}
         if others := [p for p in dict.fromkeys(type(module).parameters(module)) if p not in known]:
             held.append((f"{path}parameters", others))
@@ -146,7 +177,7 @@ def _state(module: Module, path: str = "", outer: tuple[int, ...] = ()) -> list[
 
 
 def _by_name(module: Module) -> dict[str, Any]:
-    """The state by name; of two with one name, one would be lost."""
+    """The state by name; raises if two entries have the same name, since one would be lost."""
     named: dict[str, Any] = {}
     for name, held in _state(module):
         if name in named:
@@ -156,7 +187,7 @@ def _by_name(module: Module) -> dict[str, Any]:
 
 
 def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
-    """The same in any attribute; `outer` tells what we are inside of, so that a module may refer to its parent."""
+    """The same for any attribute; `outer` holds the ids of the enclosing objects, since a module may refer to its parent."""
     if _is_node(x):
         return [(path.removesuffix("."), x)] if x.is_leaf else []
     if not isinstance(x, (Module, list, tuple, dict)) or id(x) in outer:
@@ -174,7 +205,7 @@ def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
 
 
 def _children(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Module]]:
-    """Pairs (name, module) of the nearest modules in an attribute, or in a dict of them."""
+    """Pairs (name, module) of the nearest modules in an attribute, or in a dict of attributes."""
     if isinstance(x, Module):
         yield path, x
     elif isinstance(x, (list, tuple, dict)) and not any(x is container for container in outer):
@@ -183,7 +214,7 @@ def _children(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[st
 
 
 def _is_node(x: Any) -> bool:
-    """Is x a Value or a Tensor? (A Tensor is no node but has one, and its file would load NumPy.)"""
+    """True for a Value or a Tensor. (A Tensor has a node; importing its class would load NumPy.)"""
     return isinstance(x, Node) or isinstance(getattr(x, "_node", None), Node)
 
 
@@ -202,7 +233,7 @@ def _array(held: Any) -> Any:
 
 
 def _loaded(given: Any, held: Any) -> Any:
-    """The array to load where `held` stands, or a sentence that says why it cannot be."""
+    """The array to load into `held`, or, if it does not fit, a message that says why."""
     import numpy as np
 
     now = _array(held)
@@ -231,11 +262,11 @@ def _assign(held: Any, array: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Signing: a drawing folds a graph by the modules that made it
+# Tagging outputs: a drawing groups nodes by the modules that made them
 
 
 def _signing(call: Callable, parts_sign: bool = False) -> Callable:
-    """`call`, with its results signed; while it runs, the module is among those that are being called."""
+    """Wrap `call` so that its outputs are tagged; while it runs, the module is on the stack of modules being called."""
 
     @wraps(call)
     def __call__(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -248,7 +279,7 @@ def _signing(call: Callable, parts_sign: bool = False) -> Callable:
         if made := () if parts_sign else [node for node in _flat(out) if (modes and _waits(node)) or node._row]:
             inputs = _flat((args, kwargs))
             for node in made:
-                if not any(x is node for x in inputs):  # else it was handed through, and would refer to itself
+                if not any(x is node for x in inputs):  # else it was passed through, and would refer to itself
                     sign(node, modules, inputs)
         return out
 
@@ -256,16 +287,16 @@ def _signing(call: Callable, parts_sign: bool = False) -> Callable:
 
 
 def calling(module: Module) -> tuple[Module, ...]:
-    """The modules that are being called, and this one; once, if it is the last already: it calls super().__call__()."""
+    """The stack of modules being called, with this one on top; not twice, for a `super().__call__()`."""
     outer = _calling.get()
     return outer if outer and outer[-1] is module else (*outer, module)
 
 
 def sign(out: Any, modules: tuple[Module, ...], inputs: tuple[Any, ...]) -> None:
-    """Set `out._made_by` to the modules that were being called, outermost first, and the inputs of the last one.
+    """Set `out._made_by` to the modules being called, outermost first, and the inputs of the last one.
 
-    Only what an op made is signed, and the first signature stays: the innermost module's. What `lazy` has put off is
-    signed when it is computed.
+    Only non-leaf nodes are tagged, and the first tag, that of the innermost module, is kept. A node that `lazy` has
+    deferred is tagged when it is computed.
     """
     if modes and _waits(out):
         vars(out).setdefault("_when_ready", lambda ready: sign(ready, modules, _flat(inputs)))
@@ -274,21 +305,21 @@ def sign(out: Any, modules: tuple[Module, ...], inputs: tuple[Any, ...]) -> None
 
 
 def _waits(x: Any) -> bool:
-    """True if `lazy` has put x off: looking into it would compute it."""
+    """True if `lazy` has deferred x, so that reading its slots would compute it."""
     return getattr(x, "_waiting", False)
 
 
 def _flat(x: Any) -> tuple[Any, ...]:
-    """The nodes in nested lists, tuples and dicts; of a Tensor that waits to be computed, itself."""
+    """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
     if isinstance(x, Node):
         return (x,)
     if not isinstance(x, (list, tuple, dict)):
-        node = x if modes and _waits(x) else getattr(x, "_node", None)  # that of a Tensor
+        node = x if modes and _waits(x) else getattr(x, "_node", None)  # of a Tensor
         return (node,) if isinstance(node, Node) or node is x else ()
     found: list[Any] = []
     for item in x.values() if isinstance(x, dict) else x:
         if isinstance(item, Node):
-            found.append(item)  # here already, for it is what most items are, and a call costs
+            found.append(item)  # the common case, without a call
         else:
             found += _flat(item)
     return tuple(found)

@@ -1,8 +1,7 @@
-"""Networks of Values, small enough to draw: `Neuron`, `Layer` (neurons side by side), `MLP` (layers in a row).
+"""Scalar networks, small enough to draw: `Neuron`, `Layer` (neurons side by side), `MLP` (layers in sequence).
 
-Weights are drawn uniformly from (-1, 1), neuron after neuron, each in the order of its inputs; biases begin at 0. The
-numbers come from `random`, so that `random.seed(1337)` makes a network anew, or from the `random.Random` that is given
-as `rng`.
+Weights are drawn from U(-1, 1), neuron by neuron, in the order of the inputs; biases are initialised to 0. The draws
+come from `random`, so that `random.seed(1337)` reproduces a network, or from a `random.Random` passed as `rng`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..engine.graph import Node
 from ..engine.value import Value
 from .module import Module, calling, sign
 
-# The activations, by the name of their method on a Value, and what a neuron with one is called.
+# Activations: the name of the method of Value, and the word for it in a neuron's repr.
 ACTIVATIONS = {
     "relu": "ReLU",
     "leaky_relu": "LeakyReLU",
@@ -30,13 +29,19 @@ ACTIVATIONS = {
 
 
 class Neuron(Module, signs=True):
-    """activation(w0*x0 + w1*x1 + ... + b), of one number from `nin` numbers.
+    """A neuron: activation(w0*x0 + w1*x1 + ... + b), one Value from `nin` inputs.
 
     Args:
-        nin: how many inputs there are.
-        nonlin: False leaves the activation out.
-        activation: a name from `ACTIVATIONS`, or a function of one Value.
-        rng: where the weights come from; the global generator of `random` if None.
+        nin: number of inputs.
+        nonlin: False omits the activation.
+        activation: a name in `ACTIVATIONS`, or a function of one Value.
+        rng: generator of the initial weights; by default Python's global one.
+
+    Call it with a list of `nin` Values or numbers.
+
+    Raises:
+        TypeError: an argument has the wrong type, or an input is neither a Value nor a number.
+        ValueError: `nin` is less than 1, the activation is unknown or, when called, the number of inputs is not `nin`.
 
     >>> import random
     >>> from micrograd.nn import Neuron
@@ -80,7 +85,23 @@ class Neuron(Module, signs=True):
 
 
 class Layer(Module, parts_sign=True):
-    """`nout` neurons that see the same inputs; one of them gives its number, several a list of numbers."""
+    """`nout` neurons on the same `nin` inputs.
+
+    Args:
+        nin: number of inputs of each neuron.
+        nout: number of neurons.
+        **kwargs: as for `Neuron`.
+
+    Call it with a list of `nin` Values or numbers: it returns a list of `nout` Values, or one Value if `nout` is 1.
+
+    Raises:
+        TypeError, ValueError: as for `Neuron`.
+
+    >>> from micrograd.nn import Layer
+    >>> layer = Layer(2, 3, nonlin=False)
+    >>> layer, len(layer([1.0, -2.0]))
+    (Layer of [LinearNeuron(2), LinearNeuron(2), LinearNeuron(2)], 3)
+    """
 
     def __init__(self, nin: int, nout: int, **kwargs: Any):
         self.neurons = [Neuron(nin, **kwargs) for _ in range(_size(nout, "nout"))]
@@ -95,7 +116,17 @@ class Layer(Module, parts_sign=True):
 
 
 class MLP(Module, parts_sign=True):
-    """A multi-layer perceptron: layers of the sizes `nouts`, the last one without an activation.
+    """Multi-layer perceptron: layers in sequence, the last one without an activation.
+
+    Args:
+        nin: number of inputs.
+        nouts: number of neurons in each layer.
+        activation, rng: as for `Neuron`.
+
+    Call it with a list of `nin` Values or numbers: it returns a list of `nouts[-1]` Values, or one Value if that is 1.
+
+    Raises:
+        TypeError, ValueError: as for `Neuron`, or `nouts` is not a non-empty sequence.
 
     >>> from micrograd.nn import MLP
     >>> model = MLP(3, [4, 4, 1], activation="tanh")
@@ -126,11 +157,11 @@ class MLP(Module, parts_sign=True):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Arguments, checked
+# Argument checks
 
 
 def _inputs(x: Any, wanted: int | None = None) -> tuple[Any, ...]:
-    """The inputs as a tuple, which is free if they are one; a number alone stands for itself."""
+    """The inputs as a tuple; a single number counts as one input."""
     if isinstance(x, (str, set, frozenset, dict)):
         raise TypeError(f"the inputs are a list of Values or numbers, in order; found {type(x).__name__}")
     try:
@@ -145,7 +176,7 @@ def _inputs(x: Any, wanted: int | None = None) -> tuple[Any, ...]:
 
 
 def _no_number_in(x: tuple[Any, ...]) -> TypeError:
-    """What to say of inputs that are not all Values or numbers."""
+    """The error for inputs that are not all Values or numbers."""
     for i, item in enumerate(x):
         if not isinstance(item, (Node, Real)):
             return TypeError(

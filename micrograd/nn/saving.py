@@ -1,7 +1,7 @@
-"""`save` and `load`: what a network has learnt, as a file in the safetensors format, which other tools read too.
+"""`save` and `load`: the state of a network as a safetensors file, a format that other tools read too.
 
-Such a file is a header of names, shapes and dtypes, and then plain numbers: nothing in it is ever executed, as a
-pickle's content is. A SHA-256 of the content stands in its metadata.
+A file consists of a header with names, shapes and dtypes, followed by the raw numbers. Unlike a pickle, it contains
+nothing that is executed. Its metadata holds a SHA-256 of the content.
 """
 
 from __future__ import annotations
@@ -21,20 +21,29 @@ from .module import Module
 
 try:
     import fcntl
-except ImportError:  # Windows, which refuses to replace a file that another process has open
+except ImportError:  # Windows, which does not replace a file that another process has open
     fcntl = None
 
 FilePath = str | os.PathLike[str]
 
 
 def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
-    """Write the state of a module, or a dict of arrays by name, to a file.
+    """Save the state of a module, or a dict of arrays, to a safetensors file.
 
-    The file is written beside the one it replaces, whose permissions it takes over, and then moved: whatever happens,
-    there is a whole file at the path, the old one or the new. What is no regular file (a pipe, `/dev/null`) is written
-    to as it is.
+    Args:
+        source: a module, whose `state_dict()` is saved, or arrays (or Tensors) by name, of dtypes up to 64 bits.
+        path: the file to write.
+
+    Raises:
+        IsADirectoryError: `path` is a directory.
+        TypeError: `source` is of another type, or an array has a dtype that the format lacks.
+        ValueError: a name is not a string, or is reserved by the format.
+
+    The write is atomic: a temporary file is written next to the target, takes over its permissions and replaces it, so
+    that a crash leaves either the old file or the new one. A target that is not a regular file (a pipe, `/dev/null`) is
+    written to directly. See `load` for an example.
     """
-    from safetensors.numpy import save as to_bytes  # not at the top: only who saves or loads needs it
+    from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
 
     target = Path(path)
     if target.is_dir():
@@ -53,9 +62,19 @@ def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
 
 
 def load(path: FilePath, into: Module | None = None) -> dict[str, Any]:
-    """The arrays in a file, by name; given a module, they are loaded into it as well, or none of them is.
+    """Load the arrays of a safetensors file.
 
-    A file that is damaged raises a ValueError, and so does a state that does not fit the module.
+    Args:
+        path: the file to read.
+        into: module to load them into, as by its `load_state_dict`; if they do not fit, nothing is loaded.
+
+    Returns:
+        Dict of NumPy arrays by name.
+
+    Raises:
+        OSError: the file does not exist, or cannot be read.
+        TypeError: `into` is not a module.
+        ValueError: the file is damaged or no safetensors file, or the arrays do not fit the module.
 
     >>> import tempfile
     >>> from micrograd.nn import Linear
@@ -70,7 +89,7 @@ def load(path: FilePath, into: Module | None = None) -> dict[str, Any]:
 
     if into is not None and not isinstance(into, Module):
         raise TypeError(f"load() fills a module, found {type(into).__name__}")
-    with open(path, "rb"):  # raises what Python raises where there is no file, or none that may be read
+    with open(path, "rb"):  # raises Python's own error if the file is missing or unreadable
         pass
     try:
         with safe_open(path, framework="np") as file:
@@ -92,7 +111,7 @@ def _name(name: Any) -> str:
 
 
 def _array(x: Any, name: str) -> np.ndarray:
-    """An array as the format has them: contiguous, little-endian, of a dtype that it knows."""
+    """An array as the format stores it: contiguous, little-endian, of a supported dtype."""
     array = np.array(x.detach().numpy() if isinstance(x, Tensor) else x, order="C")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise TypeError(
@@ -102,7 +121,7 @@ def _array(x: Any, name: str) -> np.ndarray:
 
 
 def _digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """The SHA-256 of names, dtypes, shapes and numbers."""
+    """SHA-256 of names, dtypes, shapes and numbers."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = arrays[name]
@@ -113,7 +132,7 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process or thread saves into the folder. The lock ends with its holder, killed or not."""
+    """Hold a lock on the directory, against other saves. The system releases it if the process dies."""
     if fcntl is None:
         yield
         return
@@ -127,7 +146,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file in one move; what a killed save has left beside it is cleared away."""
+    """Write a file atomically; remove what a killed save has left."""
     beside = path.with_name(f".{path.name}.tmp")
     beside.unlink(missing_ok=True)
     try:
