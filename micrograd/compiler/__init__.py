@@ -1,30 +1,31 @@
-"""The compiler: a function is traced once, and then run as a program of plain Python or NumPy.
+"""The compiler: a function is traced once, and then run as a program in plain Python or NumPy.
 
-It is best read in the order in which a function passes through it. Each file begins with its idea and an example.
+The files are listed in the order in which a function passes through them. Each begins with its idea and an example.
 
-1.  Trace: one run of the function on Symbols, with the library's own nodes, rows and walk, forward and backward.
-        symbols      what stands for a number or an array
+1.  Trace: run the function once on Symbols, with the library's own nodes, rows and walk, forward and backward.
+        symbols      placeholders for numbers and arrays
         nodes        what the function sees: Values and Tensors whose data are Symbols
         trace        the run, in which every op gives a Symbol
-        frozen       what a function may not do meanwhile
-2.  Simplify: the graph that Symbols make, each as simple as can be.
-        graph        equal Symbols are one
-        simplify     the simpler forms, operation by operation
-3.  Levels: from many numbers to few arrays, and to products of matrices.
+        frozen       what a traced function must not do
+2.  Simplify: the graph of Symbols, each in its simplest form.
+        graph        equal Symbols are one object
+        simplify     the rewrite rules, by operation
+3.  Levels: from many numbers to few arrays, and to matrix products.
         normal       a graph of numbers as sums of products
-        places       in which array a number stands, and how it is read
+        places       in which array a number is stored, and how it is read
         levels       what is computed together
-4.  Emit: from Symbols to the text of a function.
+4.  Emit: from Symbols to the source of a function.
         text         expressions
-        emit         lines, and the buffers that arrays are written to
-5.  The interface: what happens in a call.
-        arguments    what the function sees of what it is given
-        build        the four steps above, joined
-        guards       whether a function would still find what it was traced with
-        program      runs what was built, and answers with nodes
+        emit         statements, and the buffers that arrays are written to
+5.  Interface: what happens in a call.
+        arguments    what the function sees of its arguments
+        build        the four steps above, combined
+        guards       detect when a trace is stale
+        program      runs what was built, and returns nodes
         interface    `compile`: which program for which call
 
-Who is in a hurry reads `trace`, `graph` and `emit`: they are a compiler already. `levels` is what makes scalars fast.
+For a quick tour, read `trace`, `graph` and `emit`: together they form a complete compiler. `levels` is what makes
+scalars fast.
 """
 
 from .interface import compile

@@ -1,6 +1,6 @@
-"""Arguments: what a function sees of what it is given, and the lines of code that get the numbers out of it.
+"""Arguments: what a function sees of its arguments, and the lines of code that read numbers out of them.
 
-given                      the function sees             the program begins with
+passed                     the function sees             the program begins with
 x = 2.0                    a Value
 w = Value(3.0)             a Value, to be differentiated w = w._data
 xs = [1.0, 2.0]            a list of Values              xs_0 = xs[0]; xs_1 = xs[1]
@@ -26,19 +26,19 @@ from .nodes import data_of, traced_value
 from .text import FAST
 from .trace import Trace
 
-_RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names of the program's own, and of elements
+_RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *FAST, *OWN}
 TEXT = (bool, str, type(None))
 
 
 def has_arrays(args: Any) -> bool:
-    """Is there an array or a Tensor among the arguments?"""
+    """True if there is an array or a Tensor among the arguments."""
     return any(isinstance(x, (np.ndarray, Tensor)) for x in leaves(list(args)))
 
 
 def dtype_of(args: Any) -> np.dtype:
-    """The dtype of the numbers beside arrays: that of the arrays, so that float32 stays float32."""
+    """The dtype of numbers beside arrays: that of the arrays, so that float32 stays float32."""
     found = [x.dtype for x in leaves(list(args)) if isinstance(x, (np.ndarray, Tensor)) and x.dtype.kind == "f"]
     return np.result_type(*found) if found else np.dtype(float)
 
@@ -47,32 +47,32 @@ class Block(NamedTuple):
     """Numbers that a program on arrays takes as one array."""
 
     name: str
-    text: str  # what gives the array; nothing, if there is a line for it already
+    text: str  # the expression for the array; empty if a line defines it already
     symbols: list[Any]  # its elements; under `batch` its rows
-    of_samples: tuple[int, ...] = ()  # its shape, where it holds samples
+    of_samples: tuple[int, ...] = ()  # its shape, if it holds samples
 
     def like(self) -> np.ndarray:
-        """An array of its shape; without memory, for there may be many samples."""
+        """An array of its shape that takes no memory, since there may be many samples."""
         return np.broadcast_to(0.0, self.of_samples or (len(self.symbols),))
 
     def rows(self, array: Any, samples: int | None) -> Any:
-        """The array as `levels` takes it: under `batch` a matrix, with one column where there are no samples."""
+        """The array as `levels` takes it: under `batch` a matrix, with a single column if it holds no samples."""
         return array if samples is None else array.reshape(-1, samples if self.of_samples else 1)
 
 
 class Arguments:
-    """The arguments of one trace: `seen` by the function, `lines` of code, and the nodes that want a gradient."""
+    """The arguments of one trace: `seen` by the function, `lines` that read them, `wanted` nodes to differentiate."""
 
     def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
         self.trace, self.scalars, self.batch = trace, scalars or batch, batch
         self.tensors = not self.scalars and has_arrays(args)
         self.dtype = dtype_of(args)
-        self.samples: int | None = None  # how many, under `batch`
+        self.samples: int | None = None  # their number, under `batch`
         self.lines: list[str] = []
-        self.unpacking: list[str] = []  # the lines that take arrays apart
-        self.arrays: list[Block] = []  # of numbers that came in arrays
-        self.numbers: list[tuple[str, Any]] = []  # (name, Value) of those that came alone
-        self.wanted: list[tuple[str, Any]] = []  # (where it is to be found, what stands for it)
+        self.unpacking: list[str] = []  # the lines that unpack arrays
+        self.arrays: list[Block] = []  # numbers passed in arrays
+        self.numbers: list[tuple[str, Any]] = []  # (name, Value) of numbers passed alone
+        self.wanted: list[tuple[str, Any]] = []  # (where to find it, its placeholder)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
         self.names = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
         self.seen = tuple(self._see(x, name, name) for x, name in zip(args, self.names, strict=True))
@@ -96,7 +96,7 @@ class Arguments:
         return self._leaf(x, name, place)
 
     def _unpacked(self, shape: tuple[int, ...], name: str, found: list[Any]) -> Any:
-        """Nested lists of Values for an array; the lines take its nested lists of numbers apart."""
+        """Nested lists of Values for an array; adds the lines that unpack its nested lists of numbers."""
         if not shape:
             node = self.trace.value(name)
             found.append(data_of(node))
@@ -106,7 +106,7 @@ class Arguments:
         return [self._unpacked(shape[1:], f"{name}_{i}", found) for i in range(shape[0])]
 
     def _sample(self, x: np.ndarray, name: str, place: str) -> Any:
-        """For an array of samples nested lists of Values, as if it were one sample: each stands for all of them."""
+        """Nested lists of Values for one sample of an array; each stands for that element in all samples."""
         if not x.ndim:
             raise ValueError(f"{place} has no axis: with batch=True the first axis of an array counts the samples")
         if self.samples not in (None, len(x)):
@@ -125,7 +125,7 @@ class Arguments:
         return part()
 
     def for_each(self, x: Any) -> Any:
-        """What a function of one sample gives; under `batch`, a number for each of the samples."""
+        """A result of a function of one sample, expanded to one number for each sample under `batch`."""
         if not self.batch or not isinstance(x, Value) or getattr(data_of(x), "shape", None) is not None:
             return x
         return x * traced_value(self.trace.graph.constant(np.ones(self.samples or 0)))
@@ -145,7 +145,7 @@ class Arguments:
         return node
 
     def blocks(self) -> list[Block]:
-        """All numbers: those of arrays, those that came alone, and of these the ones that want a gradient."""
+        """All numbers: those passed in arrays, those passed alone, and of these the ones to differentiate."""
         wanted = {id(node) for _, node in self.wanted}
         blocks = list(self.arrays)
         for name, chosen in (("numbers", False), ("wanted", True)):
@@ -160,7 +160,7 @@ class Arguments:
 
 
 def _reading(x: Any, place: str, dtype: Any) -> str:
-    """The text that gives the number or the array in an argument; of a number an array, if there is a dtype."""
+    """The expression that reads the number or array from an argument; with a dtype, a number becomes an array."""
     if isinstance(x, Value):
         return f"{place}._data"
     if isinstance(x, Tensor):
@@ -171,7 +171,7 @@ def _reading(x: Any, place: str, dtype: Any) -> str:
 
 
 def as_nodes(args: Any, scalars: bool) -> Any:
-    """The arguments as the function sees them when it is not traced: nodes as they are, the rest as constants."""
+    """The arguments as the function sees them outside a trace: nodes unchanged, the rest as constants."""
     dtype = dtype_of(args) if has_arrays(args) and not scalars else None
 
     def node(x: Any) -> Any:

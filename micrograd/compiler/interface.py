@@ -1,12 +1,12 @@
-"""`compile`: what is called, and what is remembered.
+"""`compile`: the public interface, and the cache of programs.
 
-A compiled function keeps a program for each form of its arguments (shapes, dtypes, which of them require a gradient),
-and is traced again when what it read was replaced (a parameter, a layer, a string), or when a module went from `train`
-to `eval`; see `guards`.
+A compiled function caches one program for each signature of its arguments (shapes, dtypes, which of them require a
+gradient). It is traced again when an object it read was replaced (a parameter, a layer, a string), or a module switched
+between `train` and `eval`; see `guards`.
 
     f = compile(lambda x, y: (x * y).exp())
-    loss = f(2.0, w)          first a trace, later the program: value and gradients from one run
-    loss.backward()           w.grad += what the program has found
+    loss = f(2.0, w)          traces on the first call, then runs the program: value and gradients together
+    loss.backward()           w.grad += the gradient that the program computed
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .emit import Step
 from .program import Program, program_for
 
 _UNFUSED = "call backward() on the loss, and step() of the optimizer"
-MOST = 128  # programs that one function keeps; the oldest goes first
+MOST = 128  # programs cached by one function; the oldest is dropped first
 
 
 class CacheInfo(NamedTuple):
-    """How often a call found its program, and how often it had to be traced."""
+    """Cache statistics of a compiled function: calls that found their program, and calls that had to trace."""
 
     hits: int
     misses: int
@@ -49,30 +49,35 @@ def compile(
     backend: str = "auto",
     update: SGD | None = None,
 ) -> Any:
-    """The function, traced once and then run as a program: forward and backward, without building a graph.
+    """Compile a function: trace it once, then run it as a program, forward and backward, without building a graph.
 
-    Numbers and arrays that the function closes over are constants, as in JAX: a later change is not noticed. Values and
-    Tensors are read each time. Everything else that its code names, in variables, attributes, lists and dicts, is
-    compared before each call, and the function is traced again if it was replaced.
+    Numbers and arrays that the function closes over are constants, as in JAX: later changes are not detected. Values
+    and Tensors are read on every call. Everything else that its code names, in variables, attributes, lists and dicts,
+    is compared before each call, and the function is traced again if it was replaced.
 
     Args:
-        fn: takes, by position, numbers (it sees Values), arrays (it sees Tensors), Values, Tensors, and lists, tuples
-            and dicts of them; numbers beside arrays are Tensors too. What is given by keyword, and bools, strings and
-            None, it gets as they are, and each new one is traced anew.
-        scalars: it sees arrays as nested lists of Values.
-        batch: it is written for one sample, in scalars, and called with arrays of many: the first axis counts them. It
-            gives a Tensor of as many elements. Numbers and Values among the arguments are the same for each sample.
-        backend: of what programs of numbers are made: "python", straight Python; "numpy", operations on arrays, in
-            which sums are reassociated; "auto", Python for short ones.
-        update: an SGD of Tensors, without momentum and weight decay. The function gives a loss, and each call is a
-            whole training step: what `zero_grad`, `backward` and `step` would do. `lr` is read each time, `.grad` is
-            not written, and the loss comes back as a constant.
+        fn: function whose positional arguments are numbers (it sees Values), arrays (it sees Tensors), Values, Tensors,
+            and lists, tuples and dicts of these; numbers beside arrays become Tensors too. Keyword arguments, bools,
+            strings and None are static: each new value triggers a retrace.
+        scalars: True passes arrays to fn as nested lists of Values.
+        batch: True if fn is written for one sample, in scalars; the compiled function takes arrays of shape (N, ...),
+            and returns a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
+        backend: target for programs of numbers: "python", straight-line Python; "numpy", array operations, in which
+            sums are reassociated; "auto", Python for short programs, NumPy for long ones.
+        update: an SGD of Tensors, without momentum and weight decay. fn returns a loss, and each call is a whole
+            training step: `zero_grad`, `backward` and `step`. `lr` is read on every call, `.grad` is not written, and
+            the loss is returned as a constant.
 
-    `f.source` is the program, `f.graph` can be drawn, `f.cache_info()` tells how often it was traced.
-    `gradient(f)` and the other transforms of a compiled function are compiled too. A program warns of no overflow.
+    Returns:
+        Callable with fn's positional arguments and results, as nodes. `f.source` is the source of its last program,
+        `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces. `gradient(f)` and the other transforms
+        of a compiled function are compiled too. A program does not warn of overflow. Without fn: a decorator.
 
-    Raises while it is traced: where it looks at a number (`if`, `float`, `.data`), changes one in place, draws from a
-    global random generator, or uses a node that it gets from where no name leads (a cache, a weak reference).
+    Raises:
+        TypeError: fn is not callable, or `update` is not such an SGD.
+        ValueError: `backend` is unknown, or both `scalars` and `batch` are set.
+        RuntimeError: (when traced) fn reads a number (`if`, `float`, `.data`), modifies one in place, draws from a
+            global random generator, or uses a node that the guards cannot find (in a cache, behind a weak reference).
 
     >>> from micrograd import Value, value_and_grad
     >>> w = Value(3.0)
@@ -98,7 +103,7 @@ def compile(
 
 
 def _check(update: Any, in_scalars: bool) -> None:
-    """Raise if a program cannot do this update."""
+    """Raise if the update is not supported."""
     if type(update) is not SGD or update.momentum or update.weight_decay:
         raise TypeError(f"update= takes an SGD without momentum and weight decay, found {update!r}: {_UNFUSED}")
     if in_scalars or not all(isinstance(p, Tensor) for p in update.params):
@@ -106,11 +111,11 @@ def _check(update: Any, in_scalars: bool) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which program
+# Cache keys
 
 
 def kind(x: Any) -> Any:
-    """What a program depends on in an argument: the key under which it is remembered."""
+    """The signature of an argument: what a program depends on."""
     if x.__class__ is float:
         return float
     if isinstance(x, np.ndarray):
@@ -134,7 +139,7 @@ def kind(x: Any) -> Any:
 
 
 def static(name: str, x: Any) -> Any:
-    """The key of what is given by keyword: a constant."""
+    """The cache key of a keyword argument, which is a constant."""
     if isinstance(x, (np.ndarray, Value, Tensor)):
         raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
     if isinstance(x, (list, tuple)):
@@ -154,7 +159,7 @@ def static(name: str, x: Any) -> Any:
 
 
 def names_of(function: Any) -> list[str]:
-    """What a function calls its positional parameters, as far as that can be told."""
+    """The names of a function's positional parameters, if they can be inspected."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -163,7 +168,7 @@ def names_of(function: Any) -> list[str]:
 
 
 def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What a program depends on in a call."""
+    """The cache key of a call."""
     key: Any = tuple(map(kind, args))
     if modes and not is_grad_enabled():
         key = (False, key)
@@ -171,26 +176,26 @@ def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 
 class Compiled:
-    """A compiled function; `compile` makes it."""
+    """A compiled function, created by `compile`."""
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         self.fn, self.origin, self.settings, self.plain = fn, origin, settings, plain
         self.names = names_of(origin)
         self._programs: dict[Any, Program] = {}
-        self._quick: dict[Any, Callable] = {}  # of those that ask for nothing but their arguments, the code
+        self._quick: dict[Any, Callable] = {}  # the code of programs that depend on nothing but their arguments
         self._last: Program | None = None
         self._hits = self._misses = 0
         self._lock = threading.RLock()
         update_wrapper(self, origin, updated=())
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        key: Any = tuple(map(type, args))  # of plain numbers, it is all that matters
+        key: Any = tuple(map(type, args))  # for plain numbers, the types are the whole key
         quick = self._quick.get(key)
         if quick is not None and not (modes or named):
             try:
                 answer = quick(*args)
             except (ArithmeticError, ValueError):
-                pass  # the program knows what to do
+                pass  # run the program, which handles it
             else:
                 self._hits += 1
                 return answer
@@ -206,7 +211,7 @@ class Compiled:
         return program(args)
 
     def _inside(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call while another function is traced: it becomes a part of that one's program."""
+        """A call while another function is traced: it becomes part of that function's program."""
         if self.settings["batch"]:
             raise TypeError(f"{self!r} takes arrays of samples, and so cannot be called inside of a compiled function")
         if self.settings["update"] is not None:
@@ -228,41 +233,41 @@ class Compiled:
             return program
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
-        """As a method: one compiled function for each object, which keeps it."""
+        """As a method: one compiled function for each object, stored on it."""
         if owner is None:
             return self
         bound = Compiled(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
         return vars(owner).setdefault(self.origin.__name__, bound)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy has programs of its own."""
+        """A copy starts with an empty cache."""
         return Compiled, (self.fn, self.origin, self.settings, self.plain)
 
     def transformed(self, transform: Callable) -> Compiled:
-        """`gradient`, `value_and_grad` and the like of this function, compiled."""
+        """The compiled `gradient`, `value_and_grad` or other transform of this function."""
         if self.settings["update"] is not None:
             raise TypeError(f"{self!r} updates parameters: take the gradient of a function compiled without update=")
         return Compiled(transform(self.fn), self.origin, self.settings, plain=True)
 
     @property
     def program(self) -> Program:
-        """The program that was traced last."""
+        """The program traced last."""
         if self._last is None:
             raise RuntimeError("there is no program yet: call the function once")
         return self._last
 
     @property
     def source(self) -> str:
-        """The text of the program that was traced last."""
+        """The source of the program traced last."""
         return self.program.code.source
 
     @property
     def graph(self) -> list[Step]:
-        """That program as a graph: the nodes of its outputs and gradients, for `draw_dot`."""
+        """That program as a graph for `draw_dot`: the nodes of its outputs and gradients."""
         return self.program.code.graph
 
     def cache_info(self) -> CacheInfo:
-        """How many calls found their program, and how many were traced."""
+        """Cache statistics: hits, misses (traces), the greatest and the current number of programs."""
         return CacheInfo(self._hits, self._misses, MOST, len(self._programs))
 
     def __repr__(self) -> str:

@@ -187,7 +187,7 @@ def _by_name(module: Module) -> dict[str, Any]:
 
 
 def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
-    """The same for any attribute; `outer` holds the ids of the enclosing objects, since a module may refer to its parent."""
+    """The same for any attribute; `outer` has the ids of enclosing objects, since a module may refer to its parent."""
     if _is_node(x):
         return [(path.removesuffix("."), x)] if x.is_leaf else []
     if not isinstance(x, (Module, list, tuple, dict)) or id(x) in outer:

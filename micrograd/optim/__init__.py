@@ -1,4 +1,4 @@
-"""Optimizers, learning-rate schedules, and `clip_grad_norm`: all of them as PyTorch has them.
+"""Optimizers, learning-rate schedules and `clip_grad_norm`, with PyTorch's names and update rules.
 
 >>> from micrograd import Value
 >>> x = Value(1.0)

@@ -1,4 +1,4 @@
-"""What optimizers and schedules are given, checked."""
+"""Argument and state checks of optimizers and schedules."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def parts_of(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:
 
 
 def unlike(p: Any, x: Any) -> str:
-    """How x differs from what may be remembered of p: a number of a Value, an array of the same shape of a Tensor."""
+    """Why x cannot be state of p: it must be a number for a Value, an array of p's shape for a Tensor. "" if it can."""
     if isinstance(p, Node):
         return "" if isinstance(x, Real) and not isinstance(x, bool) else f"is a {type(x).__name__}, not a number"
     if not hasattr(x, "dtype"):

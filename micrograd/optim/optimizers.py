@@ -1,7 +1,7 @@
-"""Optimizers, and the clipping of gradients.
+"""Optimizers, and gradient clipping.
 
-An update is plain arithmetic on `p.data` and `p.grad`, which are numbers or arrays; no node is made. What an optimizer
-remembers of a parameter `p` is `optimizer.state[p]`.
+An update is plain arithmetic on `p.data` and `p.grad`, numbers or arrays; it creates no nodes. The state of a parameter
+`p` is `optimizer.state[p]`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,33 @@ from .checks import no_count, not_negative, parameters_of, parts_of, unlike
 
 
 class Optimizer:
-    """What all optimizers share. One of your own defines `_update`.
+    """Base class of optimizers. A subclass defines `_update`.
 
     Args:
-        params: the leaves to train, Values or Tensors; a generator of them will do.
-        lr: the learning rate, if it has one.
-        settings: its other settings; they become attributes, as `lr` does, and are part of its state.
+        params: the leaves to train, as an iterable of Values and Tensors.
+        lr: learning rate, for an optimizer that has one.
+        **settings: other hyperparameters; like `lr`, they become attributes and part of the state dict.
+
+    Raises:
+        TypeError: `params` is not an iterable of Values and Tensors, or a setting is not a number.
+        ValueError: `params` is empty or contains a constant, a non-leaf or a duplicate, or a setting is out of range.
+
+    >>> from micrograd import Value
+    >>> class SignSGD(Optimizer):
+    ...     def _update(self, p, g, state):
+    ...         p.data -= self.lr * ((g > 0) - (g < 0))
+    >>> x = Value(1.0)
+    >>> optimizer = SignSGD([x], lr=0.25)
+    >>> (x * x).backward()
+    >>> optimizer.step()
+    >>> x.data
+    0.75
     """
 
     lr: float
     weight_decay: float
 
-    # What `_update` remembers of a parameter, by name: True if it is of the parameter's shape, False if it is a count.
+    # The state of a parameter, by name: True if it has the parameter's shape, False if it is a count.
     _remembers: Mapping[str, bool] | None = None
 
     def __init__(self, params: Iterable[Any], lr: float | None = None, **settings: Any):
@@ -37,34 +52,46 @@ class Optimizer:
         self._check()
 
     def _check(self) -> None:
-        """Validate the settings."""
+        """Validate the hyperparameters."""
         for name in ("lr", "weight_decay", "momentum"):
             if name in vars(self):
                 setattr(self, name, not_negative(getattr(self, name), name))
 
     def zero_grad(self) -> None:
-        """Forget the gradients: `.grad` of every parameter is as fresh again, 0 for a Value, None for a Tensor."""
+        """Reset every parameter's `.grad`: to 0 for a Value, to None for a Tensor."""
         for p in self.params:
             p.grad = 0 if isinstance(p, Node) else None
 
     reset_grad = zero_grad
 
     def step(self) -> None:
-        """Move every parameter once, by its `.grad`. A nan in a gradient goes on into the parameter."""
+        """Update every parameter once, from its `.grad`. A NaN in a gradient propagates to the parameter."""
         for p in self.params:
-            if p.grad is not None:  # else: a Tensor that no backward pass has reached
+            if p.grad is not None:  # None: no backward pass has reached this Tensor
                 self._update(p, _plain(p.grad), self.state[p])
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
-        """Change `p.data`, given the gradient and what was remembered of p."""
+        """Update `p.data`, given the gradient g, of p's shape, and the state of p, a dict. To be overridden."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _update(p, g, state)")
 
     def state_dict(self) -> dict[str, Any]:
-        """A copy of the settings and of what is remembered, in the order of the parameters."""
+        """Copy the hyperparameters and the state of every parameter.
+
+        Returns:
+            Dict with "settings", a dict, and "state", a list in the order of the parameters.
+        """
         return deepcopy({"settings": self._settings(), "state": [self.state[p] for p in self.params]})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what the `state_dict` of such an optimizer gave. All of it is checked before anything changes."""
+        """Load a `state_dict`. Everything is checked first: on an error nothing is loaded.
+
+        Args:
+            state: what `state_dict()` of an optimizer with the same settings and parameter shapes returned.
+
+        Raises:
+            TypeError: a setting is not a number.
+            ValueError: the state does not fit; the message lists every problem.
+        """
         settings, remembered = parts_of(state)
         if set(settings) != set(self._settings()):
             raise ValueError(f"found settings {sorted(settings)}, this one has {sorted(self._settings())}")
@@ -80,7 +107,7 @@ class Optimizer:
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, found: Any) -> list[str]:
-        """What is wrong with a state for the parameter p: sentences that lack their subject."""
+        """The problems of a loaded state for the parameter p, as sentences without a subject."""
         if not isinstance(found, Mapping):
             return [f"has a {type(found).__name__} for a state, not a dict"]
         names = self._remembers
@@ -98,7 +125,17 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent: p -= lr * g, or with momentum p -= lr * velocity.
+    """Stochastic gradient descent: p -= lr * g, with optional momentum (Polyak, 1964).
+
+    Args:
+        params: the leaves to train.
+        lr: learning rate.
+        momentum: if above 0, velocity = momentum * velocity + g replaces g in the update.
+        weight_decay: L2 penalty: g += weight_decay * p.
+        nesterov: use g + momentum * velocity instead of the velocity (Sutskever et al., 2013).
+
+    Raises:
+        TypeError, ValueError: as for `Optimizer`, or `nesterov` without momentum.
 
     >>> from micrograd import Value
     >>> x = Value(1.0)
@@ -138,9 +175,25 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps of about lr, whatever the gradient's size (Kingma and Ba, 2014): p -= lr * mean / sqrt(mean of squares).
+    """Adam (Kingma and Ba, 2014): p -= lr * mean / (sqrt(mean of squares) + eps), with bias correction.
 
-    Both means forget at the rates `betas`. `weight_decay` adds to the gradient.
+    Args:
+        params: the leaves to train.
+        lr: learning rate, which is about the size of a step, whatever the size of the gradient.
+        betas: decay rates of the running means of the gradient and of its square, in [0, 1).
+        eps: added to the denominator.
+        weight_decay: L2 penalty: g += weight_decay * p.
+
+    Raises:
+        TypeError, ValueError: as for `Optimizer`.
+
+    >>> from micrograd import Value
+    >>> x = Value(1.0)
+    >>> optimizer = Adam([x], lr=0.25)
+    >>> (x * x).backward()
+    >>> optimizer.step()
+    >>> round(x.data, 6)
+    0.75
     """
 
     betas: tuple[float, ...]
@@ -172,7 +225,7 @@ class Adam(Optimizer):
         t = state["steps"] = state.get("steps", 0) + 1
         mean = state["mean"] = beta1 * state.get("mean", 0.0) + (1 - beta1) * g
         squares = state["squares"] = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
-        mean, squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # they began at 0: make up for it
+        mean, squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # bias correction: they start at 0
         _subtract(p, self.lr * mean / (squares**0.5 + self.eps))
 
     def _decay(self, p: Any, g: Any) -> Any:
@@ -180,7 +233,23 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with the weight decay beside the gradient instead of in it (Loshchilov and Hutter, 2017)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017): p -= lr * weight_decay * p before each step.
+
+    Args:
+        params, lr, betas, eps: as for `Adam`.
+        weight_decay: decay rate, which does not enter the gradient.
+
+    Raises:
+        TypeError, ValueError: as for `Optimizer`.
+
+    >>> from micrograd import Value
+    >>> x = Value(1.0)
+    >>> optimizer = AdamW([x], lr=0.25, weight_decay=0.1)
+    >>> (x * x).backward()
+    >>> optimizer.step()
+    >>> round(x.data, 6)
+    0.725
+    """
 
     def __init__(
         self,
@@ -198,14 +267,31 @@ class AdamW(Adam):
 
 
 def _subtract(p: Any, change: Any) -> None:
-    """p -= change: no node is made, and what shares a Tensor's memory follows."""
+    """p -= change, in place: no node is created, and Tensors that share the memory see the change."""
     p.data -= change
 
 
 def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
-    """Shrink the gradients together, so that their Euclidean norm is at most `max_norm`; the norm before is returned.
+    """Scale the gradients in place so that their joint Euclidean norm is at most `max_norm` (Pascanu et al., 2013).
 
-    As in PyTorch, a norm that is nan or infinite makes nan of gradients, which the next step will show.
+    Args:
+        params: leaves whose `.grad` is scaled, as an iterable of Values and Tensors.
+        max_norm: greatest norm allowed.
+
+    Returns:
+        The norm before clipping, as a float.
+
+    Raises:
+        TypeError: `max_norm` is not a number, or `params` is not an iterable of Values and Tensors.
+        ValueError: `max_norm` is negative, or `params` is empty or contains a constant, a non-leaf or a duplicate.
+
+    As in PyTorch, a norm that is NaN or infinite turns gradients into NaN, so that the failure shows in the next step.
+
+    >>> from micrograd import Value
+    >>> x, y = Value(3.0), Value(4.0)
+    >>> (x * x + y * y).backward()
+    >>> clip_grad_norm([x, y], 1.0), round(x.grad, 4), round(y.grad, 4)
+    (10.0, 0.6, 0.8)
     """
     not_negative(max_norm, "max_norm")
     reached = [p for p in parameters_of(params, "clip_grad_norm") if p.grad is not None]
@@ -218,11 +304,11 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
 
 
 def _plain(grad: Any) -> Any:
-    return getattr(grad, "_node", grad)._data if hasattr(grad, "_apply") else grad  # a node, under create_graph=True
+    return getattr(grad, "_node", grad)._data if hasattr(grad, "_apply") else grad  # a node under create_graph=True
 
 
 def _norm(grad: Any) -> float:
-    """The Euclidean norm; the greatest element comes out first, so that no square overflows."""
+    """The Euclidean norm, with the greatest element factored out so that no square overflows."""
     if isinstance(grad, (float, int)):
         return abs(grad)
     top = float(abs(grad).max()) if grad.size else 0.0

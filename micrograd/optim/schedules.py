@@ -1,4 +1,4 @@
-"""Schedules: the learning rate as a function of the number of steps."""
+"""Learning-rate schedules: the learning rate as a function of the number of steps."""
 
 from __future__ import annotations
 
@@ -12,9 +12,25 @@ from .optimizers import Optimizer
 
 
 class LRScheduler:
-    """Sets `optimizer.lr` to `lr_at(t)`, with t = 0 at first and one more after each `step()`.
+    """Base class of schedules: sets `optimizer.lr` to `lr_at(t)`, where t counts the calls of `step()`.
 
-    One of your own defines `lr_at`; `base_lr` is the rate that the optimizer came with.
+    A subclass defines `lr_at`; `base_lr` is the learning rate that the optimizer had.
+
+    Args:
+        optimizer: an optimizer with a learning rate.
+
+    Raises:
+        TypeError: `optimizer` is not an optimizer, or has no learning rate.
+
+    >>> from micrograd import Value
+    >>> from micrograd.optim import SGD
+    >>> class InverseTime(LRScheduler):
+    ...     def lr_at(self, t):
+    ...         return self.base_lr / (1 + t)
+    >>> optimizer = SGD([Value(0.0)], lr=2.0)
+    >>> InverseTime(optimizer).step()
+    >>> optimizer.lr
+    1.0
     """
 
     def __init__(self, optimizer: Optimizer):
@@ -29,19 +45,29 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__} needs a method lr_at(t)")
 
     def step(self) -> None:
-        """One step further."""
+        """Advance by one step, and set the optimizer's learning rate."""
         self.t += 1
         self.optimizer.lr = self.lr_at(self.t)
 
     def state_dict(self) -> dict[str, Any]:
-        """A copy of the settings (but not of functions), of `t` and `base_lr`, and the optimizer's rate, as `lr`."""
+        """Copy the state of the schedule.
+
+        Returns:
+            Dict of the settings, `t`, `base_lr`, and the optimizer's current rate as `lr`. Functions are left out.
+        """
         settings = {name: x for name, x in vars(self).items() if name != "optimizer" and not callable(x)}
         return deepcopy({"lr": self.optimizer.lr, **settings})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where the schedule was that gave this state. All of it is checked before anything changes.
+        """Load a `state_dict`, and set the optimizer's learning rate. On an error nothing is loaded.
 
-        The optimizer's rate is set too, so it does not matter whether the optimizer's own state is loaded before.
+        Args:
+            state: what `state_dict()` of a schedule of the same class returned.
+
+        Raises:
+            ValueError: the state is not one of this class, or gives no valid learning rate.
+
+        The optimizer's own state may be loaded before or after.
         """
         names, trial = self.state_dict().keys(), copy(self)
         if not isinstance(state, Mapping) or state.keys() != names:
@@ -59,7 +85,14 @@ class LRScheduler:
 
 
 class LambdaLR(LRScheduler):
-    """base_lr * lr_lambda(t), for any function; the others are such functions with a name.
+    """Learning rate base_lr * lr_lambda(t).
+
+    Args:
+        optimizer: an optimizer with a learning rate.
+        lr_lambda: function of the number of steps t that returns a factor.
+
+    Raises:
+        TypeError: `lr_lambda` is not callable, or as for `LRScheduler`.
 
     >>> from micrograd.optim import SGD
     >>> from micrograd import Value
@@ -82,7 +115,23 @@ class LambdaLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """The rate times `gamma` after every `step_size` steps."""
+    """Step decay: the learning rate is multiplied by `gamma` every `step_size` steps.
+
+    Args:
+        optimizer: an optimizer with a learning rate.
+        step_size: steps between two decays.
+        gamma: factor.
+
+    Raises:
+        TypeError: as for `LRScheduler`.
+        ValueError: `step_size` is not a positive integer.
+
+    >>> from micrograd import Value
+    >>> from micrograd.optim import SGD
+    >>> schedule = StepLR(SGD([Value(0.0)], lr=1.0), step_size=2, gamma=0.5)
+    >>> [schedule.lr_at(t) for t in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1):
         self.step_size, self.gamma = steps(step_size, "step_size"), gamma
@@ -94,7 +143,23 @@ class StepLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """A warm-up: from `start_factor` times the rate to `end_factor` times it, evenly in `total_iters` steps."""
+    """Linear warm-up: the factor of the learning rate goes from `start_factor` to `end_factor` in `total_iters` steps.
+
+    Args:
+        optimizer: an optimizer with a learning rate.
+        start_factor, end_factor: factors at t = 0, and from t = total_iters on.
+        total_iters: number of steps.
+
+    Raises:
+        TypeError: as for `LRScheduler`.
+        ValueError: `total_iters` is not a positive integer.
+
+    >>> from micrograd import Value
+    >>> from micrograd.optim import SGD
+    >>> schedule = LinearLR(SGD([Value(0.0)], lr=1.0), start_factor=0.5, total_iters=2)
+    >>> [schedule.lr_at(t) for t in range(4)]
+    [0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5
@@ -110,7 +175,23 @@ class LinearLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down to `eta_min` in `T_max` steps, along half a wave of a cosine (Loshchilov and Hutter, 2016)."""
+    """Cosine decay to `eta_min` in `T_max` steps, without restarts (Loshchilov and Hutter, 2016).
+
+    Args:
+        optimizer: an optimizer with a learning rate.
+        T_max: steps to the minimum; after that the rate rises again along the cosine.
+        eta_min: lowest learning rate.
+
+    Raises:
+        TypeError: as for `LRScheduler`.
+        ValueError: `T_max` is not a positive integer.
+
+    >>> from micrograd import Value
+    >>> from micrograd.optim import SGD
+    >>> schedule = CosineAnnealingLR(SGD([Value(0.0)], lr=1.0), T_max=10)
+    >>> [round(schedule.lr_at(t), 2) for t in (0, 5, 10)]
+    [1.0, 0.5, 0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0):
         self.T_max, self.eta_min = steps(T_max, "T_max"), eta_min
