@@ -1,12 +1,12 @@
-"""Building a program: trace, differentiate, have the code written.
+"""Building a program: trace, differentiate, generate the code.
 
-    form         what is run                            what comes out
-    numbers      straight Python                        numbers
-    arrays       NumPy, an operation a line             arrays
-    levels       many numbers, as few arrays (`levels`) a vector of all outputs, and one of all gradients
+    form         what runs                              what it returns
+    numbers      straight-line Python                   numbers
+    arrays       NumPy, one operation a line            arrays
+    levels       many numbers as few arrays (`levels`)  a vector of all outputs, and one of all gradients
 
-An output of one element has its gradients computed with it (`fused`). For other outputs there is a second program
-(`back`), which is given the gradients that come in (the seeds), and computes the forward half anew.
+For an output of one element, the gradients are computed along with it (`fused`). For other outputs there is a second
+program (`back`), which takes the incoming gradients (the seeds) and recomputes the forward half.
 
 >>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None}
 >>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], plain=False, **settings)
@@ -40,54 +40,54 @@ from .symbols import Symbol
 from .trace import Leaf, Trace, tracing
 
 BACKENDS = ("auto", "python", "numpy")
-MANY = 1500  # ops on numbers: fewer stay straight Python
-WIDTH = 20  # and so many must be side by side, on average, for operations on arrays to be faster
-SIDE_BY_SIDE = 3  # where each is an operation on arrays anyway, under `batch`
+MANY = 1500  # ops on numbers; with fewer, straight-line Python is used
+WIDTH = 20  # average ops per level above which array operations are faster
+SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
 
 
 class Out:
-    """The place of a node in what the function gives."""
+    """The place of a node in the function's output."""
 
     def __init__(self, node: Any, root: int | None):
-        self.symbol, self.root = data_of(node), root  # root: its number among the outputs that have a gradient
+        self.symbol, self.root = data_of(node), root  # root: its index among the outputs that have a gradient
         self.shape: Any = getattr(self.symbol, "shape", None)
         self.dtype = getattr(self.symbol, "dtype", None)
         self.is_array = isinstance(node, Tensor) or self.shape is not None
 
     def zero(self) -> Any:
-        """The gradient of an output that nobody asked about."""
+        """The seed of an output that no gradient is asked of."""
         return np.zeros(self.shape, self.dtype) if self.is_array else 0.0
 
 
 class Derived(NamedTuple):
-    """A program as Symbols."""
+    """A program as Symbols, before code is generated."""
 
-    reading: list[str]  # the lines that it begins with
-    leaves: list[Leaf]  # what it reads from outside
+    reading: list[str]  # the lines that read the arguments
+    leaves: list[Leaf]  # the outside nodes that it reads
     values: Any  # of the outputs
-    by: list[Any]  # what it is differentiated by: the text of a place among the arguments, or a leaf
+    by: list[Any]  # what it is differentiated by: an argument, as an expression, or a leaf
     grads: list[Any]
-    seeds: list[str]  # the names of the gradients that come in
+    seeds: list[str]  # the names of the incoming gradients
     updates: Updates = ()
 
 
 class Built:
-    """A program that was built, and what it takes to run it.
+    """A program, and what is needed to run it.
 
-    `tree` is what the function gave, with an Out for each node; `code` and `back` are its two halves; `leaves` are the
-    nodes that it reads. It is differentiated by nodes among the arguments (`places`), and by some of the leaves
-    (`own`). With an update, `trained` are the leaves that it writes to.
+    `tree` is the function's output, with an Out for each node; `code` and `back` are the two halves of the program;
+    `leaves` are the outside nodes that it reads. It is differentiated by nodes among the arguments (`places`) and by
+    some of the leaves (`own`). With an update, `trained` are the leaves that it writes to.
     """
 
     tree: Any
     code: Code
     back: Code | None = None
     leaves: list[Any]
-    plain: bool  # it answers with numbers and arrays
+    plain: bool  # it returns numbers and arrays
     vector: bool  # made of levels
-    as_text: bool = False  # the code of a `plain` program gives its results in their form, not in a row
+    as_text: bool = False  # the code of a `plain` program returns the output's structure, not a flat list
     fused: bool = False
-    by_identity: bool  # the function takes gradients with respect to nodes that it is given
+    by_identity: bool  # the function takes gradients with respect to nodes that are passed in
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Built:
                 tree = tree_map(given.for_each, tree)
             self._outputs(tree, given.samples)
             found = [] if self.vector else self._gradients(trace, given, tree)
-        del tree  # and with it what was made inside
+        del tree  # and with it the nodes created inside
         constants = trace.constants()
         alive = [(leaf, node) for leaf, node in trace.order if leaf.symbol not in constants]
         if self.vector:
@@ -131,13 +131,13 @@ class Built:
         trace.graph.let_go()
 
     def needed(self) -> list[list[Any]]:
-        """Groups of nodes outside, of each of which one must require a gradient for the results to require theirs."""
+        """Groups of outside nodes: of each, at least one must require a gradient, or the results would not."""
         if self.trained or not self.fused:
             return [[x] for x in self.trained or self.own]
         return [] if self.places else [self.own]
 
     def _outputs(self, tree: Any, samples: int | None) -> None:
-        """Note what the function gives."""
+        """Record what the function returns."""
         nodes = [x for x in leaves(tree) if is_traced(x)]
         roots = [] if self.plain else [x for x in nodes if x.requires_grad]
         numbers = {id(root): i for i, root in enumerate(roots)}
@@ -152,14 +152,14 @@ class Built:
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
 
-    # ---- the Symbols as they are
+    # ---- without levels
 
     def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> list[tuple[Any, Any]]:
-        """For each node that a gradient goes to where it is to be found, with the gradient."""
+        """Pairs (where to find a node, its gradient) for each node that gets one."""
         roots = [x for x in leaves(tree) if is_traced(x) and x.requires_grad and not self.plain]
         wanted = [*given.wanted, *((leaf, node) for leaf, node in trace.order if node.requires_grad)]
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
-        asked = roots and wanted  # a root may need a gradient only within: that of a gradient which the function takes
+        asked = roots and wanted  # roots may require a gradient only for one that the function takes inside
         parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if asked else ()
         pairs = zip(wanted, parts, strict=False)
         return [(place, _over_samples(node, data_of(g))) for (place, node), g in pairs if g is not None]
@@ -183,7 +183,7 @@ class Built:
         return Derived([*reading, *given.unpacking], alive, values, [x for x, _ in pairs], grads, seeds, updates)
 
     def _updates(self, alive: list[Leaf], pairs: list) -> list[tuple[Symbol, Any]]:
-        """For each parameter of the optimizer's that has a gradient, what SGD subtracts from it."""
+        """What SGD subtracts from each parameter of the optimizer that has a gradient."""
         trained = {id(p) for p in self.trained}
         chosen = [(leaf, g) for leaf, g in pairs if id(leaf.ref()) in trained]
         if not chosen:
@@ -195,7 +195,7 @@ class Built:
     # ---- levels
 
     def _levels(self, trace: Trace, given: Arguments, constants: Any, alive: list[tuple[Leaf, Any]]) -> Derived:
-        """Blocks of numbers are the inputs of a second function, of arrays: it is traced in its turn."""
+        """Blocks of numbers become the inputs of a second function, of arrays, which is traced in turn."""
         outs = [out.symbol for out in self.outs]
         form = NormalForm(trace.rows, outs, constants)
         free = {leaf.symbol: leaf for leaf, node in alive if leaf.symbol in form.number and node.requires_grad}
@@ -222,7 +222,7 @@ class Built:
     # ---- the code
 
     def _write(self, derived: Derived, names: list[str]) -> None:
-        """The two halves."""
+        """Generate the code of both halves."""
         reading, leaves, values, by, grads, seeds, updates = derived
         self.names = names
         self.parameters = names = ["leaves", *names] if leaves else names
@@ -235,7 +235,7 @@ class Built:
 
 
 def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -> bool:
-    """Is it all numbers (under `batch`, numbers for each sample), and are there many?"""
+    """True if the graph is all numbers (under `batch`, one for each sample), and large enough to gain from levels."""
     ops = len(trace.rows)
     if samples is not None:
         nodes = [*leaves(tree), *(node for _, node in trace.order)]
@@ -247,7 +247,7 @@ def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -
 
 
 def _depth(rows: dict[Symbol, Any]) -> int:
-    """How many operations follow one upon the other; a sum counts once, however long."""
+    """The length of the longest chain of operations; a sum counts as one, however long."""
     height: dict[Symbol, int] = {}
     for symbol, (row, values) in rows.items():
         above = max([height.get(x, 0) for x in values if x.__class__ is Symbol], default=0)
@@ -256,14 +256,14 @@ def _depth(rows: dict[Symbol, Any]) -> int:
 
 
 def _is_nested(tree: Any) -> bool:
-    """Is it made of lists and tuples, and nothing else?"""
+    """True if the tree consists of lists and tuples only."""
     if isinstance(tree, (list, tuple)):
         return not hasattr(tree, "_fields") and all(map(_is_nested, tree))
     return not isinstance(tree, dict)
 
 
 def _over_samples(node: Any, g: Any) -> Any:
-    """A gradient in the form of what it goes to: under `batch`, a number takes part in each sample."""
+    """A gradient in the shape of its target: under `batch`, that of a number shared by all samples is their sum."""
     if isinstance(node, Value) and getattr(data_of(node), "shape", None) is None and getattr(g, "shape", None):
         return g.graph.make(".item", (g.sum(),))
     return g

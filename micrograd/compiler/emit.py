@@ -1,6 +1,6 @@
-"""From Symbols to the text of a function, and from the text to the function.
+"""Code generation: from Symbols to the source of a function, and the function itself.
 
-Each Symbol that the results need becomes a line of Python, in the order in which they were made:
+Each Symbol that the outputs need becomes a line of Python, in creation order:
 
 >>> from .graph import Graph
 >>> graph = Graph()
@@ -16,12 +16,12 @@ def program(x, y):
 >>> code.run(0.0, 2.0)
 (1.0, (2.0, 0.0))
 
-Numbers are written as one would by hand: what is used once stands where it is used. Where Python raises (`1.0 / 0.0`,
-`exp(1000.0)`), the same lines are run again with the functions of `floats`, which answer as IEEE 754 has it.
+Numbers are written as one would by hand: an expression used once is inlined. Where Python raises (`1.0 / 0.0`,
+`exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754.
 
-An operation on arrays writes to a buffer (`np.add(x, y, b0)`), and the buffer is free again after its last reader; so
-an operation often writes over its own operand. Each call takes a set of buffers from a stock, and puts it back at its
-end: two threads never share one. What is returned stands in no buffer.
+An array operation writes to a buffer (`np.add(x, y, b0)`), which is free again after its last reader, so operations
+often overwrite their own operands. Each call takes a set of buffers from a stock and returns it at the end, so threads
+never share one. Outputs are never stored in buffers.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from ..engine import floats
 from .symbols import BY_COLUMNS, ELEMENTWISE, VIEWS, Symbol, needed, symbols_in
 from .text import ATOM, FAST, SIGNS, Text
 
-WIDEST = 72  # the longest expression of numbers that is put into another
-Updates = Sequence[tuple[Symbol, Any]]  # an input, and what is to be subtracted from it when all else is computed
+WIDEST = 72  # the longest expression of numbers that is inlined
+Updates = Sequence[tuple[Symbol, Any]]  # an input, and what to subtract from it after everything else
 
 
 class Code:
-    """The text of a program, and the function that it defines: `run`, or `careful` where that raises.
+    """The source of a program, and its function: `run`, or `careful` where that raises.
 
-    `graph` is the program to be drawn.
+    `graph` is the program as a graph, for drawing.
     """
 
     def __init__(self, parameters: list[str], reading: list[str], outputs: Any, updates: Updates = ()):
@@ -52,12 +52,12 @@ class Code:
         self.source = writer.source(parameters, reading)
         self.graph = drawing(writer)
         self.run = self.careful = _define(self.source, FAST | writer.names)
-        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # for where Python raises
+        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
             careful = Writer(outputs, updates, careful=True)
             self.careful = _define(careful.source(parameters, reading), vars(floats) | careful.names)
 
     def __call__(self, *given: Any) -> Any:
-        """What the function gives."""
+        """Run the program."""
         try:
             return self.run(*given)
         except (ArithmeticError, ValueError):
@@ -76,28 +76,28 @@ class Writer(Text):
         super().__init__(careful)
         self.names["vector"] = vector
         self.order, self.outputs, self.updates = needed((outputs, updates)), outputs, updates
-        self.shapes: list[tuple[tuple[int, ...], Any, str]] = []  # of the buffers, with dtype and memory order
-        self.buffer: dict[Symbol, int] = {}  # where a Symbol's array stands
+        self.shapes: list[tuple[tuple[int, ...], Any, str]] = []  # of the buffers: shape, dtype and memory order
+        self.buffer: dict[Symbol, int] = {}  # the buffer of a Symbol's array
         self.free: dict[tuple[Any, Any, str], list[int]] = defaultdict(list)
         self.by_columns = by_columns(self.order)
         self.uses: dict[Symbol, int] = defaultdict(int)
-        self.ends: dict[Symbol, list[Symbol]] = defaultdict(list)  # whose last reader is the key
+        self.ends: dict[Symbol, list[Symbol]] = defaultdict(list)  # by last reader
         self._look_ahead()
 
     def _look_ahead(self) -> None:
-        """Count the uses, and find the last reader of each array; who looks at a view reads what it is a view of."""
+        """Count the uses, and find the last reader of each array; a reader of a view reads its base."""
         last: dict[Symbol, Symbol] = {}
         for symbol in self.order:
             for operand in symbols_in(symbol.args):
                 self.uses[operand] += 1
-                self.uses[operand] += symbol.op == "detach"  # it is the same text
+                self.uses[operand] += symbol.op == "detach"  # it has the same text
         for symbol in symbols_in(self.outputs):
-            self.uses[symbol] += 2  # an output has a line of its own, and its memory is never written over
+            self.uses[symbol] += 2  # an output gets its own line, and its memory is never overwritten
         for symbol in self.order:
             for operand in symbols_in(symbol.args):
                 last[base(operand)] = symbol
         for _, change in self.updates:
-            last.pop(base(change), None)  # it is read when all else is done
+            last.pop(base(change), None)  # it is read at the very end
             self.uses[change] += 2
         outside = {base(symbol) for symbol in symbols_in(self.outputs)}
         for symbol, reader in last.items():
@@ -106,7 +106,7 @@ class Writer(Text):
         self.kept = outside
 
     def source(self, parameters: list[str], reading: list[str]) -> str:
-        """The whole text."""
+        """The whole source."""
         for symbol in self.order:
             if symbol.op == "input":
                 self.of[symbol] = symbol.args[0], ATOM
@@ -160,7 +160,7 @@ class Writer(Text):
     # ---- arrays
 
     def _array(self, symbol: Symbol) -> None:
-        """Write a line that computes an array, into a buffer where there can be one."""
+        """Write a line that computes an array, into a buffer if possible."""
         op, args = symbol.op, symbol.args
         into = bool(symbol.ndim) and symbol not in self.kept
         if into and op in ("scatter", "accumulate"):
@@ -187,7 +187,7 @@ class Writer(Text):
         self.lines.append(f"{call}, out={out}{after})  # {symbol.shape}")
 
     def _added(self, symbol: Symbol) -> None:
-        """An array, added to a slice of another one, or of zeros."""
+        """An array added to a slice of another one, or of zeros."""
         if symbol.op == "scatter":
             (a, index, _), sign = symbol.args, "="
             out = self._take(symbol)
@@ -195,18 +195,18 @@ class Writer(Text):
         else:
             (total, a, index), sign = symbol.args, "+="
             text = self.argument(total)
-            out = self._take(symbol, over=(total,))  # not over a, which is still to be added
+            out = self._take(symbol, over=(total,))  # not over a, which is added next
             if out != text:
                 self.lines.append(f"np.copyto({out}, {text})")
         self.lines.append(f"{out}[{self.index(index)}] {sign} {self.argument(a)}  # {symbol.shape}")
 
     def _line(self, symbol: Symbol, text: str) -> None:
-        """A line of its own, but for a view that is used once: that stands where it is used."""
+        """A line for the array; a view used once is inlined instead."""
         inside = base(symbol) is not symbol and self.uses[symbol] == 1 and len(text) < WIDEST
         self.of[symbol] = (text, ATOM) if inside else self.line(text, f"  # {symbol.shape}")
 
     def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
-        """A buffer for the Symbol; if nobody reads one of the operands `over` which it may go any more, that one's."""
+        """A buffer for the Symbol: that of an operand in `over` if this is its last reader, or a free one."""
         place, kind = None, self._kind(symbol)
         for operand in over:
             if operand.__class__ is Symbol and self._ends_here(operand, symbol) and self._kind(operand) == kind:
@@ -225,7 +225,7 @@ class Writer(Text):
         return operand in self.buffer and any(operand is ended for ended in self.ends[reader])
 
     def _kind(self, symbol: Symbol) -> tuple[Any, Any, str]:
-        """What a buffer for it is like."""
+        """The shape, dtype and memory order of its buffer."""
         return symbol.shape, symbol.dtype, "F" if symbol in self.by_columns else "C"
 
     def _release(self, symbol: Symbol) -> None:
@@ -233,26 +233,26 @@ class Writer(Text):
 
 
 def vector(numbers: list[float]) -> np.ndarray:
-    """What np.array makes of a list of floats, in a third of the time."""
+    """np.array of a list of floats, in a third of the time."""
     return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))
 
 
 def base(symbol: Symbol) -> Symbol:
-    """The Symbol in whose memory this one stands: itself, unless it is a view."""
+    """The Symbol whose memory this one shares: itself, unless it is a view."""
     while (seen := _seen_by(symbol)).__class__ is Symbol:
         symbol = seen
     return symbol
 
 
 def _seen_by(view: Symbol) -> Any:
-    """What a view is a view of; None, if it is no view."""
+    """The operand that a view shares memory with; None if it is not a view."""
     if view.op in VIEWS:
         return view.args[0]
     return view.args[1] if getattr(view.op, "view", False) else None
 
 
 def by_columns(order: list[Symbol]) -> set[Symbol]:
-    """Those whose arrays stand in memory column by column, as the weights of `Linear` do, and what is added to them."""
+    """The Symbols stored in Fortran order, as the weights of `Linear` are, and whatever is added to them."""
     found: set[Symbol] = set()
     for symbol in order:
         like = symbol.args[2:] if symbol.op == "matmul_like" else symbol.args if symbol.op in ELEMENTWISE else ()
@@ -269,7 +269,7 @@ class Stock(list[list[np.ndarray]]):
         self.shapes = shapes
 
     def borrow(self) -> list[np.ndarray]:
-        """A set that this call alone has; to look before popping would let another thread in between."""
+        """A set for this call alone. Checking before popping would be a race between threads."""
         try:
             return self.pop()
         except IndexError:
@@ -281,7 +281,7 @@ class Stock(list[list[np.ndarray]]):
 
 
 class Step:
-    """A box of the drawing: an operation of the program, an input or a constant."""
+    """A node of the drawing: an operation of the program, an input or a constant."""
 
     requires_grad = False
 
@@ -293,7 +293,7 @@ class Step:
 
 
 def drawing(writer: Writer) -> list[Step]:
-    """The outputs of a program, as nodes that `draw_dot` takes: Steps instead of Symbols, for a trace is let go."""
+    """The outputs of a program as nodes for `draw_dot`: Steps instead of Symbols, which the trace releases."""
     steps: dict[Any, Step] = {}
 
     def step(x: Any) -> Step:

@@ -1,9 +1,9 @@
-"""Frozen things: what a program cannot do again.
+"""Trace-time restrictions: what a traced function must not do.
 
-To look at a number would freeze it (an `if`, `float`, `.data`); to write one would happen but once. Each such thing
-raises, and names the line. Draws are found by the states of the global generators, compared before and after the trace:
-if one has moved, they are put back, and the function is run once more while other threads wait: if one moves again,
-it was this function, which is run line by line to see where.
+Reading a number (an `if`, `float`, `.data`) would freeze it into the program; writing one would happen only once. Each
+raises an error with the user's line. Draws are detected by comparing the states of the global generators before and
+after the trace. If one has changed, the states are restored and the function runs again while other threads wait; if
+one changes again, the function drew, and is run line by line to find out where.
 
     f = compile(lambda x: x if x > 0 else -x)
     f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; it stands in demo.py:1: f = compile(...)
@@ -62,15 +62,15 @@ PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
 class Frozen(RuntimeError):
-    """Raised where a traced program would read a number that is known only when it runs."""
+    """Raised if a traced function reads a number that is known only when the program runs."""
 
 
 class Shapeless(Frozen):
-    """Raised where the shape of a result would depend on numbers."""
+    """Raised if the shape of a result would depend on numbers."""
 
 
 def frozen(what: str, kind: type[Frozen] = Frozen) -> Frozen:
-    """The error for what a program cannot do again; it names the user's line."""
+    """The error for a forbidden operation, with the user's line."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
@@ -85,19 +85,19 @@ def _line(frame: Any) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # Draws
 
-TRIES = 5  # a thread that waited already may come in between, but not each time
+TRIES = 5  # a thread that was waiting already may draw in between, but not every time
 NOT_THE_USERS = (PACKAGE, os.path.dirname(np.__file__), random.__file__, "<frozen")
 
 
 def states() -> tuple[Any, ...]:
-    """Where the global generators stand: Python's, the package's, and NumPy's."""
+    """The states of the global generators: Python's, the package's and NumPy's."""
     kind, keys, *rest = np.random.get_state(legacy=True)
     keys = np.asarray(keys)
     return random.getstate(), creation.generator().bit_generator.state, (kind, keys.tobytes(), *rest)
 
 
 def restore(before: tuple[Any, ...]) -> None:
-    """Have them stand there again."""
+    """Restore these states."""
     random.setstate(before[0])
     creation.generator().bit_generator.state = before[1]
     kind, keys, *rest = before[2]
@@ -105,7 +105,7 @@ def restore(before: tuple[Any, ...]) -> None:
 
 
 def without_draws(run: Callable[[], Any]) -> Any:
-    """What `run` gives; raises if it draws, and names the line. Another thread may draw meanwhile."""
+    """The result of `run`; raises, with the line, if it draws. Draws in other threads are allowed."""
     before = states()
     out = run()
     if states() == before:
@@ -128,10 +128,10 @@ def without_draws(run: Callable[[], Any]) -> Any:
 
 @contextmanager
 def _others_waiting() -> Iterator[None]:
-    """Inside, no other thread runs for a while, unless this one waits for something."""
+    """A context in which other threads do not run for a while, unless this one blocks."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(0.5)
-    time.sleep(2 * before)  # who has asked for a turn already has it now
+    time.sleep(2 * before)  # lets threads that already asked for the lock have it
     try:
         yield
     finally:
@@ -139,7 +139,7 @@ def _others_waiting() -> Iterator[None]:
 
 
 def _line_of_the_draw(run: Callable[[], Any]) -> str:
-    """The last line of the user's that was begun before a state changed."""
+    """The last user line begun before a state changed."""
     before, seen, found = states(), ["an unknown line"], []
 
     def watch(frame: Any, event: str, _: Any) -> Any:

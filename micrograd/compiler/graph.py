@@ -1,4 +1,4 @@
-"""The graph of Symbols: equal ones are one object, and each is simplified as it is made.
+"""The graph of Symbols: equal ones are one object, and each is simplified on creation.
 
 >>> graph = Graph()
 >>> x, y = graph.input("x"), graph.input("y")
@@ -7,8 +7,8 @@
 >>> x + y is y + x
 True
 
-A new Symbol's shape and dtype are found by trying the operation on zeros (`inferred`). Where all operands are known
-after all, the operation itself is run (`evaluate`):
+The shape and dtype of a new Symbol are inferred by running the operation on zeros (`inferred`). If all operands turn
+out to be known, the operation itself is run (`evaluate`):
 
 >>> a = graph.input("a", (2, 3), np.dtype("f4"))
 >>> (a.T @ a).shape, rebuilt(a.sum() + x, {a: np.ones((2, 3), "f4")})
@@ -52,20 +52,20 @@ _COMPARING, _BOOL = {*COMPARISONS.values(), "not_equal"}, np.dtype(bool)
 
 
 class Graph:
-    """All Symbols of one program, in the order in which they were made: operands first."""
+    """All Symbols of one program in creation order, so operands come first."""
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
         self.known: dict[Symbol, Any] = {}
         self._made: dict[Any, Symbol] = {}
-        self._arrays: dict[int, tuple[Any, Any]] = {}  # constants: what was given, and the copy that is kept
+        self._arrays: dict[int, tuple[Any, Any]] = {}  # constants: the original array, and the copy that is stored
 
     def input(self, name: str, shape: tuple[int, ...] | None = None, dtype: Any = None, order: Any = ()) -> Symbol:
-        """A Symbol for what comes from outside; `order` is `BY_COLUMNS` for an array that stands so in memory."""
+        """A Symbol for an input; `order` is `BY_COLUMNS` for an array in Fortran order."""
         return self._new("input", (name,), order, shape, dtype)
 
     def constant(self, array: np.ndarray) -> Symbol:
-        """A Symbol for an array that is known: it becomes plain when the graph is `rebuilt`."""
+        """A Symbol for a known array; `rebuilt` replaces it by the array."""
         symbol = self.input("constant", array.shape, array.dtype)
         self.known[symbol] = array
         return symbol
@@ -76,7 +76,7 @@ class Graph:
         return symbol
 
     def make(self, op: Any, args: tuple[Any, ...], named: tuple = ()) -> Any:
-        """The Symbol of an operation; the same one if it was made before, or a simpler one that is equal."""
+        """The Symbol of an operation: an existing one if it was made before, or a simpler one that is equal."""
         numbers = _are_numbers(args)
         if not numbers and op in ELEMENTWISE:
             args = thinned(op, args)
@@ -94,7 +94,7 @@ class Graph:
         return found
 
     def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
-        """A row's forward function on Symbols; if it cannot run on them (it fills an array, say), a Symbol for it."""
+        """A row's forward function on Symbols; a Symbol for the call if it cannot run on them (it fills an array, say)."""
         if not has_symbols((*operands, *settings(row.forward))):
             return np.asarray(row.forward(*operands))
         if row.name == "scatter" and (found := _plain_scatter(row)):
@@ -111,11 +111,11 @@ class Graph:
                 raise error from None
 
     def let_go(self) -> None:
-        """Forget the Symbols: they know their graph, and such circles would wait for Python's collector."""
+        """Release the Symbols: they refer to their graph, and such cycles would wait for the garbage collector."""
         self.symbols, self.known, self._made, self._arrays = [], {}, {}, {}
 
     def _own(self, x: Any) -> Any:
-        """A constant array as a copy that nobody else can change; the copy is made once."""
+        """A private copy of a constant array, made once."""
         if isinstance(x, np.ndarray):
             if id(x) not in self._arrays:
                 kept = x.copy() if any(x.strides) or not x.size else np.broadcast_to(x.flat[0], x.shape)
@@ -126,7 +126,7 @@ class Graph:
 
 
 def _are_numbers(args: tuple[Any, ...]) -> bool:
-    """Are the operands plain numbers all? In a graph of scalars they always are, and need no second look."""
+    """True if all operands are plain numbers: the fast path for graphs of scalars."""
     for x in args:
         cls = x.__class__
         if cls is Symbol:
@@ -138,7 +138,7 @@ def _are_numbers(args: tuple[Any, ...]) -> bool:
 
 
 def _key(x: Any) -> Any:
-    """What tells an argument from others; arrays and Symbols by their identity, 0.0 from -0.0, and 1 from 1.0."""
+    """The cache key of an argument: identity for arrays and Symbols; 0.0 differs from -0.0, and 1 from 1.0."""
     cls = x.__class__
     if cls is Symbol:
         return x
@@ -154,7 +154,7 @@ def _key(x: Any) -> Any:
 
 
 def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
-    """The outputs in a new graph, where some Symbols are known to be these values: constants, folded anew."""
+    """The outputs in a new graph, with these values for some Symbols, and constants folded again."""
     graph, new = Graph(), dict(values)
 
     def renewed(x: Any) -> Any:
@@ -178,8 +178,9 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
 
 
 def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands of an elementwise operation, with a number for an array of equal ones, and nothing broadcast in
-    advance: where shape and dtype of the result stay what they are."""
+    """The operands of an elementwise operation, with numbers for uniform arrays and without explicit broadcasts, where
+    that leaves the shape and dtype of the result unchanged.
+    """
     thin = tuple(map(_thin, args))
     if all(a is b for a, b in zip(thin, args, strict=True)) or not has_symbols(thin):
         return args
@@ -193,7 +194,7 @@ def _thin(x: Any) -> Any:
 
 
 def _plain_scatter(row: Row) -> tuple[Any, Any] | None:
-    """Index and shape of a row that scatters to a slice, or to several."""
+    """Index and shape of a row that scatters to basic slices; None for other indices."""
     found = dict(zip(row.forward.__code__.co_freevars, settings(row.forward), strict=True))
     index = found["index"] if found["index"].__class__ is tuple else (found["index"],)
     plain = all(i.__class__ in (slice, int) or i is None or i is ... for i in index)
@@ -201,7 +202,7 @@ def _plain_scatter(row: Row) -> tuple[Any, Any] | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Operations on real arrays
+# Operations on actual arrays
 
 
 def number_type(op: Any) -> tuple[None, Any]:
@@ -225,17 +226,17 @@ def mask_of(condition: Any, dtype: Any) -> Any:
 
 
 def gated(a: Any, mask: Any) -> Any:
-    """`where(condition, 0.0, a)` by bits: exact, and many times faster, since nothing branches."""
+    """`where(condition, 0.0, a)` by bit masks: exact, and many times faster, since it does not branch."""
     return np.bitwise_and(a.view(mask.dtype), mask).view(a.dtype)
 
 
 def scatter(a: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros, but for a at the index."""
+    """Zeros with a at the index."""
     return accumulate(np.zeros(shape, a.dtype), a, index)
 
 
 def accumulate(total: Any, a: Any, index: Any) -> Any:
-    """The total, with a added at the index."""
+    """The total with a added at the index."""
     total = np.array(total)
     total[index] += a
     return total
@@ -245,7 +246,7 @@ OWN = {"mask_of": mask_of, "gated": gated, "scatter": scatter, "accumulate": acc
 
 
 def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The operation on real arrays."""
+    """The operation on actual arrays."""
     if op == "getitem":
         return args[0][args[1]]
     if op in OWN:
@@ -256,7 +257,7 @@ def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 
 def opened(function: Any) -> Callable:
-    """A function that takes what the given one closes over, and gives that function with these for it."""
+    """A function of the values that `function` closes over, which returns it with these values instead."""
 
     def with_settings(*settings: Any) -> Callable:
         cells = tuple(map(types.CellType, settings))
@@ -266,5 +267,5 @@ def opened(function: Any) -> Callable:
 
 
 def settings(function: Any) -> tuple[Any, ...]:
-    """What a function closes over."""
+    """The values that a function closes over."""
     return tuple(cell.cell_contents for cell in getattr(function, "__closure__", None) or ())

@@ -1,17 +1,17 @@
-"""Guards: whether a function would still find what it was traced with.
+"""Guards: detect when a trace is stale.
 
-The program reads nodes live, by object. All else that the function looked at is in the trace: the layers of a list, the
-name of an activation, a function that it calls. So each run begins with questions, by identity, about what it would
-find on its ways: in its closure, its defaults and globals, in `self` and its class, and from there in attributes,
-lists, dicts and other functions.
+A program reads nodes live, by object. Everything else that the function looked at is baked into the trace: the layers
+of a list, the name of an activation, a function that it calls. So each call first checks, by identity, what the
+function would find: in its closure, defaults and globals, in `self` and its class, and from there in attributes, lists,
+dicts and other functions.
 
-Only what the code names is asked about, in the function and in those that it finds, so that a list of losses beside
-the weights may grow. Code that reads what it does not name (`getattr`, `vars`, `parameters()`) may read everything.
-A node that was used and that no way leads to is refused: nobody would see that it was replaced. Numbers and arrays are
-constants, whose changes are not seen; a node in the place of one is.
+Only what the code names is checked, in the function and in those that it reaches, so that a list of losses next to the
+weights may grow. Code that reads what it does not name (`getattr`, `vars`, `parameters()`) is assumed to read
+everything. A node that was used but cannot be reached this way is refused, since its replacement would not be detected.
+Numbers and arrays are constants, whose changes are not detected; replacing one by a node is.
 
-The questions are one generated expression, `x0.cell_contents is x1 and x1.neurons is x2 and x3 == x4`, in which a list
-of Values is compared as a whole: Values are equal only to themselves.
+The checks are one generated expression, `x0.cell_contents is x1 and x1.neurons is x2 and x3 == x4`, in which a list of
+Values is compared as a whole: Values are equal only to themselves.
 
 >>> def line(state):
 ...     return lambda x: state["w"] * x
@@ -44,23 +44,23 @@ from ..nn.module import Module
 from ..tensor.tensor import Tensor
 from .frozen import PACKAGE, UNWATCHED, frozen
 
-MOST = 200_000  # objects that are looked at
+MOST = 200_000  # objects inspected at most
 CONSTANTS = (int, float, complex, np.generic, np.ndarray, random.Random, np.random.Generator, np.random.RandomState)
-OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers that are compared as a whole
+OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers compared as a whole
 LIBRARIES = {"numpy", *sys.stdlib_module_names}
 READS_ALL = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
 READS_ALL |= {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
-NEVER_CALLED = {"__init__", "__new__", "__repr__"}  # by a function that uses an object
-Place = tuple[Any, str, Any]  # in what, the text of the place, what is there
+NEVER_CALLED = {"__init__", "__new__", "__repr__"}  # not called by a function that only uses an object
+Place = tuple[Any, str, Any]  # container, the expression for the place in it, what is there
 
 
 def guard(function: Any, used: Sequence[Any], trained: Sequence[Sequence[Any]] = ()) -> Callable[[], bool] | None:
-    """A function that tells whether `function` would still find the nodes used, and all else that its code names.
+    """Return a function that is True while `function` would still find the nodes used and all else that its code names.
 
-    And whether what required no gradient still does not, and of each group of `trained` nodes one still does. It is
-    None if there is nothing to ask.
+    It also checks that what required no gradient still does not, and that in each group of `trained` nodes at least one
+    does. None if there is nothing to check.
     """
-    names = {"forward", *_names_in(getattr(function, "__code__", None))}  # a Module calls it by itself
+    names = {"forward", *_names_in(getattr(function, "__code__", None))}  # called by Module.__call__
     ways = Ways(function, used, names)
     while not ways.read <= names and ways.read.isdisjoint(READS_ALL):
         names = names | ways.read
@@ -73,8 +73,9 @@ def guard(function: Any, used: Sequence[Any], trained: Sequence[Sequence[Any]] =
 
 
 class Ways:
-    """The ways from a function to what it uses: `asked` about each step, `read` are the names that its code has,
-    `missing` the nodes that were not met."""
+    """The paths from a function to what it uses: `asked` are the checks on the way, `read` the names used by its code,
+    `missing` the used nodes not reached.
+    """
 
     def __init__(self, function: Any, used: Sequence[Any], names: set[str], everything: bool = False):
         self.names, self.everything = names, everything
@@ -104,14 +105,14 @@ class Ways:
         return self.held["current"]
 
     def _name(self, x: Any) -> str:
-        """What the expression calls an object."""
+        """The name of an object in the expression."""
         if id(x) not in self._names:
             self.held[name := f"x{len(self.held)}"] = x
             self._names[id(x)] = name
         return self._names[id(x)]
 
     def _meet(self, container: Any, place: str, child: Any) -> None:
-        """Ask about what is at a place, if anything can be put there, and go on from it."""
+        """Check what is at a place, unless it cannot be replaced, and follow it."""
         if isinstance(child, (Value, Tensor)):
             if id(child) not in self.used:
                 return
@@ -128,7 +129,7 @@ class Ways:
             self.asked.append(f"{self._name(container)}{place} {same} {self._name(child)}")
 
     def _is_constant(self, x: Any, depth: int = 0) -> bool:
-        """Is x a number or an array, or made of such (and of nodes that were not used) alone?"""
+        """True if x is a number or an array, or contains only these and nodes that were not used."""
         if isinstance(x, (list, tuple, dict)) and x and depth < 50:
             parts = x.values() if isinstance(x, dict) else x
             return all(self._is_constant(part, depth + 1) for part in parts)
@@ -137,7 +138,7 @@ class Ways:
         return isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum)) and not _holds_objects(x)
 
     def _ask_as_whole(self, x: Any) -> bool:
-        """Ask about a container what is no single place's affair; is nothing left to ask?"""
+        """Check what concerns a container as a whole; True if its places need no further checks."""
         if isinstance(x, Module):
             self.asked.append(f"{self._name(x)}.training is {bool(x.training)}")
         elif isinstance(x, OTHERS):
@@ -151,7 +152,7 @@ class Ways:
         return False
 
     def _places(self, x: Any) -> Iterator[Place]:
-        """Where x holds something. The text of a place is empty if nothing else can ever be there."""
+        """Where x holds something. The expression for the place is empty if it cannot be replaced."""
         if isinstance(x, types.FunctionType):
             yield from self._of_function(x)
         elif isinstance(x, type):
@@ -161,7 +162,7 @@ class Ways:
         elif isinstance(x, types.ModuleType):
             if _is_users(x.__name__):
                 yield from ((vars(x), f"[{name!r}]", vars(x)[name]) for name in self.names & vars(x).keys())
-        elif hasattr(type(x), "transformed"):  # another compiled function: what it has compiled is its own affair
+        elif hasattr(type(x), "transformed"):  # another compiled function: follow the original, not its programs
             yield x, "", x.origin
         elif isinstance(x, OTHERS):
             yield from ((x, "", part) for part in _contents(x))
@@ -184,7 +185,7 @@ class Ways:
         for cell in x.__closure__ or ():
             try:
                 yield cell, ".cell_contents", cell.cell_contents
-            except ValueError:  # not filled yet
+            except ValueError:  # empty cell
                 continue
         if not x.__code__.co_filename.startswith(PACKAGE) and (x.__module__ or "").split(".")[0] not in LIBRARIES:
             yield x, ".__code__", x.__code__
@@ -194,14 +195,14 @@ class Ways:
             yield from self._of_object(x)
 
     def _of_class(self, kind: type) -> Iterator[tuple[str, Any]]:
-        """What a class holds under the names that are read, and what Python calls by itself."""
+        """What a class holds under the names that are read, and the special methods, which Python calls."""
         for name, part in list(vars(kind).items()):
             implicit = name[:2] == "__" and isinstance(part, types.FunctionType) and name not in NEVER_CALLED
             if (self.everything and name[:2] != "__") or implicit or name in self.names:
                 yield name, part
 
     def _of_object(self, x: Any) -> Iterator[Place]:
-        """Its attributes, in its `__dict__` and in slots, and its class."""
+        """Its attributes, in `__dict__` and slots, and its class."""
         kind = type(x)
         ours = kind.__module__.startswith("micrograd.")
         if not (ours or _is_users(kind.__module__) or kind in (types.SimpleNamespace, types.FunctionType)):
@@ -221,7 +222,7 @@ class Ways:
 
 
 SLOT = types.MemberDescriptorType
-STEPS: dict[type, tuple[str, ...]] = {  # what cannot change leads on to
+STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes to follow
     types.MethodType: ("__self__", "__func__"),
     partial: ("func", "args", "keywords"),
     property: ("fget",),
@@ -236,7 +237,7 @@ def _holds_objects(x: Any) -> bool:
 
 
 def _contents(x: Any) -> list[Any]:
-    """What is in a container, of whatever kind."""
+    """What is in a container of any kind."""
     return x.ravel().tolist() if isinstance(x, np.ndarray) else gc.get_referents(x)
 
 
@@ -245,7 +246,7 @@ def _same(found: list[Any], wanted: list[Any]) -> bool:
 
 
 def _is_users(module: str) -> bool:
-    """Is what this module defines the user's own, and may it change?"""
+    """True if this module belongs to the user, and so may change."""
     return module.split(".")[0] not in LIBRARIES and not module.startswith("micrograd")
 
 

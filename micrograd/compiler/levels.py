@@ -1,19 +1,21 @@
-"""Levels: a graph of many scalars becomes a few operations on arrays, and its sums of products become matrix products.
+"""Levels: a graph of many scalars becomes a few array operations, and its sums of products become matrix products.
 
-A node stands one level above its highest operand, and equal operations of a level become one operation on arrays:
+The level of a node is one more than the highest level of its operands. Equal operations of a level become one array
+operation:
 
     tables      dot products that pair every list of left factors with every list of right ones are a product of two
                 matrices: the scores of all neurons of a layer, for all samples, are one `@`
-    groups      other sums, and equal ops, whose operands stand in the same arrays are one operation on these
+    groups      other sums, and equal ops, whose operands are stored in the same arrays are one operation on these
 
-Under `batch` each node is a row of an array, with a column for each sample, or one column for what is the same for all:
-a layer's scores are one `@` again, of its weights and the samples' columns.
+Under `batch` each node is a row of an array, with a column for each sample, or a single column if all samples share it:
+the scores of a layer are again one `@`, of its weights and the samples' columns.
 
-What comes out is a function of Tensors, which is traced and differentiated like one that a user wrote. For
+The result is a function of Tensors, which is traced and differentiated like one that a user wrote. For
 
     [relu(w0 * x0 + w1 * x1 + b) for x0, x1 in samples for w0, w1, b in neurons]
 
-it computes `relu(x @ w.T + b)`. Leaves (parameters) may be put in any order: so that what is read together is a slice.
+it computes `relu(x @ w.T + b)`. Leaves (parameters) may be stored in any order, chosen so that what is read together is
+a slice.
 
 >>> from .interface import compile
 >>> from ..engine import Value
@@ -47,20 +49,20 @@ from .symbols import Symbol
 
 
 class Levels:
-    """The plan: which nodes are computed together, and the matrices of the nodes that they read.
+    """The plan: which nodes are computed together, and the matrices of nodes that they read.
 
     Args:
         form: the graph.
-        blocks: the Symbols of the inputs that come in arrays, in the order of these.
-        free: the other inputs, which come last, and in an order that the plan chooses (`free`).
-        samples: how many, under `batch`.
+        blocks: the Symbols of the inputs that arrive in arrays, in the order of their elements.
+        free: the other inputs, which come last, in an order that the plan chooses (stored in `free`).
+        samples: their number, under `batch`.
     """
 
     def __init__(
         self, form: NormalForm, blocks: Sequence[Sequence[Symbol]], free: Sequence[Symbol], samples: int | None = None
     ):
         self.form, self.at = form, Places(form.size, samples)
-        self.steps: list[tuple[Callable[[], Tensor], list[Ids]]] = []  # with the matrices that are read
+        self.steps: list[tuple[Callable[[], Tensor], list[Ids]]] = []  # with the matrices that each reads
         number = form.number
         for block in blocks:
             self.at.put(np.array([number.get(symbol, ONE) for symbol in block], int), (len(block),))
@@ -72,7 +74,7 @@ class Levels:
         self.free = sorted(free, key=lambda symbol: self.at.place[number[symbol]])
 
     def _levels(self) -> list[list[int]]:
-        """The nodes of each level, from the first."""
+        """The nodes of each level, lowest first."""
         form, height = self.form, [0] * self.form.size
         found: dict[int, list[int]] = defaultdict(list)
 
@@ -93,7 +95,7 @@ class Levels:
         return [found[level] for level in sorted(found)]
 
     def _level(self, nodes: list[int]) -> None:
-        """Plan one level: its dot products, its sums and its ops."""
+        """Plan one level: its dot products, sums and ops."""
         form, at = self.form, self.at
         dots: dict[Any, dict[Any, int]] = defaultdict(dict)
         rest: dict[Any, list[int]] = defaultdict(list)
@@ -115,14 +117,14 @@ class Levels:
             at.array[i], at.place[i] = at.array[twin], at.place[twin]
 
     def _kind(self, term: Term) -> tuple[int, int]:
-        """Of a term: the arrays in which its factors stand; terms of one kind can be one array."""
+        """The arrays that store a term's factors; terms of one kind can form one array."""
         _, p, q = term
         return (-2 if p == ONE else -self.at.array[p], -2 if q == ONE else -self.at.array[q])
 
     # ---- what is computed together
 
     def _tables(self, dots: dict[Any, dict[Any, int]]) -> list[tuple[Ids, tuple[int, ...]]]:
-        """Dot products: lists of left factors that meet the same lists of right ones make a table."""
+        """Dot products: lists of left factors that meet the same lists of right ones form a table."""
         alike: dict[Any, list[Any]] = defaultdict(list)
         for left, rights in dots.items():
             alike[all(p == ONE for _, p in left), *rights].append(left)
@@ -146,7 +148,7 @@ class Levels:
         right, weights = np.array(rights), np.array([[c for c, _ in left] for left in lefts])
         at, alone = self.at, ids.size == 1
         turned = bool(ids.shape[0] > 1 and ids.shape[1] > 1 and ids[1, 0] < ids[0, 1])
-        if turned:  # in the order in which they were written
+        if turned:  # in creation order
             ids = ids.T
 
         def table() -> Tensor:
@@ -178,7 +180,7 @@ class Levels:
         return b.reshape(n, k) @ a if of_b == 1 else (a.reshape(m, 1, k, of_a) * b.reshape(1, n, k, of_b)).sum(2)
 
     def _rows(self, plain: bool, coefficients: tuple[float, ...], members: Any) -> tuple[Ids, tuple[int, ...]]:
-        """Dot products of no table: factors side by side in two matrices, multiplied and summed along the rows."""
+        """Dot products that form no table: factors in two matrices, multiplied and summed along the rows."""
         left = np.array([[p for _, p in left] for left, _, _ in members])
         right, weights = np.array([right for _, right, _ in members]), np.array(coefficients)
 
@@ -202,7 +204,7 @@ class Levels:
         else:
             columns = [self._operands([self.form.ops[i][1][k] for i in members]) for k in range(len(key) - 1)]
             first = next((x for x in columns if x.dtype.kind == "i"), None)
-        if first is not None:  # in the order of what is read
+        if first is not None:  # in the order of the operands in memory
             order = np.lexsort((self.at.place[first], self.at.array[first]))
             ids, first = ids[order], first[order]
             columns = [[x[order] for x in c] if isinstance(c, list) else c[order] for c in columns]
@@ -216,7 +218,7 @@ class Levels:
         return np.array(xs, dtype=int if xs[0].__class__ is int else float)
 
     def _shape(self, first: Ids | None, n: int) -> tuple[int, ...]:
-        """The shape of the array that is read first, if all of it is read in its order."""
+        """The shape of the array read first, if all of it is read in order; else that of a vector."""
         if first is not None and len(set(self.at.array[first].tolist())) == 1:
             shape = self.at.shapes[self.at.array[first[0]]]
             if int(np.prod(shape)) == n and (self.at.place[first] == np.arange(n)).all():
@@ -248,18 +250,18 @@ class Levels:
     # ---- the order of the leaves, and the run
 
     def _order_leaves(self, free: int) -> None:
-        """Give the free leaves their places: those that a table reads first, each of its matrices in a row."""
+        """Place the free leaves: those that a table reads first, with each of its matrices contiguous."""
         turn = 0
         matrices = [ids for _, read in self.steps for ids in read]
         matrices.sort(key=lambda ids: ids.ndim < 2 or 1 in ids.shape)
-        for ids in (*matrices, np.arange(self.form.size)):  # the last: an output may be a leaf
+        for ids in (*matrices, np.arange(self.form.size)):  # the last, because an output may be a leaf
             for i in ids[self.at.array[ids] == free].tolist():
                 if self.at.place[i] < 0:
                     self.at.place[i] = turn
                     turn += 1
 
     def __call__(self, inputs: list[Tensor], outs: list[Any]) -> Tensor:
-        """The outputs as one vector (under `batch` the rows of a matrix), from the arrays of the inputs."""
+        """The outputs as one vector (under `batch`, the rows of a matrix), from the input arrays."""
         self.at.tensors = list(inputs)
         for step, _ in self.steps:
             self.at.tensors.append(step())
@@ -268,5 +270,5 @@ class Levels:
         more = iter(self.at.put_more(np.array(constants, float)) if constants else ())
         ids = np.array([numbers[x] if x in numbers else next(more) for x in outs])
         found = self.at.read(ids)
-        self.at.tensors = []  # a trace takes for a constant what was made inside, and is gone
+        self.at.tensors = []  # a trace treats nodes that no longer exist as constants
         return found.broadcast_to(ids.shape if self.at.samples is None else (len(ids), self.at.samples))

@@ -1,7 +1,7 @@
-"""The nodes that a traced function sees: Values and Tensors as ever, but for their data, which is a Symbol.
+"""The nodes that a traced function sees: ordinary Values and Tensors whose data is a Symbol.
 
-They have the methods of Value and Tensor, record the same nodes, and the same walk goes through them. Only what would
-look at a number, or write to one, is refused: a program could not do it again. A comparison gives a node too.
+They have the methods of Value and Tensor, record the same nodes, and the same walk traverses them. Only reading or
+writing a number is refused, since a program could not repeat it. A comparison also returns a node.
 
 >>> from .graph import Graph
 >>> x = traced_value(Graph().input("x"), LEAF)
@@ -46,7 +46,7 @@ def _writing(self: Any, *_: Any) -> Any:
 
 
 def _comparison(name: str) -> Callable:
-    """A comparison gives a node too: a condition for `where`, 1 or 0."""
+    """A comparison that returns a node: a condition for `where`, 1 or 0."""
     row = Row(name, getattr(operator, name), None)
 
     def method(self: Any, other: Any) -> Any:
@@ -55,12 +55,12 @@ def _comparison(name: str) -> Callable:
     return method
 
 
-# What gives a constant; as a row, so that a program on arrays can do it too
+# detach() as a row, so that programs on arrays can do it too
 DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
 
 
 class Traced:
-    """A node whose numbers nobody can look at."""
+    """A node whose numbers cannot be read."""
 
     __slots__ = ()
     data = property(_reading(".data"), _reading(".data"))
@@ -77,7 +77,7 @@ class Traced:
         return {node: self._as_node(grads[node]) for node in inputs if node in grads}
 
     def _as_node(self, g: Any) -> Any:
-        """A gradient that is asked for inside of the function: a number or an array that nobody can look at."""
+        """A gradient asked for inside the function, as a node."""
         return g if is_traced(g) else traced_value(g)
 
     def _hand_write(self, row: HandWritten, operands: Any) -> None:
@@ -102,7 +102,7 @@ class TracedValue(Traced, Value):
         return traced_value(data)
 
     def detach(self) -> Any:
-        """A constant that is the same number."""
+        """A constant with the same Symbol."""
         return self._apply(DETACH, (self,))
 
 
@@ -120,7 +120,7 @@ class TracedTensor(Traced, Tensor):
         return traced_tensor(new_node(self._node._data))
 
     def requires_grad_(self, wanted: bool = True) -> Any:
-        """As a Tensor's, on a node of its own."""
+        """As `Tensor.requires_grad_`, on a separate node."""
         if wanted and self._node._row is None:
             self._node = as_traced(new_node(self._node._data, LEAF))
             self._node._handle = weakref.ref(self)
@@ -128,13 +128,13 @@ class TracedTensor(Traced, Tensor):
 
 
 class TracedNode(ArrayNode):
-    """The node of a traced Tensor: what the walk does with arrays, it does with Symbols."""
+    """The node of a traced Tensor: the walk treats Symbols as it does arrays."""
 
     __slots__ = ()
 
     @property
     def tensor(self) -> Tensor:
-        """The Tensor that has this node, or where it is gone a new one."""
+        """The Tensor of this node, or a new one if that no longer exists."""
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
 
@@ -152,7 +152,7 @@ class TracedNode(ArrayNode):
         if gradient is None and self._data.size == 1:
             gradient = np.ones(self._data.shape, self._data.dtype)
         seed = super()._seed(gradient, False)
-        if self._data.__class__ is Symbol:  # and not a constant, after all
+        if self._data.__class__ is Symbol:  # and not a constant
             seed = self._data.graph.constant(seed)
         return traced_tensor(new_node(seed)) if create_graph else seed
 
@@ -172,18 +172,18 @@ class TracedNode(ArrayNode):
 
 
 def traced_value(data: Any, row: Any = None) -> TracedValue:
-    """A Value with this Symbol: a number, or under `batch` one for each sample."""
+    """A Value with this Symbol: a number or, under `batch`, one for each sample."""
     return fill(object.__new__(TracedValue), data, row)
 
 
 def as_traced(node: Any) -> Any:
-    """The node, as one of a trace."""
+    """Make the node a traced one."""
     node.__class__ = TracedNode
     return node
 
 
 def traced_tensor(node: Any) -> Any:
-    """A Tensor that has the node, as one of a trace."""
+    """A traced Tensor with this node."""
     tensor = object.__new__(TracedTensor)
     tensor._node = as_traced(node)
     node._handle = weakref.ref(tensor)
@@ -191,10 +191,10 @@ def traced_tensor(node: Any) -> Any:
 
 
 def is_traced(x: Any) -> bool:
-    """Is x a node of a trace?"""
+    """True if x is a node of a trace."""
     return isinstance(x, Traced)
 
 
 def data_of(x: Any) -> Any:
-    """The Symbol (or a constant) in a traced node."""
+    """The Symbol (or constant) in a traced node; anything else is returned unchanged."""
     return x._node._data if isinstance(x, Tensor) else x._data if isinstance(x, Value) else x

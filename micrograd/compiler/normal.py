@@ -1,12 +1,12 @@
-"""The normal form of a graph of scalars, from which `levels` makes operations on arrays.
+"""The normal form of a graph of scalars, from which `levels` makes array operations.
 
 Chains of +, -, * and / by numbers are flattened to sums of terms c * p * q. Of these,
 
     (w * x + v * y + b) / 2               becomes  dot + 0.5 * b,
                                           where dot = 0.5 * w * x + 0.5 * v * y
 
-since a sum of products may be an element of a product of matrices. Sums are reassociated by it: results differ in
-their last digits.
+since a sum of products may be an element of a matrix product. This reassociates sums, so results differ in their last
+digits.
 
 >>> from .trace import Trace, tracing
 >>> trace = Trace()
@@ -31,13 +31,13 @@ from ..engine import ops
 from ..engine.rows import Row
 from .symbols import Symbol
 
-ONE = -1  # in the place of a factor that is missing
-LONG = 4  # a sum of more terms than this is a dot product (with ones), and not written term by term
+ONE = -1  # marks a missing factor
+LONG = 4  # a sum of more terms than this becomes a dot product with ones
 Term = tuple[float, int, int]
 
 
 class NormalForm:
-    """Scalars by number: leaves first, then each a sum of terms, or an op. `rows` tells how Symbols were made."""
+    """Numbered scalars: leaves, sums of terms, and other ops. `rows` holds the op and operands of each Symbol."""
 
     def __init__(self, rows: dict[Symbol, Any], outs: Sequence[Any], constants: dict[Symbol, float]):
         self.rows, self.constants = rows, dict(constants)
@@ -50,7 +50,7 @@ class NormalForm:
         self._uses = [0] * len(order)
         for x in (*outs, *outs, *(x for symbol in order if symbol in rows for x in rows[symbol][1])):
             if x.__class__ is Symbol and x not in constants:
-                self._uses[self.number[x]] += 1  # an output has two: it is no mere step of another sum
+                self._uses[self.number[x]] += 1  # outputs count twice, so that they are not merged into other sums
         for symbol in order:
             if symbol in rows:
                 self._enter(symbol, *rows[symbol])
@@ -67,13 +67,13 @@ class NormalForm:
         return sorted(found, key=lambda symbol: symbol.number)
 
     def _operand(self, x: Any) -> Any:
-        """A number as it is, a Symbol as its number among the nodes."""
+        """A number unchanged, a Symbol as its node number."""
         if x.__class__ is Symbol:
             return self.constants[x] if x in self.constants else self.number[x]
         return float(x)
 
     def _terms(self, x: Any) -> list[Term]:
-        """An operand as a sum; one that nobody else uses is taken apart."""
+        """An operand as a sum; a sum with no other user is merged."""
         if x.__class__ is float:
             return [(x, ONE, ONE)]
         return self.sums.pop(x) if x in self.sums and self._uses[x] == 1 else [(1.0, x, ONE)]
@@ -101,7 +101,7 @@ class NormalForm:
         if a.__class__ is float or b.__class__ is float:
             number, x = (a, b) if a.__class__ is float else (b, a)
             return _scaled(self._terms(x), number)
-        c, p = self._factor(a)  # which may be taken apart but once
+        c, p = self._factor(a)  # which may be merged only once
         d, q = (c, p) if a == b else self._factor(b)
         return [(c * d, p, q)]
 
@@ -114,7 +114,7 @@ class NormalForm:
         return 1.0, x
 
     def _split(self) -> None:
-        """Make dot products of the products in a sum, and of its other terms where there are many."""
+        """Turn the products in each sum into a dot product, and its other terms too if there are many."""
         self.dots: dict[int, list[Term]] = {}
         for i, terms in self.sums.items():
             products = [term for term in terms if term[2] != ONE]
@@ -133,7 +133,7 @@ class NormalForm:
         return 1.0, self.size - 1, ONE
 
     def _turned(self, term: Term) -> Term:
-        """A product with a leaf, such as a weight, on its left."""
+        """A product with its leaf, such as a weight, on the left."""
         c, p, q = term
         return (c, q, p) if q < len(self._uses) and self._is_leaf(q) and not self._is_leaf(p) else term
 
@@ -146,7 +146,7 @@ def _scaled(terms: list[Term], number: float) -> list[Term]:
 
 
 def _joined(a: list[Term], b: list[Term]) -> list[Term]:
-    """Both; the longer is extended, so that a chain of sums costs no more than its length."""
+    """Both lists; the longer one is extended, so that a chain of sums takes linear time."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     longer.extend(shorter)
     return longer

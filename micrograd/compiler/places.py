@@ -1,6 +1,6 @@
-"""Places: in which array a node stands, and where in it; and how a few nodes are read, as an array of any shape.
+"""Places: the array that stores a node, its position there, and how to read some nodes as an array of any shape.
 
-What is read is mostly a whole array, or a slice of one. Evenly spaced places cost no copy:
+Most reads are a whole array or a slice of one. Evenly spaced places need no copy:
 
 >>> at = Places(6, None)
 >>> at.put(np.arange(6), (2, 3))
@@ -8,15 +8,15 @@ What is read is mostly a whole array, or a slice of one. Evenly spaced places co
 >>> at.read(np.array([4, 5])), at.read(np.array([[0, 3], [1, 4], [2, 5]])).shape
 (Tensor([4., 5.]), (3, 2))
 
-Anything else is a `take`, whose adjoint `place` adds up what goes to the same place:
+Any other read is a `take`, whose adjoint `place` sums what goes to the same place:
 
 >>> at.read(np.array([5, 0, 0]))
 Tensor([5., 0., 0.])
 >>> place(np.array([5, 0, 0]), 6).forward(np.array([1.0, 2.0, 3.0]))
 array([5., 0., 0., 0., 0., 1.])
 
-Under `batch` each array has one axis more, the last: a column for each sample, or one column for what is the same for
-all. Ids, places and shapes are without it.
+Under `batch` each array has one more axis, the last: a column for each sample, or a single column if all samples share
+it. Ids, places and shapes leave this axis out.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from ..tensor.tensor import Tensor
 from .normal import ONE
 from .symbols import is_uniform
 
-Ids = np.ndarray  # numbers of nodes
+Ids = np.ndarray  # node numbers
 
 
 def take(ids: Ids) -> Row:
-    """The elements of a vector (the rows of a matrix) at these places; its adjoint, `place`, adds them up there."""
+    """The elements of a vector (rows of a matrix) at these places; its adjoint is `place`."""
     return Row("take", lambda a: np.take(a, ids, axis=0), lambda g, _out, like: place(ids, like.shape[0])(g))
 
 
 def place(ids: Ids, n: int) -> Row:
-    """A vector of n elements (a matrix of n rows): at each place the sum of what belongs there."""
+    """A vector of n elements (a matrix of n rows): at each place, the sum of the elements that go there."""
     flat = ids.reshape(-1)
     order = np.argsort(flat, kind="stable")
     targets, starts = np.unique(flat[order], return_index=True)
@@ -58,17 +58,17 @@ def place(ids: Ids, n: int) -> Row:
 
 
 class Places:
-    """Of each node the array and the place, while a plan is made; and the arrays as Tensors, when it is run."""
+    """The array and place of each node, while a plan is made; and the arrays as Tensors, when it runs."""
 
     def __init__(self, size: int, samples: int | None):
         self.samples = samples
-        self.array = np.full(size, -1)  # of each node: in which array it stands,
-        self.place = np.full(size, -1)  # and where
+        self.array = np.full(size, -1)  # for each node, the array that stores it,
+        self.place = np.full(size, -1)  # and its place there
         self.shapes: list[tuple[int, ...]] = []
         self.tensors: list[Tensor] = []
 
     def put(self, ids: Ids, shape: tuple[int, ...]) -> None:
-        """These nodes make the next array; where there is ONE instead, it holds what no node needs."""
+        """Store these nodes as the next array; where an id is ONE, the element is unused."""
         inside = ids != ONE
         self.array[ids[inside]] = len(self.shapes)
         self.place[ids[inside]] = np.arange(ids.size)[inside.reshape(-1)]
@@ -99,19 +99,19 @@ class Places:
         return self._elements(self._joined(0, flat), starts[self.array[ids]] + self.place[ids])
 
     def whole(self, ids: Ids) -> Tensor:
-        """The nodes as an array of the shape of `ids`."""
+        """The nodes as an array of exactly the shape of `ids`."""
         return self.fill(ids.shape, self.read(ids))
 
     def fill(self, shape: tuple[int, ...], a: Any) -> Tensor:
-        """What was read, broadcast to its full shape."""
+        """The result of a read, broadcast to its full shape."""
         return a.broadcast_to(shape if self.samples is None else (*shape, a.shape[-1]))
 
     def numbers(self, numbers: np.ndarray) -> Any:
-        """One number, where all are the same; else an array that goes with those of nodes."""
+        """One number if all are the same; else an array that combines with those of nodes."""
         return float(numbers.flat[0]) if is_uniform(numbers) else self.constants(numbers)
 
     def constants(self, numbers: np.ndarray) -> np.ndarray:
-        """An array that goes with those of nodes."""
+        """An array that combines with those of nodes."""
         return numbers if self.samples is None else numbers[..., None]
 
     def _flat(self, a: Tensor) -> Tensor:
@@ -124,7 +124,7 @@ class Places:
         return record(arrays.concatenate(axis), *parts)
 
     def _elements(self, a: Tensor, places: np.ndarray) -> Tensor:
-        """The elements of a at these places of its flat form: a slice, where the places are evenly spaced."""
+        """The elements of a at these places of its flattened form: a slice if the places are evenly spaced."""
         last = () if self.samples is None else a.shape[-1:]
         if a.shape == (*places.shape, *last) and (places.reshape(-1) == np.arange(places.size)).all():
             return a
@@ -156,7 +156,7 @@ def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:
 
 
 def _step(line: np.ndarray) -> int | None:
-    """The distance from each to the next, if it is always the same."""
+    """The distance between neighbours if it is constant, else None."""
     if len(line) == 1:
         return 0
     steps = np.diff(line)

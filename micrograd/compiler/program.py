@@ -1,23 +1,23 @@
-"""One program: what a function does for arguments of one form, and how its results are nodes.
+"""One program: a function compiled for arguments of one signature, and results with a history.
 
-`Program` traces, differentiates and has code written; called, it runs that. What comes back is a node whose row is the
-program's own:
+`Program` traces the function, differentiates it and generates code; calling it runs that code. Its result is a node
+whose row belongs to the program:
 
 >>> from .interface import compile
 >>> x = Value(3.0)
 >>> square = compile(lambda x: x * x)
 >>> loss = square(x)
 
-`loss._x` are the nodes that it is differentiated by. `loss._y` tells of the call: its gradients, or what they can be
-computed from.
+`loss._x` are the nodes that it is differentiated by. `loss._y` describes the call: its gradients, or what is needed to
+compute them.
 
 >>> loss._x == (x,), loss._y[0].grads
 (True, [6.0])
->>> loss.backward()  # the short way: no walk, the gradients are committed as they are
+>>> loss.backward()  # the fast path: no walk, the gradients are added as they are
 >>> x.grad
 6.0
 
-A pass that wants more (hooks, `inputs`, a graph around this node) walks as ever, and asks the row. `create_graph=True`
+A pass that needs more (hooks, `inputs`, a graph around this node) walks as usual and calls the row. `create_graph=True`
 runs the function itself, on nodes.
 """
 
@@ -51,7 +51,7 @@ _CHANGED = "create_graph=True: what a compiled call used was changed since; call
 
 
 class Program:
-    """A traced function, compiled for arguments of one form."""
+    """A traced function, compiled for arguments of one signature."""
 
     alone = False
 
@@ -65,10 +65,10 @@ class Program:
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
         self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), keeps=False)
 
-    # ---- running it
+    # ---- running
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        """Run it, and answer with nodes."""
+        """Run the program and return nodes."""
         if self.built.by_identity:
             nodes = [x for x in (*leaves(args), *self.leaves) if isinstance(x, (Value, Tensor)) and x.requires_grad]
             if not are_apart(nodes):
@@ -85,7 +85,7 @@ class Program:
         return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, self.tree)
 
     def _answer(self, out: Out, value: Any, call: Call) -> Any:
-        """A node with the value, and with the call as its history."""
+        """A node with the value, and the call as its history."""
         if out.root is None or not call.operands:
             return handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
         if not out.is_array:
@@ -103,7 +103,7 @@ class Program:
         return made
 
     def back(self, call: Call, root: int, g: Any) -> list[Any]:
-        """The gradients for the gradient of one of the outputs: the program is run again, from what it saw then."""
+        """The gradients, given that of one output: the second program runs on the inputs of the call."""
         back: Any = self.built.back
         if self.built.vector:
             parts = back(*call.given, np.array([g if out.root == root else out.zero() for out in self.outs]))
@@ -118,16 +118,16 @@ class TrainingProgram(Program):
     def __call__(self, args: tuple[Any, ...]) -> Any:
         for p in self.built.trained:
             if p._node._store is not None:
-                p.data = p.data  # a graph that has kept the array keeps its own, and views see a new version
+                p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
         return super().__call__(args)
 
 
 class PlainProgram(Program):
-    """A program that takes numbers and arrays, and answers with such: that of a gradient, say."""
+    """A program that takes and returns numbers and arrays, such as that of a gradient."""
 
     @property
     def alone(self) -> bool:
-        """Does it need nothing but its arguments, and give what the code gives?"""
+        """True if the code alone is enough: it depends on nothing but its arguments, and returns the final result."""
         return self._read is None and self.current is None and self.built.as_text
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
@@ -138,13 +138,13 @@ class PlainProgram(Program):
         return found if self.built.as_text else self._filled(found)
 
     def _filled(self, values: list[float]) -> Any:
-        """What the function gives, with these for its nodes."""
+        """The function's output, with these values in place of its nodes."""
         left = iter(values)
         return tree_map(lambda x: next(left) if isinstance(x, Out) else x, self.tree)
 
 
 def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
-    """The program of a call."""
+    """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
         built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
@@ -153,10 +153,10 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
 
 
 class Call:
-    """One call of a program, which is the history of its results; `given` is what the code was run on.
+    """One call of a program, the history of its results; `given` is what the code ran on.
 
-    Where the gradients are not known yet, the code will be run again, and must see the same numbers: those of Values,
-    lists and arrays are copied. Tensors are checked by their versions (`kept`).
+    If the gradients are not known yet, the code will run again and must see the same numbers: those of Values, lists
+    and arrays are copied. Tensors are checked by their versions (`kept`).
     """
 
     __slots__ = ("args", "given", "grads", "operands", "program")
@@ -177,7 +177,7 @@ class Call:
         return kept
 
     def parts(self, g: Any, root: int) -> list[Any]:
-        """The gradients of the operands, for the gradient that came in."""
+        """The gradients of the operands, given the incoming one."""
         if hasattr(g, "_apply"):
             return self._again(g, root)
         if not self.program.built.fused:
@@ -185,10 +185,10 @@ class Call:
         return [g * part for part in self.grads]
 
     def _again(self, g: Any, number: int) -> list[Any]:
-        """The gradients as nodes: the function itself is run on nodes, and differentiated.
+        """The gradients as nodes: the function itself runs on nodes, and is differentiated.
 
-        It gets copies, one for each place: a node may be given twice, or be closed over too. They are leaves while the
-        gradients are taken, and lead on to the nodes given afterwards.
+        It receives copies, one for each place, since a node may be passed twice or be closed over too. They are leaves
+        while the gradients are computed, and lead back to the original nodes afterwards.
         """
         program = self.program
         if program.batch:
@@ -210,7 +210,7 @@ class Call:
         return [x._constant(0.0 * x._data) if part is None else part for x, part in zip(inputs, found, strict=True)]
 
     def _check(self) -> None:
-        """Raise if the function would not see now what it saw then."""
+        """Raise if the function would not see the numbers of this call."""
         program = self.program
         now = self.args if program._read is None else (program._read(), *self.args)
         pairs = zip(map(_number, leaves(now)), map(_number, leaves(self.given)), strict=True)
@@ -219,7 +219,7 @@ class Call:
 
 
 def are_apart(given: Sequence[Any]) -> bool:
-    """Are they different nodes, none of which was computed from another?"""
+    """True if the nodes are distinct, and none was computed from another."""
     nodes = list(map(_node, given))
     below = {n for x in topological(nodes) for n in x._operands}
     return len(set(nodes)) == len(nodes) and below.isdisjoint(nodes)
@@ -230,7 +230,7 @@ def _node(x: Any) -> Any:
 
 
 def _number(x: Any) -> Any:
-    """What is to be the same in a later run; of arrays the versions tell."""
+    """What must be the same in a later run; arrays are checked by version."""
     return x._data if isinstance(x, Value) else x if x.__class__ is float else None
 
 
@@ -239,7 +239,7 @@ def _copied(x: Any) -> Any:
 
 
 class ProgramRow(Many):
-    """The row of what a program gives."""
+    """The row of a program's results."""
 
     __slots__ = ()
 
@@ -249,14 +249,14 @@ class ProgramRow(Many):
 
 
 class CompiledValue(Value):
-    """A Value that a program gave; what is computed from it is one too, with an ordinary row."""
+    """A Value returned by a program; Values computed from it have this class too, with an ordinary row."""
 
     __slots__ = ()
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """As a Value's; where nothing special is asked for, without a walk."""
+        """As `Value.backward`, but without a walk if no option is set."""
         simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
         if simple and self._row.__class__ is ProgramRow and committed(self):
             self.grad = 1.0
@@ -271,7 +271,7 @@ class CompiledValue(Value):
 
 
 class CompiledNode(ArrayNode):
-    """The node of an array that a program gave."""
+    """The node of an array returned by a program."""
 
     __slots__ = ()
 
@@ -280,7 +280,7 @@ class CompiledNode(ArrayNode):
 
 
 class CompiledTensor(Tensor):
-    """A Tensor that a program gave."""
+    """A Tensor returned by a program."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -291,7 +291,7 @@ class CompiledTensor(Tensor):
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """As a Tensor's; where nothing special is asked for, without a walk."""
+        """As `Tensor.backward`, but without a walk if no option is set."""
         node = self._node
         simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._keeps_grad)
         if simple and node._row.__class__ is ProgramRow and committed(node):
@@ -301,7 +301,7 @@ class CompiledTensor(Tensor):
 
 
 def committed(node: Any) -> bool:
-    """Add a call's gradients to the grads of its operands; False, and nothing done, if these are not mere leaves."""
+    """Add a call's gradients to its operands' `.grad`; False, with nothing done, unless all are plain leaves."""
     call = node._y[0]
     operands, grads = call.operands, call.grads
     if not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
@@ -320,7 +320,7 @@ def committed(node: Any) -> bool:
 
 
 def _reader(nodes: list[Any], update: Any) -> Callable[[], list[Any]]:
-    """The function that reads what the nodes hold now; with an update, its learning rate too."""
+    """A function that reads the current data of the nodes and, with an update, its learning rate."""
     if update is not None:
         read = _reader(nodes, None)
         return lambda: [*read(), _rate(update)]
@@ -330,7 +330,7 @@ def _reader(nodes: list[Any], update: Any) -> Callable[[], list[Any]]:
 
 
 def _rate(update: Any) -> float:
-    """The learning rate of now; the program knows of nothing else that an SGD can be set to."""
+    """The current learning rate; a program supports no other setting of SGD."""
     if update.momentum or update.weight_decay:
         raise RuntimeError(
             f"{update!r} has got momentum or weight decay since it was compiled into a training step: set them to 0"
@@ -339,7 +339,7 @@ def _rate(update: Any) -> float:
 
 
 def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """The function of the arguments that gives the nodes at these places, and then those from outside."""
+    """A function of the arguments that returns the nodes at these places, followed by those from outside."""
     if not places and not any(isinstance(x, Tensor) for x in outside):
         always = tuple(outside)
         return lambda *_: always

@@ -1,7 +1,7 @@
-"""Simpler forms of a Symbol, operation by operation.
+"""Rewrite rules for Symbols, by operation.
 
-A rule looks at one operation and its operands, and gives a Symbol that is equal, or None. It reassociates nothing, and
-keeps the sign of a zero, but for x + 0.0, which is x: every sum begins with it.
+A rule looks at one operation and its operands, and returns an equal Symbol or None. Rules do not reassociate, and they
+preserve the sign of zero, except in x + 0.0, which becomes x, because every sum starts with it.
 
 >>> from .graph import Graph
 >>> a = Graph().input("a", (2, 3), np.dtype(float))
@@ -35,7 +35,7 @@ def _is(x: Any, number: float) -> bool:
 
 
 def _fits(kept: Any) -> bool:
-    """May `kept` stand for an elementwise operation on itself and a number, as far as the dtype goes?"""
+    """True if `kept` has the dtype of an elementwise operation on itself and a number, and so may replace it."""
     if kept.__class__ is not Symbol:
         return False
     return kept.dtype is None or kept.dtype.kind == "f"
@@ -68,7 +68,7 @@ def _multiply(graph: Any, a: Any, b: Any) -> Any:
 
 
 def _is_choice(x: Any) -> bool:
-    """Is it one constant or another, of an array? What is done to it can be done to these, and now."""
+    """True for a `where` of two constants on an array: an op on it can be applied to the constants now."""
     return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not has_symbols(x.args[1:])
 
 
@@ -85,7 +85,7 @@ def _power(graph: Any, a: Any, b: Any) -> Any:
 
 
 def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
-    """Where the condition is a plain bool: one of the two. Where one of the two is 0: a mask."""
+    """One of the two for a plain bool; a mask if one of the two is 0."""
     if condition.__class__ not in (bool, np.bool_):
         return _gated(graph, condition, b) if _is(a, 0) else None
     chosen, other = (a, b) if condition else (b, a)
@@ -109,12 +109,12 @@ def _gated_again(graph: Any, a: Any, mask: Any) -> Any:
 
 
 def _maximum(graph: Any, a: Any, b: Any) -> Any:
-    """relu: with the mask that its gradient uses too."""
+    """relu, with the mask that its gradient uses too."""
     return _gated(graph, a <= 0, a) if _is(b, 0) and a.__class__ is Symbol and a.shape else None
 
 
 def _less_equal(graph: Any, a: Any, b: Any) -> Any:
-    """What a relu gives is 0 or less where its operand is: both ask for the same mask."""
+    """relu(x) <= 0 where x <= 0, so that both share one mask."""
     if not _is(b, 0) or a.__class__ is not Symbol or a.op != "gated" or a.args[1].op != "mask_of":
         return None
     operand, condition = a.args[0], a.args[1].args[0]
@@ -127,7 +127,7 @@ def _matmul(graph: Any, a: Any, b: Any) -> Any:
 
 
 def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum of a vector, of the rows or of the columns of a matrix: a product with ones."""
+    """The sum of a vector, or over an axis of a matrix, as a product with ones."""
     axes = list(range(a.ndim)) if axis is None or not a.ndim else sorted({i % a.ndim for i in np.atleast_1d(axis)})
     n = int(np.prod([a.shape[i] for i in axes]))
     if a.dtype.kind != "f" or not n or (n > 4096 and a.dtype.itemsize < 8):  # NumPy's own sums lose less in float32
@@ -144,7 +144,7 @@ def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _mean(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum over the number."""
+    """The sum divided by the number of elements."""
     total = a.sum(axis=axis, keepdims=keepdims)
     return total / float(a.size // max(total.size, 1)) if a.dtype.kind == "f" and a.size else None
 
@@ -156,7 +156,7 @@ def _negative(graph: Any, a: Any) -> Any:
 
 
 def _absolute(graph: Any, a: Any) -> Any:
-    """The sign does not matter: exp(-abs(x)) and exp(-abs(-x)) are computed once."""
+    """abs(-x) is abs(x), so that exp(-abs(x)) and exp(-abs(-x)) are computed once."""
     if a.op == "negative":
         return abs(a.args[0])
     if a.op == "multiply" and a.args[0].__class__ in (float, int) and a.args[0] < 0:

@@ -1,8 +1,8 @@
-"""Symbols: what stands for numbers and arrays while a program is traced.
+"""Symbols: placeholders for numbers and arrays while a program is traced.
 
-The rows of the derivative table run on numbers, on arrays and on nodes. They run on Symbols too: a Symbol has the
-operators, methods and protocols of an array (`np.exp(symbol)` asks it), and answers each with another Symbol, which
-says what would have been computed. So neither a forward function nor a derivative is written anew for the compiler.
+The rows of the derivative table run on numbers, arrays and nodes. They also run on Symbols: a Symbol has the operators,
+methods and protocols of an array (`np.exp(symbol)` calls it), and each returns another Symbol that describes the
+result. So neither forward functions nor derivatives are rewritten for the compiler.
 
 >>> from .graph import Graph
 >>> x = Graph().input("x", (2, 3), np.dtype(float))
@@ -10,8 +10,8 @@ says what would have been computed. So neither a forward function nor a derivati
 >>> y, y.shape
 (dot([1. 1.], exp(multiply(x, 2.0))), (3,))
 
-Plain numbers and arrays among the operands are constants; an operation on constants alone never comes here, and so is
-folded by itself.
+Plain numbers and arrays among the operands are constants. An operation on constants alone never reaches this module, so
+constant folding comes for free.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .frozen import MASKED, READ, Shapeless, frozen
 
 ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
 BY_COLUMNS = (("order", "F"),)
-VIEWS = {".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem"}  # they may share their operand's memory
+VIEWS = {".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem"}  # may share their operand's memory
 
 
 class _Library:
-    """What rows use on Symbols: NumPy, and what the package has of its own."""
+    """The functions that rows call on Symbols: NumPy's, and the package's own."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
     def gate(self, a: Any, b: Any) -> Any:
-        """a where b is over 0, else 0."""
+        """a where b is positive, else 0."""
         return np.where(b <= 0, 0.0, a)
 
     def column_sums(self, a: Any) -> Any:
@@ -53,10 +53,10 @@ class _Library:
 
 
 class Symbol:
-    """What `op` would give for `args`; `shape` is None for a number of Python's.
+    """The result of `op` on `args`; `shape` is None for a Python number.
 
-    `op` is the name of a function of NumPy's ("add", "where"), of a method (".sum"), "getitem", or a row whose forward
-    function needs real arrays.
+    `op` is the name of a NumPy function ("add", "where") or method (".sum"), "getitem", or a row whose forward function
+    needs actual arrays.
     """
 
     __slots__ = ("args", "dtype", "graph", "named", "number", "op", "shape")
@@ -73,7 +73,7 @@ class Symbol:
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: int(np.prod(self.shape)))
 
-    # ---- an array's manners
+    # ---- array protocols
 
     __array_priority__ = 1000
     __hash__ = object.__hash__
@@ -102,7 +102,7 @@ class Symbol:
         return self.graph.forward(row, tuple(operands))
 
     def copy(self) -> Symbol:
-        """Itself: nothing can be written to it."""
+        """Itself, since Symbols are immutable."""
         return self
 
     def __len__(self) -> int:
@@ -118,7 +118,7 @@ class Symbol:
 
 
 def _text(x: Any, depth: int) -> str:
-    """An operation with its operands, and so on for a few."""
+    """An operation with its operands, nested to a given depth."""
     if x.__class__ is not Symbol or x.op == "input":
         return str(x.args[0]) if x.__class__ is Symbol else str(x)
     name = x.op if x.op.__class__ is str else x.op.name
@@ -148,7 +148,7 @@ def _method(name: str) -> Callable:
 
 
 def _reduction(op: str) -> Callable:
-    """A method whose settings are always named, so that equal ones are one."""
+    """A reduction method; its settings are always named, so that equal calls have equal keys."""
 
     def method(self: Symbol, axis: Any = None, keepdims: bool = False) -> Any:
         return self.graph.make(op, (self,), (("axis", axis), ("keepdims", bool(keepdims))))
@@ -195,18 +195,18 @@ def symbols_in(x: Any) -> Iterator[Symbol]:
 
 
 def has_symbols(x: Any) -> bool:
-    """Is there a Symbol among the arguments?"""
+    """True if there is a Symbol among the arguments."""
     return any(True for _ in symbols_in(x))
 
 
 def is_uniform(x: np.ndarray) -> bool:
-    """Are all elements one number? 0.0 and -0.0 are two."""
+    """True if all elements are the same number; 0.0 and -0.0 differ."""
     first = x.flat[0]
     return bool((x == first).all() and (first != 0 or (np.signbit(x) == np.signbit(first)).all()))
 
 
 def stand_in(x: Any) -> Any:
-    """An array of zeros in the place of a Symbol; its elements are one and the same. For a number, a zero."""
+    """Zeros with the shape and dtype of a Symbol, sharing one element in memory; for a number, a zero."""
     if x.__class__ is Symbol and x.shape is None:
         return 0.0 if x.dtype is None else False
     if x.__class__ is Symbol:

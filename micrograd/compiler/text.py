@@ -1,8 +1,8 @@
-"""From a Symbol to an expression: the text that computes it from what its operands are called.
+"""From a Symbol to an expression: the source that computes it from the names of its operands.
 
-    x + 1.0               x + 1.0                     a number: with operators, in brackets where Python needs them
-    maximum(x, 0.0)       0.0 if x <= 0.0 else x      or as a choice, where that is faster than a call
-    np.add(a, b)          np.add(b0, k1)              an array: a call; what has no text of its own gets a name, k1
+    x + 1.0               x + 1.0                     a number: operators, in parentheses where Python needs them
+    maximum(x, 0.0)       0.0 if x <= 0.0 else x      or a conditional, where that is faster than a call
+    np.add(a, b)          np.add(b0, k1)              an array: a call; an object without a literal is named k1
 
 >>> from .graph import Graph
 >>> graph = Graph()
@@ -28,7 +28,7 @@ from ..engine import floats
 from .graph import OWN, opened
 from .symbols import Symbol, has_symbols
 
-# An operation's sign, and how strongly it binds
+# Operators, with their precedence
 SIGNS = {
     "less": ("<", 0), "less_equal": ("<=", 0), "greater": (">", 0), "greater_equal": (">=", 0),
     "equal": ("==", 0), "not_equal": ("!=", 0),
@@ -41,10 +41,10 @@ FAST |= {"power": math.pow}
 
 
 class Text:
-    """Expressions, for Symbols whose operands have theirs.
+    """Expressions for Symbols whose operands already have one.
 
-    `of` has the text of each, and how strongly it binds; `names` what the expressions use beside NumPy; `lines` what is
-    to be computed before. With `careful`, divisions follow IEEE 754 and do not raise.
+    `of` holds the expression of each, with its precedence; `names` the objects that expressions refer to; `lines` the
+    statements to run before. With `careful`, divisions follow IEEE 754 instead of raising.
     """
 
     def __init__(self, careful: bool = False):
@@ -54,13 +54,13 @@ class Text:
         self.lines: list[str] = []
 
     def line(self, text: str, comment: str = "") -> tuple[str, int]:
-        """Compute it in a line of its own: what stands for it is a name."""
+        """Write the expression as a statement, and refer to it by name."""
         name = f"t{len(self.lines) + 1}"
         self.lines.append(f"{name} = {text}{comment}")
         return name, ATOM
 
     def number(self, symbol: Symbol) -> tuple[str, int]:
-        """An operation on numbers, and how strongly it binds."""
+        """An operation on numbers, with its precedence."""
         op, args = symbol.op, symbol.args
         if op in SIGNS and not (self.careful and op == "divide"):
             sign, strength = SIGNS[op]
@@ -73,9 +73,9 @@ class Text:
             return f"{yes} if {self.within(args[0], 0)} else {no}", LOOSE
         if op in ("maximum", "minimum") and args[1].__class__ is float and args[1] == args[1]:
             if self.of[args[0]][1] != ATOM or "(" in self.of[args[0]][0]:
-                self.of[args[0]] = self.line(self.of[args[0]][0])  # it stands there twice
+                self.of[args[0]] = self.line(self.of[args[0]][0])  # it appears twice
             a, b = self.of[args[0]][0], self.within(args[1], 0)
-            return f"{b} if {a} {'<=' if op == 'maximum' else '>='} {b} else {a}", LOOSE  # a nan stays one
+            return f"{b} if {a} {'<=' if op == 'maximum' else '>='} {b} else {a}", LOOSE  # NaN propagates
         if op == ".item":
             return f"{self.within(args[0], ATOM)}.item()", ATOM
         name = "abs" if op == "absolute" else op
@@ -98,7 +98,7 @@ class Text:
         return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})"
 
     def _opened(self, symbol: Symbol) -> str:
-        """A call of a row's own forward function; what of its settings is a Symbol is put in first."""
+        """A call of a row's own forward function; Symbols among its settings are bound first."""
         row, (closed, *operands) = symbol.op, symbol.args
         name = f"k{len(self.names)}_{row.word.strip('_')}"
         called = f"{name}({', '.join(map(self._whole, operands))})"
@@ -109,11 +109,11 @@ class Text:
         return called.replace("(", f"({', '.join(map(self.argument, closed))})(", 1)
 
     def _whole(self, x: Any) -> str:
-        """The text of an operand that must be an array, not one of NumPy's scalars."""
+        """The expression of an operand that must be an array, not a NumPy scalar."""
         return f"np.asarray({self.argument(x)})" if getattr(x, "shape", None) == () else self.argument(x)
 
     def within(self, x: Any, strength: int) -> str:
-        """The text of an operand, in brackets if it binds less than what is around it."""
+        """The expression of an operand, in parentheses if it binds less tightly than its context."""
         if x.__class__ is np.ndarray:
             return self.argument(x)
         text, own = self.of[x] if x.__class__ is Symbol else self._constant(x)
@@ -124,7 +124,7 @@ class Text:
         return text, NEGATIVE if text[0] == "-" else ATOM
 
     def argument(self, x: Any) -> str:
-        """The text of an operand among others in a call."""
+        """The expression of an operand as an argument of a call."""
         if x.__class__ is Symbol:
             return self.of[x][0]
         if x.__class__ in (tuple, list):
@@ -141,7 +141,7 @@ class Text:
         return name
 
     def index(self, index: Any) -> str:
-        """What stands between the square brackets."""
+        """The text between the square brackets."""
         if index.__class__ is tuple:
             return ", ".join(map(self.index, index)) or "()"
         if index.__class__ is slice:

@@ -1,7 +1,7 @@
-"""Tracing: a function is run once, with Symbols where its numbers and arrays would be.
+"""Tracing: run a function once, with Symbols in place of numbers and arrays.
 
-What the function sees are `nodes`; the same methods record the same nodes, and `grad` walks them. Only their data are
-Symbols, and every op is computed here (`Trace.__call__`), as `lazy` has it computed elsewhere:
+The function sees `nodes`; the same methods record the same nodes, and `grad` walks them. Only their data are Symbols,
+and every op is computed here (`Trace.__call__`), just as `lazy` computes ops elsewhere:
 
 >>> from ..engine.walk import grad
 >>> trace = Trace()
@@ -12,9 +12,9 @@ Symbols, and every op is computed here (`Trace.__call__`), as `lazy` has it comp
 >>> data_of(y), data_of(slope)
 (add(multiply(x, x), 1.0), add(x, x))
 
-A node from outside (a parameter that the function closes over) takes part as a stand-in with a Symbol of its own, which
-the program reads from the node each time it runs. One that was made inside and is gone when the trace ends was a
-constant.
+An outside node (a parameter that the function closes over) is replaced by a stand-in with its own Symbol, which the
+program reads from the node each time it runs. A node that was created inside, and no longer exists when the trace ends,
+was a constant.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .symbols import BY_COLUMNS, Symbol
 
 
 class Leaf:
-    """A node from outside, the Symbol that stands for it, and what it held."""
+    """An outside node, its Symbol, and its data at trace time."""
 
     def __init__(self, node: Any, symbol: Symbol, data: Any):
         self.ref, self.symbol, self.data = weakref.ref(node), symbol, data
@@ -48,15 +48,15 @@ class Leaf:
 
 
 class Trace:
-    """One run of a function: what computes its ops, and what it used of the world outside."""
+    """One run of a function: computes its ops, and records which outside nodes it used."""
 
     def __init__(self) -> None:
         self.graph = Graph()
-        self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by the identity of the node outside: with its stand-in
+        self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by id of the outside node: its Leaf and stand-in
         self.order: list[tuple[Leaf, Any]] = []
-        self.rows: dict[Symbol, tuple[Row, tuple[Any, ...]]] = {}  # of numbers: the op that gave each, and its operands
-        self.inputs: set[Any] = set()  # the nodes that stand for such as require a gradient
-        self.by_identity = False  # did the function ask for a gradient with respect to one of them?
+        self.rows: dict[Symbol, tuple[Row, tuple[Any, ...]]] = {}  # for numbers: the op and its operands
+        self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
+        self.by_identity = False  # True if the function takes a gradient with respect to one of them
 
     # ---- inputs
 
@@ -75,7 +75,7 @@ class Trace:
         return made
 
     def stand_in(self, x: Any) -> Any:
-        """For a node from outside, the one that takes its place here; anything else is given back."""
+        """The stand-in of an outside node; anything else is returned unchanged."""
         if isinstance(x, Traced) or not isinstance(x, (Value, Tensor)):
             return x
         known = self.leaves.get(id(x))
@@ -94,7 +94,7 @@ class Trace:
     tensor_of, value_of = staticmethod(traced_tensor), staticmethod(traced_value)
 
     def like(self, name: str, x: Any) -> Any:
-        """A constant of the kind and shape of x, which is traced."""
+        """A constant of the same kind and shape as x, which is traced."""
         like = data_of(x)
         if isinstance(x, Tensor):
             return self.tensor(name, like)
@@ -103,7 +103,7 @@ class Trace:
     # ---- ops
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
-        """The op, recorded as ever, on Symbols."""
+        """Compute the op on Symbols, and record it as usual."""
         given = list(map(self.stand_in, operands))
         if any(isinstance(x, Tensor) for x in given):
             return self._of_arrays(row, given)
@@ -139,14 +139,14 @@ class Trace:
             error.add_note(f"in '{row.name}' of shapes {' and '.join(str(np.shape(x)) for x in values)}")
             raise
         node = new_node(data)
-        if row.rules or isinstance(row, Many):  # else it is a comparison, or a constant
+        if row.rules or isinstance(row, Many):  # else a comparison or a constant
             remember(node, row, tuple(nodes), tuple(values))
         return traced_tensor(node)
 
     # ---- the run
 
     def run(self, function: Callable, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What the function gives for traced arguments."""
+        """The function's output for traced arguments."""
 
         def traced() -> Any:
             with tracing(self):
@@ -155,28 +155,28 @@ class Trace:
         return without_draws(traced)
 
     def asked(self, inputs: Sequence[Any]) -> None:
-        """Note with respect to what a gradient was taken."""
+        """Record that a gradient was taken with respect to these inputs."""
         self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
 
     def refuse(self) -> None:
-        """Raise for a number of a node from outside that is read or written."""
+        """Raise because a number in an outside node was read or written."""
         raise frozen(OUTSIDE)
 
     def refuse_draw(self) -> None:
-        """Raise for a draw from a generator that is not watched: that of a Dropout of its own."""
+        """Raise because a generator was drawn from that is not watched, such as a Dropout's `rng`."""
         raise frozen(DRAWN)
 
     def refuse_op(self, name: str) -> None:
-        """Raise for an op of the user's own, whose rules are no rows."""
+        """Raise because an op defined by the user was called, which has no rules in the table."""
         raise frozen(OWN_OP.format(name))
 
     def constants(self) -> dict[Symbol, Any]:
-        """The Symbols of what is known after all: of nodes that were made inside, and are gone, for one."""
+        """The Symbols whose values turned out to be known: a node that was created inside and no longer exists, for instance."""
         return self.graph.known | {leaf.symbol: leaf.data for leaf, _ in self.order if leaf.ref() is None}
 
 
 class tracing(_Mode):
-    """Inside, the ops are computed by a trace, and nothing is looked at for NaN: there are no numbers."""
+    """A context in which a trace computes the ops; anomaly detection is off, since there are no numbers to check."""
 
     _variable = deferring
 
@@ -195,7 +195,7 @@ class tracing(_Mode):
 
 
 class _Unchecked(_Mode):
-    """As outside of `detect_anomaly`."""
+    """Turns `detect_anomaly` off."""
 
     _variable, _value = detect_anomaly._variable, False
 
