@@ -5,7 +5,7 @@ The files are listed in the order in which a function passes through them. Each 
 1.  Trace: run the function once on Symbols, with the library's own nodes, rows and walk, forward and backward.
         symbols      placeholders for numbers and arrays
         nodes        what the function sees: Values and Tensors whose data are Symbols
-        trace        the run, in which every op gives a Symbol
+        trace        the run, in which every op returns a Symbol
         frozen       what a traced function must not do
 2.  Simplify: the graph of Symbols, each in its simplest form.
         graph        equal Symbols are one object

@@ -148,7 +148,7 @@ class Writer(Text):
         if tree.__class__ is not Symbol or tree.shape is None:
             return self.argument(tree) if getattr(tree, "dtype", None) is None else f"float({self.argument(tree)})"
         fresh = base(tree) in self.kept and base(tree).op != "input"
-        self.kept.discard(base(tree))  # who else returns it gets a copy
+        self.kept.discard(base(tree))  # a second output with this array gets a copy
         return self.argument(tree) if fresh else f"{self.argument(tree)}.copy()"
 
     def _number(self, symbol: Symbol) -> None:

@@ -94,7 +94,7 @@ class Graph:
         return found
 
     def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
-        """A row's forward function on Symbols; a Symbol for the call if it cannot run on them (it fills an array, say)."""
+        """A row's forward function on Symbols; a Symbol for the call if it cannot run on them (it fills an array)."""
         if not has_symbols((*operands, *settings(row.forward))):
             return np.asarray(row.forward(*operands))
         if row.name == "scatter" and (found := _plain_scatter(row)):
