@@ -171,7 +171,7 @@ class Trace:
         raise frozen(OWN_OP.format(name))
 
     def constants(self) -> dict[Symbol, Any]:
-        """The Symbols whose values are known after all: of a node created inside that no longer exists, for instance."""
+        """The Symbols whose values are known after all, such as those of nodes created inside that no longer exist."""
         return self.graph.known | {leaf.symbol: leaf.data for leaf, _ in self.order if leaf.ref() is None}
 
 

@@ -351,7 +351,7 @@ class Conv2d(Module):
 
 
 class MaxPool2d(Module):
-    """Max pooling: `functional.max_pool2d` as a layer. Maps (..., H, W) to (..., H', W').
+    """Max pooling: `functional.max_pool2d` as a layer. Maps (..., C, H, W) to (..., C, H', W').
 
     Args:
         kernel_size: size of the window in pixels: an int or a pair (rows, columns).
@@ -376,7 +376,7 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(Module):
-    """Average pooling: `functional.avg_pool2d` as a layer. Maps (..., H, W) to (..., H', W').
+    """Average pooling: `functional.avg_pool2d` as a layer. Maps (..., C, H, W) to (..., C, H', W').
 
     Args:
         kernel_size: size of the window in pixels: an int or a pair (rows, columns).
