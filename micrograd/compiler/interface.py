@@ -61,7 +61,7 @@ def compile(
             strings and None are static: each new value triggers a retrace.
         scalars: True passes arrays to fn as nested lists of Values.
         batch: True if fn is written for one sample, in scalars; the compiled function takes arrays of shape (N, ...),
-            and returns a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
+            and each result is a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
         backend: target for programs of numbers: "python", straight-line Python; "numpy", array operations, in which
             sums are reassociated; "auto", Python for short programs, NumPy for long ones.
         update: an SGD of Tensors, without momentum and weight decay. fn returns a loss, and each call is a whole
