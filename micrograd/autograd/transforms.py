@@ -482,8 +482,7 @@ def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callab
         fn, argnum: as for `gradient`; an output with several elements counts as their sum.
 
     Returns:
-        Function of fn's arguments: shape (n, ..., n, ...) for one argument of shape (n, ...), nested tuples for
-        several.
+        Function of fn's arguments: shape (n, ..., n, ...) for one argument of shape (n, ...), or nested tuples.
 
     Raises:
         TypeError, IndexError: as for `gradient`.

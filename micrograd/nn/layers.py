@@ -42,7 +42,7 @@ class Parameter(Tensor):
     Args:
         data: array of any shape, or nested lists.
         requires_grad: False freezes it.
-        dtype: that of the data, float64 by default for floats.
+        dtype: dtype of the elements, by default that of `data`; float64 for Python floats.
         label: name in drawings.
 
     >>> weight = Parameter([[1.0, 2.0]])
