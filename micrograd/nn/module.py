@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
+from itertools import chain
 from reprlib import recursive_repr
 from textwrap import indent
 from typing import Any, Self
@@ -277,9 +278,9 @@ def _signing(call: Callable, parts_sign: bool = False) -> Callable:
         finally:
             _calling.reset(token)
         if made := () if parts_sign else [node for node in _flat(out) if (modes and _waits(node)) or node._row]:
-            inputs = _flat((args, kwargs))
+            inputs = _flat((args, kwargs) if kwargs else args)
             for node in made:
-                if not any(x is node for x in inputs):  # else it was passed through, and would refer to itself
+                if id(node) not in map(id, inputs):  # else it was passed through, and would refer to itself
                     sign(node, modules, inputs)
         return out
 
@@ -316,13 +317,8 @@ def _flat(x: Any) -> tuple[Any, ...]:
     if not isinstance(x, (list, tuple, dict)):
         node = x if modes and _waits(x) else getattr(x, "_node", None)  # of a Tensor
         return (node,) if isinstance(node, Node) or node is x else ()
-    found: list[Any] = []
-    for item in x.values() if isinstance(x, dict) else x:
-        if isinstance(item, Node):
-            found.append(item)  # the common case, without a call
-        else:
-            found += _flat(item)
-    return tuple(found)
+    parts = [_flat(item) for item in (x.values() if isinstance(x, dict) else x)]
+    return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
 
 
 Module.__call__ = _signing(Module.__call__)
