@@ -240,7 +240,7 @@ def _repeats(
 
 
 def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> dict[int, Any]:
-    """Leaves have the same key if the same op or module uses them, up to the same depth."""
+    """Leaves share a key if the same ops or modules use them, up to the same depth, with the same requires_grad."""
     users: dict[int, Any] = {}
     highest = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):

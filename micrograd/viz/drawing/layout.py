@@ -125,7 +125,7 @@ class _Net:
         self.y = [0.0] * len(self.layer)
 
     def pull(self, i: int, n: int) -> int:
-        """Weight of aligning i with its neighbour n: highest for long edges, then results; lowest for leaves."""
+        """Weight of aligning i with its neighbour n: 8 within a long edge, 2 for a result, 1 for the rest."""
         count = len(self.sizes)
         if n >= count:
             return 8 if i >= count else 1
