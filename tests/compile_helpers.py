@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import isclose
 from typing import Any
 
-from test_random_graphs import BINARY, UNARY, allowed
+from smooth_ops import BINARY, UNARY, allowed
 
 
 def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:

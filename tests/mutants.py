@@ -246,15 +246,17 @@ def run(scratch: Path, arguments: list[str], limit: float, environment: dict[str
 def watched(scratch: Path, kept: Path, limit: float) -> dict[str, Reach]:
     """What each test file reaches; those that have not changed since they were watched are not run again."""
     known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    files = sorted((scratch / "tests").glob("test_*.py"))
-    for file in files:
-        name, mark = file.name, digest(file.read_bytes())
+    tests = scratch / "tests"
+    files = {file.relative_to(tests).as_posix(): file for file in sorted(tests.rglob("test_*.py"))}
+    files = {name: file for name, file in files.items() if not name.startswith("browser/")}  # these take Chromium
+    for name, file in files.items():
+        mark = digest(file.read_bytes())
         if known.get(name, {}).get("mark") != mark:
             reach = reach_of(scratch, file, limit)
             known[name] = {"mark": mark, "seconds": reach.seconds, "calls": reach.calls}
             kept.write_text(json.dumps(known), encoding="utf-8")
             print(f"watched {name}: {reach.seconds:.0f} s, {len(reach.calls)} functions", flush=True)
-    return {file.name: Reach(known[file.name]["seconds"], known[file.name]["calls"]) for file in files}
+    return {name: Reach(known[name]["seconds"], known[name]["calls"]) for name in files}
 
 
 def files_for(mutant: Mutant, reaches: dict[str, Reach], budget: float) -> list[str]:
@@ -266,7 +268,7 @@ def files_for(mutant: Mutant, reaches: dict[str, Reach], budget: float) -> list[
     reaching = [name for name, reach in reaches.items() if target in reach.calls]
     if not reaching:
         reaching = [name for name, reach in reaches.items() if any(call.startswith(module) for call in reach.calls)]
-    reaching.sort(key=lambda name: (Path(mutant.path).stem not in name, reaches[name].seconds))
+    reaching.sort(key=lambda name: (Path(mutant.path).stem not in Path(name).name, reaches[name].seconds))
     ends = accumulate(reaches[name].seconds for name in reaching)
     return [name for i, (name, end) in enumerate(zip(reaching, ends, strict=True)) if i == 0 or end <= budget]
 

@@ -34,8 +34,8 @@ def test_the_size():
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name, text in {"tiny/__init__.py": TINY, "tests/test_tiny.py": TESTS}.items():
-        (tmp_path / name).parent.mkdir()
+    for name, text in {"tiny/__init__.py": TINY, "tests/tiny/test_size.py": TESTS}.items():
+        (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
 

@@ -1,1 +1,1 @@
-"""`python -m micrograd`: `main` reads the line, `expression` makes a graph of it, `report` writes the table."""
+"""`python -m micrograd`: `main` parses the command line, `expression` builds graphs, `report` prints tables."""

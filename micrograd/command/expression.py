@@ -1,10 +1,10 @@
-"""Expressions as text: `build("tanh(w*x + b)", {"w": -3.0, "x": 2.0, "b": 1.0})` is the graph of one.
+"""Expressions as text to graphs: `build("tanh(w*x + b)", {"w": -3.0, "x": 2.0, "b": 1.0})`.
 
-The text is read by Python's own parser, and what comes out is gone through by hand: numbers, names, the signs
-+ - * / // % **, and the functions that Value has. Anything else is refused, and nothing is ever run as Python.
+Python's parser reads the text, and the syntax tree is translated node by node: numbers, names, the operators
++ - * / // % **, and the functions of Value. Anything else is rejected; nothing is executed as Python.
 
-Whatever is wrong is a SyntaxError whose `msg` is one line and whose `text`, `offset` and `end_offset` say where. No
-function here calls itself, so a long expression is as good as a short one.
+All errors are SyntaxErrors with a `msg` of one line, and the position in `text`, `offset` and `end_offset`. Nothing
+here is recursive, so the length of an expression is not limited by the stack.
 """
 
 import ast
@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from ..engine import ops
 from ..engine.value import Value
 
-# What may be called is what the derivative table makes a method of a Value.
+# The functions are those that the table of derivatives makes methods of Value.
 FUNCTIONS: dict[str, Callable] = {name: getattr(Value, name) for name in (*ops.PUBLIC, *ops.MAKERS, "pow")}
 CONSTANTS = {"pi": math.pi, "π": math.pi, "tau": math.tau, "e": math.e, "inf": math.inf, "nan": math.nan}
 SIGNS: dict[type[ast.AST], Callable] = {
@@ -37,15 +37,25 @@ SIGNS: dict[type[ast.AST], Callable] = {
     ast.USub: operator.neg,
 }
 
-Step = tuple[ast.expr, int, Callable]  # where it stands, how many operands it takes, and what is done with them
+Step = tuple[ast.expr, int, Callable]  # syntax node, number of operands, function to apply
 
 
 def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
-    """The graph of an expression in which each name stands for a number.
+    """Build the graph of an expression.
 
-    The leaves are labelled with their names, the steps between `v1`, `v2`, ... and the result `out` (or otherwise, if
-    these names are taken). A name that has no number and is not among the CONSTANTS raises, as does all
-    that is not an expression of numbers: SyntaxError. `unknown` is what to say of a name without a number.
+    Leaves are labelled with their names, intermediate results `v1`, `v2`, ..., and the result `out`; other labels are
+    used if these names are taken.
+
+    Args:
+        text: the expression, in Python's syntax.
+        numbers: the value of each name; these take precedence over the CONSTANTS.
+        unknown: the error message for a name without a value.
+
+    Returns:
+        The root of the graph.
+
+    Raises:
+        SyntaxError: `text` is not an expression of numbers, or a name has no value.
 
     >>> from micrograd.command.expression import build
     >>> y = build("x**2 + sin(pi*x)", {"x": 0.5})
@@ -65,7 +75,7 @@ def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
 
 
 def assignments(words: Iterable[str]) -> dict[str, float]:
-    """The numbers of words such as `x=2`, `y=-1e-3` and `z=pi/2`; SyntaxError for whatever else they are.
+    """Parse words such as `x=2`, `y=-1e-3` and `z=pi/2`; raises SyntaxError for anything else.
 
     >>> assignments(["x=2", "angle=pi/2"])
     {'x': 2.0, 'angle': 1.5707963267948966}
@@ -73,7 +83,7 @@ def assignments(words: Iterable[str]) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for word in map(_one_line, words):
         name, sign, value = word.partition("=")
-        name = unicodedata.normalize("NFKC", name.strip())  # as Python does with those in the expression
+        name = unicodedata.normalize("NFKC", name.strip())  # as Python does for names in the expression
         if not sign or not value.strip():
             _refuse("this gives no number: write name=number, without spaces, and the expression in quotes", word)
         if not name.isidentifier() or keyword.iskeyword(name):
@@ -86,7 +96,7 @@ def assignments(words: Iterable[str]) -> dict[str, float]:
 
 
 def _only_number(word: str, start: int) -> float:
-    """The number that stands in the word from `start` on."""
+    """The value of the expression in `word` from `start` on; errors refer to positions in `word`."""
     try:
         return build(word[start:], {}, "a number is needed here, or an expression of numbers, such as pi/2").data
     except SyntaxError as error:
@@ -94,7 +104,7 @@ def _only_number(word: str, start: int) -> float:
 
 
 def unused(text: str, numbers: Iterable[str]) -> list[str]:
-    """Those of the names that do not stand in the expression."""
+    """The names that do not occur in the expression."""
     found = {node.id for node in ast.walk(_parsed(_one_line(text))) if isinstance(node, ast.Name)}
     return [name for name in numbers if name not in found]
 
@@ -104,7 +114,7 @@ _LOOKALIKES = str.maketrans("\u2212\u00d7\u00b7\u22c5\u00f7\n\r\t\f", "-***/    
 
 
 def _one_line(text: str) -> str:
-    """The text as Python reads it: a real minus or times sign, as drawings show them, is what it looks like."""
+    """Replace typographic signs, which drawings use, by Python's operators, and line breaks by spaces."""
     return text.translate(_LOOKALIKES).strip()
 
 
@@ -113,7 +123,7 @@ def _parsed(text: str) -> ast.expr:
         _refuse('the expression is empty: write one, such as "x**2 + 1"', text)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python about code that is refused below anyway
+            warnings.simplefilter("ignore")  # about code that is rejected below anyway
             return ast.parse(text, mode="eval").body
     except (RecursionError, MemoryError):
         _refuse("the expression is too long, or nested too deeply, for Python's parser", text)
@@ -130,7 +140,7 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _advice(said: str, text: str, at: int) -> str:
-    """What to do about a syntax error; Python's own words where these are good enough."""
+    """The message for a syntax error; Python's own if it is clear enough."""
     if "=" in text:
         return "an expression has no '=' in it: numbers are given after it, each as a word of its own, as in x=2"
     if said == "invalid decimal literal":
@@ -150,17 +160,17 @@ def _missing(text: str, at: int) -> str:
 
 
 def _refuse(message: str, text: str, start: int = 0, end: int | None = None) -> NoReturn:
-    """Raise the SyntaxError that says so; `start` and `end` are positions in the text."""
+    """Raise a SyntaxError; `start` and `end` are positions in the text."""
     end = start + 1 if end is None or end <= start else end
     raise SyntaxError(message, ("<expression>", 1, start + 1, text, 1, end + 1)) from None
 
 
 # ------------------------------------------------------------------------------------------------ from a tree to steps
 def _steps(text: str, tree: ast.expr) -> list[Step]:
-    """The expression as a stack machine does it: operands first, then what is done with them."""
+    """The expression in postfix order, for a stack machine."""
     steps: list[Step] = []
     waiting = [tree]
-    while waiting:  # from the end to the beginning: what is done, then the operands, the last one first
+    while waiting:  # builds the reverse: each function, then its operands, last one first
         node = waiting.pop()
         function, operands = _step(text, node)
         steps.append((node, len(operands), function))
@@ -169,7 +179,7 @@ def _steps(text: str, tree: ast.expr) -> list[Step]:
 
 
 def _step(text: str, node: ast.expr) -> tuple[Callable, list[ast.expr]]:
-    """What a node of the tree stands for, and its operands."""
+    """The function for a syntax node, and its operands."""
     match node:
         case ast.Name():
             return str, []
@@ -186,17 +196,17 @@ def _step(text: str, node: ast.expr) -> tuple[Callable, list[ast.expr]]:
 
 
 def _number(value: float) -> float:
-    """The number as written; a whole one stays an int, which is what powers are named by."""
+    """A number as it was written; whole numbers stay ints, so that ops are named `**2`, not `**2.0`."""
     if isinstance(value, int) and abs(value) < 2**53:
         return value
     try:
         return float(value)
     except OverflowError:
-        return math.inf  # as 1e400 is
+        return math.inf  # like 1e400
 
 
 def _function(text: str, node: ast.Call, name: str, given: int) -> Callable:
-    """The function of this name, if it takes so many operands."""
+    """The function of this name; raises unless it takes `given` operands."""
     start, end = _place(text, node.func)
     if name not in FUNCTIONS:
         near = difflib.get_close_matches(name, FUNCTIONS, 1)
@@ -236,7 +246,7 @@ def _why_not(node: ast.expr) -> str:
 
 
 def _place(text: str, node: ast.expr) -> tuple[int, int]:
-    """From where to where a node stands in the text; Python counts in bytes."""
+    """(start, end) of a node in the text, in characters; Python's offsets are in bytes."""
     line = text.encode()
     return len(line[: node.col_offset].decode()), len(line[: node.end_col_offset].decode())
 
@@ -260,7 +270,7 @@ def _who_is_missing(nodes: list[ast.Name], numbers: Mapping[str, float]) -> str:
 
 
 def _leaves(names: list[ast.Name], numbers: Mapping[str, float]) -> dict[str, Value]:
-    """A Value for each name, in the order of the text; a number that is given wins over a constant of that name."""
+    """A Value per name, in the order of the text; the caller's numbers take precedence over constants."""
     known = {name: Value(x, label=name, requires_grad=False) for name, x in CONSTANTS.items()}
     known |= {name: Value(x, label=name) for name, x in numbers.items()}
     return {node.id: known[node.id] for node in names}
@@ -289,7 +299,7 @@ def _run(text: str, steps: list[Step], leaves: dict[str, Value], prefix: str) ->
 
 
 def _apply(function: Callable, first: Any, *rest: Any) -> Any:
-    """What the function gives; a plain number where only numbers went in, computed by the same row all the same."""
+    """The result of a function; a plain number if all operands are, though computed by the same row."""
     out = function(_value(first), *rest)
     return out if out.requires_grad else out.data
 
@@ -299,7 +309,7 @@ def _value(x: Any) -> Value:
 
 
 def _free(prefix: str, names: Iterable[str]) -> str:
-    """The prefix, made longer until no name looks like it followed by a number."""
+    """`prefix`, extended with underscores until no name is the prefix and a number."""
     while any(re.fullmatch(rf"{prefix}\d+", name) for name in names):
         prefix += "_"
     return prefix

@@ -1,4 +1,4 @@
-"""`python -m micrograd`: an expression, its value and its gradients; or a demo."""
+"""`python -m micrograd`: compute an expression with its gradients, or run a demo."""
 
 import argparse
 import ast
@@ -44,7 +44,7 @@ FORMATS = (".html", ".svg", ".dot", ".png")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the words of the command line ask for; gives the exit code."""
+    """Run the command line and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["demo"]:
         return demo(words[1:])
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = calculate(words)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # whoever read has had enough, as `head` has
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (OSError, RuntimeError) as error:
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 # ------------------------------------------------------------------------------------------------ an expression
 def calculate(words: Sequence[str]) -> int:
-    """Print the table of an expression, then write and show what `-o` and `--open` ask for."""
+    """Print the table of an expression, then handle `-o` and `--open`."""
     asked = parse(words)
     try:
         numbers = assignments(asked.numbers)
@@ -80,7 +80,7 @@ def calculate(words: Sequence[str]) -> int:
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The command line of an expression, taken apart."""
+    """Parse the command line of an expression."""
     parser = argparse.ArgumentParser(
         PROGRAM, USAGE, DESCRIPTION, EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
@@ -96,7 +96,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _shielded(word: str) -> str:
-    """An expression may begin with a minus sign; with a space before it, argparse takes it for no option."""
+    """Prefix an expression that begins with a minus sign by a space, so that argparse sees no option."""
     is_option = re.fullmatch(r"-[ho]|-o.*\.\w+|--|--[a-z]{2,}(=.*)?", word)
     return f" {word}" if word.startswith("-") and not is_option else word
 
@@ -112,7 +112,7 @@ def _format(name: str) -> str:
 
 
 def _result(expression: str, out: Value) -> str:
-    """The value and the table: on a terminal with the signs of print, into a pipe in plain letters."""
+    """The value and the table: with typographic signs on a terminal, ASCII in a pipe."""
     terminal = sys.stdout.isatty()
     typographic = terminal and _encodable("\u2212\u2202") == "\u2212\u2202"
     first = f"{clean(expression)} = {out.data!r}"
@@ -123,7 +123,7 @@ def _result(expression: str, out: Value) -> str:
 
 
 def write(out: Value, path: Path) -> None:
-    """The player or the drawing, by what the name ends in; see FORMATS."""
+    """Write the player or a drawing, by the suffix of the path; see FORMATS."""
     suffix = _format(path.name)
     if suffix == ".html":
         viz.player(out).save(path)
@@ -143,11 +143,11 @@ def _show(out: Value, paths: Sequence[Path]) -> int:
 
 # ------------------------------------------------------------------------------------------------ a demo
 HOME = Path(__file__).parent.parent  # the package
-PLACES = (HOME / "demos", HOME.parent / "demos")  # of an installed package (see setup.py), and of a checkout
+PLACES = (HOME / "demos", HOME.parent / "demos")  # in an installed package (see setup.py), in a checkout
 
 
 def demo(words: Sequence[str]) -> int:
-    """Run the demo of this name, with the other words as its arguments; without a name, list the demos."""
+    """Run the demo named by the first word with the others as its arguments; without words, list the demos."""
     place = next((place for place in PLACES if (place / "moons.py").is_file()), None)
     if place is None:
         return _fail(f"the demos are not where they were looked for: {', '.join(map(str, PLACES))}", 1)
@@ -184,6 +184,6 @@ def _say(text: str) -> None:
 
 
 def _encodable(text: str) -> str:
-    """The text with question marks for what the terminal's letters lack."""
+    """The text with question marks for characters that stdout cannot encode."""
     encoding = sys.stdout.encoding or "ascii"
     return text.encode(encoding, "replace").decode(encoding)

@@ -1,6 +1,6 @@
-"""A graph of Values as a table of text: each number, its gradient, and the local derivatives that it came by.
+"""A graph of Values as a text table: each number, its gradient and its local derivatives.
 
-The local derivatives are what the nodes owe to their operands for a gradient of 1: the derivative table's own rules.
+The local derivatives are what a node sends to its operands for a gradient of 1, by the rules of the derivative table.
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,19 @@ from ..viz.drawing.data import walk
 from ..viz.text import clean, columns, shorten
 from ..viz.values import value_text
 
-_LONGEST = 24  # columns of a name
+_LONGEST = 24  # maximum width of a name
 
 
 def table(root: Value, *, typographic: bool = False, width: int | None = None) -> str:
-    """The nodes below `root` that have a gradient, one a line, leaves first; call `root.backward()` before.
+    """The nodes of a graph that require a gradient, one per line, leaves first.
 
-    `typographic` writes a real minus sign, and partial derivatives with their own letter, where the place it is
-    written to can show them. Local derivatives stand side by side, or below each other where that is wider than
-    `width` columns.
+    Args:
+        root: the result; call `root.backward()` first.
+        typographic: whether to write a real minus sign and ∂ for derivatives, instead of ASCII.
+        width: maximum width in columns. If the table is wider, local derivatives are stacked; None never stacks.
+
+    Returns:
+        The table, without a final newline.
 
     >>> from micrograd import Value
     >>> x = Value(3.0, label="x")
@@ -62,7 +66,7 @@ def _row(node: Value, typographic: bool) -> _Row:
 
 
 def _local(node: Value, typographic: bool) -> list[tuple[str, str]]:
-    """The derivative by each operand; one that is used twice has one for each use, and the two add up."""
+    """The derivative for each operand; an operand that is used twice has two, which add up."""
     d = "\u2202" if typographic else "d"
     return [
         (f"{d}{_name(node)}/{d}{_name(operand)}", _number(part, typographic))
@@ -75,19 +79,19 @@ def _name(node: Node) -> str:
 
 
 def _made(node: Value) -> str:
-    """The op with its operands, as one would write it."""
+    """The op with its operands, in infix notation."""
     op = node._op.lower() if node._op.isidentifier() else clean(node._op)
     return written(op, list(map(_operand, node._prev)), tight=True)[0]
 
 
 def _operand(node: Any) -> Text:
-    """The label, or, of a plain number, the number itself."""
+    """The label of an operand, or its value if it is a plain number."""
     return name(_name(node)) if node.label else number(node.data)
 
 
 # ------------------------------------------------------------------------------------------------ cells to lines
 def _lines(rows: list[_Row], stacked: bool) -> list[str]:
-    """The rows as aligned text, below a line that says what the columns are."""
+    """The rows as aligned text, below a header."""
     head = _Row("", "", "value", "gradient", [])
     names, mades, values, gradients = (
         max(_width(getattr(row, cell)) for row in (*rows, head)) for cell in ("name", "made", "value", "gradient")
@@ -104,7 +108,7 @@ def _lines(rows: list[_Row], stacked: bool) -> list[str]:
 
 
 def _columns(local: list[list[tuple[str, str]]], stacked: bool) -> list[list[str]]:
-    """The derivatives as text, aligned with those of the same operand (the first, the second) in other rows."""
+    """The derivatives as text; those of first operands are aligned across rows, and those of second operands."""
     places = [[pairs[i] for pairs in local if len(pairs) > i] for i in (0, 1)]
     if stacked:
         places = [places[0] + places[1]] * 2
@@ -120,13 +124,13 @@ def _width(text: str) -> int:
 
 
 def _pad(text: str, width: int) -> str:
-    """Filled up with spaces on the right, or, if the width is below zero, on the left."""
+    """Pad with spaces on the right, or on the left if `width` is negative."""
     space = " " * (abs(width) - _width(text))
     return text + space if width > 0 else space + text
 
 
 def pointed(text: str, start: int, end: int, width: int) -> str:
-    """Two lines: the part of a text around a place in it, and carets below that place."""
+    """Two lines: the part of the text around a position, and carets below that position."""
     room = max(width - 10, 20)
     first = max(0, min(start - room // 2, len(text) - room))
     shown = clean(text[first : first + room])

@@ -1,10 +1,10 @@
-"""Pictures, in three rooms that share `page` (one HTML file that carries all it needs), `text` and `values`.
+"""Pictures: three subpackages, and what they share: `page` (self-contained HTML), `text` and `values`.
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`
 training   of a training:   `movie`, `plot_decision_boundary`, `plot_loss`
 
-The engine imports nothing from here, and nothing here imports NumPy, matplotlib or graphviz before it is asked for.
+The engine imports nothing from here. NumPy, matplotlib and graphviz are imported on first use.
 """
 
 from ..face import face

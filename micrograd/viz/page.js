@@ -1,8 +1,8 @@
 "use strict";
-// What every page asks of the notebook around it. The frame it is in; null on its own, or inside a stranger's page.
+// How a page adapts to its notebook. The frame it is in; null if it has none, or is framed by another origin.
 const host = (() => { try { return window.frameElement; } catch { return null; } })();
 
-// "dark" or "light", as the first ground above the frame that cannot be seen through; "" where there is none.
+// "dark" or "light", by the first opaque background around the frame; "" if there is none.
 function themeAround() {
   for (let above = host; above; above = above.parentElement) {
     const ground = above.ownerDocument.defaultView.getComputedStyle(above).backgroundColor;
@@ -13,4 +13,4 @@ function themeAround() {
 }
 
 const still = host?.previousElementSibling;
-if (still?.tagName === "IMG") still.style.display = "none";  // it stood in for this page
+if (still?.tagName === "IMG") still.style.display = "none";  // the static fallback

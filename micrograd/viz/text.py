@@ -1,13 +1,13 @@
-"""Words for drawings: labels cleaned and shortened, and what a drawing says to whoever cannot see it."""
+"""Text for drawings: labels are cleaned and shortened, their width is estimated, ops get their usual signs."""
 
 import unicodedata
 
-# Direction overrides could reorder the text around them; the other control characters are not allowed in XML.
+# Direction overrides could reorder the surrounding text; the other control characters are not allowed in XML.
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def clean(text: str, newline: str = " ") -> str:
-    """`text` on one line, without what XML, DOT or a terminal would choke on."""
+    """`text` on one line, without the characters that are invalid or unsafe in XML, DOT or a terminal."""
     text = text.replace("\r\n", "\n")
     return "".join([newline if c == "\n" else " " if c == "\t" else "\ufffd" if _hostile(c) else c for c in text])
 
@@ -17,7 +17,7 @@ def _hostile(c: str) -> bool:
 
 
 def shorten(text: str, most: int, dots: str) -> str:
-    """At most about `most` columns: the beginning, `dots`, and the end, where names mostly differ."""
+    """Shorten to about `most` columns: the beginning, `dots`, and the end, which is where names usually differ."""
     text = clean(text[: most + 1] + text[-most:] if len(text) > 2 * most else text)
     if sum(map(columns, text)) <= most:
         return text
@@ -37,21 +37,21 @@ def shorten(text: str, most: int, dots: str) -> str:
 
 
 def columns(c: str) -> int:
-    """How wide a character is on a fixed grid: 2 for CJK and emoji, 0 for what joins the one before."""
+    """Width of a character in a monospaced font: 2 for CJK and emoji, 0 for combining characters, else 1."""
     if c < "\u0300":
         return 1
     return 0 if unicodedata.combining(c) or c in "\u200d\ufe0f" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
 
 
 def text_width(text: str, size: float, *, mono: bool = False, bold: bool = False) -> float:
-    """About how wide a text is, rather too wide than too narrow."""
+    """Estimated width of a text, in the unit of `size`; errs on the wide side."""
     if mono:
         return sum(map(columns, text)) * size * 0.62
     return sum(map(_em, text)) * size * (1.08 if bold else 1.0)
 
 
 def _em(c: str) -> float:
-    """How wide a letter is in a wide sans serif, in units of the font's size."""
+    """Width of a character in a wide sans-serif font, in em."""
     return 0.36 if c in " .,:;|!'()[]ijlIt" else 1.02 if c in "mwMW@%" else 0.74 if c.isupper() else 0.66 * columns(c)
 
 
@@ -60,16 +60,16 @@ SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
 
 
 def sign(op: str) -> str:
-    """What stands in an op's badge."""
+    """The text of an op's badge."""
     return SIGNS.get(op) or pretty(shorten(op, 12, "\u2026"))
 
 
 def pretty(text: str) -> str:
-    """Numbers with a real minus sign, signs as they are written by hand, a range with its dash."""
+    """Replace ASCII stand-ins by typographic signs: minus, multiplication sign, ellipsis."""
     text = clean(text)
     return text.replace("-", "\u2212").replace("*", "\u00d7").replace("\u00d7\u00d7", "**").replace(" .. ", " \u2026 ")
 
 
 def coordinate(x: float) -> str:
-    """A length in SVG, to a tenth."""
+    """A length as SVG text, rounded to a tenth."""
     return f"{x:.1f}".removesuffix(".0")

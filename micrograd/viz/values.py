@@ -1,4 +1,4 @@
-"""Numbers and arrays as pictures write them."""
+"""Format numbers and arrays for pictures."""
 
 import warnings
 from typing import Any
@@ -13,7 +13,7 @@ def shape_text(array: Any) -> str:
 
 
 def value_text(data: Any) -> str:
-    """Four decimals, as people know it; an exponent where four decimals would say nothing; nan and inf as they are.
+    """A number with four decimals, or with an exponent where four decimals would be useless; a summary of an array.
 
     >>> [value_text(x) for x in (2, -0.5, 1e-9, 6.02e23, float("nan"), float("-inf"))]
     ['2.0000', '-0.5000', '1.0000e-09', '6.0200e+23', 'nan', '-inf']
@@ -24,26 +24,26 @@ def value_text(data: Any) -> str:
         x = float(data)
     except (TypeError, ValueError, OverflowError):
         return str(data)
-    x = x + 0.0  # -0.0 is 0.0 to whoever looks
+    x = x + 0.0  # shows -0.0 as 0.0
     return f"{x:.4f}" if x == 0 or x != x or 1e-4 <= abs(x) < 1e6 or abs(x) == float("inf") else f"{x:.4e}"
 
 
 def number(x: float) -> str:
-    """To four decimals, with a real minus sign."""
+    """`value_text`, with a real minus sign."""
     return value_text(x).replace("-", "\u2212")
 
 
 def _array_text(array: Any) -> str:
-    """The values of a small array; of a large one the range and the mean."""
+    """The elements of a small array; the range and mean of a large one."""
     if array.size <= 4:
         return _nested(array.tolist())
-    with warnings.catch_warnings():  # inf - inf and overflow are news for the drawing, not for the console
+    with warnings.catch_warnings():  # inf - inf and overflow show up in the drawing; no need to warn
         warnings.simplefilter("ignore")
         try:
             low, high, mean = float(array.min()), float(array.max()), float(array.mean())
         except (TypeError, ValueError, ArithmeticError):
             return "..."
-    low, high, mean = (f"{x + 0.0:.4g}" for x in (low, high, mean))  # -0.0 is 0.0 to whoever looks
+    low, high, mean = (f"{x + 0.0:.4g}" for x in (low, high, mean))  # shows -0.0 as 0.0
     return f"{low} .. {high}, mean {mean}"
 
 

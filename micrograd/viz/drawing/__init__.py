@@ -1,10 +1,10 @@
-"""How a picture of a graph is made, one step a file, each knowing only the plain data of the step before.
+"""Drawings of graphs, one step per file; each step reads only the plain data of the step before.
 
-data     walk the nodes, copy what is to be seen into strings     (knows nodes)
-fold     too many nodes: which of them share a box                (knows nodes)
-layout   sizes and edges to coordinates                           (knows numbers)
-svg      plain data to SVG: our own cards
-dot      plain data to DOT text, for Graphviz
-words    the drawing in words
-draw     draw_dot: the steps joined, as a `graphviz.Digraph`
+data     walk the graph and copy what is drawn into strings      (reads nodes)
+fold     group nodes into boxes when there are too many          (reads nodes)
+layout   sizes and edges to coordinates                          (numbers only)
+svg      plain data to SVG
+dot      plain data to DOT, for Graphviz
+words    a drawing as text
+draw     `draw_dot`: all steps, as a `graphviz.Digraph`
 """

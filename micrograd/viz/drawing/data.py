@@ -1,8 +1,8 @@
-"""From nodes to plain data: what there is to see, copied into strings and numbers at the moment of drawing.
+"""Nodes to plain data: a snapshot of what is drawn, as strings and numbers.
 
-`walk` orders the nodes, `describe` turns each box of a drawing into text. What comes out (`Graph`) holds no node, so
-it can be kept, compared, sent as JSON (`dataclasses.asdict`), laid out and drawn after the graph has moved on.
-Text is plain and unescaped here; whoever writes a format escapes for that format.
+`walk` orders the nodes, `describe` turns each box of a drawing into text. The result (`Graph`) holds no nodes, so it
+can be stored, compared, sent as JSON (`dataclasses.asdict`), laid out and drawn after the nodes have changed.
+Text is unescaped here; each writer escapes for its own format.
 """
 
 from collections import Counter
@@ -25,19 +25,19 @@ class Box:
 
     id: str
     kind: str  # "parameter", "input", "constant", "result"; folded: "module", "repeat", "stretch"
-    name: str  # the label, whole and as given; "" where there is none
+    name: str  # the full label; "" if there is none
     op: str  # "" for leaves and for folded modules
-    rows: list[tuple[str, str]]  # what the card says: ("data", "-4.0000"), ("grad", "138.8338")
-    expression: str = ""  # how it was made, in the names of its operands, where that is short
-    stands_for: Text = NO_TERM  # where it has no name: that expression, or a constant's number
-    tip: str = ""  # all of it, at full precision, for whoever points at it
-    nodes: int = 1  # how many nodes it stands for
-    times: int = 1  # how often what it shows is repeated
+    rows: list[tuple[str, str]]  # the lines of the card: ("data", "-4.0000"), ("grad", "138.8338")
+    expression: str = ""  # its op applied to the names of its operands, if that is short
+    stands_for: Text = NO_TERM  # used in place of a missing name: the expression, or a constant's value
+    tip: str = ""  # the tooltip: everything, at full precision
+    nodes: int = 1  # how many nodes it represents
+    times: int = 1  # how many repetitions it represents
 
 
 @dataclass
 class Edge:
-    """`count` uses of one box by another; the two ends are positions in `Graph.boxes`."""
+    """`count` uses of the box `tail` by the box `head`, both indices into `Graph.boxes`."""
 
     tail: int
     head: int
@@ -46,7 +46,7 @@ class Edge:
 
 @dataclass
 class Graph:
-    """A drawing before it has a shape. `note` says what was folded, and how to see all; "" when nothing was."""
+    """A drawing without coordinates. `note` says what was folded and how to draw all nodes; "" if nothing was."""
 
     boxes: list[Box]
     edges: list[Edge]
@@ -55,7 +55,7 @@ class Graph:
 
 @dataclass
 class Group:
-    """Which nodes (positions in the walk) share a box, and as what; `fold` makes these."""
+    """Nodes (indices into `Walk.nodes`) that share a box, and what that box is; made by `fold`."""
 
     members: list[int]
     kind: str = "node"
@@ -67,7 +67,7 @@ class Group:
 # ------------------------------------------------------------------------------------------------ the walk
 @dataclass
 class Walk:
-    """Every node below some roots, operands before results; `operands[i]` are positions in `nodes`."""
+    """All nodes that the roots depend on, in topological order; `operands` and `roots` are indices into `nodes`."""
 
     nodes: list[Any]
     operands: list[tuple[int, ...]]
@@ -75,7 +75,7 @@ class Walk:
 
 
 def walk(root: Any) -> Walk:
-    """All nodes that `root` (a node, or a list or tuple of them) was made from; the program alone sets their order."""
+    """All nodes that `root` (a node, or a list or tuple of nodes) depends on, in a deterministic order."""
     roots = _checked_roots(root)
     position: dict[int, int] = {}
     operands: dict[int, tuple[Any, ...]] = {}
@@ -84,7 +84,7 @@ def walk(root: Any) -> Walk:
     while stack:
         node = stack[-1]
         if id(node) not in operands:
-            operands[id(node)] = below = _operands(node)  # kept: it also keeps these ids from being reused
+            operands[id(node)] = below = _operands(node)  # the reference also prevents reuse of these ids
             stack += [operand for operand in reversed(below) if id(operand) not in operands]
             continue
         stack.pop()  # its operands are done
@@ -112,13 +112,13 @@ def _checked_roots(root: Any) -> list[Any]:
 
 def _operands(node: Any) -> tuple[Any, ...]:
     below = getattr(node, "_prev", ())
-    if isinstance(below, Set):  # a subclass from elsewhere; the order of a set is an accident of the process
+    if isinstance(below, Set):  # from a foreign subclass; the order of a set varies between processes
         below = sorted(below, key=lambda n: (_label(n), _op(n), repr(getattr(n, "data", n))))
     return tuple(below)
 
 
 class _OrderedSet(Set):
-    """A set that iterates in the order in which it was filled."""
+    """A set that iterates in insertion order."""
 
     def __init__(self, items: Iterable[Any] = ()):
         self._items = dict.fromkeys(items)
@@ -137,7 +137,18 @@ class _OrderedSet(Set):
 
 
 def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
-    """The nodes below `root` and the (operand, result) edges, as two sets; operands come before results.
+    """The nodes and edges of a graph.
+
+    Args:
+        root: a Value or a Tensor, or a list or tuple of them.
+
+    Returns:
+        The set of all nodes that `root` depends on, `root` included, and the set of (operand, result) pairs. Both
+        iterate in topological order. An operand that one node uses twice gives one pair.
+
+    Raises:
+        TypeError: `root` is not a node.
+        ValueError: `root` is an empty list.
 
     >>> from micrograd.engine import Value
     >>> a = Value(2.0, label="a")
@@ -154,10 +165,10 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
 def describe(
     graph: Walk, groups: Sequence[Group] | None = None, note: str = "", names: Mapping[int, str] | None = None
 ) -> Graph:
-    """The drawing's plain data: one box a group, in walk order; without groups, one box a node.
+    """The plain data of a drawing: one box per group, in the order of the walk; by default one box per node.
 
-    `names` has names for nodes without a label, by their id; where it is given, what has neither a name nor a short
-    expression is called v1, v2 and so on.
+    `names` maps the ids of nodes without a label to names. If it is passed, boxes that have neither a name nor a short
+    expression are called v1, v2 and so on.
     """
     if groups is None:
         groups = [Group([i]) for i in range(len(graph.nodes))]
@@ -186,12 +197,12 @@ def describe(
 
 
 def _needs_name(box: Box) -> bool:
-    """Is there nothing short that it can be called in the expressions of others?"""
+    """True if the expressions of other boxes have no short way to refer to this one."""
     return not box.name and box.kind != "constant" and not 0 < len(box.expression) <= _SHORT
 
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
-    """Between two nodes every use is an edge of its own; where a fold is involved, uses are counted."""
+    """One edge per use between two single nodes; one edge with a count where a folded box is involved."""
     single: list[Edge] = []
     counted: Counter[tuple[int, int]] = Counter()
     for i, below in enumerate(graph.operands):
@@ -217,7 +228,7 @@ def _node_box(
     kind = "result" if op or below else "constant" if not requires_grad else "input" if is_input else "parameter"
     data = data_of(node)
     grad = getattr(node, "grad", None)
-    grad = getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # under create_graph a grad is a node
+    grad = getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
     rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
     rows += [("data", value_text(data))] + ([("grad", value_text(grad))] if requires_grad else [])
     stands_for = _made(op, list(map(term, below))) if below else _number_term(data) if kind == "constant" else NO_TERM
@@ -247,7 +258,7 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
 
 
 def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
-    """How many of what: ["40 +", "30 *", "12 constants"], the commonest first."""
+    """Counts of nodes by op: ["40 +", "30 *", "12 constants"], the most common first."""
     counts = Counter(_op(node) or _plural([node]) for node in nodes)
     parts = [f"{count:,} {op}" for op, count in counts.most_common(most)]
     return parts + ([f"and {len(counts) - most} more kinds"] if len(counts) > most else [])
@@ -258,7 +269,7 @@ def _plural(leaves: Sequence[Any]) -> str:
 
 
 def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:
-    """The smallest and largest `data`, where these are plain finite numbers."""
+    """The smallest and largest `data`, if all are finite numbers."""
     data = [data_of(node) for node in nodes]
     if not data or not all(isinstance(x, int | float) and x - x == 0 for x in data):
         return []
@@ -276,7 +287,7 @@ def _label(node: Any) -> str:
 
 
 def data_of(node: Any) -> Any:
-    """What a node holds. To ask a Tensor for its `data` is to ask for an array to write to, which may copy it."""
+    """The data of a node. Avoids `Tensor.data`, which returns a writable array and may therefore copy."""
     node = getattr(node, "_node", node)
     return node._data if hasattr(node, "_data") else getattr(node, "data", node)
 
@@ -288,11 +299,11 @@ def _op(node: Any) -> str:
 
 # ------------------------------------------------------------------------------------------------ expressions
 _LONGEST = 28
-_SHORT = 16  # what may still stand for a name
+_SHORT = 16  # the longest expression that is used in place of a name
 
 
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
-    """How the root was made from the leaves, whatever the nodes between are called; "" if that is long."""
+    """The root as an expression of the leaves, ignoring the labels in between; "" if that is too long."""
     terms: list[Text] = []
     for node, below in zip(graph.nodes, graph.operands, strict=True):
         leaf = term(_node_box("", node, [], names=names))
@@ -301,7 +312,7 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
 
 
 def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:
-    """`x1*w1 + b` from the operands' terms; "" where an operand has none or the line gets long."""
+    """`x1*w1 + b` from the terms of the operands; NO_TERM if an operand has none or the result is too long."""
     if not terms or not all(text for text, _ in terms):
         return NO_TERM
     made = infix.written(op, terms)
@@ -309,7 +320,7 @@ def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:
 
 
 def _number_term(data: Any) -> Text:
-    """A constant as an operand, if it is one number."""
+    """The term of a constant: its value if it is a single number, else NO_TERM."""
     try:
         return infix.number(float(data)) if getattr(data, "ndim", 0) == 0 else NO_TERM
     except (TypeError, ValueError, OverflowError):
@@ -317,5 +328,5 @@ def _number_term(data: Any) -> Text:
 
 
 def term(box: Box) -> Text:
-    """What a box is called in the expressions of others, and how strongly that holds together."""
+    """How other boxes' expressions refer to a box, with its binding strength."""
     return infix.name(box.name) if box.name else box.stands_for

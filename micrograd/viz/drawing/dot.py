@@ -1,8 +1,8 @@
-"""Plain data to DOT, the language of Graphviz: a record for each node, a small oval for each op.
+"""Plain data to DOT, the language of Graphviz: a record per node, a small oval per op.
 
-The words that are ours stay ASCII here (`x256`, `-0.5`, `...`), since DOT text is compared, searched and piped through
-consoles; a label keeps its own letters. Ids follow the walk (`n0`, `n1`, ...; `n4op` for the oval of n4), so the text
-is the same in every run.
+Generated text is ASCII (`x256`, `-0.5`, `...`), since DOT is compared, searched and piped through consoles; labels are
+left as they are. Ids are numbered in the order of the walk (`n0`, `n1`, ...; `n4op` is the oval of n4), so the text is
+the same in every run.
 """
 
 from ..text import clean, shorten
@@ -38,8 +38,8 @@ _LOOK = {
 _OVAL = 'shape="oval" style="filled" fillcolor="#EAF2FA" color="#0072B2" width="0.3" margin="0.04,0.02"'
 _NOT_FINITE = 'color="#B34700" penwidth="2"'
 _FAINT = '\tgraph [ranksep="1.8"]\n\tedge [color="#7C879D70" arrowhead="none"]\n'
-LONGEST_STRING = 16_000  # bytes; `dot` takes no string of more than 16 KiB
-CROWDED = 60  # more counted edges than this, and their counts move from the drawing into tooltips
+LONGEST_STRING = 16_000  # bytes; `dot` rejects strings longer than 16 KiB
+CROWDED = 60  # with more counted edges than this, the counts are shown in tooltips instead
 
 
 def body(graph: Graph, rankdir: str) -> list[str]:
@@ -61,18 +61,18 @@ def body(graph: Graph, rankdir: str) -> list[str]:
 
 
 def dense(graph: Graph) -> bool:
-    """Whether edges are so many that they are better drawn faint, without arrows, and with room to bend."""
+    """True if there are so many edges that they are drawn faint, without arrowheads, and with more room to bend."""
     return len(graph.edges) > max(150, 3 * len(graph.boxes))
 
 
 def not_finite(box: Box) -> bool:
-    """Whether a number on the card is nan or inf, which one wants to find at a glance."""
+    """True if a number on the card is nan or inf; such cards are highlighted."""
     words = " ".join([text for _, text in box.rows]).replace(",", " ").replace("[", " ").replace("]", " ").split()
     return not {"nan", "inf", "-inf"}.isdisjoint(words)
 
 
 def _record(box: Box, rankdir: str) -> str:
-    """The fields above each other: a record stacks across the rank, and braces turn it."""
+    """The label of a record, its fields stacked: Graphviz stacks them in LR, and with braces in TB."""
     name = shorten(box.name, 32, "...")
     name += f" x{box.times}" if box.times > 1 else ""
     fields = [name.strip(), *[shorten(f"{key} {text}".strip(), 48, "...") for key, text in box.rows]]
@@ -88,7 +88,7 @@ def _field(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """For any label: a backslash and an ampersand start an escape there."""
+    """Escape a label: backslash and ampersand start escape sequences in DOT."""
     return text.replace("\\", "\\\\").replace("&", "&amp;")
 
 

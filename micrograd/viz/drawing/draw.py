@@ -1,4 +1,4 @@
-"""`draw_dot`: a graph as a `graphviz.Digraph` that draws itself, and needs no Graphviz for it."""
+"""`draw_dot`: a graph as a `graphviz.Digraph` that renders to SVG without the Graphviz programs."""
 
 import inspect
 import logging
@@ -16,22 +16,31 @@ from .data import Graph, describe, walk
 from .fold import fold
 from .words import spoken
 
-MAX_NODES = 500  # more than anyone reads in one picture, and about where `dot` begins to take seconds
+MAX_NODES = 500  # more are unreadable in one picture, and `dot` begins to take seconds
 _RANKDIRS = ("LR", "TB")
-_GRAPHVIZ_S = {"engine", "renderer", "formatter", "neato_no_op"}  # arguments that mean something to it alone
+_GRAPHVIZ_S = {"engine", "renderer", "formatter", "neato_no_op"}  # arguments that only Graphviz supports
 _log = logging.getLogger(__name__)
 
 
 def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: int | None = MAX_NODES) -> "Drawing":
-    """Draw everything that `root` (a Value, a Tensor, or a list of them) was made from.
+    """Draw the graph of everything that `root` depends on.
 
-    Each node shows its label, data and grad as they are now; ops are small ovals. The result is a picture in a
-    notebook, `.svg()` for a file, and a `graphviz.Digraph`: `.source`, `.render(filename)`, `.view()`, and, where the
-    `dot` program is installed, `.pipe()`, `.render(format="png")` and `.render(engine="neato")`.
+    Each node shows its label, data and grad at the time of the call; ops are small ovals.
 
-    `rankdir` is "LR" (left to right) or "TB" (top to bottom). A graph of more than `max_nodes` nodes is folded, by
-    module, then by structure, to at most `max_nodes` boxes (and to no more than 150); a line under the drawing says
-    what was folded. `max_nodes=None` draws every node.
+    Args:
+        root: a Value or a Tensor, or a list or tuple of them.
+        format: default format of `render` and `pipe`. Formats other than "svg" need the `dot` program of Graphviz.
+        rankdir: "LR" (left to right) or "TB" (top to bottom).
+        max_nodes: a larger graph is folded, by module, then by structure, to at most `max_nodes` boxes (and never more
+            than 150); a line below the drawing says what was folded. None draws every node.
+
+    Returns:
+        A `graphviz.Digraph` that notebooks display as a picture. `svg()`, `source`, `render(filename)` and `view()`
+        work everywhere; `render(format="png")` and `render(engine="neato")` need `dot`.
+
+    Raises:
+        TypeError: `root` is not a node.
+        ValueError: `root` is an empty list, `rankdir` is unknown, or `max_nodes` is less than 1.
 
     >>> from micrograd.engine import Value
     >>> a = Value(2.0, label="a")
@@ -64,22 +73,22 @@ def _picture(root: Any, max_nodes: int | None) -> Graph:
 
 
 class Drawing(graphviz.Digraph):
-    """A `graphviz.Digraph` that draws itself, from `graph`, the plain data it was made from.
+    """A `graphviz.Digraph` that can render itself; `graph` is the plain data it was made from.
 
-    Notebooks and SVG files show our own cards, on every machine. The `dot` program draws where it is asked for: by
-    `pipe`, by a format other than SVG, by `engine=`. DOT lines that are added by hand are seen there alone.
+    Notebooks and SVG files use the built-in layout, so they are the same on every machine. `dot` is used by `pipe`, for
+    formats other than SVG, and where `engine` is passed. DOT lines that the caller adds appear only in its output.
     """
 
     graph: Graph
 
     def svg(self) -> str:
-        """The picture in our own layout, the same on every machine, as the text of an SVG file."""
+        """The drawing in the built-in layout, as the text of an SVG file."""
         return svg.write(self.graph, "TB" if self.graph_attr.get("rankdir") in ("TB", "BT") else "LR")
 
     def pipe(self, format: str | None = None, *args: Any, encoding: str | None = None, **kwargs: Any) -> Any:
-        """The picture by Graphviz, as bytes, or as text where an `encoding` is given; see `graphviz.Digraph.pipe`.
+        """The drawing by Graphviz, as bytes, or as a string if `encoding` is passed; see `graphviz.Digraph.pipe`.
 
-        Where `dot` is not installed, SVG comes in our own layout, and the logger of this module says so once.
+        If `dot` is not installed, SVG uses the built-in layout, and this module's logger warns once.
         """
         try:
             return super().pipe(format, *args, encoding=encoding, **kwargs)
@@ -90,7 +99,7 @@ class Drawing(graphviz.Digraph):
         return self.svg() if encoding else self.svg().encode()
 
     def render(self, *args: Any, **kwargs: Any) -> str:
-        """Write the source and the picture to files, and give the picture's path; see `graphviz.Digraph.render`."""
+        """Write the DOT source and the drawing to files; return the drawing's path. See `graphviz.Digraph.render`."""
         given = inspect.signature(graphviz.Digraph.render).bind(self, *args, **kwargs).arguments
         outfile = Path(given["outfile"]) if given.get("outfile") else None
         format = given.get("format") or (outfile.suffix[1:].lower() if outfile else self.format)
@@ -102,7 +111,7 @@ class Drawing(graphviz.Digraph):
             raise _told(error, format) from None
 
     def _render_svg(self, outfile: Path | None, given: dict[str, Any]) -> str:
-        """What `render` does, where it would have done it, in our own layout."""
+        """`render` with the built-in layout: the same files at the same paths."""
         directory = given.get("directory")
         if outfile and directory is None:
             outfile = Path(str(self.directory), outfile)
@@ -117,11 +126,11 @@ class Drawing(graphviz.Digraph):
         return path
 
     def _needs_graphviz(self, format: str, given: Collection[str]) -> bool:
-        """Is this a picture that only Graphviz can draw?"""
+        """True if only Graphviz can render this."""
         return format not in ("svg", "svg_inline") or self.engine != "dot" or not _GRAPHVIZ_S.isdisjoint(given)
 
     def copy(self) -> "Drawing":
-        """A copy that can be added to without changing this one."""
+        """An independent copy."""
         twin = super().copy()
         twin.graph = self.graph
         return twin
@@ -130,27 +139,27 @@ class Drawing(graphviz.Digraph):
         return self.svg()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
+        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         words, drawn = spoken(self.graph), self.svg()
-        least = round(_width(drawn) / 2)  # smaller, and nobody could read it: what is wider yet can be scrolled
+        least = round(_width(drawn) / 2)  # smaller would be unreadable; beyond that the drawing scrolls
         picture = image("image/svg+xml", drawn.encode(), words, f"max-width: 100%; min-width: {least}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
         return {**bundle(markup, words, include, exclude)}
 
 
 def _width(picture: str) -> float:
-    """How wide an SVG is, in pixels."""
+    """Width of an SVG, in pixels."""
     return float(picture.partition(' width="')[2].partition('"')[0])
 
 
 @cache
 def _say_once() -> None:
-    """Through logging: one line on stderr for people, silenced or kept by whoever likes, and never an error."""
+    """A log record, not a warning: visible on stderr, easy to silence, and never turned into an error."""
     _log.warning("micrograd: Graphviz's `dot` is not installed; drawing SVG with the built-in layout instead")
 
 
 def _told(error: Exception, format: str) -> Exception:
-    """The error, with the way out of it."""
+    """The error, with a message that says what to install."""
     error.args = (
         f"only Graphviz can draw this {format!r}, and its `dot` program is not on the PATH: install it with "
         "`apt install graphviz`, `brew install graphviz`, `choco install graphviz`, `winget install graphviz` or "

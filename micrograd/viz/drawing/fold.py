@@ -1,15 +1,15 @@
-"""Folding: which nodes share a box when there are more of them than one wants to look at.
+"""Folding: which nodes share a box when there are too many for one picture.
 
 Tried in this order, until the boxes fit:
 
-1. by module: whatever was made inside a module's calls is that module's box (neurons, else layers, else the model);
-   what was made outside stays, or is folded by 2;
-2. by structure: a chain of `+` is one sum; then nodes of one op over operands of one kind, at the same depth, are one
-   box, so that a hundred samples that went the same way are one way, marked x100;
-3. by stretch: nodes in order of depth, cut into equal pieces. This always fits.
+1. by module: all nodes made in a module's calls share its box (neurons, else layers, else the whole model); nodes made
+   outside any module stay single, or are folded by 2;
+2. by structure: a chain of `+` becomes one sum; then nodes at the same depth with the same op and operands of the same
+   kind share a box, so that a hundred samples on the same path appear once, marked x100;
+3. by stretch: the nodes in order of depth, cut into equal pieces. This always fits.
 
-Every step is one pass over the walk, in its order: the same graph folds the same way every time.
-Folds 2 and 3 alone never make a cycle, since depth grows along every edge; a module called on its own results may.
+Each step is a pass over the walk, in its order, so folding is deterministic. Steps 2 and 3 alone never create a cycle,
+since depth grows along every edge; a module that is called on its own results may.
 """
 
 from collections import Counter
@@ -19,14 +19,14 @@ from typing import Any
 
 from .data import Group, Walk, _label, _op
 
-AIM = 150  # once nodes must share boxes, no more boxes than one can take in, however many are allowed
-_LONGEST = 24  # letters of a module's name
-LONG = 4  # operations, from which on a chain of `+` reads better as one sum
-STRETCHES = 24  # and fewer where only cutting helps: such boxes say little, so many of them say no more
+AIM = 150  # the most boxes of a folded drawing, however many the caller allows
+_LONGEST = 24  # characters of a module's name
+LONG = 4  # additions; a chain of this length or more is folded into a sum
+STRETCHES = 24  # the most boxes by stretch: they carry little information, so more would not help
 
 
 def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
-    """At most `limit` groups (None: no limit) and how they were made, "" when every node kept its own box."""
+    """At most `limit` groups (None: no limit), and how they were folded; "" if every node has its own box."""
     if limit is None or len(graph.nodes) <= limit:
         return [Group([i]) for i in range(len(graph.nodes))], ""
     limit = min(limit, AIM)
@@ -43,7 +43,7 @@ def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
 
 
 def fold_at(graph: Walk, calls: "list[Call | None]", level: int, limit: int) -> list[Group]:
-    """At most `limit` groups: modules at this level of nesting (0: none), long sums, and the rest as fine as fits."""
+    """At most `limit` groups: modules at this nesting level (0: none), long sums, the rest as fine as possible."""
     modules, home = _modules(graph, calls, level) if level else ([], [-1] * len(graph.nodes))
     top = _sums(graph, home)
     depth = _depths(graph, top)
@@ -52,14 +52,14 @@ def fold_at(graph: Walk, calls: "list[Call | None]", level: int, limit: int) -> 
     for rest in _outside(graph, home, top, depth, limit - len(modules)):
         if len(modules) + len(rest) <= limit and not long:
             return modules + rest
-        long = False  # what is not folded at all comes first: leave it out
+        long = False  # skip the first candidate, in which nothing is folded
     if len(modules) + len(rest) <= limit:
         return modules + rest
     return modules + _stretches(graph, rest, depth, max(min(limit - len(modules), STRETCHES), 1))
 
 
 def _levels(graph: Walk, limit: int) -> Iterator[tuple[list[Group], list[int]]]:
-    """Groups by module, deepest nesting first, and each node's group (-1: outside); without modules if none will do."""
+    """Groups by module, deepest nesting first, and each node's group (-1: none); no modules if no level fits."""
     calls = calls_of(graph)
     found = False
     for level in range(max((len(call[0]) for call in calls if call), default=0), 0, -1):
@@ -72,7 +72,7 @@ def _levels(graph: Walk, limit: int) -> Iterator[tuple[list[Group], list[int]]]:
 
 
 def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], room: int) -> Iterator[list[Group]]:
-    """Groups for what is in no module, from the finest to the coarsest; the fine ones only where there is room."""
+    """Groupings of the nodes outside modules, finest first; the fine ones only if there is room."""
     if home.count(-1) <= room:
         yield [Group([i]) for i, h in enumerate(home) if h < 0]
     sums = _chains(home, top)
@@ -89,10 +89,10 @@ Call = tuple[tuple[Any, ...], frozenset[int]]
 
 
 def calls_of(graph: Walk) -> list[Call | None]:
-    """For each node the module call it was made in: (modules, outermost first; ids of the inputs). None: in no call.
+    """For each node, the module call that made it: (modules, outermost first; ids of the inputs), or None.
 
-    A call's results are marked `_made_by`; what lies between them and the call's inputs belongs to it too, and so do
-    its weights.
+    Only the results of a call are marked, as `_made_by`; the nodes between them and the call's inputs belong to it too,
+    and so do its weights.
     """
     calls: list[Call | None] = [None] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):  # results before operands
@@ -107,7 +107,7 @@ def calls_of(graph: Walk) -> list[Call | None]:
 
 
 def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Group], list[int]]:
-    """One group for each module at this level of nesting, and each node's group (-1: outside)."""
+    """One group per module at this nesting level, and each node's group (-1: none)."""
     found: dict[tuple[int, ...], int] = {}
     groups: list[Group] = []
     seen: list[dict[tuple[int, ...], set[frozenset[int]]]] = []
@@ -125,19 +125,19 @@ def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Gr
         seen[g].setdefault(key, set()).add(inputs)
         home[i] = g
     for group, counts in zip(groups, seen, strict=True):
-        group.times = min(map(len, counts.values()))  # the part that was called least tells how often the whole was
+        group.times = min(map(len, counts.values()))  # the least-called part tells how often the module was called
     _number(graph, groups)
     return groups, home
 
 
 def _title(module: Any) -> str:
-    """A module's repr, if it is short; else its class."""
+    """A module's repr, or its class name if the repr is too long."""
     text = repr(module)
     return text if len(text) <= _LONGEST and "\n" not in text else type(module).__name__
 
 
 def _number(graph: Walk, groups: list[Group]) -> None:
-    """Modules that print alike get a number, in the order in which they first computed something: "Neuron(2) #3"."""
+    """Number modules with the same title, in the order of their first results: "Neuron(2) #3"."""
     alike = Counter(group.name for group in groups)
     count: Counter[str] = Counter()
     for group in sorted(groups, key=lambda group: next((i for i in group.members if graph.operands[i]), -1)):
@@ -147,7 +147,7 @@ def _number(graph: Walk, groups: list[Group]) -> None:
 
 
 def names_of(calls: "Iterable[Call | None]") -> dict[int, str]:
-    """What a module calls its parameters, "w0" or "weight", by the ids of the nodes."""
+    """The names of parameters within their modules, such as "w0" or "weight", by node id."""
     names: dict[int, str] = {}
     asked: set[int] = set()
     for call in calls:
@@ -160,13 +160,13 @@ def names_of(calls: "Iterable[Call | None]") -> dict[int, str]:
 
 
 def _short(path: str) -> str:
-    """`neurons.0.w.3` is w3, `0.weight` is weight."""
+    """`neurons.0.w.3` becomes w3, `0.weight` becomes weight."""
     *_, name, last = ["", *path.split(".")]
     return f"{name}{last}" if last.isdigit() else last
 
 
 def plural(modules: Iterable[Any]) -> str:
-    """What modules are called together: "neurons", or "modules" where they differ."""
+    """The plural of the modules' class, such as "neurons", or "modules" if the classes differ."""
     kinds = {type(module).__name__ for module in modules}
     kind = kinds.pop() if len(kinds) == 1 else "module"
     return f"{kind if kind.isupper() else kind.lower()}s"
@@ -174,7 +174,7 @@ def plural(modules: Iterable[Any]) -> str:
 
 # ------------------------------------------------------------------------------------------------ 2. structure
 def _sums(graph: Walk, home: list[int]) -> list[int]:
-    """For each node the top of the `+` chain it disappears in (itself, if in none)."""
+    """For each node the top of the `+` chain that absorbs it; the node itself if there is none."""
     uses = [0] * len(graph.nodes)
     user = [-1] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
@@ -191,7 +191,7 @@ def _sums(graph: Walk, home: list[int]) -> list[int]:
 
 
 def _depths(graph: Walk, top: list[int]) -> list[int]:
-    """The longest way down from each node, a sum being one step."""
+    """The longest path from each node to a leaf, counting a sum as one step."""
     depth = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
         for j in below:
@@ -201,7 +201,7 @@ def _depths(graph: Walk, top: list[int]) -> list[int]:
 
 
 def _chains(home: list[int], top: list[int]) -> dict[int, list[int]]:
-    """The members of every sum of more than one `+`, by the top of its chain."""
+    """The members of each sum of more than one `+`, by the top of its chain."""
     chains: dict[int, list[int]] = {}
     for i, t in enumerate(top):
         if t != i:
@@ -214,17 +214,18 @@ def _chains(home: list[int], top: list[int]) -> dict[int, list[int]]:
 def _repeats(
     graph: Walk, home: list[int], top: list[int], depth: list[int], sums: dict[int, list[int]], labels_matter: bool
 ) -> list[Group]:
-    """Nodes outside every module, those with one structure together."""
+    """Groups of the nodes outside modules, by structure."""
     leaf_key = _leaf_keys(graph, home, top, depth)
     kinds: dict[Any, int] = {}
-    # What a node is as an operand: a module's (its weights: anybody's), or, from 0 on, a group made here.
+    # The kind of a node as an operand: -2 - m for a result of module m, -1 for a weight of any module, or the index of
+    # a group made here.
     kind = [-2 - h if below else -1 for h, below in zip(home, graph.operands, strict=True)]
     groups: list[Group] = []
     for i, node in enumerate(graph.nodes):
         if home[i] >= 0 or top[i] != i:
             continue
         label = _label(node) if labels_matter else ""
-        if members := sums.get(i):  # all its operands have their kind by now: they come before it
+        if members := sums.get(i):  # its operands come before it, so their kinds are known
             op, below = "sum", [kind[top[j]] for m in members for j in graph.operands[m] if top[j] != i]
             key = (op, label, depth[i], tuple(sorted(Counter(below).items())))
         else:
@@ -239,7 +240,7 @@ def _repeats(
 
 
 def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> dict[int, Any]:
-    """Leaves are of one kind when they are used alike: by which op or module, and how far up at most."""
+    """Leaves share a key if the same ops or modules use them, up to the same depth, with the same requires_grad."""
     users: dict[int, Any] = {}
     highest = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
@@ -258,10 +259,10 @@ def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -
 
 # ------------------------------------------------------------------------------------------------ 3. stretches
 def _stretches(graph: Walk, groups: list[Group], depth: list[int], pieces: int) -> list[Group]:
-    """The groups in order of depth, cut into pieces of about as many groups each."""
+    """The groups in order of depth, merged into pieces of about equal size."""
     below_user: dict[int, int] = {}
     for i, below in enumerate(graph.operands):
-        for j in below:  # a leaf goes just below its first use, not to the very bottom
+        for j in below:  # a leaf belongs just below its first use, not at the bottom
             if not graph.operands[j]:
                 below_user[j] = min(below_user.get(j, depth[i]), depth[i] - 1)
     level = [below_user.get(i, d) for i, d in enumerate(depth)]

@@ -1,14 +1,14 @@
-"""A layered layout: sizes and edges in, coordinates out (Sugiyama, Tagawa and Toda 1981). Knows nothing of Values.
+"""Layered graph layout: sizes and edges in, coordinates out (Sugiyama, Tagawa and Toda 1981).
 
-1. Edges that would close a cycle are turned round.
-2. Layers by longest path, counted from the results: a leaf stands right before its first use.
-3. An edge over several layers gets a bend point (a "dummy") in each one between; edges from one box share theirs.
-4. Barycenter sweeps order each layer; the order with the fewest crossings stays.
-5. Along a layer every item goes to the weighted median of its neighbours, as near as order and spacing allow:
-   least squares under an ordering, solved exactly by pooling adjacent violators. Straight chains come out straight.
-6. Columns side by side. Edges bend only between columns, so they cannot run through a box.
+1. Edges that would close a cycle are reversed.
+2. Layers by longest path, counted from the results, so that a leaf is placed right before its first use.
+3. An edge that spans several layers gets a bend point (a "dummy") in each layer between; edges from one box share them.
+4. Barycenter sweeps order each layer; the order with the fewest crossings is used.
+5. Within a layer, each item moves to the weighted median of its neighbours, as near as order and spacing allow: least
+   squares under an ordering, solved exactly by pooling adjacent violators. Straight chains come out straight.
+6. Layers become columns. Edges bend only between columns, so they never run through a box.
 
-All in the left-to-right picture; "TB" swaps the axes before and after. Nothing is recursive, nothing is random.
+All steps assume left to right; "TB" swaps the axes before and after. Nothing is recursive or random.
 """
 
 from collections import defaultdict
@@ -19,17 +19,17 @@ from statistics import fmean
 
 Point = tuple[float, float]
 
-GAP = 22.0  # between boxes of one layer
-DUMMY = 10.0  # the room an edge takes on its way past boxes
+GAP = 22.0  # between boxes in a layer
+DUMMY = 10.0  # the space reserved for an edge that passes a layer
 SWEEPS = 8
 
 
 @dataclass
 class Layout:
-    """Where everything is. Corners are top left; `boxes[i]` is (x, y, width, height).
+    """Coordinates of a drawing. `boxes[i]` is (x, y, width, height), with (x, y) the top left corner.
 
-    A route is the points its edge passes, from tail to head; at each point the edge runs along the main axis
-    (horizontally for LR, vertically for TB). The edges at `backward` run against it.
+    `routes[e]` are the points of edge e, from tail to head; at each point the edge runs along the main axis
+    (horizontally for LR, vertically for TB). `backward` has the indices of edges that run against the main direction.
     """
 
     width: float
@@ -47,10 +47,10 @@ def layout(
     spread: Sequence[float] | None = None,
     gap: float = 56.0,
 ) -> Layout:
-    """Coordinates for boxes of these sizes, joined by these (tail, head) edges.
+    """Lay out boxes of these (width, height) sizes, connected by (tail, head) edges.
 
-    `spread[i]`: how far from the middle of its side edges may enter box i; by default a third of the side.
-    `gap`: the least distance between layers. An edge from a box to itself gets a route of one point.
+    `spread[i]` is how far from the middle of its side edges may enter box i, by default a third of the side; `gap` is
+    the minimum distance between layers. The route of an edge from a box to itself has one point.
 
     >>> drawn = layout([(40, 20), (40, 20)], [(0, 1)])
     >>> drawn.boxes, drawn.routes
@@ -74,7 +74,7 @@ def layout(
 
 
 class _Net:
-    """The working picture: boxes first, then dummies; every link joins neighbouring layers."""
+    """The working graph: items are boxes, then dummies; every link connects adjacent layers."""
 
     def __init__(self, sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]):
         count = len(sizes)
@@ -84,10 +84,10 @@ class _Net:
         ends = [(h, t) if e in self.backward else (t, h) for e, (t, h) in enumerate(edges)]
         self.layer = _layers(count, ends)
         self.height = [h for _, h in sizes]
-        self.trunks: list[list[int]] = [[] for _ in range(count)]  # a box's dummies, one a layer, up to its last use
+        self.trunks: list[list[int]] = [[] for _ in range(count)]  # a box's dummies, one per layer, up to its last use
         self.flying: set[int] = set()
         self.ends = ends
-        budget = 4 * count + 1000  # past it long edges fly straight: a picture of that kind is dense anyway
+        budget = 4 * count + 1000  # beyond it, long edges are drawn straight: such a drawing is dense anyway
         for e in sorted(range(len(ends)), key=self.between):
             tail, _ = ends[e]
             missing = self.between(e) - len(self.trunks[tail])
@@ -101,12 +101,12 @@ class _Net:
         self._link(count)
 
     def between(self, e: int) -> int:
-        """How many layers lie between the two ends of an edge."""
+        """The number of layers strictly between the ends of an edge."""
         tail, head = self.ends[e]
         return max(self.layer[head] - self.layer[tail] - 1, 0)
 
     def before(self, e: int) -> int:
-        """The item from which an edge reaches its head."""
+        """The last item of an edge before its head."""
         between = 0 if e in self.flying else self.between(e)
         tail = self.ends[e][0]
         return self.trunks[tail][between - 1] if between else tail
@@ -125,7 +125,7 @@ class _Net:
         self.y = [0.0] * len(self.layer)
 
     def pull(self, i: int, n: int) -> int:
-        """How much i wants to be level with n: long edges straight first, then results; a leaf can stand aside."""
+        """Weight of aligning i with its neighbour n: 8 within a long edge, 2 for a result, 1 for the rest."""
         count = len(self.sizes)
         if n >= count:
             return 8 if i >= count else 1
@@ -133,12 +133,12 @@ class _Net:
 
 
 def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """Edges that a depth-first walk finds to lead back to where it came from: turned round, no cycle is left."""
+    """The back edges of a depth-first search; reversing them leaves no cycle."""
     out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     for e, (tail, head) in enumerate(edges):
         if tail != head:
             out[tail].append((e, head))
-    state = [0] * count  # 0 new, 1 on the way down, 2 done
+    state = [0] * count  # 0 unvisited, 1 on the stack, 2 done
     found: set[int] = set()
     for start in range(count):
         stack = [(start, iter(out[start]))] if not state[start] else []
@@ -159,7 +159,7 @@ def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The longest way to a sink, counted so that the rightmost layer is the largest."""
+    """The layer of each box, from the longest path to a sink; sinks have the highest number."""
     into: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
     for tail, head in edges:
@@ -168,7 +168,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
             waiting[tail] += 1
     distance = [0] * count
     ready = [i for i in range(count) if not waiting[i]]
-    for i in ready:  # grows while we walk it
+    for i in ready:  # grows during the loop
         for tail in into[i]:
             distance[tail] = max(distance[tail], distance[i] + 1)
             waiting[tail] -= 1
@@ -180,7 +180,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 # ------------------------------------------------------------------------------------------------ order
 def _order(net: _Net) -> None:
-    """Fill `net.rows`: each layer's items from top to bottom."""
+    """Fill `net.rows`, the items of each layer from top to bottom."""
     _first_order(net)
     best, fewest = [row[:] for row in net.rows], _crossings(net)
     for sweep in range(max(2, min(SWEEPS, 40_000 // (net.links + 1)))):
@@ -195,7 +195,7 @@ def _order(net: _Net) -> None:
 
 
 def _first_order(net: _Net) -> None:
-    """Depth first from the results, operands in their order: a tree comes out without a crossing."""
+    """Depth first from the results, operands in order: a tree has no crossings."""
     seen = [False] * len(net.layer)
     for root in sorted(range(len(net.layer)), key=lambda i: -net.layer[i]):
         stack = [root]
@@ -220,7 +220,7 @@ def _sort_row(net: _Net, at: int, neighbours: list[list[int]]) -> None:
 
 
 def _crossings(net: _Net) -> int:
-    """Pairs of links that cross, counted layer by layer with a Fenwick tree."""
+    """The number of crossing links, counted layer by layer with a Fenwick tree."""
     total = 0
     for row, after in pairwise(net.rows):
         place = {i: k for k, i in enumerate(after)}
@@ -240,22 +240,22 @@ def _crossings(net: _Net) -> int:
 
 # ------------------------------------------------------------------------------------------------ along the layer
 def _place(net: _Net) -> None:
-    """Fill `net.y`, the middle of every item, with the topmost box at 0."""
+    """Fill `net.y`, the centre of each item, with the top of the drawing at 0."""
     for row in net.rows:
         _settle(net, row, [0.0] * len(row), leaf=1.0)
     for sweep in range(SWEEPS):
         leftward = sweep % 2 == 0
         for row in reversed(net.rows) if leftward else net.rows:
             wishes = [_wish(net, i, net.right[i] if leftward else net.left[i]) for i in row]
-            _settle(net, row, wishes, leaf=1.0 if leftward else 1e-3)  # nothing holds a leaf from the left
-    for row in reversed(net.rows):  # last, leaves go where they are used, as far as the rest leaves them room
+            _settle(net, row, wishes, leaf=1.0 if leftward else 1e-3)  # a leaf has no neighbours on the left
+    for row in reversed(net.rows):  # finally, leaves move to where they are used, as far as there is room
         _settle(net, row, [net.y[i] if net.left[i] else _wish(net, i, net.right[i]) for i in row], leaf=1e-6)
     top = min(y - h / 2 for y, h in zip(net.y, net.height, strict=True))
-    net.y = [round(y - top, 2) for y in net.y]  # level means equal, also after all that arithmetic
+    net.y = [round(y - top, 2) for y in net.y]  # rounding makes items that are level exactly equal
 
 
 def _wish(net: _Net, i: int, neighbours: list[int]) -> float:
-    """The weighted median of the neighbours; in the middle between two that pull alike."""
+    """The weighted median of the neighbours; the midpoint if two share it."""
     if not neighbours:
         return net.y[i]
     if len(neighbours) == 1:
@@ -272,7 +272,7 @@ def _wish(net: _Net, i: int, neighbours: list[int]) -> float:
 
 
 def _settle(net: _Net, row: list[int], wishes: list[float], leaf: float) -> None:
-    """Put a layer's items as near their wishes as order and spacing allow, in least squares."""
+    """Place a layer's items as near to `wishes` as order and spacing allow, in the least-squares sense."""
     shift, total = [0.0], 0.0
     for a, b in pairwise(row):
         total += (net.height[a] + net.height[b]) / 2 + GAP
@@ -300,7 +300,7 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
     for at, row in enumerate(net.rows):
         starts.append(x)
         steepest = max((abs(net.y[i] - net.y[n]) for i in row for n in net.right[i]), default=0.0)
-        x += widths[at] + max(gap, min(0.22 * steepest, 4 * gap))  # steep edges need room to turn
+        x += widths[at] + max(gap, min(0.22 * steepest, 4 * gap))  # steep edges need more room
     boxes = []
     for i, (w, h) in enumerate(net.sizes):
         left = starts[net.layer[i]] + (widths[net.layer[i]] - w) / 2
@@ -325,9 +325,9 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
 
 
 def _trunk(net: _Net, i: int, side: float, starts: list[float], ends: list[float]) -> tuple[list[Point], list[int]]:
-    """The bends of what leaves box i, and how many of them lie before the gap after each of its dummies.
+    """The bends of the edges that leave box i, and how many of them precede the gap after each of its dummies.
 
-    Level through every column; where neighbours are level too, no point is needed.
+    Edges are level within a column; between items that are level with each other no point is needed.
     """
     points = [(side, net.y[i])]
     stops = [1]
@@ -339,7 +339,7 @@ def _trunk(net: _Net, i: int, side: float, starts: list[float], ends: list[float
 
 
 def _ports(net: _Net, spread: Sequence[float]) -> dict[int, float]:
-    """Where each edge enters its last box: spread over the side, in the order in which the edges arrive."""
+    """Where each edge enters its head: spread over the side, in the order of arrival."""
     arriving: dict[int, list[int]] = defaultdict(list)
     for e, (tail, head) in enumerate(net.ends):
         if tail != head:

@@ -1,8 +1,8 @@
-"""Plain data to SVG, without Graphviz: cards with the op as a badge on the edge where its operands come in.
+"""Plain data to SVG, without Graphviz: cards with the op as a badge on the side where its operands enter.
 
-One self-contained picture: light and dark by `prefers-color-scheme`, on a ground of its own, so that it can be read on
-any page; generic fonts; no ids, so that any number of pictures can share a page; every card says all it knows when
-pointed at. Widths of text are estimated on the generous side, for there is no font to ask.
+The SVG is self-contained: it follows `prefers-color-scheme`, has its own background so that it is legible on any page,
+uses generic fonts, and has no ids, so that several drawings can share a page. Each card has a tooltip with everything
+known about it. Text widths are estimated, on the wide side, since no font can be measured.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .words import spoken, summary
 MARGIN, PAD = 20.0, 11.0
 TITLE, ROW = 20.0, 17.0  # heights of lines
 BADGE = 26.0
-DECK = 4.0  # how far the card behind shows, where a card stands for several
+DECK = 4.0  # offset of the second card that is drawn behind a repeated one
 ARROW = 7.0
 
 STYLE = """
@@ -109,7 +109,7 @@ def write(graph: Graph, rankdir: str = "LR") -> str:
 # ------------------------------------------------------------------------------------------------ cards
 @dataclass
 class _Text:
-    """A piece of text on a card, placed from the card's top left corner."""
+    """Text on a card, positioned relative to the card's top left corner."""
 
     x: float
     y: float
@@ -121,9 +121,9 @@ class _Text:
 
 
 class _Card:
-    """A box with its text set: how large it is, and how it is drawn.
+    """The measured text of a box, and its markup.
 
-    `width` and `height` are the box that the layout sees: the card, the badge that stands out, the deck behind.
+    `width` and `height` are the size that the layout uses: the card with its protruding badge and the card behind.
     """
 
     def __init__(self, box: Box, rankdir: str):
@@ -132,7 +132,7 @@ class _Card:
         self.sign = sign(box.op)
         self.badge = max(BADGE, text_width(self.sign, 13, bold=True) + 14) if box.op else 0.0
         self.deck = DECK if box.times > 1 else 0.0
-        out = (self.badge if self.across else BADGE) / 2 if box.op else 0.0  # how far the badge stands out
+        out = (self.badge if self.across else BADGE) / 2 if box.op else 0.0  # how far the badge protrudes
         self.left, self.top = (out, self.deck) if self.across else (0.0, max(out, self.deck))
         name = shorten(box.name, 26, "\u2026")
         self.title = name or pretty(box.expression)
@@ -151,27 +151,27 @@ class _Card:
         return self.left + self.card_width + self.deck
 
     def widen(self, card_width: float) -> None:
-        """Make room; what stands at the right end stays there."""
+        """Widen the card; right-aligned text moves with its edge."""
         for text in self.texts:
             if text.style != "name" and text.style != "key":
                 text.x += card_width - self.card_width
         self.card_width = card_width
 
     def _set_number(self, number: str) -> None:
-        """A constant without a name is a number, and quiet."""
+        """An unnamed constant is only its number, in a muted colour."""
         self.card_width = text_width(number, 12, mono=True) + 2 * PAD
         self.card_height = 26.0
         self.texts.append(_Text(self.card_width / 2, 17.0, "number data", number))
 
     def _set_lines(self, indent: float, down: float, named: bool) -> None:
-        """The title, with what stands across from it, then the rows: how wide the widest is, then each in its place."""
+        """Place the title, the note to its right, and the rows, after measuring the widest of them."""
         times = f"\u00d7{self.box.times:,}" if self.box.times > 1 else ""
         aside = times or (pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
         beside = text_width(aside, 12 if times else 11, bold=bool(times)) + 14 if aside else 0.0
         top = text_width(self.title, 13.5, bold=named) + beside
         wide = [text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text in self.rows]
         widest = max(wide, default=0.0)
-        right = indent + 100 + 12 * max(0, -(-(max(top, widest) - 100) // 12))  # in steps, so that columns look even
+        right = indent + 100 + 12 * max(0, -(-(max(top, widest) - 100) // 12))  # in steps of 12: even columns
         y = 9.0 + down
         if self.title:
             self.texts.append(_Text(indent, y + 13, "name" if named else "made", self.title))
@@ -214,13 +214,13 @@ class _Card:
         )
 
     def middle(self, x: float, y: float) -> Point:
-        """The middle of the badge, when the box is at (x, y)."""
+        """The centre of the badge of a box at (x, y)."""
         if self.across:
             return x + self.left, y + self.height / 2
         return x + self.width / 2, y + self.top
 
     def inset(self, off: float) -> float:
-        """How far behind the side of the box the badge's rounded edge lies, `off` from its middle."""
+        """Distance from the side of the box to the rounded edge of the badge, at `off` from its centre."""
         if not self.box.op:
             return 0.0 if self.across else self.deck
         radius = BADGE / 2
@@ -230,7 +230,7 @@ class _Card:
 
 # ------------------------------------------------------------------------------------------------ edges
 def _edges(graph: Graph, cards: list[_Card], shape: Layout, rankdir: str) -> list[str]:
-    """Lines, their arrows, then the counts on top; in a dense drawing faint lines alone, and counts in tooltips."""
+    """Lines with arrowheads, then counts on top; dense drawings have faint lines only, and counts in tooltips."""
     faint = dense(graph)
     crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
     lines, labels = ['<g stroke-opacity="0.5">' if faint else "<g>"], []
@@ -265,13 +265,13 @@ def _tip(graph: Graph, edge: Edge) -> str:
 
 
 def _forward(route: list[Point], rankdir: str) -> float:
-    """1 where an edge arrives along the main axis, -1 where against it."""
+    """1 if an edge arrives along the main axis, -1 if against it."""
     (x0, y0), (x1, y1) = route[-2:]
     return 1.0 if (x1 - x0 if rankdir == "LR" else y1 - y0) >= 0 else -1.0
 
 
 def curve(route: list[Point], rankdir: str, short: float) -> str:
-    """Straight where level, an S where not; the end stops `short`, leaving room for the arrow."""
+    """The path of a route: straight where level, else S-shaped; it ends `short` of the head, to fit the arrowhead."""
     end = _moved(route[-1], -_forward(route, rankdir) * short, rankdir)
     path = [f"M{_n(route[0][0])} {_n(route[0][1])}"]
     for (x0, y0), (x1, y1) in pairwise([*route[:-1], end]):
@@ -298,12 +298,12 @@ def _loop(point: Point) -> str:
 
 
 def _free_spot(route: list[Point], rankdir: str, text: str, taken: list[tuple[float, float, float]]) -> Point | None:
-    """A place on the edge's longest bend where no other count stands yet; where there is none, the tooltip has it."""
+    """A position for a count on the edge's longest bend, clear of other counts; None if there is no room."""
     axis = 0 if rankdir == "LR" else 1
     p, q = max(pairwise(route), key=lambda ends: abs(ends[1][axis] - ends[0][axis]))
     half = text_width(text, 11) / 2 + 2
     for t in (0.5, 0.36, 0.64, 0.25, 0.75):
-        s = t * t * (3 - 2 * t)  # close to where the S is at t
+        s = t * t * (3 - 2 * t)  # approximates the S at t
         along, over = (t, s) if rankdir == "LR" else (s, t)
         x, y = p[0] + (q[0] - p[0]) * along, p[1] + (q[1] - p[1]) * over
         if all(abs(x - other_x) > half + other or abs(y - other_y) > 13 for other_x, other_y, other in taken):

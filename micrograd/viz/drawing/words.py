@@ -1,9 +1,9 @@
-"""A drawing in words, for whoever cannot see it."""
+"""Drawings as text, for screen readers and plain-text notebooks."""
 
 from ..text import shorten
 from .data import Box, Graph
 
-_SPOKEN = 40  # boxes that a description lists before it sums up
+_SPOKEN = 40  # the most boxes that are listed one by one
 
 
 def summary(graph: Graph) -> str:
@@ -15,7 +15,7 @@ def summary(graph: Graph) -> str:
 
 
 def spoken(graph: Graph) -> str:
-    """The drawing in words, a line a box; of a large drawing the results, which come last."""
+    """The drawing as text, one line per box; for a large drawing only the last boxes, which hold the results."""
     lines = [_sentence(graph, i) for i in range(len(graph.boxes))[-_SPOKEN:]]
     left_out = len(graph.boxes) - len(lines)
     return "\n".join([summary(graph), *([f"(the first {left_out} are not listed)"] if left_out else []), *lines])
@@ -28,7 +28,7 @@ def _sentence(graph: Graph, i: int) -> str:
 
 
 def title(box: Box) -> str:
-    """What a box is called in running text: `d = a + b`, `n4 = tanh(n3)`, `n0`."""
+    """The name of a box in running text: `d = a + b`, `n4 = tanh(n3)`, `n0`."""
     name = shorten(box.name, 40, "...") or box.id
     made = box.expression or box.op
     return f"{name} = {shorten(made, 40, '...')}" if made else name

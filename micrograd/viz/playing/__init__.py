@@ -1,10 +1,10 @@
-"""How a graph is played, on the data, fold and layout of a drawing.
+"""Forward and backward passes, step by step; uses the data, folding and layout of `drawing`.
 
-backprop    a backward pass to look at, and what each edge carried   (knows nodes)
-nudge       move a leaf, compute again: does the root follow?        (knows nodes)
+backprop    a separate backward pass, and what each edge carried     (reads nodes)
+nudge       finite-difference test of the gradients of leaves        (reads nodes)
 heat        arrays and weights as small grids of letters
-scenes      the graph as scenes, plain data; a box may open another  (knows nodes)
-stage       where the cards, lines and numbers of a scene stand
-play        player: the steps joined, with player.html, .css and .js
-animation   animate: scene and stage as SVG that moves, by the keyframes of `clock`
+scenes      the graph as scenes, plain data; a box can open another  (reads nodes)
+stage       coordinates of the cards, wires and numbers of a scene
+play        `player`: all steps, as a page (player.html, .css, .js)
+animation   `animate`: scene and stage as animated SVG, with the keyframes of `clock`
 """

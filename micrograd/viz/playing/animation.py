@@ -1,7 +1,7 @@
-"""`animate`: the forward and the backward pass of a small graph as one SVG that moves, also inside an `<img>`.
+"""`animate`: the forward and backward pass of a small graph as an animated SVG, which also plays in an `<img>`.
 
-No script: each part of the picture has a class that says when it is seen, and CSS keyframes (`clock.py`) do the rest.
-What is shown, and where, are the player's scene and stage. A reader who prefers reduced motion has the last state.
+There is no script: the class of each element says when it is visible, and CSS keyframes (`clock.py`) do the rest.
+Content and coordinates come from the player's scene and stage. With `prefers-reduced-motion` the final state is shown.
 """
 
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ from .stage import CELL, GUTTER, LINE, PAD, PILL, TITLE, Place, Stage, aside, ce
 
 MAX_NODES = 40
 MARGIN, CAPTION = 18.0, 34.0
-HOLD = 2  # steps that the end stays
+HOLD = 2  # steps for which the final state is shown
 
 
 @dataclass
 class Animation:
-    """A moving picture: `svg`, the document, and what it shows in `words`."""
+    """An animated SVG: `svg` is the document, `words` its description."""
 
     svg: str
     words: str
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG to a file; gives its path."""
+        """Write the SVG to a file and return its path."""
         target = Path(path)
         target.write_text(self.svg, encoding="utf-8")
         return target
@@ -45,16 +45,26 @@ class Animation:
         return f"<Animation: {self.words.splitlines()[0]}; save(path)>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks their export to LaTeX."""
+        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
 
 
 def animate(root: Any, *, seconds: float = 1.2) -> Animation:
-    """The passes through everything that `root` (a Value or a Tensor) was made from, as an SVG that plays by itself.
+    """Animate the forward and backward pass of a small graph.
 
-    Values appear from the leaves on, gradients flow back from the root; each step takes so many `seconds`, and the
-    whole begins anew. The backward pass is the picture's own: no `.grad` changes. It is for graphs that one can take
-    in: at most 40 nodes, else a ValueError names what draws more.
+    Values appear from the leaves up, then gradients flow back from the root, in a loop. The backward pass is separate:
+    no `.grad` changes.
+
+    Args:
+        root: a Value or a Tensor that depends on at most 40 nodes, itself included.
+        seconds: duration of a step.
+
+    Returns:
+        An `Animation`: an SVG without scripts that notebooks display; `save(path)` writes it, `svg` is its text.
+
+    Raises:
+        TypeError: `root` is not a single node.
+        ValueError: the graph has more than 40 nodes, or `seconds` is not positive.
 
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
@@ -82,10 +92,10 @@ def _checked(root: Any) -> Any:
 
 
 class _Film:
-    """A scene with the steps at which things happen, and the drawing of it.
+    """A scene with its timeline, and its markup.
 
-    Step 0 shows the leaves; then comes a step for each box that computes something, one in which the root gets its
-    gradient of 1, and one for each box that passes a gradient on.
+    Step 0 shows the leaves. Then comes a step for each box that computes something, one that sets the gradient of the
+    root to 1, and one for each box that propagates its gradient.
     """
 
     def __init__(self, scene: Scene, drawn: Stage, seconds: float):
@@ -97,7 +107,7 @@ class _Film:
         self.clock = Clock(self.end + HOLD, seconds)
 
     def svg(self) -> str:
-        """The document."""
+        """The SVG document."""
         width, height = self.drawn.width + 2 * MARGIN, self.drawn.height + 2 * MARGIN + CAPTION
         body = [
             *[self._wire(e, wire) for e, wire in enumerate(self.scene.wires)],
@@ -127,7 +137,7 @@ class _Film:
 
     # -------------------------------------------------------------------------------------------- wires
     def _wire(self, e: int, wire: Wire) -> str:
-        """The line, with what flows along it; backward the arrow is at the other end."""
+        """A wire, and what flows along it; in the backward pass the arrowhead is at the other end."""
         route, computed = self.drawn.routes[e], self.computed[wire.head]
         if len(route) < 2:
             return ""
@@ -144,7 +154,7 @@ class _Film:
         return "".join([line, forward, *backward])
 
     def _pills(self, e: int, wire: Wire) -> str:
-        """The value on its way; the derivative and the gradient on theirs; then the derivative, which stays."""
+        """The labels of a wire: the value going forward, derivative and gradient going back, then the derivative."""
         spot, step = self.drawn.pills[e], self.passes.get(wire.head)
         value = self.scene.cards[wire.tail].data
         if spot is None:
@@ -177,7 +187,7 @@ class _Film:
         return f'<g transform="translate({_n(place.x)} {_n(place.y)})" {look}>{"".join(parts)}</g>'
 
     def _rings(self, i: int) -> list[str]:
-        """When a box takes part: the classes of a ring around it, one for each pass."""
+        """The classes of the rings that highlight an active box, one per pass."""
         rings = []
         if i in self.computed:
             rings.append(f"forward {self.clock.between(self.computed[i], self.computed[i] + 1)}")
@@ -208,7 +218,7 @@ class _Film:
         return parts + self._heats(i, card, left, TITLE + 3)
 
     def _grads(self, i: int, card: Card, x: float, y: float) -> list[str]:
-        """The gradient as it grows, in bold when nothing more comes."""
+        """The gradient as it accumulates; in bold once it is complete."""
         if card.grad is None:
             return []
         arrivals = self._arrivals(i)
@@ -220,7 +230,7 @@ class _Film:
         return parts
 
     def _arrivals(self, i: int) -> list[tuple[int, float]]:
-        """When something is added to a box's gradient, and what it amounts to then; of the root, its 1."""
+        """(step, total so far) for each addition to a box's gradient; for the root, its 1."""
         coming: dict[int, float] = {}
         for wire in self.scene.wires:
             if wire.tail == i and wire.part is not None and wire.head in self.passes:
@@ -246,7 +256,7 @@ class _Film:
 
     # -------------------------------------------------------------------------------------------- captions
     def _captions(self, y: float) -> list[str]:
-        """Below the graph, what happens at each step."""
+        """A caption below the graph for each step."""
         cards = self.scene.cards
         said = [(0, "The leaves have their values")]
         said += [(step, f"Forward: {_named(cards[i])}") for i, step in self.computed.items()]
@@ -279,7 +289,7 @@ def _badge(card: Card, place: Place) -> str:
 
 
 def _cells(heat: Heat, x: float, y: float, wide: float) -> str:
-    """Cells of one colour are one path."""
+    """The cells of a heat-map, one path per colour."""
     where: dict[str, list[str]] = {}
     for k, letter in enumerate(heat.cells):
         left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
@@ -295,7 +305,7 @@ def _cells(heat: Heat, x: float, y: float, wide: float) -> str:
 
 
 def _tip(route: list[Point]) -> str:
-    """An arrow where the route ends."""
+    """The arrowhead at the end of a route."""
     (x, y), size = route[-1], 7 if route[-1][0] >= route[-2][0] else -7
     return f'<path class="tip" d="M{_n(x)} {_n(y)}l{-size} -3.5v7z"/>'
 
@@ -310,7 +320,7 @@ def _named(card: Card) -> str:
 
 
 def short(x: float) -> str:
-    """For a pill: to two decimals, where these say something.
+    """A number for a pill: two decimals, or an exponent where these would be useless.
 
     >>> [short(x) for x in (-0.5, 0.0, 0.001, 123456.0)]
     ['−0.50', '0.00', '1.0e−03', '1.2e+05']

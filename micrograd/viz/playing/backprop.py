@@ -1,8 +1,8 @@
-"""A backward pass to look at: every node's gradient, and what each use of a node sent to it.
+"""A backward pass for display: the gradient of every node, and what each use of a node contributed to it.
 
-The pass is the engine's own (`walk.propagate`), from a gradient of 1 at the root. It leaves every `.grad` as it is;
-hooks run in it, as they do in `grad()`. What an edge carried is asked of the node once more, for the nodes that are
-shown: `contributions` with the node's gradient gives the parts, with a gradient of 1 the local derivatives.
+The pass is the engine's (`walk.propagate`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
+do in `grad()`. What an edge carried is computed a second time, for the nodes that are shown: `contributions` gives the
+parts for the node's gradient, and the local derivatives for a gradient of 1.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,9 +17,10 @@ from ...engine.walk import propagate, topological
 
 @dataclass
 class Backprop:
-    """The gradients of a graph's nodes; where there are none, `missing` says why. Hooks gave those of `replaced`.
+    """The gradients of a graph's nodes; if there are none, `missing` says why.
 
-    `then` is the data of those nodes whose data was changed since, as it was when it was read.
+    `replaced` has the nodes whose gradient was replaced by a hook. `then` has the nodes whose data has changed since
+    the forward pass, with the data that was read then.
     """
 
     grads: dict[Node, Any] = field(default_factory=dict)
@@ -29,7 +30,7 @@ class Backprop:
 
 
 def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
-    """The gradient of the root (of its sum, if it is an array) by each of the nodes, which are all below it.
+    """The gradients of the root (of its sum, if it is an array) with respect to `nodes`, all nodes of its graph.
 
     >>> from micrograd import Value
     >>> x = Value(3.0)
@@ -50,7 +51,7 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
 
 
 def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node, Any]) -> set[Node]:
-    """The nodes whose gradient is not the sum of what arrived there, since a hook gave another."""
+    """The nodes whose gradient differs from the sum of its contributions because a hook returned another."""
     hooked = {node for node in nodes if node._hooks and node in grads}
     for node in reversed(nodes) if hooked else ():
         if node in grads and not hooked.isdisjoint(node._prev):
@@ -60,7 +61,7 @@ def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node,
 
 
 def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
-    """Are these the same numbers, up to rounding? The tolerances are those of arrays."""
+    """True if a and b are equal up to rounding, nan included. The tolerances apply to arrays."""
     if isinstance(b, float | int):
         return a == b or isclose(a, b, rel_tol=1e-9) or (a != a and b != b)
     from numpy import allclose, shape
@@ -69,9 +70,9 @@ def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
 
 
 def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
-    """The nodes whose data was changed after an operation had read it, as after `opt.step()`: what was read first.
+    """The nodes whose data was changed after an op had read it, as by `opt.step()`, with the data that was read.
 
-    What an op in place has written over is computed once more.
+    Data overwritten by an op in place is computed again.
     """
     then: dict[Node, Any] = {}
     for node in nodes:
@@ -88,7 +89,7 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
 
 
 def _read(node: Node) -> Iterable[tuple[Any, Any]]:
-    """What the rules of a node use, each with the data of then."""
+    """(operand or node, saved data) for everything that the rules of a node use."""
     row = node._row
     if not row or isinstance(row, HandWritten | LetGo) or (isinstance(row, Many) and not row.keeps):
         return ()
@@ -105,17 +106,17 @@ def _ones(root: Node) -> Any:
 
 @dataclass
 class Sent:
-    """What one use of an operand sends it: `local` (the derivative, for numbers alone) times the gradient is `part`."""
+    """What one use of an operand sends to it: `part` is `local` (the derivative; scalars only) times the gradient."""
 
     local: Any = None
     part: Any = None
 
 
 def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
-    """What a node sends to each of its operands, in their order; nothing to constants, nor where nothing arrived.
+    """What a node sends to each of its operands, in order; empty for constants and if the node has no gradient.
 
-    A hand-written closure tells only what it adds to an operand in all: that is entered at the operand's first use.
-    What people write need not be a factor times the gradient (it may clip it): then there is no local derivative.
+    A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
+    Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
     """
     operands = node._prev
     uses = [Sent() for _ in operands]
@@ -134,7 +135,7 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
 
 
 def _enter(uses: list[Sent], operands: tuple[Node, ...], what: str, pairs: list[tuple[Node, Any]]) -> None:
-    """The pairs leave some operands out; those of one operand are in the order of its uses."""
+    """Store `pairs`, which may skip operands, in `uses`; the pairs of one operand are in the order of its uses."""
     places: dict[Node, list[int]] = {}
     for i in reversed(range(len(operands))):
         places.setdefault(operands[i], []).append(i)
@@ -143,10 +144,10 @@ def _enter(uses: list[Sent], operands: tuple[Node, ...], what: str, pairs: list[
 
 
 def is_hand_written(node: Node) -> bool:
-    """Is the node's backward a closure of the user's own?"""
+    """True if the node's backward is a closure written by the user."""
     return isinstance(node._row, HandWritten)
 
 
 def is_let_go(node: Node) -> bool:
-    """Was the node's history let go after a backward pass?"""
+    """True if the node's history was released after a backward pass."""
     return isinstance(node._row, LetGo)

@@ -1,14 +1,14 @@
-"""Keyframes: when each part of an animated SVG is seen. One period is so many steps long, then it begins anew.
+"""CSS keyframes for an animated SVG: when each element is visible. The animation loops after `steps` steps.
 
-Every class is written so that without its animation there is the end of the last step: what is seen from some step on
-is seen, what is seen for a while is not. So whoever wants no motion, or knows no animations, has the outcome.
+Without its animation each class shows the final state: elements that appear and stay are visible, temporary ones are
+hidden. That is what readers get who prefer reduced motion, or whose viewer does not support animations.
 """
 
-FADE = 0.16  # of a step
+FADE = 0.16  # duration of a fade, as a fraction of a step
 
 
 class Clock:
-    """Gives out classes, and the style sheet that makes what bears them appear and disappear.
+    """Makes classes that say when an element is visible, and the style sheet for them.
 
     >>> clock = Clock(4, seconds=1.0)
     >>> clock.since(2), clock.between(1, 3)
@@ -20,15 +20,15 @@ class Clock:
         self._rules: dict[str, str] = {}
 
     def since(self, step: int) -> str:
-        """The classes of what is seen from a step on."""
+        """Classes for an element that is visible from `step` on."""
         return self._rule(f"t{step}", self._from(step, "opacity:0", "opacity:1")) if step > 0 else ""
 
     def waking(self, step: int) -> str:
-        """The classes of what is pale until a step."""
+        """Classes for an element that is faint until `step`."""
         return self._rule(f"w{step}", self._from(step, "opacity:.35", "opacity:1")) if step > 0 else ""
 
     def between(self, step: int, end: int) -> str:
-        """The classes of what is seen from a step on, until another."""
+        """Classes for an element that is visible from `step` until `end`."""
         if end >= self.steps:
             return self.since(step)
         hidden = f"0%,{self._at(step)},{self._at(end + FADE)},to{{opacity:0}}"
@@ -36,13 +36,13 @@ class Clock:
         return self._rule(f"t{step}-{end}", hidden + seen, at_rest="opacity:0;")
 
     def without(self, step: int, end: int) -> str:
-        """The classes of what is seen but from a step on until another."""
+        """Classes for an element that is hidden from `step` until `end`."""
         seen = f"0%,{self._at(step)},{self._at(end + FADE)},to{{opacity:1}}"
         hidden = f"{self._at(step + FADE)},{self._at(end)}{{opacity:0}}"
         return self._rule(f"n{step}-{end}", seen + hidden)
 
     def drawn(self, step: int, backward: bool = False) -> str:
-        """The classes of a line (of `pathLength` 1) that is drawn during a step: from its start, or from its end."""
+        """Classes for a line (with `pathLength` 1) that is drawn during `step`, from its start or from its end."""
         undrawn, name = (-1, f"b{step}") if backward else (1, f"f{step}")
         frames = (
             f"0%,{self._at(step)}{{opacity:0;stroke-dashoffset:{undrawn}}}"
@@ -53,7 +53,7 @@ class Clock:
         return self._rule(name, frames, at_rest="opacity:0;stroke-dasharray:1 2;")
 
     def style(self) -> str:
-        """The style sheet of all classes that were given out."""
+        """The style sheet for all classes made so far."""
         turn = f".t{{animation-duration:{self.steps * self.seconds:g}s;animation-iteration-count:infinite}}"
         still = "@media(prefers-reduced-motion:reduce){.t{animation:none!important}}"
         return "".join([turn, *self._rules.values(), still])

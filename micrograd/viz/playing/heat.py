@@ -1,7 +1,7 @@
-"""Heat-maps: an array (or a module's weights) as a small grid of letters, one a cell.
+"""Heat-maps: an array (or a module's weights) as a small grid of letters, one per cell.
 
-The letters A to S stand for -9 to 9 ninths of the largest magnitude, J for nothing; "?" is nan. A grid larger than
-what one can see is averaged down.
+The letters A to S are -9 to 9 ninths of the largest magnitude, with J for zero; "?" is nan. Larger grids are averaged
+down.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from typing import Any
 
 from ..values import value_text
 
-ROWS, COLUMNS = 16, 24  # the most that is shown
+ROWS, COLUMNS = 16, 24  # maximum size
 STEPS = 9
 
 
 @dataclass
 class Heat:
-    """`rows` by `columns` cells, row after row in `cells`; the deepest colour stands for the magnitude `most`."""
+    """`rows` by `columns` cells, row by row in `cells`; the darkest colour is the magnitude `most`."""
 
     name: str
     rows: int
@@ -27,7 +27,7 @@ class Heat:
 
 
 def heat_of(array: Any, name: str) -> Heat:
-    """The heat-map of an array: its last axis across, the others down.
+    """The heat-map of an array: its last axis runs across, all others down.
 
     >>> import numpy as np
     >>> heat_of(np.array([[-1.0, 0.0], [0.5, 1.0]]), "data").cells
@@ -46,7 +46,7 @@ def heat_of(array: Any, name: str) -> Heat:
 
 
 def _averaged(grid: Any, axis: int, most: int) -> Any:
-    """At most so many cells along the axis, each the mean of as many as it stands for."""
+    """Reduce an axis to at most `most` cells, each the mean of those it replaces."""
     import numpy as np
 
     count = grid.shape[axis]
@@ -58,7 +58,7 @@ def _averaged(grid: Any, axis: int, most: int) -> Any:
 
 
 def heat(grid: Sequence[Sequence[float | None]], name: str, tip: str = "") -> Heat:
-    """The heat-map of rows of numbers, which may differ in length; None is a cell without a number."""
+    """The heat-map of rows of numbers; rows may differ in length, and None is an empty cell."""
     columns = max(map(len, grid), default=0)
     numbers = [abs(x) for row in grid for x in row if x is not None and abs(x) < float("inf")]
     most = max(numbers, default=0.0)
@@ -77,7 +77,7 @@ def _letter(x: float | None, most: float) -> str:
 
 
 def heat_of_module(module: Any, grads: dict[Any, Any]) -> list[Heat]:
-    """The weights of a module and their gradients: a row for each neuron, or the largest of its arrays."""
+    """Heat-maps of a module's weights and their gradients: one row per neuron, or its largest array."""
     named = [(path, getattr(p, "_node", p)) for path, p in type(module).named_parameters(module)]
     if not named:
         return []
@@ -96,7 +96,7 @@ def heat_of_module(module: Any, grads: dict[Any, Any]) -> list[Heat]:
 
 
 def _home(path: str) -> str:
-    """The path of the module that has the parameter: of `neurons.3.w.5` and `neurons.3.b` it is `neurons.3`."""
+    """The path of the module that owns a parameter: `neurons.3` for `neurons.3.w.5` and `neurons.3.b`."""
     parts = path.split(".")
     if parts[-1].isdigit():
         parts.pop()

@@ -1,7 +1,7 @@
-"""The nudge test: move a leaf a little, compute the graph again, and see whether the root moves as its gradient says.
+"""The nudge test: change a leaf a little, recompute the graph, and compare the change of the root with the gradient.
 
-It shares nothing with the backward pass: rows are run forward, in the order of the walk, on numbers of its own. An
-array is nudged at the element with the largest gradient, and its root is the sum of its elements.
+It is independent of the backward pass: rows run forward only, in the order of the walk, on copies of the data. An array
+is nudged at the element with the largest gradient; a root that is an array counts as the sum of its elements.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from ...engine.graph import Node
 from ..drawing.data import Walk
 from .backprop import Backprop, is_hand_written, is_let_go, same
 
-MOST_NODES = 2000  # of a graph that is computed anew for each leaf
-MOST_LEAVES = 20  # those nearest the root
-STEPS = (1e-3, 1e-5)  # tried until one agrees: a long step meets curvature, a short one rounding
-CLOSE, NOISE = 1e-4, 1e-7  # what a slope may be off by, as a part of the gradient and of the root
+MOST_NODES = 2000  # of a graph that is tested: it is recomputed for each leaf
+MOST_LEAVES = 20  # only the leaves nearest the root are tested
+STEPS = (1e-3, 1e-5)  # tried until one agrees: large steps suffer from curvature, small ones from rounding
+CLOSE, NOISE = 1e-4, 1e-7  # tolerances of a slope, relative to the gradient and to the root
 
 
 @dataclass
 class Nudge:
-    """By `step` was one element (`index`, None of a number) moved; the root moved by `moved`; `slope` is central."""
+    """One element (`index`, None for a scalar) changed by `step`, the root by `moved`; `slope` is central."""
 
     step: float
     moved: float
@@ -31,7 +31,7 @@ class Nudge:
 
 
 def nudges(graph: Walk, back: Backprop) -> tuple[dict[Node, Nudge], str]:
-    """The test of the leaves nearest the root, and, where there is none, a sentence that says why.
+    """The results for the leaves nearest the root; if there are none, a sentence that says why.
 
     >>> from micrograd import Value
     >>> from micrograd.viz.playing.backprop import backprop
@@ -69,10 +69,10 @@ def _unavailable(graph: Walk, back: Backprop) -> str:
 
 
 def _nearest(graph: Walk, back: Backprop) -> list[int]:
-    """The leaves with a gradient, nearest the root first, counted in edges."""
+    """The leaves with a gradient, by their distance from the root in edges."""
     distance = {graph.roots[0]: 0}
     found = []
-    for i in (queue := [graph.roots[0]]):  # grows while we walk it
+    for i in (queue := [graph.roots[0]]):  # grows during the loop
         node = graph.nodes[i]
         if not graph.operands[i] and node in back.grads and (node._is_number or node._data.size):
             found.append(i)
@@ -84,7 +84,7 @@ def _nearest(graph: Walk, back: Backprop) -> list[int]:
 
 
 def _again(graph: Walk, values: Sequence[Any]) -> Any:
-    """The root, computed from the leaves among the values."""
+    """Recompute the root from the leaves in `values`."""
     fresh: list[Any] = []
     for node, below, value in zip(graph.nodes, graph.operands, values, strict=True):
         fresh.append(_forward(node, [fresh[j] for j in below]) if below else value)
@@ -94,7 +94,7 @@ def _again(graph: Walk, values: Sequence[Any]) -> Any:
 def _forward(node: Node, operands: list[Any]) -> Any:
     try:
         return node._row.forward(*operands)
-    except ArithmeticError:  # of plain numbers, where Python raises: as a node does it
+    except ArithmeticError:  # Python raises for plain numbers where a node gives inf or nan
         return node._ieee(node._row.forward, *operands)
 
 
@@ -120,7 +120,7 @@ def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:
 
 
 def _rounding(graph: Walk) -> float:
-    """How far the gradients themselves may be off, the arrays being no finer than this."""
+    """Relative accuracy of the gradients themselves, given the coarsest floating dtype in the graph."""
     dtypes = {node._data.dtype for node in graph.nodes if not node._is_number}
     if not any(dtype.kind == "f" for dtype in dtypes):
         return 0.0
@@ -130,7 +130,7 @@ def _rounding(graph: Walk) -> float:
 
 
 def _power_of_ten(x: float) -> float:
-    """The size of a number, rounded down, so that a step is one that people would choose; 1 of what has no size."""
+    """|x| rounded down to a power of ten, for readable steps; 1 for zero and for non-finite numbers."""
     return 10.0 ** floor(log10(abs(x))) if x and x - x == 0 else 1.0
 
 
@@ -149,7 +149,7 @@ def _moved(value: Any, index: tuple[int, ...] | None, by: float) -> Any:
 
 
 def _number(data: Any) -> Any:
-    """Numbers as they are; arrays in double precision, in which a small step can be seen."""
+    """Floating arrays in double precision, so that a small step is not lost to rounding; the rest as it is."""
     return data.astype(float) if hasattr(data, "dtype") and data.dtype.kind == "f" else data
 
 

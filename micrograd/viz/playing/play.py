@@ -1,4 +1,4 @@
-"""`player`: step forward and backward through a graph, in one HTML page. Story, stages and template joined."""
+"""`player`: one HTML page that steps forward and backward through a graph. Joins story, stages and template."""
 
 import json
 from collections import Counter
@@ -19,11 +19,19 @@ from .stage import Place, Stage, aside, is_number, lines, stage, title
 
 
 def player(root: Any, *, max_nodes: int = OPEN) -> Page:
-    """A page that steps through the forward and the backward pass of everything that `root` was made from.
+    """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
-    `root` is a Value or a Tensor (of a Tensor with several elements the sum is differentiated). The page needs nothing
-    but itself: `.save(path)` writes it, `.open()` shows it, a notebook displays it. The pass is the player's own: no
-    `.grad` changes; hooks run, as in `micrograd.grad`. A graph of more than `max_nodes` nodes opens folded by module.
+    The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`.
+
+    Args:
+        root: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
+        max_nodes: a graph with more nodes opens folded by module.
+
+    Returns:
+        A `Page` that notebooks display; `save(path)` writes it, `open()` opens it in the browser. It loads nothing.
+
+    Raises:
+        TypeError: `root` is not a single Value or Tensor.
 
     >>> from micrograd import Value
     >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
@@ -51,7 +59,7 @@ def _checked(root: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ to plain data
 def _plain(told: Story) -> dict[str, Any]:
-    """The story as JSON takes it. What has its usual value is left out; the page puts it back."""
+    """The story as JSON data. Fields with their default value are omitted; the page restores them."""
     rules: dict[str, int] = {}
     forms: dict[str, int] = {}
     root, strength = infix.name(told.root)
@@ -88,12 +96,12 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int], forms: dict[str, i
 
 
 def _number_of(x: Any, known: dict[str, int]) -> int:
-    """The place of x among what many cards or wires have in common."""
+    """The index of x in a table of values shared by many cards or wires; adds it if it is new."""
     return known.setdefault(json.dumps(x), len(known))
 
 
 def _form(box: Box, count: int, forms: dict[str, int]) -> int | None:
-    """How the operation of a card is written; a sum that is folded, as the additions that it stands for."""
+    """Index of the infix form of a card's op; a folded sum is written as additions."""
     op = "+" if box.kind == "repeat" and box.op == "sum" else box.op.lower() if box.op.isidentifier() else clean(box.op)
     return _number_of(infix.form(op, count), forms) if op else None
 
@@ -130,7 +138,7 @@ def _card(card: Card, place: Place, form: int | None) -> dict[str, Any]:
 
 
 def _name(card: Card) -> infix.Text:
-    """What formulas call it, and how strongly that holds together."""
+    """How formulas refer to a card, with the binding strength of that text."""
     box = card.box
     text, strength = term(box)
     shown = shorten(text, 40, "\u2026") if box.name else clean(text)
@@ -167,7 +175,7 @@ def _lean(**fields: Any) -> dict[str, Any]:
 
 
 def _number(x: Any) -> float | str | None:
-    """Ten digits are more than is shown; JSON has no nan and no infinity, so these are JavaScript's words for them."""
+    """A number for JSON, with ten digits, more than is shown; nan and infinity become JavaScript's names for them."""
     if x is None:
         return None
     return float(f"{x + 0.0:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"

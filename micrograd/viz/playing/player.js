@@ -17,14 +17,14 @@ const short = x => {  // for a pill
   const size = Math.abs(+x);
   return number(x, !size ? 2 : size < 1e-4 ? 1 : size < .01 ? 4 : size < 1e4 || size >= 1e6 ? 2 : 0);
 };
-const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a minus sign, after another sign
+const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a term after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
 const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
-const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // a name may be written from right to left
+const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // labels may be right-to-left
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-// A term is a pair: a text, and how strongly it holds together. The strengths are those of infix.py, which computes them.
+// A term is a pair of a text and its binding strength, as computed by infix.py.
 const UNARY = 4, ATOM = 6, root = story.root, rootName = root[0];
 const termOf = card => [card.name, card.binds ?? ATOM];
 const within = (strength, [text, own]) => own < strength ? `(${text})` : text;
@@ -36,7 +36,7 @@ const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) =>
   return template === whole ? term[0] : within(ATOM, term);
 });
 
-// ---- the scenes: what follows from the data, once
+// ---- the scenes: derived data, computed once
 const scenes = story.scenes;
 scenes.forEach((scene, index) => {
   scene.index = index;
@@ -49,7 +49,7 @@ scenes.forEach((scene, index) => {
     wire.tail.out.push(wire);
   });
   const turn = new Map(scene.backward.map((card, k) => [card, k]));
-  for (const card of scene.cards) {  // what it is sent in this scene, in the order in which that arrives
+  for (const card of scene.cards) {  // what it receives in this scene, in order of arrival
     card.gifts = card.out.filter(wire => turn.has(wire.head.i) && (wire.part !== undefined || wire.rule === undefined))
       .sort((a, b) => turn.get(a.head.i) - turn.get(b.head.i));
     if (card.data !== undefined && card.gifts.some(wire => !wire.count)) card.gifts = card.gifts.filter(wire => !wire.count);
@@ -57,7 +57,7 @@ scenes.forEach((scene, index) => {
     card.elsewhere = Math.max((card.uses ?? 0) - card.here, 0);
     const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
     if (!card.gifts.length || !card.elsewhere) card.rest = +card.grad;
-    else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);  // else nobody knows
+    else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);  // else it is unknown
     card.computes = scene.forward.includes(card.i);
   }
   scene.steps = [{kind: "start"}, ...scene.forward.map(card => ({kind: "forward", card}))];
@@ -115,7 +115,7 @@ function draw() {
   const box = $("scroll");
   box.scrollTo({left: 0, top: Math.max(0, (box.scrollHeight - box.clientHeight) / 2), behavior: "instant"});
 }
-function fit() {  // as wide as there is room, but never so small that it cannot be read
+function fit() {  // to the available width, but not below a legible size
   const natural = scene.size[0] + 2 * MARGIN, room = $("scroll").clientWidth;
   const scale = Math.min(Math.max(room / natural, .8), 1.15);
   $("graph").setAttribute("width", natural * scale);
@@ -289,7 +289,7 @@ function showWire(wire, now, state, paths) {
   else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (typeof wire.part === "number" ? [`+= ${short(wire.part)}`] : ["+="]));
   else showPill(wire, "", faint ? null : times ?? (done ? local : null));
 }
-function follow(now, card) {  // keep what happens in sight
+function follow(now, card) {  // scroll the active card into view
   const box = $("scroll"), scale = scene.scale;
   if (!card) return;
   const [x, y, width, height] = card.box, lead = now.kind === "forward" ? -60 : -120;
@@ -321,10 +321,10 @@ function pulse(now, card) {
 function names(card) {
   return Object.assign({out: termOf(card)}, card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)));
 }
-const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // one of many has no name
+const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // a repeated box has no name
 const code = card => operation(card, words(card));
 const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
-function operation(card, terms) {  // the op with its operands as it is written
+function operation(card, terms) {  // the op with its operands, in infix notation
   const [before, between, after, first, rest] = story.forms[card.form];
   const parts = terms.map((term, k) => within(k ? rest : first, term));
   const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
@@ -343,7 +343,7 @@ function tell(now, state, card, paths) {
   $("ran").innerHTML = ran;
   return `${phases[now.kind]}. ${said}`;
 }
-function wrap() {  // a table that is too wide becomes lines
+function wrap() {  // a table that is too wide is stacked
   const why = $("why");
   why.classList.remove("wraps");
   why.classList.toggle("wraps", why.scrollWidth > why.clientWidth);
@@ -413,7 +413,7 @@ function tellBackward(card, state) {
   const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
   return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, wires, state), said.join(" ")];
 }
-function picture(card, name) {  // a heat-map among words
+function picture(card, name) {  // an inline heat-map
   const heat = (card.heats ?? []).find(heat => heat.name === name);
   if (!heat) return "";
   const side = Math.max(4, Math.min(9, 60 / heat.rows)), wide = heat.columns * side, tall = heat.rows * side;
@@ -421,7 +421,7 @@ function picture(card, name) {  // a heat-map among words
   heatMap(heat, svg, 0, 0, side, side);
   return svg.outerHTML;
 }
-function soFar(operand, wire, {value, whole, count, counted}, uses) {  // what has come together with this use
+function soFar(operand, wire, {value, whole, count, counted}, uses) {  // the sum up to this use
   const place = operand.gifts.indexOf(wire) + 1, before = counted - count, last = whole && place === operand.gifts.length;
   const sum = operand.gifts.slice(0, place).reduce((sum, gift) => sum + gift.part, before ? operand.rest : 0);
   const hook = last && operand.hooked ? "a hook made it " : "";
@@ -517,7 +517,7 @@ function drawTrack() {
   if (seed >= 0) el("text", {class: "backward", x: x((turn + count) / 2), y: 35}, svg, "backward");
 }
 
-// ---- getting about
+// ---- navigation
 function go(to, moving = false) {
   step = Math.max(0, Math.min(scene.steps.length - 1, to));
   show(moving);
@@ -527,7 +527,7 @@ function choose(card) {
   chosen = chosen === card ? null : card;
   show();
 }
-function enter(index, at = 0, path = null) {  // into another scene; `path` are those that lead to it
+function enter(index, at = 0, path = null) {  // another scene; `path` has the scenes that lead to it
   stop();
   const before = scene, known = trail.indexOf(scenes[index]);
   scene = scenes[index];
@@ -538,7 +538,7 @@ function enter(index, at = 0, path = null) {  // into another scene; `path` are 
   showWhere();
   go(at === "same" ? phase(before) : at);
 }
-function phase(before) {  // the same moment in the other scene: at its beginning, at its end, or where the way back begins
+function phase(before) {  // the matching step in the other scene: its last or its first
   return before.steps.length - 1 === step ? Infinity : 0;
 }
 function showWhere() {
@@ -560,10 +560,10 @@ function showWhere() {
     return tab;
   }));
 }
-function remember() {  // a notebook reloads its frames as one scrolls: the frame's element keeps the place
+function remember() {  // notebooks reload frames on scrolling: the position is stored on the frame's element
   const place = `${scene.index ? `scene=${scene.index}&` : ""}step=${step}`;
   if (host) { host.dataset.place = place; return; }
-  try { history.replaceState(null, "", `#${place}`); } catch { /* a page without an address has none to keep */ }
+  try { history.replaceState(null, "", `#${place}`); } catch { /* a page without a URL cannot store it */ }
 }
 function recall(text) {
   const read = name => { const found = text.match(new RegExp(`\\b${name}=(\\d+)`)); return found ? +found[1] : null; };
@@ -624,7 +624,7 @@ addEventListener("keydown", event => {
 });
 addEventListener("hashchange", () => recall(location.hash));
 
-// ---- the page around: its colours, its width, its height
+// ---- the surrounding page: colours, width, height
 function theme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = themeAround() || (dark ? "dark" : "light");

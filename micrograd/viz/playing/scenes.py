@@ -1,10 +1,10 @@
-"""A graph as scenes to play: what there is to see and what happens, as plain data.
+"""A graph as scenes to play: what is shown and what happens, as plain data.
 
-A scene is a picture of at most 150 boxes with everything that its forward and backward pass say. A small graph is one
-scene, an operation a box. A large one opens at its layers; a box that stands for a module leads to a scene of its own,
-down to the operations of one neuron for one sample. So nothing that is drawn is ever large, whatever the graph is.
+A scene is a picture of at most 150 boxes, with the values of its forward and backward pass. A small graph is one scene
+with a box per op. A large graph opens at its layers; the box of a module leads to a scene for that module, down to the
+ops of one neuron for one sample. So every picture stays small, whatever the size of the graph.
 
-What comes out holds no node: it is sent to the page as JSON.
+The result holds no nodes: it is sent to the page as JSON.
 """
 
 from collections import deque
@@ -22,33 +22,33 @@ from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
 from .heat import Heat, heat_of, heat_of_module
 from .nudge import Nudge, nudges
 
-OPEN = 60  # nodes that one still takes in, one by one; with more, modules fold
+OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
 LEADS_NOWHERE = -1
-EACH = -1  # the level at which nothing folds, not even a sum
-MOST_BOXES = 5_000  # in all scenes of a page, which must not grow with the graph
+EACH = -1  # the nesting level at which nothing folds, not even a sum
+MOST_BOXES = 5_000  # in all scenes together: the page must not grow with the graph
 
 
 @dataclass
 class Card:
-    """What one box of a scene says. Numbers are floats or None; of an array there is a text, and a heat-map."""
+    """The contents of a box. `data` and `grad` are floats, or None; arrays have text and heat-maps instead."""
 
     box: Box
     data: Any = None
     grad: Any = None
     shape: str = ""
-    uses: int = 0  # how often its gradient is added to, in the whole graph
+    uses: int = 0  # how many contributions its gradient gets, in the whole graph
     heats: list[Heat] = field(default_factory=list)  # of the data and the gradient
-    opens: int = LEADS_NOWHERE  # the scene of what it stands for
-    outside: bool = False  # it belongs to the scene around, and is shown since it is used here
+    opens: int = LEADS_NOWHERE  # index of the scene of its contents
+    outside: bool = False  # it belongs to the enclosing scene, and is shown because it is used here
     hand_written: bool = False
     let_go: bool = False
-    hooked: bool = False  # its gradient is not the sum of what it was sent: a hook gave another
+    hooked: bool = False  # a hook replaced its gradient
     nudge: Nudge | None = None
 
 
 @dataclass
 class Wire:
-    """An edge, and what it carried: of a single use `local` and `part`, and the `rule` by which."""
+    """An edge and what it carried: for a single use `local`, `part`, and the `rule` that computes them."""
 
     tail: int
     head: int
@@ -60,7 +60,7 @@ class Wire:
 
 @dataclass
 class Scene:
-    """A picture that can be played: `forward` and `backward` are the boxes in the order in which they take part."""
+    """A picture that can be played; `forward` and `backward` list the boxes in the order of the passes."""
 
     title: str
     cards: list[Card]
@@ -68,20 +68,21 @@ class Scene:
     forward: list[int]
     backward: list[int]
     parent: int = -1
-    tab: str = ""  # the name of the view, if it is one of the whole graph
+    tab: str = ""  # the name of the view, if the scene shows the whole graph
     note: str = ""
 
 
 @dataclass
 class Story:
-    """All scenes, the one that opens first.
+    """All scenes; the page opens at the first.
 
-    `missing` says why there is no backward pass, `unnudged` why no nudge test, `changed` whose data is another by now.
+    `missing` says why there is no backward pass, `unnudged` why there is no nudge test, `changed` whose data has
+    changed since the forward pass.
     """
 
     scenes: list[Scene]
     title: str
-    root: str  # what the root is called
+    root: str  # the name of the root
     nodes: int
     missing: str = ""
     unnudged: str = ""
@@ -89,7 +90,7 @@ class Story:
 
 
 def story(root: Node, max_nodes: int = OPEN) -> Story:
-    """The scenes of everything that `root` was made from; with more nodes than `max_nodes` modules fold."""
+    """The scenes of the graph of `root`; with more nodes than `max_nodes` it opens folded by module."""
     graph = walk(root)
     back = backprop(root, graph.nodes)
     teller = _Teller(graph, back)
@@ -100,7 +101,7 @@ def story(root: Node, max_nodes: int = OPEN) -> Story:
 
 
 def still(told: Story) -> Graph:
-    """The first scene as a drawing: for places where nothing plays."""
+    """The first scene as a static drawing, for viewers without scripts."""
     first = told.scenes[0]
     edges = [Edge(wire.tail, wire.head, wire.count) for wire in first.wires]
     note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
@@ -114,20 +115,20 @@ def _changed(count: int) -> str:
 
 @dataclass
 class _Part:
-    """A scene to be made: these nodes of the graph, folded at a level of nesting."""
+    """A scene still to be made: some nodes of the graph, folded at a nesting level."""
 
     members: Sequence[int]
     level: int
     title: str
     parent: int = -1
-    around: list[Group] = field(default_factory=list)  # how the scene that leads here is folded
+    around: list[Group] = field(default_factory=list)  # the groups of the scene that leads here
     tab: str = ""
     note: str = ""
     opener: Card | None = None  # the box that leads to it
 
 
 class _Teller:
-    """Makes one scene after another, the widest views first, until the page is full."""
+    """Makes scenes breadth first, from the whole graph down, until the page is full."""
 
     def __init__(self, graph: Walk, back: Backprop):
         self.graph, self.back = graph, back
@@ -141,12 +142,12 @@ class _Teller:
         self.waiting: deque[_Part] = deque()
 
     def tell(self, max_nodes: int) -> None:
-        """Fill `scenes`."""
+        """Make all scenes, and store them in `scenes`."""
         everything = range(len(self.graph.nodes))
         views = self._views(max_nodes)
         for level, tab in views:
             self.waiting.append(_Part(everything, level, self._title(), tab=tab if len(views) > 1 else ""))
-        known: dict[tuple[int, ...], int] = {}  # two views may lead to one scene
+        known: dict[tuple[int, ...], int] = {}  # two views can lead to the same scene
         while self.waiting:
             part = self.waiting.popleft()
             key = (part.level, part.members[0], part.members[-1], len(part.members))
@@ -159,13 +160,13 @@ class _Teller:
             self._scene(part)
 
     def _title(self) -> str:
-        """`loss = (a + b)*c`: the root's name, and how it was made from the leaves, where that is short."""
+        """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
         root = self.graph.nodes[self.graph.roots[0]]
         made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
         return " = ".join(filter(None, [shorten(root.label, 40, "\u2026"), clean(made)])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
-        """The levels of nesting at which the whole graph can be seen, the one that opens first."""
+        """(nesting level, name) of each view of the whole graph; the page opens at the first."""
         count = len(self.graph.nodes)
         found = []
         for level in range(1, self.depth + 1):
@@ -202,7 +203,7 @@ class _Teller:
             card.box.name = card.box.name or ("" if card.box.expression else card.box.op)
             card.outside, card.box.op = True, ""
             card.box.kind = "input" if card.box.kind == "result" else card.box.kind
-            card.heats = card.heats if card.box.kind != "module" else []  # the weights are not those of what is used
+            card.heats = card.heats if card.box.kind != "module" else []  # not the weights of the result
         wires = self._wires(sub, local, cards)
         first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
         forward = _forward(cards, wires, first)
@@ -214,20 +215,20 @@ class _Teller:
             self._lead_on(part, at, card, group, groups)
 
     def _given(self, part: _Part, outside: set[int]) -> dict[int, str]:
-        """What a module was called with is x in its own scene, or x0, x1 and so on."""
+        """Names for the inputs of a module in its own scene: x, or x0, x1 and so on."""
         marks = (getattr(self.graph.nodes[i], "_made_by", ()) for i in part.members)
         inputs = next((mark[-1] for mark in marks if mark), ()) if outside else ()
         border = {id(self.graph.nodes[i]) for i in outside}
         return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
 
     def _inside(self, members: Sequence[int]) -> Walk:
-        """The members as a graph of their own."""
+        """The members as a separate graph."""
         place = {i: k for k, i in enumerate(members)}
         below = [tuple(place[j] for j in self.graph.operands[i] if j in place) for i in members]
         return Walk([self.graph.nodes[i] for i in members], below, [place[i] for i in self.graph.roots if i in place])
 
     def _border(self, part: _Part) -> list[Group]:
-        """What the members use that is not among them: node by node, or, if that is much, as it was folded around."""
+        """Outside nodes that the members use: one by one, or, if there are many, grouped as in the enclosing scene."""
         inside = {*part.members}
         used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
         if len(used) <= OPEN:
@@ -248,7 +249,7 @@ class _Teller:
             self._show(card, sub.nodes[group.members[0]])
             return card
         outputs = [sub.nodes[i] for i in _outputs(sub, group)]
-        if group.kind == "module" and group.times > 1:  # what one of its calls gave is not what it stands for
+        if group.kind == "module" and group.times > 1:  # the result of one call does not represent them all
             box.rows = [row for row in box.rows if row[0] == "nodes"]
         elif len(outputs) == 1:
             self._show(card, outputs[0])
@@ -277,8 +278,8 @@ class _Teller:
             card.shape = str(tuple(data.shape))
 
     def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
-        """An edge for each use, in the order of the operands; where a fold is involved, uses are counted."""
-        home = {i: g for g, group in enumerate(groups) for i in group.members}  # also the order of the boxes
+        """One wire per use, in the order of the operands; one wire with a count where a folded box is involved."""
+        home = {i: g for g, group in enumerate(groups) for i in group.members}  # groups are in the order of the boxes
         shown = {g: out[0] for g, group in enumerate(groups) if len(out := _outputs(sub, group)) == 1}
         counted: dict[tuple[int, int], Wire] = {}
         wires: list[Wire] = []
@@ -299,7 +300,7 @@ class _Teller:
         return wires + list(counted.values())
 
     def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:
-        """Does the box send a gradient to another?"""
+        """True if the box sends a gradient to another box."""
         if self.back.missing:
             return False
         mine = [wire for wire in wires if wire.head == i]
@@ -308,7 +309,7 @@ class _Teller:
     # ---- where a box leads
 
     def _lead_on(self, part: _Part, at: int, card: Card, group: Group, around: list[Group]) -> None:
-        """Put the scene of what a box stands for in the queue."""
+        """Queue the scene of a box's contents, if it has one."""
         if group.kind not in FOLDED or len(group.members) < 2:
             return
         members, name = sorted(group.members), card.box.name
@@ -322,7 +323,7 @@ class _Teller:
             self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
-        """Of a module that was called many times what one call made, with its weights: the call that matters most."""
+        """For a module called many times: the nodes and weights of the call with the largest gradients, and a note."""
         calls: dict[Any, list[int]] = {}
         for i in members:
             if self.graph.operands[i] and self.calls[i] is not None:
@@ -336,20 +337,20 @@ class _Teller:
         return sorted({*calls[strongest]} | (leaves & {*members})), note
 
     def _strength(self, i: int) -> float:
-        """How large the gradient of a node is, nan being none."""
+        """Magnitude of the largest element of a node's gradient; 0 if it is nan."""
         grad = self.back.grads.get(self.graph.nodes[i], 0.0)
         size = abs(grad) if isinstance(grad, float | int) else float(abs(grad).max(initial=0.0))
         return size if size == size else 0.0
 
 
 def _outputs(sub: Walk, group: Group) -> list[int]:
-    """What a group makes and does not use itself; of one node that is the node."""
+    """The members of a group that no other member uses; for a single node, that node."""
     used = {j for i in group.members for j in sub.operands[i]} if len(group.members) > 1 else ()
     return [i for i in group.members if i not in used]
 
 
 def _is_sum(group: Group) -> bool:
-    """Is it one chain of `+`, folded?"""
+    """True if the group is one folded chain of `+`."""
     return group.op == "sum" and group.times == 1
 
 
@@ -362,7 +363,7 @@ def _wire(tail: int, head: int, use: Sent, rule: RuleText | None) -> Wire:
 
 
 def _uses(graph: Walk) -> dict[Node, int]:
-    """How many uses of each node send it a gradient."""
+    """For each node, the number of uses that send it a gradient."""
     count: dict[Node, int] = {}
     for node, below in zip(graph.nodes, graph.operands, strict=True):
         if node._row is not None:
@@ -372,12 +373,12 @@ def _uses(graph: Walk) -> dict[Node, int]:
 
 
 def _at(members: Sequence[int], group: Group) -> Group:
-    """A group of places among the members, as one of places in the whole graph."""
+    """Convert a group of indices into `members` to one of indices into the whole graph."""
     return Group([members[i] for i in group.members], group.kind, group.name, group.op, group.times)
 
 
 def _forward(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:
-    """The boxes that compute something, each after those that it uses; in a cycle, as they `first` computed."""
+    """The boxes that compute something, in topological order; within a cycle, in the order of `first`."""
     into: list[set[int]] = [set() for _ in cards]
     out: list[set[int]] = [set() for _ in cards]
     for wire in wires:

@@ -1,7 +1,7 @@
-"""Plain data to layout: where the cards, the lines and the numbers on the lines of a scene stand.
+"""The coordinates of a scene: its cards, its wires, and the labels ("pills") on the wires.
 
-Cards go where `layout` puts them. Every line that carries numbers gets a pill, which stands on the line before the card
-where it ends; pills that would overlap move along their lines, then off them.
+`layout` places the cards. Each wire that carries numbers gets a pill, on its last bend before the card that it enters;
+pills that would overlap are pushed apart.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ from .scenes import FOLDED, LEADS_NOWHERE, Card, Scene, Wire
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
 TITLE = 27.0
-KEY, DOT, DIGIT = 40.0, 9.0, 8.0  # on a line: the word and some air, the dot of a use, a digit
-MOST_DOTS = 5  # of more uses the dots would not be counted any more
-CELL, GUTTER = 5.0, 14.0  # of a heat-map: the height of a cell, the space between two maps
+KEY, DOT, DIGIT = 40.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
+MOST_DOTS = 5  # more uses get no dots: nobody would count them
+CELL, GUTTER = 5.0, 14.0  # of heat-maps: height of a cell, space between two maps
 PILL = (70.0, 38.0)
-ROUNDS = 40  # of pushing pills apart
-CROWDED, MOST_AT_A_CARD = 70, 12  # wires, of a scene and of a card, from which on there is no room for all pills
+ROUNDS = 40  # the most passes that push pills apart
+CROWDED, MOST_AT_A_CARD = 70, 12  # with more wires in a scene, or into a card, not all pills fit
 
 
 @dataclass
 class Place:
-    """A card's top left corner and size, and how wide its badge is, which stands on its left edge."""
+    """A card's top left corner and size, and the width of the badge on its left edge."""
 
     x: float
     y: float
@@ -38,9 +38,9 @@ class Place:
 
 @dataclass
 class Stage:
-    """A scene with its coordinates: `routes` are the points of each wire, `pills` the middle of its pill, if any.
+    """The coordinates of a scene: `routes` are the points of each wire, `pills` the centre of its pill, if any.
 
-    In a `crowded` one there is no room for all pills at once, but for those of the wires that lead to one card.
+    If `crowded`, the pills do not fit all at once, only those of the wires into one card.
     """
 
     width: float
@@ -52,7 +52,7 @@ class Stage:
 
 
 def stage(scene: Scene) -> Stage:
-    """Coordinates for a scene."""
+    """Lay out a scene."""
     uses: list[list[Wire]] = [[] for _ in scene.cards]
     for wire in scene.wires:
         uses[wire.tail].append(wire)
@@ -75,7 +75,7 @@ def stage(scene: Scene) -> Stage:
 
 # ------------------------------------------------------------------------------------------------ cards
 def title(card: Card) -> str:
-    """What stands at the top of a card: its name, else how it was made."""
+    """The title of a card: its name, else its expression."""
     name = shorten(card.box.name, 24, "\u2026") or clean(card.box.expression)
     return name or (
         "sum" if card.box.op == "sum" else card.box.kind if card.box.kind == "constant" and card.shape else ""
@@ -83,7 +83,7 @@ def title(card: Card) -> str:
 
 
 def aside(card: Card) -> str:
-    """What stands across from the title: how it was made, or what it is."""
+    """The note to the right of the title: repetitions, shape, expression or kind."""
     box = card.box
     if box.times > 1:
         return f"\u00d7{box.times:,}"
@@ -95,12 +95,12 @@ def aside(card: Card) -> str:
 
 
 def is_number(card: Card) -> bool:
-    """Is it a constant without a name? Then it is a number, and small."""
+    """True for an unnamed scalar constant, whose card shows only its number."""
     return card.box.kind == "constant" and not title(card) and not card.shape
 
 
 def lines(card: Card) -> list[str]:
-    """The names of the lines of numbers below the title: "data", "grad", or what a fold has to say."""
+    """The keys of the rows below the title, "data" and "grad", or the texts of a folded box."""
     if card.data is not None:
         return ["data"] if card.box.kind == "constant" else ["data", "grad"]
     if card.box.kind in FOLDED:
@@ -109,7 +109,7 @@ def lines(card: Card) -> list[str]:
 
 
 def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, float]:
-    """Width, height, and the width of the badge (0 without one); `uses` are the wires that leave the card."""
+    """(width, height, width of the badge or 0) of a card; `uses` are the wires that leave it."""
     badge = max(BADGE, text_width(sign(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
     if is_number(card):
         return 84.0, 34.0, badge
@@ -125,7 +125,7 @@ def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, floa
 
 
 def _number_line(card: Card, uses: Sequence[Wire]) -> float:
-    """Room for "grad", a dot for each use, and the longest number that stands there at any step."""
+    """Width of a row: its key, a dot per use, and the longest number shown at any step."""
     parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
     dots = len(uses) if 1 < len(uses) <= MOST_DOTS else 0
     longest = max(len(value_text(x)) for x in (card.data, card.grad, *parts, *accumulate(parts)) if x is not None)
@@ -133,18 +133,18 @@ def _number_line(card: Card, uses: Sequence[Wire]) -> float:
 
 
 def cell_width(columns: int) -> float:
-    """Cells of a narrow map are wider than high."""
+    """Width of a cell; narrow maps have wider cells."""
     return max(CELL, min(12.0, 90.0 / columns))
 
 
 def _height(heat: Heat) -> float:
-    """A heat-map with its name above, and air below."""
+    """Height of a heat-map with its name and padding."""
     return 15 + heat.rows * CELL + 6
 
 
 # ------------------------------------------------------------------------------------------------ wires
 def _to_badge(route: list[Point], place: Place) -> list[Point]:
-    """The last point moved on to the round edge of the badge, or to the card."""
+    """Extend a route to the rounded edge of the badge, or to the card."""
     if len(route) < 2 or not place.badge:
         return route
     x, y = route[-1]
@@ -155,9 +155,9 @@ def _to_badge(route: list[Point], place: Place) -> list[Point]:
 
 
 def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout, crowded: bool) -> list[Point | None]:
-    """Every pill in the middle of its wire's last bend, then pushed up or down from those that it would overlap."""
+    """The centre of each pill: on its wire's last bend, then pushed up or down until none overlap."""
     spots = {e: _on_bend(route) for e, route in enumerate(routes) if len(route) > 1 and e not in shape.backward}
-    together: dict[int, list[int]] = {}  # those that are seen at the same time
+    together: dict[int, list[int]] = {}  # pills that are visible at the same time
     for e in sorted(spots, key=lambda e: (spots[e][1], routes[e][-1][1], e)):
         together.setdefault(wires[e].head if crowded else 0, []).append(e)
     shown: dict[int, Point] = {}
@@ -173,7 +173,7 @@ def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout, crowded:
 
 
 def _push(spots: dict[int, Point], upper: int, lower: int) -> bool:
-    """Move two pills apart by what they overlap, half each; False if they do not."""
+    """Push two overlapping pills apart, each by half; return False if they do not overlap."""
     (x0, y0), (x1, y1) = spots[upper], spots[lower]
     overlap = PILL[1] + 3 - (y1 - y0)
     if overlap <= 0.5 or abs(x1 - x0) >= PILL[0] + 3:
@@ -183,7 +183,7 @@ def _push(spots: dict[int, Point], upper: int, lower: int) -> bool:
 
 
 def _on_bend(route: list[Point]) -> Point:
-    """The middle of the last stretch of a wire that is long enough, no further from its end than a gap is wide."""
+    """The midpoint of a wire's last segment that is long enough for a pill, near its end."""
     stretches = [(p, q) for p, q in pairwise(route) if q[0] - p[0] > PILL[0]] or [(route[-2], route[-1])]
     (x0, y0), (x1, y1) = stretches[-1]
     if y0 == y1:

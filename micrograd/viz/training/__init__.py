@@ -1,9 +1,9 @@
-"""What a model does, rather than how it was made.
+"""Pictures of a classifier and its training.
 
-scores   what it says of every place of the plane                 (knows models)
-plots    plot_decision_boundary, plot_loss: on matplotlib axes
-film     movie: takes frames in a training loop; `frames` is what they are
-panels   frames to SVG; `contours` finds the lines, `png` packs the shades
-cinema   panels to one page, with movie.html, .css and .js
+scores   the outputs of a model on points of the plane            (calls models)
+plots    `plot_decision_boundary`, `plot_loss`: on matplotlib axes
+film     `movie`: records frames in a training loop; `frames` is their plain data
+panels   frames to SVG; `contours` finds the lines, `png` encodes the shades
+cinema   panels to one page (movie.html, .css, .js)
 gif      frames to a GIF
 """

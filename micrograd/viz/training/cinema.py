@@ -1,4 +1,4 @@
-"""The page that plays a movie: one HTML file, with nothing to fetch. And `still`, a picture of one frame."""
+"""The page that plays a movie, as one self-contained HTML file, and `still`, a picture of one frame."""
 
 from html import escape
 
@@ -9,7 +9,7 @@ from .frames import Frame, Recording
 
 
 def page(film: Recording) -> Page:
-    """The page, which opens at the first frame; where no page can be, the last frame stands in for it."""
+    """The page, which opens at the first frame; its static fallback shows the last."""
     first, moving = film.frames[0], panels.moving(film, film.frames)
     rows, columns = first.scores.shape
     weights = _WEIGHTS.format(panels.weights(film, moving[0]["bars"])) if film.layers else ""
@@ -29,7 +29,7 @@ _WEIGHTS = '<section class="panel">\n<h2>Weights and biases</h2>\n{}\n</section>
 
 
 def spoken(film: Recording) -> str:
-    """The movie in words: what it is, how it began and how it ended."""
+    """The movie as text: its title, and its first and last frame."""
     began, ended = (panels.says(film, film.frames[i]) for i in (0, -1))
     return f"{clean(film.title)}: a movie of a decision boundary, {len(film.frames)} frames\n{began}\n{ended}"
 
@@ -39,7 +39,7 @@ PAD = 12
 
 
 def still(film: Recording, frame: Frame) -> str:
-    """A frame as an SVG document: the panels side by side, light or dark as whoever looks at it likes."""
+    """A frame as an SVG document: the panels side by side, in the viewer's light or dark colours."""
     (shown,) = panels.moving(film, [frame])
     wide, (narrow, low) = 620, panels.PLOT
     across, up = panels.size(film)
@@ -84,12 +84,12 @@ def _legend_row(film: Recording, x: float, y: float) -> list[str]:
     for icon, text in _legend(film):
         parts.append(icon.replace("<svg ", f'<svg x="{x:g}" y="{y - 11:g}" width="22" height="14" ', 1))
         parts.append(f'<text class="tick" x="{x + 27:g}" y="{y:g}">{text}</text>')
-        x += 27 + 7.2 * len(text) + 14  # letters are about as wide
+        x += 27 + 7.2 * len(text) + 14  # about the width of a character
     return parts
 
 
 def _legend(film: Recording) -> list[tuple[str, str]]:
-    """Pairs (icon, what it means), as markup."""
+    """(icon, meaning) pairs, as markup."""
     first, second = (name.replace("-", "\u2212") for name in film.classes)
     low, middle, high = map(panels.plain, film.levels)
     icons = [

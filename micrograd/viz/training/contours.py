@@ -1,9 +1,8 @@
-"""Where a grid of numbers crosses a level: `contours`, by marching squares (Lorensen and Cline 1987, in the plane).
+"""Contour lines of a grid of numbers, by marching squares (Lorensen and Cline 1987, in the plane).
 
-A cell of the grid has four corners. Where two neighbours stand on different sides of the level, a line crosses the
-edge between them, at the place that straight interpolation says. A cell has two such crossings, or four, a saddle:
-then the mean of its corners tells which belong together. Neighbouring cells share crossings, by which their pieces
-are joined to lines.
+Where two adjacent corners of a cell are on different sides of the level, the line crosses the edge between them, at the
+point given by linear interpolation. A cell has two such crossings, or four at a saddle, where the mean of the corners
+decides which to connect. Adjacent cells share crossings, through which their segments are joined into lines.
 """
 
 from collections import defaultdict
@@ -12,18 +11,18 @@ from collections.abc import Iterator
 import numpy as np
 
 Point = tuple[float, float]
-Edge = tuple[int, int, bool]  # between (row, column) and its neighbour below (True) or to the right
+Edge = tuple[int, int, bool]  # from (row, column) to its neighbour below (True) or to the right
 
 
 def contours(grid: np.ndarray, level: float) -> list[list[Point]]:
-    """Lines of points (x, y), in columns and rows of the grid; a closed line ends where it began.
+    """Lines of points (x, y), in columns and rows of the grid; a closed line ends at its first point.
 
-    Cells with a corner that is nan have no line.
+    Cells with a nan corner have no line.
 
     >>> contours(np.array([[0.0, 4.0], [0.0, 4.0]]), 1.0)
     [[(0.25, 0.0), (0.25, 1.0)]]
     """
-    grid = np.clip(np.asarray(grid, dtype=float), -1e300, 1e300)  # between infinities there is no interpolation
+    grid = np.clip(np.asarray(grid, dtype=float), -1e300, 1e300)  # infinities cannot be interpolated
     above = grid > level
     neighbours: dict[Edge, list[Edge]] = defaultdict(list)
     for one, other in _pieces(grid, above, level):
@@ -33,7 +32,7 @@ def contours(grid: np.ndarray, level: float) -> list[list[Point]]:
 
 
 def _pieces(grid: np.ndarray, above: np.ndarray, level: float) -> Iterator[tuple[Edge, Edge]]:
-    """In each cell that the level crosses, pairs of edges that a line joins."""
+    """The segments of all cells that the level crosses, as pairs of edges."""
     corners = np.stack([above[:-1, :-1], above[:-1, 1:], above[1:, 1:], above[1:, :-1]])  # clockwise
     mixed = corners.any(0) & ~corners.all(0)
     known = ~np.isnan(grid)
@@ -52,11 +51,11 @@ def _pieces(grid: np.ndarray, above: np.ndarray, level: float) -> Iterator[tuple
 
 
 def _joined(neighbours: dict[Edge, list[Edge]]) -> Iterator[list[Edge]]:
-    """Lines through all edges: first those with ends, at the border, then the closed ones."""
+    """Join the segments: first into open lines, which end at the border, then into closed ones."""
     ends = [edge for edge, beside in neighbours.items() if len(beside) == 1]
     for start in [*ends, *neighbours]:
         if not neighbours[start]:
-            continue  # a line went through it already
+            continue  # already part of a line
         line = [start]
         while beside := neighbours[line[-1]]:
             line.append(beside.pop())
@@ -72,7 +71,7 @@ def _crossing(grid: np.ndarray, level: float, edge: Edge) -> Point:
 
 
 def simplified(line: list[Point], tolerance: float) -> list[Point]:
-    """The line without points that it passes within `tolerance` of anyway (Ramer 1972, Douglas and Peucker 1973)."""
+    """Drop points that are within `tolerance` of the rest of the line (Ramer 1972, Douglas and Peucker 1973)."""
     keep = {0, len(line) - 1}
     stretches = [(0, len(line) - 1)]
     points = np.array(line)
@@ -90,7 +89,7 @@ def simplified(line: list[Point], tolerance: float) -> list[Point]:
 
 
 def _distances(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """How far points are from the line through start and end; from start, where these are one."""
+    """Distances of points from the line through start and end, or from start if the two are equal."""
     along, out = end - start, points - start
     length = float(np.hypot(*along))
     if length == 0:

@@ -1,4 +1,4 @@
-"""`movie`: a camera for training. One line in the loop takes a frame; the result plays in a notebook or a browser.
+"""`movie`: record a training, one line per step; the result plays in a notebook or a browser.
 
     film = movie(model, X, y)
     for step in range(100):
@@ -7,8 +7,8 @@
         ...
     film.save("training.html")
 
-A frame holds what there was to see at that step, in numbers: the scores on a grid, the weights, the loss. `panels.py`
-makes pictures of these, `cinema.py` the page that plays them, `gif.py` a GIF.
+A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` makes pictures of them, `cinema.py` the
+page that plays these, `gif.py` a GIF.
 """
 
 from collections.abc import Callable
@@ -24,21 +24,29 @@ from .frames import Frame, Recording
 from .scores import increasing, method, plane, samples, scores
 
 MAX_FRAMES = 121
-MAX_WEIGHTS = 4000  # a layer's, for its histogram; of more, every second, third, ... is kept
-MAX_LAYERS = 6  # with a histogram each; more share one
+MAX_WEIGHTS = 4000  # per layer, for its histogram; of more, every second, third, ... is stored
+MAX_LAYERS = 6  # with a histogram each; with more, all share one
 
 
 class Movie(Recording):
-    """A recorder for the training of a two-class model: call its `frame(loss)` once a step, then show or save it.
+    """Record the training of a two-class model: call `frame(loss)` once per step, then show or save the movie.
+
+    The movie displays itself in notebooks. `save(path)` writes an HTML page, `open()` opens it in the browser, and
+    `gif(path)` writes a GIF.
 
     Args:
-        model: a network of Values or Tensors, or any function of a point or of an (n, 2) array of points; it gives one
-            score a point, or two, of which the higher one is the answer.
-        X, y: points of shape (n, 2), and two kinds of labels: the lower are circles, the higher triangles.
-        resolution: places along the longer side of the grid on which the model is asked; 80 means some 4,000.
-        levels: the scores of the margin, of the boundary, and of the other margin.
-        max_frames: when there are more, every second is dropped, so that any number of steps makes a movie.
-        title: what stands above it.
+        model: a network of Values or Tensors, or a function of a point or of an (n, 2) array of points. Returns one
+            score per point, whose side of the boundary is the class, or two, of which the higher is.
+        X: points of shape (n, 2).
+        y: labels of shape (n,), of two kinds; the lower are drawn as circles, the higher as triangles.
+        resolution: grid points along the longer side, at which the model is evaluated; 80 means some 4,000 in all.
+        levels: the scores at one margin, the boundary and the other margin, increasing.
+        max_frames: beyond it every second frame is dropped, so that a training of any length fits.
+        title: heading of the page.
+
+    Raises:
+        ValueError: `X` or `y` has another shape, `X` holds nan or inf, `y` does not have exactly two kinds of labels,
+            `levels` do not increase, or `resolution` or `max_frames` is less than 2.
 
     >>> from micrograd.nn import MLP
     >>> model = MLP(2, [4, 1])
@@ -72,10 +80,17 @@ class Movie(Recording):
         self._places = np.concatenate([np.stack([across.ravel(), up.ravel()], axis=1), self.points])
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
-        """Take a frame of the model as it is now, and its loss (a number, a Value or a Tensor).
+        """Record the current state of the model, and its loss.
 
-        Right after the loss is computed and before the optimizer steps, all that is seen belongs together. `accuracy`,
-        a part of 1, is what the model gets right of X and y, unless it is given.
+        Call it after the loss is computed and before the optimizer steps, so that scores, weights and loss belong to
+        the same state.
+
+        Args:
+            loss: a number, a Value or a Tensor with one element.
+            accuracy: fraction in [0, 1] to show; by default that of the model on `X` and `y`.
+
+        Raises:
+            TypeError: `loss` is not a single number.
         """
         try:
             step, loss = len(self.losses), float(loss)
@@ -91,7 +106,7 @@ class Movie(Recording):
         self._keep(Frame(step, loss, float(right), grid, weights))
 
     def _keep(self, new: Frame) -> None:
-        """The newest frame, and of the others those whose step is a multiple of what keeps them few enough."""
+        """Store a frame; of the older ones, keep those at multiples of a step that doubles as the movie grows."""
         if self.frames and self.frames[-1].step % self._every:
             self.frames.pop()
         self.frames.append(new)
@@ -101,23 +116,23 @@ class Movie(Recording):
 
     # -------------------------------------------------------------------------------------------- showing it
     def page(self) -> Page:
-        """The page that plays the movie; it needs no other file, and fetches nothing."""
+        """The page that plays the movie; it is self-contained."""
         return page(self._some())
 
     def save(self, path: str | Path) -> Path:
-        """Write that page to a file; gives its path."""
+        """Write the page to a file and return its path."""
         return self.page().save(path)
 
     def open(self) -> Path:
-        """Show that page in the browser, from a temporary file; gives its path."""
+        """Open the page in the browser, from a temporary file, and return its path."""
         return self.page().open()
 
     def still(self, n: int = -1) -> str:
-        """Frame number n as an SVG document."""
+        """Frame `n` as an SVG document."""
         return still(self, self._some().frames[n])
 
     def gif(self, path: str | Path, *, seconds: float = 0.1, width: int = 480) -> None:
-        """Write a GIF, `width` pixels wide, that shows each frame for so many seconds. It needs Pillow."""
+        """Write a GIF, `width` pixels wide, that shows each frame for `seconds`; needs Pillow."""
         gif.save(self._some(), path, seconds, width)
 
     def _some(self) -> "Movie":
@@ -132,7 +147,7 @@ class Movie(Recording):
         return len(self.frames)
 
     def __bool__(self) -> bool:
-        return True  # `if film: film.frame(loss)` means whether there is one; an empty list would be False
+        return True  # `if film: film.frame(loss)` tests for None; `__len__` would make a new movie False
 
     def __repr__(self) -> str:
         if not self.frames:
@@ -145,7 +160,7 @@ movie = Movie
 
 # ------------------------------------------------------------------------------------------------ weights
 def _layers(model: Any) -> dict[str, list[Any]]:
-    """The parameters of each layer, by its name; {} for a model that tells of none."""
+    """The parameters of each layer, by its name; {} for a model without parameters."""
     named = list(method(model, "named_parameters")()) or [("weights", p) for p in method(model, "parameters")()]
     layers: dict[str, list[Any]] = {}
     for name, p in named:

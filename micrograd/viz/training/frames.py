@@ -1,4 +1,4 @@
-"""What a movie is made of, as plain data: `film` records it; `panels`, `cinema` and `gif` show it."""
+"""The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `gif`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,25 +8,25 @@ import numpy as np
 
 @dataclass(eq=False)
 class Frame:
-    """What there was to see at one step."""
+    """The state of a training at one step."""
 
     step: int
     loss: float
-    accuracy: float  # the part of the points that is on the right side
-    scores: np.ndarray  # on the movie's grid, (rows, columns), the highest y in the first row
-    weights: list[np.ndarray]  # by layer
+    accuracy: float  # fraction of the points that are classified correctly
+    scores: np.ndarray  # on the movie's grid: (rows, columns), the highest y in the first row
+    weights: list[np.ndarray]  # one array per layer
 
 
 @dataclass(eq=False)
 class Recording:
-    """The frames of a training, and what they have in common."""
+    """The frames of a training, and the data that they share."""
 
     title: str
     points: np.ndarray  # (n, 2)
-    classes: dict[str, np.ndarray]  # by label: which of the points have it
-    levels: tuple[float, float, float]  # the scores of a margin, of the boundary, and of the other margin
-    xs: np.ndarray  # the grid's places across, and up
+    classes: dict[str, np.ndarray]  # for each label, a mask of shape (n,)
+    levels: tuple[float, float, float]  # the scores at one margin, the boundary and the other margin
+    xs: np.ndarray  # the coordinates of the grid
     ys: np.ndarray
-    layers: dict[str, list[Any]]  # the parameters of each, by its name
+    layers: dict[str, list[Any]]  # the parameters of each layer, by its name
     frames: list[Frame]
-    losses: list[float]  # of every step, also of those whose frame was dropped
+    losses: list[float]  # of all steps, including those whose frame was dropped

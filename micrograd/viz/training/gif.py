@@ -1,4 +1,4 @@
-"""A movie as a GIF, for where no page can be: slides, chats, a README. Pillow draws it, and is imported here alone."""
+"""A movie as a GIF, for slides, chats or a README. Needs Pillow, which only this file imports."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-SMOOTH = 2  # all is drawn so many times as large, and made smaller: lines have no stairs then
+SMOOTH = 2  # oversampling: drawn this much larger and scaled down, for smooth lines
 WHITE, INK, MUTE, REST = "#ffffff", "#1b2436", "#5a677d", "#b9c3d3"
 FIRST, SECOND = "#0072b2", "#c24e00"
 CAPTION, CURVE = 26, 64  # heights below the boundary
-COARSE = 2  # shades that are drawn alike: a GIF of ever so many is large
+COARSE = 2  # shades merged into one, for a smaller GIF
 
 
 def save(film: Recording, path: str | Path, seconds: float, width: int) -> None:
-    """Write the GIF: each frame is shown for `seconds`, the last for two more; then it begins anew."""
+    """Write the GIF, which loops: each frame lasts `seconds`, the last one two more."""
     dither = _pillow()[0].Dither.NONE
     pictures = [picture(film, frame, width).quantize(64, dither=dither) for frame in film.frames]
-    durations = [max(round(1000 * seconds), 20)] * len(pictures)  # browsers slow down what is shorter
+    durations = [max(round(1000 * seconds), 20)] * len(pictures)  # browsers slow down shorter ones
     durations[-1] += 2000
     pictures[0].save(path, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
 
 
 def picture(film: Recording, frame: Frame, width: int) -> "Image":
-    """One frame: the boundary, the numbers, the loss so far."""
+    """One frame: boundary, caption and loss curve."""
     image, draw_on = _pillow()
     wide = width * SMOOTH
     across, up = panels.size(film)
@@ -56,7 +56,7 @@ def _pillow() -> Any:
 
 
 def _shades(film: Recording, frame: Frame, wide: int, high: int) -> "Image":
-    """From middle to middle of the grid's outermost places, as on the page."""
+    """The scores as colours, cropped to the centres of the outermost cells, as on the page."""
     image, _ = _pillow()
     rows, columns = frame.scores.shape
     part = image.fromarray(panels.shades(film, frame.scores).astype(np.float32))
@@ -73,7 +73,7 @@ def _lines(pen: Any, film: Recording, frame: Frame, wide: int) -> None:
 
 
 def _points(pen: Any, film: Recording, scale: float) -> None:
-    """`scale` leads from the units of the panel to pixels."""
+    """Draw the points; `scale` is pixels per unit of the panel."""
     for x, y, is_first in panels.places(film):
         x, y = x * scale, y * scale
         if is_first:
@@ -91,12 +91,12 @@ def _caption(pen: Any, film: Recording, frame: Frame, wide: int, top: int) -> No
         (0.5, "mm", f"loss {shown['loss']}"),
         (0.98, "rm", shown["right"]),
     ):
-        text = text.replace("\u202f", " ").replace("\u2212", "-")  # Pillow's own font has few signs
+        text = text.replace("\u202f", " ").replace("\u2212", "-")  # Pillow's default font lacks these signs
         pen.text((x * wide, top + CAPTION * SMOOTH / 2), text, INK, anchor=anchor, font_size=size)
 
 
 def _curve(pen: Any, film: Recording, frame: Frame, wide: int, top: int) -> None:
-    """All losses, pale; those so far in blue; a dot at this one."""
+    """All losses in a pale colour, those so far in blue, a dot at the current one."""
     curve = panels.Curve(film)
     now, y_now = _placed(curve.at(frame.step, frame.loss), wide, top)
     places = [_placed(place, wide, top) for place in curve.places()]

@@ -1,4 +1,4 @@
-// What is seen is a function of one number, the frame: `show` draws it, and all else only chooses it.
+// The page is a function of the frame number: `show` draws a frame, everything else only selects it.
 (() => {
   const film = JSON.parse(document.getElementById("film").textContent);
   const last = film.frames.length - 1;
@@ -25,19 +25,19 @@
     track.max = last;
     track.value = now;
     track.setAttribute("aria-valuetext", frame.says);
-    if (host) host.dataset.frame = now;  // a notebook may load this page anew when it is scrolled back into sight
+    if (host) host.dataset.frame = now;  // notebooks may reload the page when it scrolls back into view
   }
 
-  // One bar a bin, each one unit wide and as high as its count. panels.py does the same.
+  // One unit per bin and per count. Keep in sync with `bars` in panels.py.
   const bars = counts => counts.map((n, i) => n ? `M${i + 0.1} 0v${n}h.8v-${n}z` : "").join("");
 
-  // ---------------------------------------------------------------------------------------------- choosing it
+  // ---------------------------------------------------------------------------------------------- selecting a frame
   function play(on) {
     playing = on && last > 0;
     if (playing && now === last) show(0);
     root.classList.toggle("playing", playing);
     one("#play").setAttribute("aria-label", playing ? "Pause" : "Play");
-    one("#says").setAttribute("aria-live", playing ? "off" : "polite");  // ten sentences a second are not heard
+    one("#says").setAttribute("aria-live", playing ? "off" : "polite");  // ten sentences a second are useless to listen to
     due = 0;
     if (playing) requestAnimationFrame(tick);
   }
@@ -53,7 +53,7 @@
     requestAnimationFrame(tick);
   }
 
-  const pause = () => (calm.matches ? 600 : 100) / speeds[speed];  // milliseconds a frame
+  const pause = () => (calm.matches ? 600 : 100) / speeds[speed];  // milliseconds per frame
 
   function setSpeed(n) {
     speed = n % speeds.length;
@@ -73,7 +73,7 @@
 
   addEventListener("keydown", event => {
     const key = keys[event.key];
-    const pressed = event.key === " " && event.target.closest("button");  // which the space bar presses
+    const pressed = event.key === " " && event.target.closest("button");  // the space bar already presses it
     if (!key || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     key();
@@ -97,7 +97,7 @@
 
   if (host) {
     dress();
-    addEventListener("pointerenter", dress);  // the notebook's theme may have been changed
+    addEventListener("pointerenter", dress);  // the notebook's theme may have changed
     addEventListener("focus", dress);
     const fit = () => { host.style.height = `${Math.ceil(one("main").getBoundingClientRect().height)}px`; };
     new ResizeObserver(fit).observe(one("main"));

@@ -1,7 +1,8 @@
-"""The panels of a movie as SVG: the boundary, the loss, the weights. `still` puts those of one frame into a picture.
+"""The panels of a movie as SVG: decision boundary, loss, weights.
 
-The page draws with the same panels and only moves what changes: which part of the strip of pictures is seen, the three
-lines, the cursor, the bars. `moving` gives these, a dict a frame. Colours, light and dark, are classes in movie.css.
+The page and `cinema.still` share these panels. To play, the page changes only the visible part of the strip of images,
+the three lines, the cursor and the bars; `moving` has these, one dict per frame. Colours, light and dark, are in
+movie.css.
 """
 
 import base64
@@ -20,14 +21,14 @@ from .plots import wants_log
 from .png import png
 
 LONGER = 1000  # side of the boundary, in units; the other follows from the grid
-MAX_POINTS = 1000  # that are drawn; of more, every second, third, ... is
-DARKEST = 3.0  # margins away from the boundary
-SHADES = 31  # on each side of it
+MAX_POINTS = 1000  # of more points, every second, third, ... is drawn
+DARKEST = 3.0  # distance of the darkest shade from the boundary, in margins
+SHADES = 31  # on each side of the boundary
 BINS = 28
 PLOT = (440, 168)  # width and height of the loss and of the weights, in units
-LEFT, RIGHT, TOP, BOTTOM = 44.0, 428.0, 12.0, 140.0  # of the curve within
+LEFT, RIGHT, TOP, BOTTOM = 44.0, 428.0, 12.0, 140.0  # bounds of the curve in its panel
 
-# Transparent at the boundary: the ground of the page shines through, be it light or dark.
+# Transparent at the boundary, so that the background shows through, light or dark.
 PALETTE = [
     (*((0, 114, 178) if i < 0 else (213, 94, 0)), round(165 * abs(i) / SHADES)) for i in range(-SHADES, SHADES + 1)
 ]
@@ -35,7 +36,7 @@ PALETTE = [
 
 # ------------------------------------------------------------------------------------------------ what moves
 def moving(film: Recording, frames: Sequence[Frame]) -> list[dict[str, Any]]:
-    """For each of these frames, in words and numbers, what is to be seen of it."""
+    """For each frame, the texts and numbers that differ between frames."""
     curve, limit = Curve(film), reach(film)
     return [
         {
@@ -52,26 +53,26 @@ def moving(film: Recording, frames: Sequence[Frame]) -> list[dict[str, Any]]:
 
 
 def says(film: Recording, frame: Frame) -> str:
-    """A frame in one sentence."""
+    """A frame as one sentence."""
     last = film.frames[-1].step
     return f"Step {frame.step} of {last}: loss {number(frame.loss)}, {_percent(frame.accuracy)} right."
 
 
 def strip(film: Recording, frames: Sequence[Frame]) -> str:
-    """The scores of these frames, one below the other, as the address of a PNG."""
+    """The scores of the frames as images, one below the other, in the data URI of a PNG."""
     pixels = np.round(np.concatenate([shades(film, frame.scores) for frame in frames]))
     return "data:image/png;base64," + base64.b64encode(png(pixels, PALETTE)).decode()
 
 
 def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
-    """For each score where its colour stands in the palette, not yet rounded."""
+    """Palette indices of the scores, not rounded."""
     low, middle, high = film.levels
     margins = (scores - middle) / ((high - low) / 2)
     return np.nan_to_num(np.clip(margins / DARKEST, -1, 1)) * SHADES + SHADES
 
 
 def lines(film: Recording, frame: Frame) -> list[str]:
-    """Margin, boundary, margin: each the path of its lines."""
+    """The paths of one margin, the boundary and the other margin."""
     unit = _unit(film)
     paths = []
     for level in film.levels:
@@ -81,7 +82,7 @@ def lines(film: Recording, frame: Frame) -> list[str]:
 
 
 def _path(points: Sequence[tuple[int, int]]) -> str:
-    """Straight from point to point, in steps from the one before, which are short to write."""
+    """An SVG path of straight segments, in relative coordinates, which are shorter."""
     (x, y), *_ = points
     steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(points) if (x0, y0) != (x1, y1)]
     return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
@@ -93,7 +94,7 @@ def _unit(film: Recording) -> float:
 
 # ------------------------------------------------------------------------------------------------ the boundary
 def boundary(film: Recording, frame: Frame, shades: str, frames: int, place: str = "") -> str:
-    """Shades, lines and points. Of the `frames` pictures in the strip the first is seen: the view box moves."""
+    """Shades, lines and points; `shades` is a strip of `frames` images, through which the page moves the view box."""
     rows, columns = frame.scores.shape
     wide, high = size(film)
     margin, edge, other_margin = lines(film, frame)
@@ -101,7 +102,7 @@ def boundary(film: Recording, frame: Frame, shades: str, frames: int, place: str
     return "".join(
         [
             f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">',
-            # from middle to middle of the outermost pixels: no neighbouring picture is mixed in
+            # cropped to the centres of the outermost pixels, so that no adjacent image blends in
             f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
             f'preserveAspectRatio="none"><image width="{columns}" height="{rows * frames}" '
             f'preserveAspectRatio="none" href="{shades}"/></svg>',
@@ -114,12 +115,12 @@ def boundary(film: Recording, frame: Frame, shades: str, frames: int, place: str
 
 
 def size(film: Recording) -> tuple[int, int]:
-    """Width and height of the boundary, in units."""
+    """Width and height of the boundary panel, in units."""
     return round(_unit(film) * (len(film.xs) - 1)), round(_unit(film) * (len(film.ys) - 1))
 
 
 def places(film: Recording) -> list[tuple[float, float, bool]]:
-    """The points to draw, in units of the panel, and which of them are of the first class."""
+    """(x, y, is of the first class) for each point to draw, in units of the panel."""
     low = np.array([film.xs[0], film.ys[0]])
     plane = np.array([film.xs[-1], film.ys[-1]]) - low
     wide, high = size(film)
@@ -148,7 +149,7 @@ def _spoken(film: Recording) -> str:
 
 # ------------------------------------------------------------------------------------------------ the loss
 class Curve:
-    """The losses of all steps, on a linear scale or, where that says more, a logarithmic one."""
+    """The losses of all steps, on a linear or logarithmic scale (see `wants_log`)."""
 
     def __init__(self, film: Recording):
         self.losses = np.array(film.losses)
@@ -163,18 +164,18 @@ class Curve:
             self.high = self.low + 1
 
     def at(self, step: int, loss: float) -> tuple[float, float]:
-        """The place of a loss on the panel; one that is no finite number stands at the top."""
+        """Coordinates of a loss on the panel; values that the scale cannot show are at the top."""
         height = (log10(loss) if self.log else loss) if loss - loss == 0 and (loss > 0 or not self.log) else self.high
         part = (height - self.low) / (self.high - self.low)
         x = LEFT + (RIGHT - LEFT) * step / self.last
         return round(x, 1), round(BOTTOM - (BOTTOM - TOP) * part, 1)
 
     def path(self) -> str:
-        """The whole curve."""
+        """The whole curve, as an SVG path."""
         return "".join(f"{'L' if i else 'M'}{x:g} {y:g}" for i, (x, y) in enumerate(self.places()))
 
     def places(self) -> list[tuple[float, float]]:
-        """Of all losses that are finite; of very many, of the lowest and highest of each few."""
+        """Points of the finite losses; of very many, only the lowest and highest in each short run."""
         steps = np.flatnonzero(np.isfinite(self.losses)).tolist()
         few = -(-len(steps) // 400)
         if few > 1:
@@ -186,7 +187,7 @@ class Curve:
         return float(self.losses[step])
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Heights on the panel, and what is written there."""
+        """(y, text) of each tick."""
         if self.log:
             whole = [10.0**i for i in range(ceil(self.low), floor(self.high) + 1)]
             values = whole if len(whole) > 1 else [float(f"{10**h:.1g}") for h in (self.low, self.high)]
@@ -198,7 +199,7 @@ class Curve:
 
 
 def loss(film: Recording, frame: Frame, place: str = "") -> str:
-    """The curve, pale where it has not come yet, and the cursor."""
+    """The curve, pale after the current step, and the cursor."""
     curve = Curve(film)
     x, y = curve.at(frame.step, frame.loss)
     width, tall = PLOT
@@ -213,7 +214,7 @@ def loss(film: Recording, frame: Frame, place: str = "") -> str:
             ],
             f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
             f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
-            # an inner picture clips what it shows, and needs no id, of which a page with two stills would have two
+            # a nested <svg> clips without a clipPath, whose id two stills on a page would share
             f'<path class="curve later" d="{path}"/>'
             f'<svg class="so-far" width="{x}" height="{tall}"><path class="curve" d="{path}"/></svg>',
             f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
@@ -223,26 +224,26 @@ def loss(film: Recording, frame: Frame, place: str = "") -> str:
 
 
 def _nice(step: float) -> float:
-    """The next of 1, 2, 5, 10, 20, ..."""
+    """`step` rounded up to one of 1, 2, 5, 10, 20, ..."""
     ten = 10.0 ** floor(log10(step))
     return next((n * ten for n in (1, 2, 5) if n * ten >= step * 0.999), 10 * ten)
 
 
 # ------------------------------------------------------------------------------------------------ the weights
 def histograms(frame: Frame, limit: float) -> list[np.ndarray]:
-    """For each layer how many of its weights are where, between -limit and limit."""
+    """For each layer, the histogram of its weights between -limit and limit."""
     edges = np.linspace(-limit, limit, BINS + 1)
     return [np.histogram(w[np.isfinite(w)], edges)[0] for w in frame.weights]
 
 
 def reach(film: Recording) -> float:
-    """How far from 0 the weights get in all layers and frames, rounded up: the scale that all share."""
+    """The largest magnitude of a weight in any layer and frame, rounded up: the scale that all histograms share."""
     sizes = [abs(w[np.isfinite(w)]).max(initial=0) for frame in film.frames for w in frame.weights]
     return _nice(float(max(sizes, default=0)) or 1.0)
 
 
 def weights(film: Recording, counts: Sequence[Sequence[int]], place: str = "") -> str:
-    """A histogram for each layer, side by side; the tallest bar of a layer's whole movie fills its height."""
+    """Histograms of the layers, side by side, each scaled to the layer's tallest bar in the whole movie."""
     width, tall = PLOT
     room = width / max(len(film.layers), 1)
     limit = reach(film)
@@ -263,19 +264,19 @@ def weights(film: Recording, counts: Sequence[Sequence[int]], place: str = "") -
 
 
 def bars(counts: Sequence[int]) -> str:
-    """One bar a bin, each one unit wide and as high as its count. movie.js does the same."""
+    """The bars as an SVG path, one unit per bin and per count. Keep in sync with movie.js."""
     return "".join(f"M{i + 0.1:g} 0v{count}h.8v-{count}z" for i, count in enumerate(counts) if count)
 
 
 def tallest_bars(film: Recording, limit: float) -> list[int]:
-    """For each layer the highest count of its whole movie."""
+    """For each layer, the highest count in the whole movie."""
     each = zip(*[histograms(frame, limit) for frame in film.frames], strict=True)
     return [max(1, *[int(counts.max()) for counts in layer]) for layer in each]
 
 
 # ------------------------------------------------------------------------------------------------ words
 def plain(x: float) -> str:
-    """A round number as people write it."""
+    """A number without trailing zeros, with a real minus sign."""
     return f"{x:g}".replace("-", "\u2212")
 
 

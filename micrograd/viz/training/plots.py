@@ -1,7 +1,7 @@
-"""Plots on matplotlib axes: what a classifier thinks (`plot_decision_boundary`), and how it learnt (`plot_loss`).
+"""Plots on matplotlib axes: `plot_decision_boundary` and `plot_loss`.
 
-Both draw on the axes that they are given, or on new ones, and return them. matplotlib is imported by the first call.
-Okabe and Ito's colours (2008), which colour-blind people tell apart; the classes differ in their markers too.
+matplotlib is imported on the first call. The colours are Okabe and Ito's (2008), which colour-blind people can tell
+apart; the classes differ in their markers too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ CLASSES = (
 )
 Levels = tuple[float, float, float]
 PALEST = "#F7F7F7"
-SHADES = ["#5FA8D3", PALEST, "#E8A06F"]  # pale enough for points to stand out
+SHADES = ["#5FA8D3", PALEST, "#E8A06F"]  # pale, so that the points stand out
 
 
 def plot_decision_boundary(
@@ -39,17 +39,29 @@ def plot_decision_boundary(
     levels: tuple[float, float, float] = (-1.0, 0.0, 1.0),
     legend: bool = True,
 ) -> "Axes":
-    """What a classifier thinks of every place of the plane, with its points; returns the axes.
+    """Plot the decision boundary and margins of a classifier of points in the plane, with labelled points.
+
+    The model runs under `no_grad` and in evaluation mode, and is left as it was.
 
     Args:
-        model: a network of Values or Tensors, or any function of a point or of an (n, 2) array of points. It gives one
-            score a point, whose sign is the answer, or one of each class, of which the highest is.
-        X, y: points of shape (n, 2), and their labels. Of two kinds, the lower are circles, the higher triangles;
-            with three scores or more, a label is the index of its class.
-        ax: where to draw; new axes if None.
-        resolution: grid places along the longer side.
-        levels: the scores of the margin, of the boundary, and of the other margin. With three scores or more the
-            margin is as wide as from the second level to the third: so far the best score leads there.
+        model: a network of Values or Tensors, or a function of a point or of an (n, 2) array of points. Returns one
+            score per point, whose side of the boundary is the class, or one per class, of which the highest is.
+        X: points of shape (n, 2).
+        y: labels of shape (n,). Of two kinds, the lower are drawn as circles, the higher as triangles; with three
+            scores or more, a label is the index of its class.
+        ax: matplotlib axes to draw on; by default those of a new figure.
+        resolution: grid points along the longer side, at which the model is evaluated.
+        levels: the scores at one margin, the boundary and the other margin, increasing. With three scores or more, the
+            margin is where the best score leads the next by `levels[2] - levels[1]`.
+        legend: whether to draw a legend.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: `X`, `y` or the scores have another shape, `X` holds nan or inf, `y` holds a single kind of label or
+            labels that are no indices of scores, `levels` do not increase, or `resolution` is less than 2.
+        ModuleNotFoundError: matplotlib is not installed.
 
     >>> axes = plot_decision_boundary(lambda p: p[:, 0] - p[:, 1], [[0, 0], [0, 2], [3, 0]], [-1, -1, 1])
     >>> axes.get_title()
@@ -58,26 +70,26 @@ def plot_decision_boundary(
     points, classes = samples(X, y)
     levels = increasing(levels)
     xs, ys = plane(points, resolution)
-    found = np.clip(grid_scores(model, xs, ys), -1e9, 1e9)  # contours cannot pass between infinities
+    found = np.clip(grid_scores(model, xs, ys), -1e9, 1e9)  # infinities have no contours
     places = _places(classes, len(found))
     axes = _axes(ax, (7, 6))
     names = _two_sides(axes, xs, ys, found, levels) if len(found) < 3 else _regions(axes, xs, ys, found, levels)
     for (name, mine), place in zip(classes.items(), places, strict=True):
         colour, marker = _look(place)
-        look = {"c": colour, "marker": marker, "s": 46, "edgecolors": "white", "zorder": 3}  # a point hides a line
+        look = {"c": colour, "marker": marker, "s": 46, "edgecolors": "white", "zorder": 3}  # points above lines
         axes.scatter(*points[mine].T, **look, label=f"class {name}")
     square = np.isclose(xs[1] - xs[0], ys[1] - ys[0], rtol=0.1)
     axes.set(title="Decision boundary", xlabel="$x_1$", ylabel="$x_2$", aspect="equal" if square else "auto")
     if legend:
         for name, style in zip(names, ("-", "--"), strict=True):
             axes.plot([], [], color=INK, linestyle=style, label=name)
-        below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.8}  # lines, past the axis' label
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 3.8}  # lines: clears the label
         axes.legend(**below, ncols=max(2, -(-len(classes) // 2)), frameon=False)
     return axes
 
 
 def _places(classes: Mapping[str, Any], count: int) -> list[int]:
-    """The place of each class among `count` scores."""
+    """The index of each class's score."""
     if count < 3 and len(classes) == 2:
         return [0, 1]
     places = [float(name) for name in classes]
@@ -90,12 +102,12 @@ def _places(classes: Mapping[str, Any], count: int) -> list[int]:
 
 
 def _look(place: int) -> tuple[str, str]:
-    """Colour and marker of a class; where there are very many, they come again."""
+    """Colour and marker of a class; they repeat if there are many classes."""
     return CLASSES[place % len(CLASSES)]
 
 
 def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
-    """The shades and lines of two classes; returns what the lines are."""
+    """Draw shades and lines for two classes; return the legend texts of the lines."""
     low, middle, high = levels
     score = one_score(found)
     _shade(axes, xs, ys, (score - middle) / ((high - low) / 2), -3, SHADES)
@@ -105,7 +117,7 @@ def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, 
 
 
 def _regions(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
-    """The shades and lines of three classes or more, each in a region of its own; returns what the lines are."""
+    """Draw shades and lines for three or more classes; return the legend texts of the lines."""
     from matplotlib.colors import to_rgb
 
     margin = levels[2] - levels[1]
@@ -118,7 +130,7 @@ def _regions(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, le
 
 
 def _line(axes: "Axes", xs: np.ndarray, ys: np.ndarray, score: np.ndarray, level: float, style: str) -> None:
-    """The line on which the score has this level, if there is one."""
+    """Draw the contour of the score at this level, if there is one."""
     if (score < level).any() and (score > level).any():
         axes.contour(xs, ys, score, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
 
@@ -126,9 +138,20 @@ def _line(axes: "Axes", xs: np.ndarray, ys: np.ndarray, score: np.ndarray, level
 def plot_loss(
     losses: Sequence[Any], ax: "Axes | None" = None, *, accuracy: Sequence[Any] | None = None, log: bool | None = None
 ) -> "Axes":
-    """The loss at each step, and on a second scale the accuracy (a part of 1) where it is given; returns the axes.
+    """Plot the loss at each step and, on a second axis, the accuracy.
 
-    `log` asks for a logarithmic scale; None takes one where the losses are positive and span a factor of 30.
+    Args:
+        losses: numbers, Values or Tensors with one element, one per step.
+        ax: matplotlib axes to draw on; by default those of a new figure.
+        accuracy: fractions in [0, 1], one per step; shown in percent.
+        log: whether the scale is logarithmic; by default if all losses are positive and they span a factor of 30.
+
+    Returns:
+        The axes of the loss.
+
+    Raises:
+        ValueError: there are no losses, or `accuracy` has another length.
+        ModuleNotFoundError: matplotlib is not installed.
 
     >>> plot_loss([2.0, 1.0, 0.5], accuracy=[0.5, 0.75, 1.0]).get_ylabel()
     'loss'
@@ -148,7 +171,7 @@ def plot_loss(
 
 
 def wants_log(curve: np.ndarray) -> bool:
-    """Is a curve best shown on a logarithmic scale?"""
+    """True if all finite values are positive and span a factor of more than 30."""
     finite = curve[np.isfinite(curve)]
     return len(finite) > 0 and finite.min() > 0 and finite.max() > 30 * finite.min()
 
@@ -164,7 +187,7 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
 
 
 def _shade(axes: "Axes", xs: np.ndarray, ys: np.ndarray, margins: np.ndarray, low: float, shades: list[Any]) -> None:
-    """Filled contours from `low` up, ever paler towards the boundary; three margins away they are at their darkest."""
+    """Fill contours from `low` up, paler towards the boundary and darkest from three margins away."""
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = LinearSegmentedColormap.from_list("classes", shades)
@@ -172,7 +195,7 @@ def _shade(axes: "Axes", xs: np.ndarray, ys: np.ndarray, margins: np.ndarray, lo
 
 
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
-    """The given axes, or those of a new figure, which a notebook shows."""
+    """`ax`, or the axes of a new figure."""
     if ax is not None:
         return ax
     try:

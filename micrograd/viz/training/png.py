@@ -1,4 +1,4 @@
-"""PNG files with a palette, written by hand: a header, the colours, and rows of bytes that `zlib` packs (RFC 2083)."""
+"""A minimal writer of PNG files with a palette (RFC 2083)."""
 
 import struct
 import zlib
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-Colour = tuple[int, int, int, int]  # red, green, blue, and how opaque, each of 255
+Colour = tuple[int, int, int, int]  # red, green, blue, alpha, each in 0..255
 
 
 def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:
-    """A picture of shape (height, width), each pixel the number of a colour.
+    """Encode an image of shape (height, width) whose pixels are indices into the palette.
 
     >>> png(np.zeros((2, 3)), [(255, 255, 255, 255)])[:8]
     b'\\x89PNG\\r\\n\\x1a\\n'
@@ -37,7 +37,7 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def _packed(pixels: np.ndarray) -> bytes:
-    """The rows after one of PNG's filters, the one that packs best: pixels, or how they differ from those beside."""
+    """The compressed rows, with the PNG filter (none, left, up, average) that compresses best."""
     left = np.pad(pixels, ((0, 0), (1, 0)))[:, :-1]
     up = np.pad(pixels, ((1, 0), (0, 0)))[:-1]
     mean = ((left.astype(int) + up) // 2).astype(np.uint8)

@@ -1,9 +1,9 @@
-"""What a model says of every place of the plane: `plane` gives the places, `scores` the answers.
+"""Scores of a model on a grid: `plane` makes the grid, `scores` evaluates the model.
 
-A network of Values answers one point at a time, and a picture asks thousands. So one point is answered with its graph
-recorded, and the rows of that graph are run again with all points as arrays in its place: some hundred times faster,
-and by the table's own forward functions. A model that takes another path at another point (`if x > 0`, dropout) would
-be misread like that, so a few points are asked both ways; where the answers differ, each point is asked by itself.
+A network of Values takes one point at a time, and a picture needs thousands. So the graph of one point is recorded,
+and its rows are run again on arrays of all points: some hundred times faster, with the same forward functions. That
+would be wrong for a model whose graph depends on the point (`if x > 0`, dropout), so a few points are evaluated both
+ways; if the results differ, the model is called for each point.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,11 +19,11 @@ from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
 
-PROBES = 9  # points that are asked both ways
+PROBES = 9  # points that are evaluated both ways
 
 
 def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Points of shape (n, 2), and by the name of each class, lowest label first, which of them are in it.
+    """X as an array of shape (n, 2), and for each label, in ascending order, a mask of shape (n,).
 
     >>> samples([[0, 1], [2, 3], [4, 5]], [-1, 1, -1])[1]
     {'-1': array([ True, False,  True]), '1': array([False,  True, False])}
@@ -42,16 +42,16 @@ def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 
 def increasing(levels: Sequence[float]) -> tuple[float, float, float]:
-    """The levels, checked."""
+    """The three levels as a tuple; raises ValueError unless they increase."""
     if len(levels) != 3 or not levels[0] < levels[1] < levels[2]:
         raise ValueError(f"levels are {levels}; they are margin, boundary, margin, such as (-1, 0, 1), increasing")
     return levels[0], levels[1], levels[2]
 
 
 def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
-    """The x and the y of a grid around the points, `resolution` places along the longer side, as far apart upwards.
+    """The x and y coordinates of a grid around the points, with `resolution` steps along the longer side.
 
-    Where one side is more than three times the other, it is drawn shorter, and each has a scale of its own.
+    Both directions have the same spacing, unless one side is more than three times the other; then each has its scale.
     """
     if resolution < 2:
         raise ValueError(f"resolution is {resolution}; a grid needs at least 2 places along a side")
@@ -66,7 +66,7 @@ def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
-    """One number for each point of an (n, 2) array: above 0 for the second class; of two outputs, their difference."""
+    """One score per point of an (n, 2) array, higher for the second class; of two outputs, their difference."""
     found = class_scores(model, points)
     if found.shape[1] > 2:
         raise ValueError(
@@ -77,33 +77,33 @@ def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
 
 
 def one_score(found: np.ndarray) -> np.ndarray:
-    """Of one score that, of two the second less the first; they stand along the first axis."""
+    """`found[0]` if there is one score, `found[1] - found[0]` if there are two."""
     return found[0] if len(found) == 1 else found[1] - found[0]
 
 
 def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
-    """What the model gives for each point of an (n, 2) array: one score or more, in the shape (n, scores).
+    """The outputs of a model for an (n, 2) array of points, with shape (n, scores).
 
-    `model` is a network of Values or of Tensors, or any function of a point or of many. It runs under `no_grad`, and a
-    module as `eval()` has it (dropout off), after which it is as it was.
+    `model` is a network of Values or of Tensors, or a function of a point or of many. It runs under `no_grad`, and a
+    module in evaluation mode (dropout off), which is undone afterwards.
     """
     with _in_use(model), no_grad():
         for way in _ways(model):
             try:
                 return _by_points(way(model, points), len(points))
-            except Exception:  # whatever it was, this is not how the model is asked; the last way lets errors out
+            except Exception:  # the model does not take this input; errors of the last way are raised
                 continue
         return _by_points(_point_by_point(model, points), len(points))
 
 
 def grid_scores(model: Callable[..., Any], xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """`class_scores` on a grid: an array of shape (len(ys), len(xs)) for each."""
+    """`class_scores` on a grid, with shape (scores, len(ys), len(xs))."""
     across, up = np.meshgrid(xs, ys)
     return class_scores(model, np.stack([across.ravel(), up.ravel()], axis=1)).T.reshape(-1, *across.shape)
 
 
 def leads(found: np.ndarray) -> np.ndarray:
-    """How far each score lies above the best of the others; they stand along the first axis.
+    """The lead of each score over the best of the others, along the first axis.
 
     >>> leads(np.array([3.0, 1.0, 2.5]))
     array([ 0.5, -2. , -0.5])
@@ -113,9 +113,9 @@ def leads(found: np.ndarray) -> np.ndarray:
 
 
 def method(model: Any, name: str) -> Callable[[], Any]:
-    """The method of this name, or one that gives an empty list.
+    """The model's method of this name, or a function that returns an empty list.
 
-    The class is asked for it: the model may have an attribute of that name (`self.modules = [...]`).
+    Looked up on the class, since an instance may have an attribute of that name (`self.modules = [...]`).
     """
     found = getattr(type(model), name, None)
     return partial(found, model) if callable(found) else list
@@ -123,7 +123,7 @@ def method(model: Any, name: str) -> Callable[[], Any]:
 
 @contextmanager
 def _in_use(model: Any) -> Iterator[None]:
-    """The model and all in it not in training: asking a network must not change it."""
+    """Put the model and its modules in evaluation mode, and restore each one's mode on exit."""
     modules = method(model, "modules")() if hasattr(type(model), "eval") else []
     before = [(module, module.training) for module in modules]
     for module in modules:
@@ -136,7 +136,7 @@ def _in_use(model: Any) -> Iterator[None]:
 
 
 def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
-    """How this model may be asked, quickest first."""
+    """The ways to evaluate this model on many points, fastest first."""
     parameters = method(model, "parameters")()
     if any(isinstance(p, Node) for p in parameters):
         return [_by_its_graph]
@@ -157,7 +157,7 @@ def _point_by_point(model: Any, points: np.ndarray) -> Any:
 
 
 def _by_its_graph(model: Any, points: np.ndarray) -> Any:
-    """The graph of one point, run again with the columns of all points where its inputs were."""
+    """Record the graph of one point, and run it on all; raises if the graph depends on the point."""
     found = _replayed(model, points)
     probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
     for one in probes.tolist():
@@ -178,7 +178,7 @@ def _replayed(model: Any, points: np.ndarray) -> np.ndarray:
         for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
             row = node._row
             data[i] = row.forward(*[data[j] for j in below]) if row else columns.get(id(node), node.data)
-            for j in {j for j in below if last_use[j] == i}:  # thousands of arrays at a time would fill the memory
+            for j in {j for j in below if last_use[j] == i}:  # release them: thousands of arrays would fill the memory
                 del data[j]
     return np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
 
@@ -194,7 +194,7 @@ def _by_points(found: Any, n: int) -> np.ndarray:
 
 
 def _array(x: Any) -> np.ndarray:
-    """Numbers, Values, arrays and Tensors, and lists of them, as an array of floats."""
+    """Convert numbers, Values, arrays, Tensors and lists of them to an array of floats."""
     try:
         return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
     except (TypeError, ValueError) as error:

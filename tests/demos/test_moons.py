@@ -16,7 +16,7 @@ from sklearn.datasets import make_moons
 from micrograd.engine import Value
 from micrograd.nn import MLP
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demos" / "moons.py"
 PICTURES = ["boundary.png", "loss.png", "moons.html", "neuron.html", "neuron.svg", "sample.svg"]
 

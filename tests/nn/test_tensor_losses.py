@@ -238,7 +238,7 @@ def test_losses_of_values_load_no_numpy():
         "F.bce_with_logits([Value(1.0)], [1]).backward(), F.cross_entropy([Value(1.0), 2.0], 0)\n"
         "sys.exit('numpy' in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
 X = leaf([[1.0, 2.0], [3.0, 4.0]])

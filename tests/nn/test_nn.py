@@ -503,7 +503,7 @@ def test_networks_losses_and_optimizers_load_no_numpy():
         "optimizer.step()\n"
         "sys.exit('numpy' in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
 def test_a_module_may_call_its_call_forward_as_in_pytorch():

@@ -16,7 +16,7 @@ from demo_helpers import demo_module
 from micrograd import no_grad
 from micrograd.nn.saving import load, save
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 gpt = demo_module("microgpt")
 
 TINY = ["--width", "4", "--heads", "2", "--batch", "2"]

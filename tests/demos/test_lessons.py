@@ -13,7 +13,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-LESSONS = Path(__file__).parent.parent / "demos" / "lessons"
+LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
 over_lessons = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
 

@@ -337,7 +337,7 @@ def test_the_next_save_clears_away_what_a_killed_one_left(at, path):
         f"os.{at} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "save({'x': np.ones(2)}, sys.argv[1])"
     )
-    killed = subprocess.run([sys.executable, "-c", code, str(path)], cwd=Path(__file__).parent.parent)
+    killed = subprocess.run([sys.executable, "-c", code, str(path)], cwd=Path(__file__).parents[2])
     assert killed.returncode == -signal.SIGKILL
     assert load(path)["x"].tolist() == [0.0, 0.0]
     save({"x": np.full(2, 5.0)}, path)
@@ -396,4 +396,4 @@ def test_only_a_module_can_be_filled(path):
 
 def test_safetensors_is_imported_only_by_who_saves_or_loads():
     code = "import sys, micrograd.nn.saving; sys.exit('safetensors' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

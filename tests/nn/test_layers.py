@@ -136,7 +136,7 @@ def test_importing_nn_loads_no_numpy_and_names_are_found_lazily():
         "nn.Linear(1, 1)\n"
         "sys.exit(before or 'numpy' not in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
     with pytest.raises(AttributeError, match="no attribute 'Conv9d'"):
         nn.Conv9d
 

@@ -20,7 +20,7 @@ from micrograd.command.main import main
 from micrograd.command.report import pointed, table
 from micrograd.engine import Value, ops
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 NEURON = ["tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88"]
 
 

@@ -12,7 +12,7 @@ from demo_helpers import check_that_it_names_what_is_missing, demo_module
 
 from micrograd.nn.saving import load
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 digits, line = demo_module("digits"), demo_module("linear_regression")
 
 
