@@ -29,11 +29,12 @@ class _State:
     __slots__ = ("outer", "value")
 
     def __init__(self, value: Any, outer: _State | None):
-        self.value, self.outer = value, outer
         modes.append(None)
+        self.value, self.outer = value, outer
 
     def __del__(self, pop: Callable = modes.pop) -> None:
-        pop()
+        if hasattr(self, "outer"):  # else a Ctrl-C came before it was counted; one too many is harmless, one less not
+            pop()
 
 
 class _Base(_State):

@@ -399,6 +399,9 @@ def _change(node: ArrayNode, row: Row, y: Any) -> None:
     except (ValueError, TypeError, IndexError) as error:
         error.add_note(f"in '{row.name}' in place of shapes {data.shape} and {np.shape(y)}")
         raise
+    except BaseException:  # a warning that is an error, which NumPy raises when it is done; or Ctrl-C
+        node.storage.version += 1
+        raise
     node.storage.version += 1
 
 

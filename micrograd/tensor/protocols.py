@@ -63,12 +63,16 @@ Tensor.__array_function__ = array_function  # type: ignore[attr-defined]
 
 def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name: str) -> Any:
     """NumPy's own function, if no gradient is lost by it; until that is known, on arrays that it cannot write to."""
-    if function in SHAPE_ALONE or not any(x.requires_grad for x in _tensors((args, [*named.values()]))):
+    read = (args, [*named.values()])
+    if function in SHAPE_ALONE:  # of the first argument
+        read = args[1:], [x for key, x in named.items() if key not in ("a", "prototype")]
+    if not any(x.requires_grad for x in _tensors(read)):
         return function(*_arrays(args), **{name: _arrays(x) for name, x in named.items()})
     try:
-        out = function(*_arrays(args, False), **{name: _arrays(x, False) for name, x in named.items()})
-        if not _is_float(out):
-            return out
+        if not name.endswith(".at"):  # which writes to arrays that cannot be written to
+            out = function(*_arrays(args, False), **{name: _arrays(x, False) for name, x in named.items()})
+            if not _is_float(out):
+                return out
     except ValueError as error:
         if "read-only" not in str(error):
             raise

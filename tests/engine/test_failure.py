@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from engine_helpers import PATHS, Boom, raising, square, walking
 
-from micrograd import Value, grad
+from micrograd import Value, detect_anomaly, grad, no_grad
 from micrograd.engine import ops
 from micrograd.engine.graph import grads_lock
+from micrograd.engine.modes import _State
 
 
 def bad_row(error: BaseException) -> Callable[[Value], Value]:
@@ -250,6 +251,24 @@ def test_after_an_interrupt_at_any_line_a_retry_is_right(path: str):
             assert (x.grad, w.grad, y.grad) == (2.0 + 12.0, 3.0 + 9.0, 4.0)
             step += 1
     assert step > 50
+
+
+def test_an_interrupt_while_a_mode_is_entered_leaves_the_one_around_it_on():
+    """A signal that is found as a function begins, which is before its first line."""
+
+    def trace(frame, *_):
+        if frame.f_code is _State.__init__.__code__:
+            raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    with no_grad():
+        sys.settrace(trace)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                detect_anomaly().__enter__()
+        finally:
+            sys.settrace(before)
+        assert not (Value(3.0) * 2).requires_grad
 
 
 BY_A_TIMER = """

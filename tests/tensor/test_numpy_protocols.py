@@ -75,13 +75,37 @@ def test_a_function_without_a_row_raises_and_names_those_that_have_one(f: Callab
 
 @pytest.mark.parametrize(
     "write",
-    [np.copyto, lambda a, x: np.put(a, [0, 1], x), lambda a, x: np.add(a, x, out=a), operator.iadd, operator.imul],
+    [
+        np.copyto,
+        lambda a, x: np.put(a, [0, 1], x),
+        lambda a, x: np.add(a, x, out=a),
+        lambda a, x: np.add.at(a, [0, 1], x),
+        operator.iadd,
+        operator.imul,
+    ],
 )
 def test_nothing_writes_a_tensor_with_a_gradient_into_an_array(write: Callable):
     a = np.ones(2)
     with pytest.raises(TypeError, match="records no graph of a Tensor"):
         write(a, parameter(3, 4))
     assert a.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("write", [lambda x: np.add.at(x, [0], 1.0), lambda x: np.put(x, [0], 1.0)])
+def test_no_function_of_numpys_writes_to_a_tensor_with_a_gradient(write: Callable):
+    x = parameter(3, 4)
+    with pytest.raises(TypeError, match="records no graph of a Tensor"):
+        write(x)
+    assert x.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    "fill", [lambda x: np.full_like(A, x[0]), lambda x: np.full_like(x, x[0]), lambda x: np.full_like(x, fill_value=x)]
+)
+def test_only_the_array_to_be_alike_loses_no_gradient(fill: Callable):
+    with pytest.raises(TypeError, match="records no graph of a Tensor"):
+        fill(parameter(3, 4))
+    assert np.full_like(a=parameter(3, 4), fill_value=7.0).tolist() == [7, 7]
 
 
 def test_what_carries_no_gradient_is_answered():
