@@ -1,8 +1,10 @@
 """Networks: `Module`, the neurons, layers and MLPs that one can draw, and layers of Tensors.
 
-    module.py     finding parameters, saving and loading; what all networks share
+    module.py     `Module`: what all networks share; finds their parameters, and gives and loads their state
     neurons.py    `Neuron`, `Layer`, `MLP`: one Value at a time
     layers.py     `Linear`, `Sequential` and so on: Tensors; loaded (and NumPy with it) when first asked for
+    saving.py     `micrograd.save` and `load`: a state as a file
+    batches.py    `micrograd.batches`
 
 >>> from micrograd.nn import MLP
 >>> MLP(2, [3, 1])
