@@ -3,7 +3,7 @@
 A list stands for one sample's scores, a list of lists for a batch; a plain number in a list is a constant. Each loss is
 one Value: the mean over what it was given, or with `reduction="sum"` the sum; with "none" it is a list of Values, one
 for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" of the targets' shape; see
-`tensor_losses.py`, which is loaded (and NumPy with it) when the first one comes.
+`tensor/losses.py`, which is loaded (and NumPy with it) when the first one comes.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy

@@ -1,5 +1,9 @@
 """Optimizers, learning-rate schedules and `clip_grad_norm`, with PyTorch's names and update rules.
 
+    optimizers.py   `SGD`, `Adam`, `AdamW`; `clip_grad_norm`
+    schedules.py    `StepLR`, `CosineAnnealingLR` and so on
+    checks.py       which settings and parameters are refused
+
 >>> from micrograd import Value
 >>> x = Value(1.0)
 >>> optimizer = SGD([x], lr=1.0)

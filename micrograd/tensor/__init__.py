@@ -2,7 +2,7 @@
 
 storage      memory that Tensors share, and the values that a graph has saved
 library      NumPy's functions as rows call them
-rows         the calculus of shapes, selections, reductions and products
+arrays       the rows of shapes, selections, reductions and products
 node         the node of an array: how an op is recorded, and a write
 settings     shapes, axes and indices as users give them
 handle       what a Tensor is

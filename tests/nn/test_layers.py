@@ -13,6 +13,7 @@ from micrograd import nn
 from micrograd.autograd.check import gradcheck
 from micrograd.engine import Value
 from micrograd.engine.modes import no_grad
+from micrograd.nn import layers
 from micrograd.tensor import Tensor
 from micrograd.tensor.creation import manual_seed
 
@@ -143,6 +144,12 @@ def test_importing_nn_loads_no_numpy_and_names_are_found_lazily():
 
 def test_every_name_that_nn_exports_is_there():
     assert all(hasattr(nn, name) for name in nn.__all__)
+
+
+def test_every_layer_is_exported():
+    public = {name for name, x in vars(layers).items() if isinstance(x, type) and x.__module__ == layers.__name__}
+    missing = {name for name in public if not name.startswith("_")} - set(nn.__all__)
+    assert not missing, "each needs a line in `__all__` of micrograd/nn/__init__.py, and one in the import above it"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
