@@ -55,28 +55,28 @@ from .viz import trace as trace
 __version__: str
 
 def abs(a: Any) -> Any:
-    """The magnitude; its gradient at 0 is 0, elementwise."""
+    """The absolute value; the gradient at 0 is 0, elementwise."""
 
 def arccos(a: Any) -> Any:
-    """The inverse cosine, from 0 to pi; nan beyond -1 and 1, elementwise."""
+    """The inverse cosine, in [0, pi]; nan outside [-1, 1], elementwise."""
 
 def arccosh(a: Any) -> Any:
     """The inverse hyperbolic cosine; nan below 1, elementwise."""
 
 def arcsin(a: Any) -> Any:
-    """The inverse sine, from -pi/2 to pi/2; nan beyond -1 and 1, elementwise."""
+    """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1], elementwise."""
 
 def arcsinh(a: Any) -> Any:
     """The inverse hyperbolic sine, elementwise."""
 
 def arctan(a: Any) -> Any:
-    """The inverse tangent, from -pi/2 to pi/2, elementwise."""
+    """The inverse tangent, in [-pi/2, pi/2], elementwise."""
 
 def arctan2(a: Any, b: Any) -> Any:
-    """The angle of the point (b, a) from the positive axis of b, from -pi to pi, elementwise."""
+    """The angle of the point (x, y) = (b, a), in [-pi, pi], elementwise."""
 
 def arctanh(a: Any) -> Any:
-    """The inverse hyperbolic tangent; nan beyond -1 and 1, elementwise."""
+    """The inverse hyperbolic tangent; nan outside [-1, 1], elementwise."""
 
 def astype(a: Any, dtype: Any) -> Any:
     """self in another dtype, of real numbers."""
@@ -85,10 +85,10 @@ def broadcast_to(a: Any, shape: Shape) -> Any:
     """Stretched to the shape, by NumPy's rules."""
 
 def ceil(a: Any) -> Any:
-    """The smallest whole number from a on, elementwise."""
+    """The smallest integer not below a, elementwise."""
 
 def clip(a: Any, low: float | None = None, high: float | None = None) -> Any:
-    """a, kept between the bounds, plain numbers or None; the gradient passes at the bounds themselves."""
+    """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
 
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
     """The operands, joined along an axis that they have; None flattens them first."""
@@ -118,7 +118,7 @@ def expand_dims(a: Any, axis: int) -> Any:
     """A new axis of length 1, at `axis`."""
 
 def expm1(a: Any) -> Any:
-    """exp(a) - 1, exact for small a, elementwise."""
+    """exp(a) - 1, accurate for small a, elementwise."""
 
 def flatten(a: Any, start: int = 0) -> Any:
     """All axes from `start` on as one."""
@@ -127,28 +127,28 @@ def flip(a: Any, axis: Axis = None) -> Any:
     """Backwards along the axis, along several, or (None) along all."""
 
 def floor(a: Any) -> Any:
-    """The greatest whole number up to a, elementwise."""
+    """The greatest integer not above a, elementwise."""
 
 def gelu(a: Any) -> Any:
-    """The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016), elementwise."""
+    """The Gaussian error linear unit, tanh approximation (Hendrycks and Gimpel, 2016), elementwise."""
 
 def hstack(operands: Any) -> Any:
     """The operands side by side: along the second axis, vectors along their only one."""
 
 def hypot(a: Any, b: Any) -> Any:
-    """sqrt(a * a + b * b), without overflow; its gradient at 0 is 0, elementwise."""
+    """sqrt(a * a + b * b), without overflow; the gradient at 0 is 0, elementwise."""
 
 def leaky_relu(a: Any, slope: float = 0.01) -> Any:
     """a where it is positive, else slope * a; the gradient at 0 is the slope."""
 
 def log(a: Any) -> Any:
-    """The natural logarithm: -inf at 0, nan below, elementwise."""
+    """The natural logarithm; -inf at 0, nan below, elementwise."""
 
 def log10(a: Any) -> Any:
     """The logarithm to base 10, elementwise."""
 
 def log1p(a: Any) -> Any:
-    """log(1 + a), exact for small a, elementwise."""
+    """log(1 + a), accurate for small a, elementwise."""
 
 def log2(a: Any) -> Any:
     """The logarithm to base 2, elementwise."""
@@ -163,7 +163,7 @@ def max(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """The greatest values, without their places (see `argmax`); those who tie share the gradient."""
 
 def maximum(a: Any, b: Any) -> Any:
-    """The greater of the two, which gets the gradient; a tie shares it, elementwise."""
+    """The larger of the two, which gets the gradient; a tie shares it equally, elementwise."""
 
 def mean(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """The mean."""
@@ -172,7 +172,7 @@ def min(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """The smallest values; those who tie share the gradient."""
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller of the two, which gets the gradient; a tie shares it, elementwise."""
+    """The smaller of the two, which gets the gradient; a tie shares it equally, elementwise."""
 
 def norm(a: Any, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
     """The length of the vectors along the axis, or (None) of all elements; where it is 0 so is the gradient."""
@@ -193,7 +193,7 @@ def reciprocal(a: Any) -> Any:
     """1 / a, elementwise."""
 
 def relu(a: Any) -> Any:
-    """a where it is positive, else 0; the gradient at 0 is 0, elementwise."""
+    """max(a, 0); the gradient at 0 is 0, elementwise."""
 
 def repeat(a: Any, repeats: int | Sequence[int], axis: int | None = None) -> Any:
     """Each element so many times along the axis; None flattens first."""
@@ -205,7 +205,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: Axis = None) -> Any:
     """Moved along the axis; what leaves at the end comes in at the beginning. None rolls all as if flat."""
 
 def round(a: Any) -> Any:
-    """The nearest whole number; a half goes to the even one, elementwise."""
+    """The nearest integer; halves round to even, elementwise."""
 
 def sigmoid(a: Any) -> Any:
     """1 / (1 + exp(-a)), elementwise."""
@@ -271,7 +271,7 @@ def triu(a: Any, k: int = 0) -> Any:
     """Zero below the k-th diagonal of the last two axes."""
 
 def trunc(a: Any) -> Any:
-    """The whole part of a, towards 0, elementwise."""
+    """a rounded towards 0, elementwise."""
 
 def var(a: Any, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Any:
     """The variance: the sum of squares from the mean, over n - ddof."""
