@@ -98,7 +98,7 @@ def _padding(padding: Any, size: Any, stride: Pair, dilation: Pair) -> tuple[Pai
 
 
 def pair(given: Any, name: str, least: int = 1) -> Pair:
-    """An int for both axes, or a pair of ints, as a pair; ValueError if one is below `least`."""
+    """A pair of ints, one for each axis, from a pair or a single int; ValueError if one is below `least`."""
     parts = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
     try:
         pair = tuple(map(index, parts))

@@ -207,6 +207,12 @@ class Handle:
             RuntimeError: self is a constant, `gradient` is missing, an earlier pass released the graph, or an array
                 that the graph saved was changed in place.
             ValueError: `gradient` does not have self's shape.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).backward([1.0, 10.0])
+        >>> x.grad
+        array([ 2., 40.])
         """
         node = stand_in(self)._node if modes else self._node
         walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
@@ -223,11 +229,29 @@ class Handle:
         return player(self, **options)
 
     def detach(self) -> Any:
-        """A constant Tensor that shares self's memory, without its history."""
+        """A constant Tensor that shares self's memory, without its history.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> x.detach()
+        Tensor([1., 2.])
+        """
         return self._node.storage.share(handle(new_node(self._node._data)))
 
     def retain_grad(self) -> None:
-        """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf."""
+        """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf.
+
+        Raises:
+            RuntimeError: self is a constant.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad()
+        >>> (y * y).sum().backward()
+        >>> y.grad, x.grad
+        (array([ 6., 12.]), array([18., 36.]))
+        """
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
         self._node._keeps_grad = True
@@ -236,10 +260,21 @@ class Handle:
         """Call `hook(gradient)` in every pass, once the gradient of self is complete.
 
         Args:
-            hook: a function of the gradient, a read-only array. What it returns replaces the gradient, unless None.
+            hook: a function of the gradient: a read-only array, or under `create_graph` a Tensor. What it returns
+                replaces the gradient, unless it is None.
 
         Returns:
             A handle whose `remove()` removes the hook.
+
+        Raises:
+            RuntimeError: self is a constant.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        array([10., 10.])
         """
         return self._node.register_hook(hook)
 
@@ -267,7 +302,10 @@ class Handle:
         return write(self, ops.pow, other)
 
     def copy_(self, other: Any) -> Self:
-        """Copy other, broadcast to self's shape, into self; returns self."""
+        """Copy other, broadcast to self's shape, into self; returns self.
+
+        The write is recorded: other gets the gradient, and self's old values none.
+        """
         return write(self, arrays.setitem(...), other)
 
     def fill_(self, number: float) -> Self:

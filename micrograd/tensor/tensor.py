@@ -200,7 +200,11 @@ class Tensor(Handle, Elementwise):
         return record(arrays.where(inside), out, constant_values) if constant_values else out
 
     def diag(self, k: int = 0) -> Tensor:
-        """The k-th diagonal of a matrix; of a vector, the matrix with it as its k-th diagonal and zeros elsewhere."""
+        """The k-th diagonal of a matrix; of a vector, the matrix with it as its k-th diagonal and zeros elsewhere.
+
+        >>> Tensor([1, 2]).diag().tolist()
+        [[1, 0], [0, 2]]
+        """
         if self.ndim != 1:
             return _chosen(self, np.diag, k)
         where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
@@ -245,7 +249,11 @@ class Tensor(Handle, Elementwise):
         return record(arrays.extreme("min", axis_of(axis, self.ndim), keepdims), self)
 
     def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The variance over the axes (None: all): the sum of squared deviations, divided by n - ddof."""
+        """The variance over the axes (None: all): the sum of squared deviations, divided by n - ddof.
+
+        >>> Tensor([1.0, 3.0]).var(), Tensor([1.0, 3.0]).var(ddof=1)
+        (Tensor(1.), Tensor(2.))
+        """
         axis = axis_of(axis, self.ndim)
         mean = self.mean(axis, True)
         n = self.size // max(mean.size, 1)
@@ -290,7 +298,11 @@ class Tensor(Handle, Elementwise):
         return _NORMS[ord](self, axis, keepdims)
 
     def cumsum(self, axis: int | None = None) -> Tensor:
-        """The cumulative sum along the axis; None flattens first."""
+        """The cumulative sum along the axis; None flattens first.
+
+        >>> Tensor([1.0, 2.0, 3.0]).cumsum()
+        Tensor([1., 3., 6.])
+        """
         if axis is None:
             return self.flatten().cumsum(0)
         return record(arrays.cumsum(axis_of(axis, self.ndim)), self)
