@@ -139,7 +139,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
                 if checking and _is_nan(part):
                     raise RuntimeError(
                         f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
-                        f"it stands in {node._made_at}"
+                        f"it was created at {node._made_at}"
                     )
                 if operand in grads:
                     grads[operand] = operand._plus(grads[operand], part, operand in summed)
