@@ -171,7 +171,7 @@ class Node:
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's result by IEEE 754, where Python's float would raise
     _quiet: Callable[[], Any] = nullcontext  # a context manager around a backward pass
     _fit: Callable[[Any], Any]  # (part): a gradient for this operand, reduced to its shape and dtype
-    _zero: Callable[[], Any]  # () the initial `.grad` that a hand-written closure adds to
+    _zero: Callable[[], Any]  # (): the initial `.grad` that a hand-written closure adds to
 
     def _check_unchanged(self) -> None:
         """Raise if an array that a hand-written closure may read was changed in place; Values are not checked."""
@@ -394,6 +394,6 @@ def added(node: Node, g: Any) -> Any:
 
 
 def _push(node: Node, g: Any) -> None:
-    """Accumulate the node's contributions into its operands' `.grad`, as `node._backward()`; no arrays are shared."""
+    """Accumulate the node's contributions into its operands' `.grad`, without sharing arrays among them."""
     for operand, part in contributions(node, g):
         operand.grad = added(operand, node._kept({node: g, operand: part}, None)[operand])

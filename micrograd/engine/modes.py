@@ -226,7 +226,13 @@ class detect_anomaly(_Mode):
 
 
 def is_grad_enabled() -> bool:
-    """True if operations record a graph, as they do outside of `no_grad` and `set_grad_enabled(False)`."""
+    """True if operations record a graph, as they do outside of `no_grad` and `set_grad_enabled(False)`.
+
+    >>> from micrograd import is_grad_enabled, no_grad
+    >>> with no_grad():
+    ...     is_grad_enabled()
+    False
+    """
     state = _recording.get()
     return state is None or state.value
 

@@ -192,6 +192,7 @@ def backward(
 
     Raises:
         RuntimeError: a root or an input is a constant, or an earlier pass released the graph.
+        TypeError: a root or an input is not a node, or Values and Tensors are mixed.
         ValueError: a gradient does not have its root's shape, or there is not one for each root.
 
     If a pass raises, no `.grad` has changed.
@@ -240,6 +241,7 @@ def grad(
 
     Raises:
         RuntimeError: an output or an input is a constant, an input is unused, or an earlier pass released the graph.
+        TypeError: an output or an input is not a node, or Values and Tensors are mixed.
 
     >>> from micrograd import Value, grad
     >>> x = Value(2.0)
