@@ -250,7 +250,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Two axes swapped."""
 
 def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
-    """Select elements along the axis by index, as `argmax` and `argsort` return them."""
+    """Select elements along the axis by index, such as those from `argsort`, or from `argmax` with keepdims."""
 
 def tan(a: Any) -> Any:
     """The tangent, in radians, elementwise."""

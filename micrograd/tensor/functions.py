@@ -1,4 +1,4 @@
-"""NumPy's functions for nodes: `exp(x)` beside `x.exp()`, and those that are no methods, such as `where` and `stack`.
+"""NumPy's functions for nodes: `exp(x)` beside `x.exp()`, and those that are not methods, such as `where` and `stack`.
 
 Most are generated: one for each public row of `ops`, taking Values, Tensors, arrays and numbers, and one for each
 method of Tensor, taking arrays too. The others are written here, and registered by `@function`. If an operand is a
@@ -151,7 +151,7 @@ def __dir__() -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Written by hand: functions of one array that are no methods
+# Written by hand: functions of one array that are not methods
 
 
 @function
@@ -202,7 +202,7 @@ def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
 @function
 @of_array
 def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
-    """Select elements along the axis by index, as `argmax` and `argsort` return them.
+    """Select elements along the axis by index, such as those from `argsort`, or from `argmax` with keepdims.
 
     Args:
         a: a Tensor or an array.
