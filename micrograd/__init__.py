@@ -7,8 +7,8 @@
 >>> round(a.grad, 4)
 -1.2599
 
-Start with `micrograd/engine/`. Names are looked up when they are first asked for (PEP 562), so that importing
-micrograd costs little and needs nothing but Python.
+To read the source, start with `micrograd/engine/`. Names are imported on first access (PEP 562), so that `import
+micrograd` is fast and does not load NumPy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .face import face
 
 __version__ = "0.1.0"
 
-# Where each name lives. Functions of NumPy's names are made from the tables: see `tensor/functions.py`.
+# The module of each public name. NumPy's functions are generated from the tables: see `tensor/functions.py`.
 _HOME = {
     "autograd.check": "gradcheck",
     "autograd.function": "Function",

@@ -55,43 +55,43 @@ from .viz import trace as trace
 __version__: str
 
 def abs(a: Any) -> Any:
-    """The magnitude; its gradient at 0 is 0, elementwise."""
+    """The absolute value; the gradient at 0 is 0, elementwise."""
 
 def arccos(a: Any) -> Any:
-    """The inverse cosine, from 0 to pi; nan beyond -1 and 1, elementwise."""
+    """The inverse cosine, in [0, pi]; nan outside [-1, 1], elementwise."""
 
 def arccosh(a: Any) -> Any:
     """The inverse hyperbolic cosine; nan below 1, elementwise."""
 
 def arcsin(a: Any) -> Any:
-    """The inverse sine, from -pi/2 to pi/2; nan beyond -1 and 1, elementwise."""
+    """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1], elementwise."""
 
 def arcsinh(a: Any) -> Any:
     """The inverse hyperbolic sine, elementwise."""
 
 def arctan(a: Any) -> Any:
-    """The inverse tangent, from -pi/2 to pi/2, elementwise."""
+    """The inverse tangent, in [-pi/2, pi/2], elementwise."""
 
 def arctan2(a: Any, b: Any) -> Any:
-    """The angle of the point (b, a) from the positive axis of b, from -pi to pi, elementwise."""
+    """The angle of the point (x, y) = (b, a), in [-pi, pi], elementwise."""
 
 def arctanh(a: Any) -> Any:
-    """The inverse hyperbolic tangent; nan beyond -1 and 1, elementwise."""
+    """The inverse hyperbolic tangent; nan outside [-1, 1], elementwise."""
 
 def astype(a: Any, dtype: Any) -> Any:
-    """self in another dtype, of real numbers."""
+    """A copy with another real dtype. The gradient is cast back."""
 
 def broadcast_to(a: Any, shape: Shape) -> Any:
-    """Stretched to the shape, by NumPy's rules."""
+    """Broadcast to the shape, by NumPy's rules. The gradient is summed over the broadcast axes."""
 
 def ceil(a: Any) -> Any:
-    """The smallest whole number from a on, elementwise."""
+    """The smallest integer not below a, elementwise."""
 
 def clip(a: Any, low: float | None = None, high: float | None = None) -> Any:
-    """a, kept between the bounds, plain numbers or None; the gradient passes at the bounds themselves."""
+    """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
 
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
-    """The operands, joined along an axis that they have; None flattens them first."""
+    """Join a list of operands along an existing axis; None flattens them first."""
 
 def cos(a: Any) -> Any:
     """The cosine, in radians, elementwise."""
@@ -100,13 +100,13 @@ def cosh(a: Any) -> Any:
     """The hyperbolic cosine, elementwise."""
 
 def cumsum(a: Any, axis: int | None = None) -> Any:
-    """The running sum along the axis; None flattens first."""
+    """The cumulative sum along the axis; None flattens first."""
 
 def diag(a: Any, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix, or a matrix of zeros that has this vector there."""
+    """The k-th diagonal of a matrix; of a vector, the matrix with it as its k-th diagonal and zeros elsewhere."""
 
 def dot(a: Any, b: Any) -> Any:
-    """NumPy's dot: of vectors their inner product, of matrices a @ b; else over a's last axis and b's last but one."""
+    """NumPy's dot product: a sum over the last axis of a and the second to last of b (the only one of a vector)."""
 
 def exp(a: Any) -> Any:
     """e to the power of a, elementwise."""
@@ -115,40 +115,40 @@ def exp2(a: Any) -> Any:
     """2 to the power of a, elementwise."""
 
 def expand_dims(a: Any, axis: int) -> Any:
-    """A new axis of length 1, at `axis`."""
+    """Insert an axis of length 1 at position `axis`."""
 
 def expm1(a: Any) -> Any:
-    """exp(a) - 1, exact for small a, elementwise."""
+    """exp(a) - 1, accurate for small a, elementwise."""
 
 def flatten(a: Any, start: int = 0) -> Any:
-    """All axes from `start` on as one."""
+    """The axes from `start` on, merged into one."""
 
 def flip(a: Any, axis: Axis = None) -> Any:
-    """Backwards along the axis, along several, or (None) along all."""
+    """The elements in reverse order along the axis, several axes, or (None) all."""
 
 def floor(a: Any) -> Any:
-    """The greatest whole number up to a, elementwise."""
+    """The greatest integer not above a, elementwise."""
 
 def gelu(a: Any) -> Any:
-    """The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016), elementwise."""
+    """The Gaussian error linear unit, tanh approximation (Hendrycks and Gimpel, 2016), elementwise."""
 
 def hstack(operands: Any) -> Any:
-    """The operands side by side: along the second axis, vectors along their only one."""
+    """Join a list of operands horizontally: along the second axis, or for vectors along their only one."""
 
 def hypot(a: Any, b: Any) -> Any:
-    """sqrt(a * a + b * b), without overflow; its gradient at 0 is 0, elementwise."""
+    """sqrt(a * a + b * b), without overflow; the gradient at 0 is 0, elementwise."""
 
 def leaky_relu(a: Any, slope: float = 0.01) -> Any:
     """a where it is positive, else slope * a; the gradient at 0 is the slope."""
 
 def log(a: Any) -> Any:
-    """The natural logarithm: -inf at 0, nan below, elementwise."""
+    """The natural logarithm; -inf at 0, nan below, elementwise."""
 
 def log10(a: Any) -> Any:
     """The logarithm to base 10, elementwise."""
 
 def log1p(a: Any) -> Any:
-    """log(1 + a), exact for small a, elementwise."""
+    """log(1 + a), accurate for small a, elementwise."""
 
 def log2(a: Any) -> Any:
     """The logarithm to base 2, elementwise."""
@@ -157,55 +157,55 @@ def logaddexp(a: Any, b: Any) -> Any:
     """log(exp(a) + exp(b)), without overflow, elementwise."""
 
 def matmul(a: Any, b: Any) -> Any:
-    """a @ b, of vectors, matrices or batches of matrices."""
+    """a @ b, for vectors, matrices or batches of matrices: (..., n, k) @ (..., k, m) is (..., n, m)."""
 
 def max(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The greatest values, without their places (see `argmax`); those who tie share the gradient."""
+    """The maximum over the axes (None: all); tied elements share the gradient equally. `argmax` gives the index."""
 
 def maximum(a: Any, b: Any) -> Any:
-    """The greater of the two, which gets the gradient; a tie shares it, elementwise."""
+    """The larger of the two, which gets the gradient; a tie shares it equally, elementwise."""
 
 def mean(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The mean."""
+    """The mean over the axes (None: all)."""
 
 def min(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The smallest values; those who tie share the gradient."""
+    """The minimum over the axes (None: all); tied elements share the gradient equally."""
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller of the two, which gets the gradient; a tie shares it, elementwise."""
+    """The smaller of the two, which gets the gradient; a tie shares it equally, elementwise."""
 
 def norm(a: Any, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The length of the vectors along the axis, or (None) of all elements; where it is 0 so is the gradient."""
+    """The norm of the vectors along the axis, or (None) of all elements; where the 2-norm is 0, so is its gradient."""
 
 def outer(a: Any, b: Any) -> Any:
-    """The product of each element of a with each of b, as a matrix."""
+    """The outer product, of shape (a.size, b.size): each element of a times each of b."""
 
 def pad(a: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Any:
-    """Wider by `pad_width` before and after each axis (one int, a pair, or a pair for each axis)."""
+    """Pad each axis at both ends."""
 
 def pow(a: Any, exponent: Any) -> Any:
     """a ** exponent, elementwise."""
 
 def prod(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
+    """The product over the axes (None: all). The gradient is correct for zero factors too."""
 
 def reciprocal(a: Any) -> Any:
     """1 / a, elementwise."""
 
 def relu(a: Any) -> Any:
-    """a where it is positive, else 0; the gradient at 0 is 0, elementwise."""
+    """max(a, 0); the gradient at 0 is 0, elementwise."""
 
 def repeat(a: Any, repeats: int | Sequence[int], axis: int | None = None) -> Any:
-    """Each element so many times along the axis; None flattens first."""
+    """Repeat each element along the axis; None flattens first."""
 
 def reshape(a: Any, shape: Shape, *more: int) -> Any:
-    """The elements in another shape; one length may be -1."""
+    """The elements in another shape, in C order; one length may be -1."""
 
 def roll(a: Any, shift: int | Sequence[int], axis: Axis = None) -> Any:
-    """Moved along the axis; what leaves at the end comes in at the beginning. None rolls all as if flat."""
+    """The elements shifted cyclically along the axis; None rolls the flattened array and restores the shape."""
 
 def round(a: Any) -> Any:
-    """The nearest whole number; a half goes to the even one, elementwise."""
+    """The nearest integer; halves round to even, elementwise."""
 
 def sigmoid(a: Any) -> Any:
     """1 / (1 + exp(-a)), elementwise."""
@@ -223,10 +223,10 @@ def softplus(a: Any) -> Any:
     """log(1 + exp(a)), without overflow, elementwise."""
 
 def sort(a: Any, axis: int | None = -1) -> Any:
-    """In ascending order along the axis; None flattens first. Each element gets the gradient of its new place."""
+    """Sort in ascending order along the axis; None flattens first. The gradient is permuted back."""
 
 def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
-    """A list of parts along the axis: so many of equal length or, for a list of places, cut at each of these."""
+    """Split a along the axis."""
 
 def sqrt(a: Any) -> Any:
     """The square root; nan below 0, elementwise."""
@@ -235,22 +235,22 @@ def square(a: Any) -> Any:
     """a * a, elementwise."""
 
 def squeeze(a: Any, axis: Axis = None) -> Any:
-    """Without the axes of length 1, or without those named."""
+    """Remove the axes of length 1: all, or those named."""
 
 def stack(operands: Any, axis: int = 0) -> Any:
-    """The operands, which have the same shape, along a new axis."""
+    """Join a list of operands along a new axis."""
 
 def std(a: Any, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    """The standard deviation: the root of `var`. Where all are equal its gradient is 0, as in PyTorch."""
+    """The standard deviation: the square root of `var`. Where it is 0, so is the gradient, as in PyTorch."""
 
 def sum(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The sum."""
+    """The sum over the axes (None: all)."""
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Two axes, swapped."""
+    """Two axes swapped."""
 
 def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
-    """`a[..., indices[...], ...]` along the axis: what `argmax` or `argsort` pointed at; None flattens first."""
+    """Select elements along the axis by index, such as those from `argsort`, or from `argmax` with keepdims."""
 
 def tan(a: Any) -> Any:
     """The tangent, in radians, elementwise."""
@@ -259,28 +259,28 @@ def tanh(a: Any) -> Any:
     """The hyperbolic tangent, elementwise."""
 
 def tile(a: Any, reps: Shape) -> Any:
-    """The whole, so many times along each axis."""
+    """Repeat the whole array along each axis."""
 
 def transpose(a: Any, axes: int | Sequence[int] | None = None, *more: int) -> Any:
-    """The axes in another order; None reverses them."""
+    """The axes in another order: `transpose(1, 0, 2)` or `transpose((1, 0, 2))`. None reverses them."""
 
 def tril(a: Any, k: int = 0) -> Any:
-    """Zero above the k-th diagonal of the last two axes."""
+    """The lower triangle: zero above the k-th diagonal of the last two axes."""
 
 def triu(a: Any, k: int = 0) -> Any:
-    """Zero below the k-th diagonal of the last two axes."""
+    """The upper triangle: zero below the k-th diagonal of the last two axes."""
 
 def trunc(a: Any) -> Any:
-    """The whole part of a, towards 0, elementwise."""
+    """a rounded towards 0, elementwise."""
 
 def var(a: Any, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    """The variance: the sum of squares from the mean, over n - ddof."""
+    """The variance over the axes (None: all): the sum of squared deviations, divided by n - ddof."""
 
 def vstack(operands: Any) -> Any:
-    """The operands one below the other, along the first axis; a vector is a row."""
+    """Join a list of operands vertically: along the first axis, where a vector is a row."""
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """a where the condition holds, else b; each gets the gradient where it was chosen, and 0 elsewhere."""
+    """Choose from a where the condition holds, else from b."""
 
 __all__ = [
     "Function",

@@ -1,4 +1,4 @@
-"""A package's names, looked up when they are first asked for (PEP 562), so that to import it costs little."""
+"""Lazy imports: a package's names are imported on first access (PEP 562), which keeps importing the package fast."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from .engine.words import unknown
 
 
 def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and the `__dir__` of a package; `__all__` leaves out what would hide one of Python's builtins.
+    """Make the module-level `__getattr__` and `__dir__` of a package.
 
     Args:
-        package: its `__name__`.
-        homes: for each module, the names that users find there; of a module that is public itself, its own name.
-        made: the module that has the other names, which it makes as it is imported.
+        package: the package's `__name__`.
+        homes: maps a module, relative to the package, to its public names, separated by spaces; a name equal to the
+            module's is the module itself.
+        made: a module with further names, generated on import, in its dict `FUNCTIONS`.
+
+    Returns:
+        The two functions. `__getattr__` also answers `__all__`, which leaves out names that would shadow builtins.
     """
     home_of = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -34,7 +38,7 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
             raise unknown(f"module {package!r}", name)
         home = import_module(f".{home_of.get(name, made)}", package)
         value = home if home_of.get(name) == name else getattr(home, name)
-        if not hasattr(builtins, name):  # the package's own code, and its doctests, keep Python's
+        if not hasattr(builtins, name):  # the package's own code and doctests use the builtin
             setattr(sys.modules[package], name, value)
         return value
 

@@ -1,9 +1,9 @@
-"""Losses, and the functions they are made of, for lists of Values and for Tensors.
+"""Losses and the functions they are made of, for lists of Values and for Tensors; `linear`, convolution and pooling.
 
-A list stands for one sample's scores, a list of lists for a batch; a plain number in a list is a constant. Each loss is
-one Value: the mean over what it was given, or with `reduction="sum"` the sum; with "none" it is a list of Values, one
-for each item or sample. Of a Tensor it is a Tensor, of shape () or with "none" of the targets' shape; see
-`tensor/losses.py`, which is loaded (and NumPy with it) when the first one comes.
+For Values, a list has the scores of one sample, and a list of lists those of a batch; a plain number in a list is a
+constant. A loss is a Value: the mean over the items or samples, or with `reduction="sum"` their sum; with "none" it is
+a list with one Value for each. For Tensors it is a Tensor, of shape () or, with "none", of the shape of the targets;
+`tensor/losses.py` computes it, and is imported, with NumPy, on the first call.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy
@@ -29,13 +29,24 @@ from .engine.value import Value
 Number = Value | float
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Losses of scores against targets, item by item
+# Losses of scores and targets, item by item
 
 
 def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
-    """Mean of max(0, 1 - target * score): no loss beyond the margin. The targets are -1 and 1.
+    """Hinge loss, max(0, 1 - target * score).
 
-    `reduction` is "mean", "sum" or "none", here and in all losses: one for each item or sample, not reduced.
+    Args:
+        scores: a list of n Values, or a Tensor of any shape. Float.
+        targets: -1 or 1 for each score: a list of n numbers, or a Tensor, array or list of the scores' shape.
+        reduction: "mean", "sum" or "none" (one loss per score).
+
+    Returns:
+        The loss: a Value, or a list of n for "none"; or a Tensor of shape (), or of the targets' shape for "none".
+
+    Raises:
+        ValueError: a target is not -1 or 1, the lengths or shapes differ, or there are no scores.
+
+    The gradient with respect to a score is -target where target * score < 1, else 0; divided by n for "mean".
 
     >>> hinge([Value(0.5), Value(3.0)], [1, 1]).data
     0.25
@@ -52,7 +63,18 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
 
 
 def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
-    """Mean of the squared differences.
+    """Squared error, (output - target)**2.
+
+    Args:
+        outputs: a list of n Values, or a Tensor of any shape. Float.
+        targets: a list of n numbers, or a Tensor, array or list of the outputs' shape.
+        reduction: "mean", "sum" or "none" (one loss per output).
+
+    Returns:
+        The loss: a Value, or a list of n for "none"; or a Tensor of shape (), or of the targets' shape for "none".
+
+    Raises:
+        ValueError: the lengths or shapes differ, or there are no outputs.
 
     >>> mse([Value(3.0), Value(1.0)], [1.0, 1.0]).data
     2.0
@@ -64,7 +86,22 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
 
 
 def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
-    """Mean of -log of the probability that sigmoid(logit) gives to the target, which is a probability itself.
+    """Binary cross-entropy between sigmoid(logits) and target probabilities, without overflow.
+
+    Args:
+        logits: a list of n Values, or a Tensor of any shape. Float.
+        targets: a probability in [0, 1] for each logit: a list of n numbers, or a Tensor, array or list of the logits'
+            shape.
+        reduction: "mean", "sum" or "none" (one loss per logit).
+
+    Returns:
+        The loss in nats: a Value, or a list of n for "none"; or a Tensor of shape (), or of the targets' shape for
+        "none".
+
+    Raises:
+        ValueError: a target is outside [0, 1], the lengths or shapes differ, or there are no logits.
+
+    The gradient with respect to a logit is sigmoid(logit) - target, divided by n for "mean".
 
     >>> round(bce_with_logits([Value(0.0), Value(1e4)], [1, 1]).data, 4)
     0.3466
@@ -81,13 +118,26 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Losses of a class: `target` is the index of the right one
+# Classification losses: `target` is the index of the correct class
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
-    """-log of the probability that `softmax(logits)` gives to the target; for a batch, the mean of it.
+    """Cross-entropy between unnormalised scores and class indices, -log(softmax(logits)[target]).
 
-    The gradient at the logits is softmax - onehot. Of a single sample, every `reduction` is the same.
+    Args:
+        logits: a list of C Values, a list of n such lists, or a Tensor of shape (..., C). Float.
+        target: class indices in [0, C): one int, a list of n ints, or integers of shape (...).
+        reduction: "mean", "sum" or "none" (one loss per sample). It has no effect on a single list of Values.
+
+    Returns:
+        The loss in nats: a Value, or a list of n for "none"; or a Tensor of shape (), or (...) for "none".
+
+    Raises:
+        IndexError: a target is outside [0, C).
+        TypeError: a target is not an integer.
+        ValueError: the lengths or shapes do not match, or there are no samples.
+
+    The gradient with respect to the logits is softmax(logits) - onehot(target), divided by n for "mean".
 
     >>> round(cross_entropy([[Value(0.0), Value(0.0)], [Value(1e4), Value(0.0)]], [0, 1]).data, 4)
     5000.3466
@@ -98,14 +148,37 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
 
 
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
-    """Minus the log-probability of the target, as `log_softmax` gives it; for a batch, the mean of it."""
+    """Negative log-likelihood, -log_probs[target], for log-probabilities such as those of `log_softmax`.
+
+    Args:
+        log_probs: a list of C Values, a list of n such lists, or a Tensor of shape (..., C). Float.
+        target, reduction: as in `cross_entropy`.
+
+    Returns:
+        The loss, as in `cross_entropy`, which is `nll(log_softmax(logits), target)`.
+
+    Raises:
+        IndexError: a target is outside [0, C).
+        TypeError: a target is not an integer.
+        ValueError: the lengths or shapes do not match, or there are no samples.
+
+    >>> nll([Value(-0.5), Value(-2.0)], 1).data
+    2.0
+    """
     if _any_tensor(log_probs):
         return _of_tensors().nll(log_probs, target, _checked(reduction))
     return _of_classes(lambda row, i: -row[i], log_probs, target, reduction)
 
 
 def softmax(logits: Any, axis: int = -1) -> Any:
-    """Probabilities, which sum to 1, in the ratio of exp(logit); of a Tensor, along the axis.
+    """exp(logit) / sum(exp(logits)), without overflow.
+
+    Args:
+        logits: a list of Values, or a Tensor of any shape. Float.
+        axis: the axis of a Tensor along which the probabilities sum to 1.
+
+    Returns:
+        A list of Values, or a Tensor of the same shape.
 
     >>> [p.data for p in softmax([Value(1e4), Value(1e4)])]
     [0.5, 0.5]
@@ -119,7 +192,17 @@ def softmax(logits: Any, axis: int = -1) -> Any:
 
 
 def log_softmax(logits: Any, axis: int = -1) -> Any:
-    """The logarithms of `softmax`, right also where the probability is too small for a float."""
+    """log(softmax(logits)), accurate even where the probability underflows.
+
+    Args:
+        logits, axis: as in `softmax`.
+
+    Returns:
+        A list of Values, or a Tensor of the same shape.
+
+    >>> [p.data for p in log_softmax([Value(1e4), Value(0.0)])]
+    [0.0, -10000.0]
+    """
     if _any_tensor(logits):
         return logits.log_softmax(axis)
     _, shifted = _shifted(logits, axis)
@@ -128,7 +211,17 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
 
 
 def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
-    """log(exp(x0) + exp(x1) + ...), without overflow; its gradient is `softmax`. Of a Tensor, along the axis.
+    """log(exp(x0) + exp(x1) + ...), without overflow.
+
+    Args:
+        xs: a list of Values, or a Tensor of any shape. Float.
+        axis: the axis of a Tensor to reduce; None is all.
+        keepdims: keep the reduced axes of a Tensor with length 1.
+
+    Returns:
+        A Value, or a Tensor without the axis.
+
+    The gradient is softmax(xs).
 
     >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
     1000.6931
@@ -140,9 +233,9 @@ def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
 
 
 def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
-    """The greatest, and all less the greatest, so that exp cannot overflow.
+    """The maximum, and the values minus the maximum, so that exp cannot overflow.
 
-    The greatest is a mere number here: what is taken from all cancels out, and so does its derivative.
+    The maximum is a constant here: it cancels out of the result, and so does its derivative.
     """
     if axis not in (0, -1):
         raise ValueError(f"found axis {axis!r} for a list, which has but one: 0, or -1 counted from the end")
@@ -157,7 +250,7 @@ def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
 
 
 def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: Any, reduction: str) -> Any:
-    """The loss of one sample (a list of scores, an index), or that of a batch (a list of each), reduced."""
+    """The loss of one sample (a list of scores, an index), or the reduced loss of a batch (a list of each)."""
     _checked(reduction)
     scores = _listed(scores, "scores")
     if not _is_list(scores[0]):
@@ -172,11 +265,22 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which kind; sums, and arguments checked
+# Layers as functions of Tensors
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    """x @ weight.T + bias of Tensors: x of shape (..., n), weight (m, n), bias (m,); the result is (..., m).
+    """x @ weight.T + bias.
+
+    Args:
+        x: a Tensor of shape (..., in), or what makes one.
+        weight: shape (out, in).
+        bias: shape (out,), or None.
+
+    Returns:
+        A Tensor of shape (..., out).
+
+    Raises:
+        ValueError: the shapes do not match.
 
     >>> from micrograd import Tensor
     >>> from micrograd.functional import linear
@@ -189,25 +293,29 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Pictures: Tensors of shape (..., channels, height, width)
+# Images: Tensors of shape (..., channels, height, width)
 
 
 def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
-    """The sums of each window of a picture times each of some filters: convolution, or rather correlation.
+    """2D convolution (cross-correlation: the filters are not flipped).
 
     Args:
-        x: the pictures, of shape (..., channels, height, width).
+        x: the images, of shape (..., channels, height, width).
         weight: the filters, of shape (filters, channels / groups, *size).
-        bias: a number for each filter, of shape (filters,).
-        stride: how far each window is from the one before: an int, or a pair (rows, columns), as in all below.
-        padding: how many zeros are put around the picture; or "valid" for none, or "same" to keep its size.
-        dilation: how far apart the elements of a window are.
-        groups: into how many the channels are divided, each with filters of its own.
+        bias: one number per filter, of shape (filters,), or None.
+        stride: the step between windows: an int, or a pair (rows, columns), as are the next two.
+        padding: the number of zeros on each side; or "valid" for none, or "same" to preserve the size (stride 1 only).
+        dilation: the step between the elements of a window.
+        groups: the number of groups that the channels are divided into, each with separate filters.
 
     Returns:
-        A Tensor of shape (..., filters, rows, columns).
+        A Tensor of shape (..., filters, rows, columns), where for size k, padding p, dilation d and stride s
+        rows = (height + 2p - d(k - 1) - 1) // s + 1.
+
+    Raises:
+        ValueError: the shapes do not match, or a window is larger than the padded image.
 
     >>> from micrograd import Tensor
     >>> from micrograd.functional import conv2d
@@ -221,16 +329,19 @@ def conv2d(
 
 
 def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
-    """The greatest number of each window of a picture; of those that tie, the first gets the gradient.
+    """2D max pooling: the maximum of each window. Among tied elements the first gets the gradient.
 
     Args:
-        x: the pictures, of shape (..., channels, height, width).
-        kernel_size: the size of a window.
-        stride: as in `conv2d`, but by default the size: windows side by side.
-        padding, dilation: as in `conv2d`; what is put around is less than any number.
+        x: the images, of shape (..., channels, height, width).
+        kernel_size: the size of a window, an int or a pair.
+        stride: as in `conv2d`; by default `kernel_size`, so that windows do not overlap.
+        padding, dilation: as in `conv2d`, but padding is with -inf, numbers only, and at most half the kernel size.
 
     Returns:
-        A Tensor of shape (..., channels, rows, columns).
+        A Tensor of shape (..., channels, rows, columns), with rows and columns as in `conv2d`.
+
+    Raises:
+        ValueError: the padding is too large, or a window is larger than the padded image.
 
     >>> from micrograd.functional import max_pool2d
     >>> max_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 5.0]]], 2)
@@ -242,9 +353,9 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
 
 
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
-    """The mean of each window of a picture; zeros that were put around count.
+    """2D average pooling: the mean of each window, padded zeros included.
 
-    The arguments and the result are as in `max_pool2d`.
+    The arguments and the result are as in `max_pool2d`, but padding is with zeros.
 
     >>> from micrograd.functional import avg_pool2d
     >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)
@@ -256,6 +367,7 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Arguments, checked; sums
 
 
 def _any_tensor(*xs: Any) -> bool:
@@ -263,7 +375,7 @@ def _any_tensor(*xs: Any) -> bool:
 
 
 def _of_tensors() -> Any:
-    """The losses of Tensors, which load NumPy: hence not imported at the top."""
+    """The losses for Tensors, imported on demand since they load NumPy."""
     from .tensor import losses
 
     return losses
@@ -274,7 +386,7 @@ def _sum(xs: list[Value]) -> Value:
 
 
 def _reduced(losses: list[Value], reduction: str) -> Any:
-    """The losses as one: their mean or their sum; or, with "none", as they are."""
+    """The mean or the sum of the losses; for "none", the list unchanged."""
     if _checked(reduction) == "none":
         return losses
     return _sum(losses) / len(losses) if reduction == "mean" else _sum(losses)
@@ -298,7 +410,7 @@ def _check_lengths(scores: list[Any], targets: list[Any]) -> None:
 
 
 def _values(xs: Any, name: str) -> list[Value]:
-    """A list of Values, not empty; numbers become constants."""
+    """A non-empty list of Values, in which numbers become constants; raises otherwise."""
     return [_value(x, f"{name}[{i}]") for i, x in enumerate(_listed(xs, name))]
 
 
@@ -320,7 +432,7 @@ def _listed(xs: Any, name: str) -> list[Any]:
 
 
 def _is_list(x: Any) -> bool:
-    """A list, a tuple, an array; not what has no order, nor what can be read only once."""
+    """True for a list, a tuple or an array; not for a mapping, a set, a string or an iterator."""
     return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (str, bytes, Mapping))
 
 

@@ -1,6 +1,6 @@
-"""The scalar engine. It needs the standard library alone.
+"""The scalar engine. It depends on the standard library only.
 
-An engine fits on a page. This one is complete, and runs:
+A complete reverse-mode engine fits on a page:
 
 >>> class Node:
 ...     def __init__(self, data, operands=(), rules=()):
@@ -32,24 +32,24 @@ An engine fits on a page. This one is complete, and runs:
 >>> a.grad, b.grad
 (-2.0, 2.0)
 
-Here is where each of its parts went, in the order in which the files are best read:
+The package splits it into these files, in reading order:
 
-    value         `Node`, as users know it: `Value`, its operators, and how an op is recorded
-    ops, rows     `rules`: one row of a table for each op, written as algebra on g. So the same row serves numbers,
-                  arrays, nodes (which gives derivatives of derivatives) and symbols (which `compile` reads)
-    methods       x.exp(), x.maximum(y), ...: the methods that the table makes
-    floats        the functions of `math`, with inf and nan where those raise
-    graph         what a node stores, and the gradients that it sends to its operands. A node has its row, and no
-                  closure: a closure that refers to its own node is a reference cycle, and Python's garbage collector
-                  would take nine tenths of the time
-    walk          `backward`: the order without recursion, so that a chain of a million nodes is as good as one of ten;
-                  sums that belong to the pass, and reach `.grad` all together or, after an error, not at all
-    scalar_walk   the same for plain Values, in half the time
-    modes         no_grad, enable_grad, detect_anomaly; and what replaces computing in `lazy` and `compile`
-    grad_fn       a graph in PyTorch's words
-    rule_text     the rows as text, for pictures and `repr`s; `infix` writes it
-    words         what other libraries call it: `view` is `reshape` here
-    collector     has Python's garbage collector wait
+    value         `Node` as users see it: `Value`, its operators, and how an op is recorded
+    ops, rows     `rules`: a table with one row per op, written as algebra on g, so that the same row serves numbers,
+                  arrays, nodes (higher derivatives) and symbols (`compile`)
+    methods       x.exp(), x.maximum(y), ...: methods generated from the table
+    floats        the functions of `math`, returning inf or nan where `math` raises
+    graph         what a node stores, and the gradients it sends to its operands. A node stores its row and no
+                  closure: a closure over its own node is a reference cycle, and collecting those cycles would take
+                  nine tenths of the time
+    walk          `backward`: an iterative topological sort, so a chain of a million nodes does not overflow the stack;
+                  gradients are summed within the pass and committed to `.grad` all at once, or not at all on an error
+    scalar_walk   the same for graphs of plain Values, twice as fast
+    modes         no_grad, enable_grad, detect_anomaly; and the hook by which `lazy` and `compile` intercept ops
+    grad_fn       the graph through PyTorch's interface
+    rule_text     rules as text, for pictures and `repr`s; `infix` adds the parentheses
+    words         names from other libraries, for error messages: `view` is `reshape` here
+    collector     a context manager that pauses the garbage collector
 """
 
 from .value import Value as Value

@@ -1,6 +1,6 @@
-"""`math`, but as IEEE 754 has it: where Python raises, these give inf, nan or 0.
+"""The functions of `math` with IEEE 754 semantics: where Python raises, these return inf, nan or 0.
 
-The names are NumPy's, so that a forward function reads the same for numbers and for arrays (`ops.lib`).
+The names are NumPy's, so that a forward function reads the same for numbers and arrays (`ops.lib`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Function = Callable[[float], float]
 
 
 def ieee(function: Function, edge: Function = lambda a: nan) -> Function:
-    """The function, and `edge` where it raises."""
+    """The function, with `edge` called instead where it raises."""
 
     def called(a: float) -> float:
         try:
@@ -51,22 +51,22 @@ def divide(a: float, b: float) -> float:
 
 
 def floor_divide(a: float, b: float) -> float:
-    """a // b; of a division by zero, what `divide` gives."""
+    """a // b; for b = 0, the result of `divide`."""
     return a // b if b else divide(a, b)
 
 
 def remainder(a: float, b: float) -> float:
-    """a % b, with the sign of b; nan where b is 0."""
+    """a % b, with the sign of b; nan for b = 0."""
     return a % b if b else nan
 
 
 def power(a: float, b: float) -> float:
-    """a ** b; never complex: (-8) ** 0.5 is nan."""
+    """a ** b, never complex: (-8) ** 0.5 is nan."""
     try:
         return math.pow(a, b)
     except OverflowError:
         return -inf if a < 0 and b % 2 == 1 else inf
-    except ValueError:  # zero to a negative power, or a negative number to a fraction
+    except ValueError:  # 0 to a negative power, or a negative number to a non-integer
         return nan if a != 0 else copysign(inf, a) if b % 2 == 1 else inf
 
 
@@ -76,22 +76,22 @@ def logaddexp(a: float, b: float) -> float:
 
 
 def floor(a: float) -> float:
-    """The greatest whole number up to a; an infinity is one."""
+    """The greatest integer not above a; inf and nan stay as they are."""
     return a // 1.0 if a - a == 0 else a
 
 
 def ceil(a: float) -> float:
-    """The smallest whole number from a on."""
+    """The smallest integer not below a."""
     return -floor(-a)
 
 
 def trunc(a: float) -> float:
-    """The whole number next to a towards 0."""
+    """a rounded towards 0."""
     return floor(a) if a > 0 else ceil(a)
 
 
 def rint(a: float) -> float:
-    """The nearest whole number; a half goes to the even one."""
+    """The nearest integer; halves round to even."""
     return round(a, 0)
 
 
@@ -101,7 +101,7 @@ def sign(a: float) -> float:
 
 
 def maximum(a: float, b: float) -> float:
-    """The greater; nan if either is nan."""
+    """The larger; nan if either is nan."""
     return a if a > b or a != a else b
 
 
@@ -111,16 +111,16 @@ def minimum(a: float, b: float) -> float:
 
 
 def clip(a: float, low: float | None, high: float | None) -> float:
-    """a between the bounds that there are; nan stays nan."""
+    """a clipped to [low, high], where None is no bound; nan stays nan."""
     a = a if low is None else maximum(a, float(low))
     return a if high is None else minimum(a, float(high))
 
 
 def gate(a: float, b: float) -> float:
-    """0 where b is 0 or less, else a."""
+    """0 if b <= 0, else a."""
     return 0.0 if b <= 0 else a
 
 
 def where(condition: bool, a: float, b: float) -> float:
-    """a where the condition holds, else b."""
+    """a if the condition holds, else b."""
     return a if condition else b

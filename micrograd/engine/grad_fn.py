@@ -1,4 +1,4 @@
-"""A graph in PyTorch's words: `grad_fn`, `next_functions`, `AccumulateGrad`. Views to look at; the walk needs none."""
+"""PyTorch's view of a graph, for inspection: `grad_fn`, `next_functions`, `AccumulateGrad`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class GradFn:
-    """A read-only view of the op that made a node, in PyTorch's words.
+    """A read-only view of the op that made a node, with PyTorch's names.
 
     >>> from micrograd import Value
     >>> a, b = Value(2.0), Value(3.0)
@@ -22,7 +22,7 @@ class GradFn:
 
     @classmethod
     def of(cls, node: Any) -> GradFn:
-        """The one view of this node: asked for twice, it is the same object as long as somebody holds it."""
+        """The view of this node: the same object for as long as it is referenced."""
         view = cls._views.get(id(node))
         if view is None:
             view = cls._views[id(node)] = (cls if node._row else AccumulateGrad)(node)

@@ -1,8 +1,8 @@
-"""What a node is, and what it owes its operands.
+"""Graph nodes, and the gradients they send to their operands.
 
-Nothing here knows any calculus, nor numbers from arrays. A node says what it came from (its operands), by which `Row`
-of the derivative table, and which values that row saw. From these, `contributions` tells what to send back to each
-operand when the node's own gradient is known; `walk.py` does so for a whole graph.
+This file knows no calculus, and does not distinguish numbers from arrays. A node stores its operands, the `Row` of the
+derivative table that produced it, and the values that the row saw. From these, `contributions` computes what the node
+sends to each operand, given its own gradient; `walk.py` does that for a whole graph.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, no_
 from .rows import HandWritten, LetGo, Many, Row, nothing
 from .rule_text import statements
 
-LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradient; falsy, as None (a constant) is
+LEAF = ()  # the `_row` of a parameter: a leaf that receives a gradient. Falsy, like None, the `_row` of a constant
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -27,12 +27,12 @@ LEAF = ()  # the `_row` of a parameter: nothing made it, and it collects a gradi
 
 
 class Node:
-    """A number (or array) that remembers how it was made.
+    """A number or an array, with the operation that produced it.
 
-    `_row` says of what kind it is: None is a constant, `LEAF` a parameter, else it is the op that made it. `_a` and
-    `_b` are its operands, None where that was a plain number. `_x` and `_y` are the values that the rules are called
-    with, as they were in the forward pass: (out, a) for a unary row, (a, b) for a binary one. A node of an array, or of
-    a row with another number of operands, has all its operands in `_x`, as a tuple, and all values in `_y`.
+    `_row` says what kind of node it is: None for a constant, `LEAF` for a parameter, otherwise the row of the op. `_a`
+    and `_b` are the operands, None where one was a plain number. `_x` and `_y` are the values that the rules are called
+    with, saved from the forward pass: (out, a) for a unary row, (a, b) for a binary one. For an array node (see
+    `tensor.node`), a `Many` row or a hand-written one, `_x` is the tuple of operands and `_y` has the values.
     """
 
     __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
@@ -46,10 +46,10 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
-    _met: float = math.inf  # when a transform has last met this node outside of itself; see `walk.towards`
-    _made_by: tuple[Any, ...] = ()  # (*modules, inputs) where a module's call ended here; see `nn.module.sign`
+    _met: float = math.inf  # when a transform's search last visited this node; see `walk.towards`
+    _made_by: tuple[Any, ...] = ()  # (*modules, inputs) if this is the output of a module's call; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
-    _own_closure: Callable[[], object] = staticmethod(nothing)  # a leaf's, which `backward()` calls if it is the root
+    _own_closure: Callable[[], object] = staticmethod(nothing)  # assigned to a leaf; called if the leaf is the root
 
     def __init_subclass__(cls) -> None:
         if "__eq__" in cls.__dict__ or "__hash__" in cls.__dict__:
@@ -57,7 +57,7 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
-        """True for a parameter and for what was computed from one. Assign to a leaf to freeze or to unfreeze it."""
+        """True for a parameter and anything computed from one. Assign to it to freeze or unfreeze a leaf."""
         return self._row is not None
 
     @requires_grad.setter
@@ -68,7 +68,7 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        """True for what no recorded operation made: parameters and constants."""
+        """True for a node that no recorded operation produced: a parameter or a constant."""
         return not self._row
 
     @property
@@ -83,7 +83,7 @@ class Node:
             return ()
         if row.to_a is None:
             return self._x
-        if self._a is None:  # a plain number becomes a constant when somebody looks, and stays that one
+        if self._a is None:  # a plain number: make its constant on first access, and reuse it
             self._a = self._constant(self._x)
         if row.to_b is None:
             return (self._a,)
@@ -93,17 +93,17 @@ class Node:
 
     @property
     def _operands(self) -> tuple[Node | None, ...]:
-        """The operands of an inner node as they are stored: None for a plain number."""
+        """The operands of an inner node, None for a plain number."""
         return self._x if self._row.to_a is None else (self._a, self._b)
 
     @property
     def grad_fn(self) -> GradFn | None:
-        """The op that made this node, as PyTorch shows it; None for a leaf."""
+        """A view of the op that made this node, as in PyTorch; None for a leaf."""
         return GradFn.of(self) if self._row else None
 
     @property
     def _backward(self) -> Callable[[], object]:
-        """A closure that accumulates this node's gradient into its operands' `.grad`; assign your own to replace it."""
+        """A closure that accumulates this node's gradient into its operands' `.grad`. Assign to it to replace it."""
         row = self._row
         if isinstance(row, HandWritten):
             return row.closure
@@ -118,18 +118,25 @@ class Node:
         if not self._row:
             self._own_closure = closure
             return
-        edges(self)  # raises if the graph was let go
+        edges(self)  # raises if the graph was released
         self._hand_write(HandWritten(self._op, closure), self._prev)
 
     def realize(self) -> Self:
-        """Compute the node now, if `lazy` has put it off; returns self."""
+        """Compute a node that `lazy` deferred; returns self."""
         _ = self._data
         return self
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once this node's gradient is complete and before it is accumulated.
 
-        What the hook returns replaces the gradient, unless it is None. The handle's `remove()` ends it.
+        Args:
+            hook: a function of the gradient. What it returns replaces the gradient, unless it is None.
+
+        Returns:
+            A handle whose `remove()` removes the hook.
+
+        Raises:
+            RuntimeError: the node is a constant.
 
         >>> from micrograd import Value
         >>> x = Value(3.0)
@@ -148,29 +155,29 @@ class Node:
         return handle
 
     def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
-        """Make this the node of an op whose backward the user writes."""
+        """Give this node a hand-written row and its operands."""
         self._row, self._a, self._b, self._x = row, None, None, operands
         if is_anomaly_enabled():
             self._made_at = line_of_the_user()
 
-    # What each kind of node says for itself
+    # The interface between a kind of node and the walk
 
-    _is_number = False  # its rules run on plain numbers, and its graph is kept
-    _saves = True  # the node has saved values that are let go with the graph
-    _keeps_grad = True  # an inner node's gradient is there after the pass
+    _is_number = False  # True for Values: rules run on floats, and the graph is retained by default
+    _saves = True  # False for a node without saved values: a graph of only such nodes is not released
+    _keeps_grad = True  # whether an inner node's gradient goes to its `.grad`
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
-    _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): checked, as the walk needs it; None is the number 1
-    _used: Callable[[bool], tuple]  # (create_graph): `_operands`, and what the row's rules are called with beside g
-    _ieee: Callable[..., Any]  # (rule, *numbers): the rule's answer where Python would raise
-    _quiet: Callable[[], Any] = nullcontext  # around a backward pass
-    _fit: Callable[[Any], Any]  # (part): what a rule gave for this operand, in the operand's shape
-    _zero: Callable[[], Any]  # the `.grad` to which a hand-written closure adds
+    _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): the checked gradient of a root; None means 1
+    _used: Callable[[bool], tuple]  # (create_graph): the operands, and the rules' arguments after g
+    _ieee: Callable[..., Any]  # (rule, *numbers): the rule's result by IEEE 754, where Python's float would raise
+    _quiet: Callable[[], Any] = nullcontext  # a context manager around a backward pass
+    _fit: Callable[[Any], Any]  # (part): a gradient for this operand, reduced to its shape and dtype
+    _zero: Callable[[], Any]  # (): the initial `.grad` that a hand-written closure adds to
 
     def _check_unchanged(self) -> None:
-        """Raise if an array that a hand-written closure may read was changed since; numbers are the user's affair."""
+        """Raise if an array that a hand-written closure may read was changed in place; Values are not checked."""
 
     def _alone(self) -> Self:
-        """The node, unless it is about to lose its derivative: `math.sin(x)` asks for a float in silence."""
+        """self, for float(); raises inside a transform, where `math.sin(x)` would silently drop the derivative."""
         if self._row is not None and is_differentiating():
             raise TypeError(
                 "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
@@ -179,16 +186,16 @@ class Node:
         return self
 
     def _as_now(self) -> Node:
-        """A node that is what this one is now, and stays so."""
+        """A copy of this node, unaffected by later changes to it."""
         twin = object.__new__(type(self))
         for name in ("_data", "grad", "_row", "_a", "_b", "_x", "_y"):
             setattr(twin, name, getattr(self, name))
         return twin
 
     def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
-        """The sum of two gradients of this node; it is recorded only if the second is a node.
+        """The sum of two gradients of this node; recorded only if the second is a node.
 
-        It may be written over the first if that is `ours`: a sum that nobody else has seen.
+        With `ours` the first is a sum made by this pass, and may be overwritten.
         """
         if hasattr(grad, "_apply") and not hasattr(g, "_apply"):
             with no_grad():
@@ -196,15 +203,15 @@ class Node:
         return grad + g
 
     def _for_hook(self, g: Any) -> Any:
-        """A gradient that a hook may look at."""
+        """The gradient as it is passed to a hook."""
         return g
 
     def _kept(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
-        """Of a pass's gradients those that go to `.grad`: all, or those of the inputs that were asked for."""
+        """The gradients of a pass that go to `.grad`: all of them, or those of the inputs."""
         return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
 
     def _let_go(self) -> None:
-        """Forget how the node was made, and by which module, but for the ways to the leaves."""
+        """Release the node's history and saved values; a `LetGo` row remembers which leaves it led to."""
         ways = [
             n._row if n._row.__class__ is LetGo else n for n in self._operands if n is not None and n._row is not None
         ]
@@ -217,12 +224,12 @@ class Node:
 
 hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
 
-# Taken by whoever writes to `.grad` of nodes that another thread may hold.
+# Held while writing to `.grad` of nodes that other threads may share.
 grads_lock = threading.RLock()
 
 
 def undo(seen: list[Node], before: list[Any]) -> None:
-    """Put the grads back that stood there; one Ctrl-C meanwhile only makes it begin anew."""
+    """Restore the saved `.grad`s. Safe against one KeyboardInterrupt: it starts over."""
     try:
         _undo(seen, before)
     except BaseException:
@@ -236,7 +243,7 @@ def _undo(seen: list[Node], before: list[Any]) -> None:
 
 
 class Closure:
-    """What `_backward` of an inner node is: it accumulates the node's gradient into its operands' `.grad`.
+    """The `_backward` of an inner node: it accumulates the node's gradient into its operands' `.grad`.
 
     >>> from micrograd import Value
     >>> a, b = Value(2.0), Value(3.0)
@@ -248,11 +255,11 @@ class Closure:
 
     def __init__(self, node: Node):
         self._node = node
-        self._then = node._as_now()  # a closure that replaces this one may call it
+        self._then = node._as_now()  # a copy, since a closure that replaces this one may still call it
 
     @classmethod
     def of(cls, node: Node) -> Closure:
-        """The one closure of this node, for as long as somebody holds it and the node is made by the same row."""
+        """This node's closure: the same object while it is referenced and the node's row is unchanged."""
         closure = cls._made.get(id(node))
         if closure is None or closure._then._row is not node._row:
             closure = cls._made[id(node)] = cls(node)
@@ -267,13 +274,13 @@ class Closure:
 
 
 class RemovableHandle:
-    """What `register_hook` returns: `remove()` takes the hook away."""
+    """Returned by `register_hook`; `remove()` removes the hook."""
 
     def __init__(self, node: Node):
         self._node = weakref.ref(node)
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook. A second call does nothing."""
         node = self._node()
         if node is not None:
             node._hooks = {handle: hook for handle, hook in node._hooks.items() if handle is not self}
@@ -282,11 +289,11 @@ class RemovableHandle:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a node owes its operands
+# The gradients that a node sends to its operands
 
 
 def edges(node: Node) -> Sequence[Node]:
-    """The operands to which the node owes a gradient: one for each part that it sends."""
+    """The operands that receive a gradient from the node, one entry for each that is sent."""
     row = node._row
     if isinstance(row, LetGo):
         raise was_let_go(row)
@@ -295,7 +302,7 @@ def edges(node: Node) -> Sequence[Node]:
 
 
 def was_let_go(row: LetGo) -> RuntimeError:
-    """The error for a pass that would go through a node whose history was let go."""
+    """The error for a pass through a node whose graph was released."""
     return RuntimeError(
         f"the graph behind '{row.name}' was let go by an earlier backward pass: "
         "give that one retain_graph=True to walk it again"
@@ -303,7 +310,7 @@ def was_let_go(row: LetGo) -> RuntimeError:
 
 
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
-    """What the node owes to each of its operands, for the gradient `g` that came in: pairs (operand, part)."""
+    """The gradients that the node sends to its operands, given its own gradient `g`: pairs (operand, gradient)."""
     row = node._row
     if not row.rules:
         return _of_one_rule(node, row, g, create_graph)
@@ -321,7 +328,7 @@ def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[
 
 
 def _of_one_rule(node: Node, row: Row, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
-    """`contributions`, where one function gives the parts of all operands."""
+    """`contributions` of a row with a single function for all operands: `Many`, or a hand-written closure."""
     if not isinstance(row, Many):
         return _run_closure(node, g, create_graph)
     operands, values = node._used(create_graph)
@@ -330,9 +337,10 @@ def _of_one_rule(node: Node, row: Row, g: Any, create_graph: bool) -> list[tuple
 
 
 def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
-    """What a hand-written `_backward` adds to its operands' grads, when it sees its own complete and theirs at zero.
+    """Run a hand-written `_backward` with its operands' grads zeroed, and return what it added to them.
 
-    It reads and writes `.grad`, which other threads' passes commit to: hence the lock.
+    All grads are restored afterwards. The closure reads and writes `.grad`, which other threads' passes commit to:
+    hence the lock.
     """
     operands = edges(node)
     if create_graph:
@@ -358,7 +366,7 @@ def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any
 
 
 def _left_in_grad(operand: Node, node: Node) -> Any:
-    """What a closure added to an operand, if it is a gradient at all."""
+    """The gradient that a closure left in an operand's `.grad`; TypeError if it is not a gradient."""
     try:
         if operand.grad is not None:
             return operand._seed(operand.grad, False)
@@ -371,7 +379,7 @@ def _left_in_grad(operand: Node, node: Node) -> Any:
 
 
 def run_hooks(node: Node, g: Any) -> Any:
-    """The node's gradient after its hooks have seen it, and perhaps replaced it."""
+    """Call the node's hooks in order; returns the gradient, replaced if a hook returned another."""
     for hook in node._hooks.values():
         replaced = hook(node._for_hook(g))
         if replaced is not None:
@@ -380,12 +388,12 @@ def run_hooks(node: Node, g: Any) -> Any:
 
 
 def added(node: Node, g: Any) -> Any:
-    """node.grad + g, where a fresh grad (None, or a Value's integer 0) adds nothing, not even a node."""
+    """node.grad + g; just g if the grad is still unset (None, or a Value's integer 0), so that no node is added."""
     grad = node.grad
     return g if grad is None or (grad.__class__ is int and grad == 0) else node._plus(grad, g)
 
 
 def _push(node: Node, g: Any) -> None:
-    """What `node._backward()` does, for a walk by hand; each `.grad` gets an array that no other has."""
+    """Accumulate the node's contributions into its operands' `.grad`, without sharing arrays among them."""
     for operand, part in contributions(node, g):
         operand.grad = added(operand, node._kept({node: g, operand: part}, None)[operand])

@@ -1,6 +1,6 @@
-"""Infix text: an op with its operands as one writes it, in brackets where they are needed and nowhere else.
+"""Infix notation: the text of an op and its operands, with parentheses only where they are needed.
 
-An operand is a pair: its text, and how strongly that holds together. So no text is ever read again to find that out.
+An operand is a pair of its text and its precedence, so text never has to be parsed again.
 
 >>> a, b, c = map(name, "abc")
 >>> written("-", [a, written("-", [b, c])])
@@ -19,7 +19,7 @@ BINDS = {"+": PLUS, "-": PLUS} | dict.fromkeys(("*", "/", "@", "//", "%"), TIMES
 
 
 class Form(NamedTuple):
-    """What stands around the operands of an op, how strong the first and the others must be, and what results."""
+    """The text around an op's operands, the precedence that the first and the rest need, and that of the result."""
 
     before: str
     between: str
@@ -30,7 +30,7 @@ class Form(NamedTuple):
 
 
 def form(op: str, count: int, tight: bool = False) -> Form:
-    """How an op of so many operands is written; a product without spaces if that is to be `tight`."""
+    """The form of an op with `count` operands; `tight` writes products without spaces."""
     if op in BINDS and count > 1:
         strength = BINDS[op]
         return Form("", op if tight and strength > PLUS else f" {op} ", "", strength, strength + 1, strength)
@@ -44,23 +44,23 @@ def form(op: str, count: int, tight: bool = False) -> Form:
 
 
 def written(op: str, operands: Sequence[Text], tight: bool = False) -> Text:
-    """The op with its operands."""
+    """The text and precedence of an op applied to its operands."""
     around = form(op, len(operands), tight)
     parts = [within(text, around.rest if i else around.first) for i, text in enumerate(operands)]
     return around.before + around.between.join(parts) + around.after, around.strength
 
 
 def within(text: Text, strength: int) -> str:
-    """The text as an operand that must be of this strength."""
+    """The text of an operand, in parentheses if its precedence is below `strength`."""
     return text[0] if text[1] >= strength else f"({text[0]})"
 
 
 def name(text: str) -> Text:
-    """A name; one with signs in it reads as an expression, and one of several words holds together less than a word."""
+    """A name. One with operators in it is treated as an expression, and one with spaces gets parentheses in a power."""
     return text, LOOSE if set(text) & set("+-*/@%") else POWER if " " in text else ATOM
 
 
 def number(x: float) -> Text:
-    """A number: 2.0 is 2, -0.0 is 0, and digits that nobody reads are left out."""
+    """A number to six significant digits: 2.0 is "2", -0.0 is "0"."""
     text = f"{x + 0.0:.6g}"
     return text, UNARY if text.startswith("-") else ATOM

@@ -1,6 +1,6 @@
-"""The methods that the derivative table makes, for Values and Tensors alike: `x.exp()`, `x.maximum(y)`, `x.clip(0, 1)`.
+"""Methods generated from the derivative table, for Value and Tensor: `x.exp()`, `x.maximum(y)`, `x.clip(0, 1)`.
 
-Editors and type checkers read `methods.pyi`, which `docs/stubs.py` writes from the table.
+Editors and type checkers read `methods.pyi`, which `docs/stubs.py` generates from the table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Elementwise:
 
 
 class _Foreign:
-    """An attribute that is not there, and says so. (A `__getattr__` would slow down all attributes that are.)"""
+    """A name from another library: reading it raises, with the name used here. (`__getattr__` is too slow for this.)"""
 
     def __init__(self, name: str):
         self.name, self.__doc__ = name, f"Not here: the word is {NAMES[name]}."
@@ -47,7 +47,7 @@ for _name in NAMES:
 
 
 def elementwise(unary: Callable[[Row], Callable], binary: Callable[[Row], Callable]) -> Callable[[Class], Class]:
-    """Give a class a method for each public row, made by one of these two, and for each row with a setting."""
+    """Class decorator: add a method for each public row, made by `unary` or `binary`, and for each maker of rows."""
 
     def decorate(cls: Class) -> Class:
         for name, row in ops.PUBLIC.items():

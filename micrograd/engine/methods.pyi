@@ -15,15 +15,15 @@ class Elementwise:
     def exp2(self) -> Self:
         """2 to the power of a."""
     def expm1(self) -> Self:
-        """exp(a) - 1, exact for small a."""
+        """exp(a) - 1, accurate for small a."""
     def log(self) -> Self:
-        """The natural logarithm: -inf at 0, nan below."""
+        """The natural logarithm; -inf at 0, nan below."""
     def log2(self) -> Self:
         """The logarithm to base 2."""
     def log10(self) -> Self:
         """The logarithm to base 10."""
     def log1p(self) -> Self:
-        """log(1 + a), exact for small a."""
+        """log(1 + a), accurate for small a."""
     def sqrt(self) -> Self:
         """The square root; nan below 0."""
     def square(self) -> Self:
@@ -37,11 +37,11 @@ class Elementwise:
     def tan(self) -> Self:
         """The tangent, in radians."""
     def arcsin(self) -> Self:
-        """The inverse sine, from -pi/2 to pi/2; nan beyond -1 and 1."""
+        """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
     def arccos(self) -> Self:
-        """The inverse cosine, from 0 to pi; nan beyond -1 and 1."""
+        """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
     def arctan(self) -> Self:
-        """The inverse tangent, from -pi/2 to pi/2."""
+        """The inverse tangent, in [-pi/2, pi/2]."""
     def sinh(self) -> Self:
         """The hyperbolic sine."""
     def cosh(self) -> Self:
@@ -53,40 +53,40 @@ class Elementwise:
     def arccosh(self) -> Self:
         """The inverse hyperbolic cosine; nan below 1."""
     def arctanh(self) -> Self:
-        """The inverse hyperbolic tangent; nan beyond -1 and 1."""
+        """The inverse hyperbolic tangent; nan outside [-1, 1]."""
     def sigmoid(self) -> Self:
         """1 / (1 + exp(-a))."""
     def softplus(self) -> Self:
         """log(1 + exp(a)), without overflow."""
     def gelu(self) -> Self:
-        """The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016)."""
+        """The Gaussian error linear unit, tanh approximation (Hendrycks and Gimpel, 2016)."""
     def hypot(self, other: Any) -> Self:
-        """sqrt(a * a + b * b), without overflow; its gradient at 0 is 0."""
+        """sqrt(a * a + b * b), without overflow; the gradient at 0 is 0."""
     def arctan2(self, other: Any) -> Self:
-        """The angle of the point (b, a) from the positive axis of b, from -pi to pi."""
+        """The angle of the point (x, y) = (b, a), in [-pi, pi]."""
     def logaddexp(self, other: Any) -> Self:
         """log(exp(a) + exp(b)), without overflow."""
     def abs(self) -> Self:
-        """The magnitude; its gradient at 0 is 0."""
+        """The absolute value; the gradient at 0 is 0."""
     def relu(self) -> Self:
-        """a where it is positive, else 0; the gradient at 0 is 0."""
+        """max(a, 0); the gradient at 0 is 0."""
     def maximum(self, other: Any) -> Self:
-        """The greater of the two, which gets the gradient; a tie shares it."""
+        """The larger of the two, which gets the gradient; a tie shares it equally."""
     def minimum(self, other: Any) -> Self:
-        """The smaller of the two, which gets the gradient; a tie shares it."""
+        """The smaller of the two, which gets the gradient; a tie shares it equally."""
     def sign(self) -> Self:
         """-1, 0 or 1."""
     def floor(self) -> Self:
-        """The greatest whole number up to a."""
+        """The greatest integer not above a."""
     def ceil(self) -> Self:
-        """The smallest whole number from a on."""
+        """The smallest integer not below a."""
     def trunc(self) -> Self:
-        """The whole part of a, towards 0."""
+        """a rounded towards 0."""
     def round(self) -> Self:
-        """The nearest whole number; a half goes to the even one."""
+        """The nearest integer; halves round to even."""
     def leaky_relu(self, slope: float = 0.01) -> Self:
         """a where it is positive, else slope * a; the gradient at 0 is the slope."""
     def clip(self, low: float | None = None, high: float | None = None) -> Self:
-        """a, kept between the bounds, plain numbers or None; the gradient passes at the bounds themselves."""
+        """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
     def pow(self, exponent: Any) -> Self:
         """self ** exponent."""

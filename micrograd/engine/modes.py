@@ -1,4 +1,7 @@
-"""Modes: whether operations record a graph, and whether a backward pass looks for NaN."""
+"""Modes: whether ops record a graph, whether backward checks for NaN, and what intercepts ops in `lazy` and `compile`.
+
+Each is a context variable, so a mode holds for the current thread or task only.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from typing import Any, Self, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable)
 
-# One entry for each mode that is on, in whatever context. The hot paths ask only whether the list is empty, which costs
-# a fifth of asking a context variable.
+# One entry for each mode that is on, in any context. The hot paths only test whether the list is empty, which takes a
+# fifth of the time of reading a context variable.
 modes: list[object] = []
 
 
 class _State:
-    """What a context variable holds while a mode is on: its value, and the state outside of it.
+    """What a context variable holds while a mode is on: its value, and the enclosing state.
 
-    It counts itself in `modes` for as long as it lives: a task that was started inside a mode keeps a copy of the
-    context, and with it the mode, when the mode has ended for others.
+    It is counted in `modes` for its lifetime, not until the mode is left: a task started inside the mode has a copy of
+    the context, where the mode stays on.
     """
 
     __slots__ = ("outer", "value")
@@ -38,7 +41,7 @@ class _State:
 
 
 class _Base(_State):
-    """What `set_grad_enabled(False)` leaves where no mode is on around it: there is nothing to go back to."""
+    """The state set by `set_grad_enabled(False)` outside of any mode: there is no enclosing state to return to."""
 
     __slots__ = ()
 
@@ -50,7 +53,7 @@ deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 
 
 class _Mode:
-    """A context manager, and a decorator of functions, generators and coroutines, that sets a context variable."""
+    """A context manager that sets a context variable; also a decorator of functions, generators and coroutines."""
 
     _variable: ContextVar[_State | None]
     _value: Any
@@ -62,7 +65,7 @@ class _Mode:
     def __new__(cls, fn: Function) -> Function: ...
 
     def __new__(cls, fn: Callable | None = None) -> Any:
-        """A mode, or where it stands as a bare decorator (`@no_grad`) the decorated function."""
+        """A mode; or, as a bare decorator (`@no_grad`), the decorated function."""
         mode = super().__new__(cls)
         return mode if fn is None else mode(fn)
 
@@ -103,7 +106,7 @@ class _Mode:
 
 
 def _around_generator(mode: _Mode, fn: Callable) -> Callable:
-    """The mode is on while the generator runs, and off while its caller does."""
+    """Decorate a generator: the mode is on while it runs, and off while its caller does."""
 
     @wraps(fn)
     def resumed(*args: Any, **kwargs: Any) -> Iterator:
@@ -118,7 +121,7 @@ def _around_generator(mode: _Mode, fn: Callable) -> Callable:
                     resume, message = generator.send, (yield item)
                 except GeneratorExit:
                     raise
-                except BaseException as error:  # whatever the caller throws in is the generator's to catch
+                except BaseException as error:  # `throw()` by the caller: pass it to the generator
                     resume, message = generator.throw, error
         except StopIteration as stop:
             return stop.value
@@ -130,7 +133,7 @@ def _around_generator(mode: _Mode, fn: Callable) -> Callable:
 
 
 class no_grad(_Mode):
-    """Inside, operations record no graph: their results are constants.
+    """Context manager or decorator: operations record no graph, and their results are constants.
 
     >>> from micrograd import Value, no_grad
     >>> w = Value(3.0)
@@ -144,16 +147,26 @@ class no_grad(_Mode):
 
 
 class enable_grad(_Mode):
-    """Inside, operations record a graph, also where `no_grad` is on around it."""
+    """Context manager or decorator: operations record a graph, even inside `no_grad`.
+
+    >>> from micrograd import Value, enable_grad, no_grad
+    >>> x = Value(3.0)
+    >>> with no_grad(), enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
 
     _variable, _value = _recording, True
 
 
 class set_grad_enabled(_Mode):
-    """Operations record a graph, or with False none: from now on, inside a `with`, or in a decorated function.
+    """Switch recording on or off: from now on, inside a `with`, or in a decorated function.
 
-    Called as a plain function it holds until the next such call, or until the `with` around it ends; in this thread
-    or task alone.
+    Args:
+        mode: whether operations record a graph.
+
+    Called as a plain function, it holds in this thread or task until the next such call, or until the enclosing `with`
+    ends.
 
     >>> from micrograd import is_grad_enabled, set_grad_enabled
     >>> with set_grad_enabled(False):
@@ -187,17 +200,20 @@ class set_grad_enabled(_Mode):
         return super().__call__(fn)
 
     def _take_back(self) -> None:
-        """Undo what the call alone has done, if it still stands, since it was meant for a `with` or a function."""
+        """Undo the effect of the plain call, if it is still in effect: it was meant for a `with` or a function."""
         called, self._called = self._called, None
         if called is not None and _recording.get() is called[0]:
-            with suppress(ValueError):  # another thread or task has made the call: there is nothing to undo here
+            with suppress(ValueError):  # the call was made in another thread or task: nothing to undo in this one
                 _recording.reset(called[1])
 
 
 class detect_anomaly(_Mode):
-    """Inside, a backward pass that makes a NaN raises, and names the line of the forward pass that is behind it.
+    """Context manager or decorator: a backward pass that produces a NaN raises, naming the line of the forward pass.
 
-    Forward and backward must both run inside. It is slow: find the error, then take it out.
+    Run forward and backward inside it. It is slow, so use it for debugging only.
+
+    Raises:
+        RuntimeError: in the backward pass, when a rule returns a NaN.
 
     >>> from micrograd import Value, detect_anomaly
     >>> x = Value(0.0)
@@ -211,7 +227,13 @@ class detect_anomaly(_Mode):
 
 
 def is_grad_enabled() -> bool:
-    """True where operations record a graph: everywhere but inside `no_grad` and its like."""
+    """True if operations record a graph, as they do outside of `no_grad` and `set_grad_enabled(False)`.
+
+    >>> from micrograd import is_grad_enabled, no_grad
+    >>> with no_grad():
+    ...     is_grad_enabled()
+    False
+    """
     state = _recording.get()
     return state is None or state.value
 
@@ -223,14 +245,14 @@ def is_anomaly_enabled() -> bool:
 
 
 def deferred() -> Callable | None:
-    """What stands in for computing, `(row, operands)`, inside `lazy_mode.lazy`; None elsewhere."""
+    """The function `(row, operands)` that runs instead of each op, in `lazy` and while `compile` traces; else None."""
     state = deferring.get()
     return None if state is None else state.value
 
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """Inside, a transform runs the function that it differentiates."""
+    """Context in which a transform runs the function that it differentiates."""
     token = _differentiating.set(True)
     try:
         yield
@@ -239,34 +261,34 @@ def differentiating() -> Iterator[None]:
 
 
 def is_differentiating() -> bool:
-    """True in a function that `gradient` or its like differentiates."""
+    """True inside a function that a transform such as `gradient` differentiates."""
     return _differentiating.get()
 
 
 def pass_is_watched() -> bool:
-    """True where a pass does more than to compute: it looks for NaN, or something stands in for computing."""
+    """True if a pass needs the general path: it checks for NaN, or ops are deferred or traced."""
     return is_anomaly_enabled() or deferred() is not None
 
 
 def is_tracing() -> bool:
-    """True while `compile` runs a function on symbols: there are no numbers to look at."""
+    """True while `compile` traces a function on symbols, which have no values."""
     return bool(modes) and hasattr(deferred(), "stand_in")
 
 
 def stand_in(x: Any) -> Any:
-    """What takes the place of a node from outside while `compile` traces; elsewhere x itself."""
+    """The symbol for a node from outside of the traced function, while `compile` traces; otherwise x itself."""
     return deferred().stand_in(x) if is_tracing() else x  # type: ignore[union-attr]
 
 
 def look(node: Any) -> Any:
-    """A node's data, for whoever reads or writes it; raises while `compile` traces, whose program would freeze it."""
+    """A node's data, to be read or written. Raises while `compile` traces: the program would hold it as a constant."""
     if is_tracing():
         deferred().refuse()  # type: ignore[union-attr]
     return node._data
 
 
 def line_of_the_user() -> str:
-    """Where the innermost frame outside of this package stands: file, line and text."""
+    """The innermost line of the stack outside of this package: file, line number and text."""
     frame = sys._getframe(1)
     here = os.path.dirname(os.path.dirname(__file__)) + os.sep  # the package
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):

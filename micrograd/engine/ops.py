@@ -1,18 +1,18 @@
-"""The calculus: one row an op. A derivative is stated here and nowhere else.
+"""The derivative table: one row per op. Each derivative is written here and nowhere else.
 
-A row's forward function takes numbers or arrays. Its rules are plain algebra on `g`, the gradient coming in, and on
-what the op saw, (out, a) for a unary row, (a, b) for a binary one; they use operators and other rows of the table, so
-that the same line serves numbers, arrays, nodes (which gives derivatives of derivatives) and symbols.
+A row's forward function takes numbers or arrays. Its rules are algebra on `g`, the incoming gradient, and on the values
+of the forward pass: (out, a) for a unary row, (a, b) for a binary one. They use only operators and other rows, so that
+the same line serves numbers, arrays, nodes (higher derivatives) and symbols.
 
-A parameter that a rule does not use begins with an underscore: what it stands for need not be kept for the backward
-pass (nor is what is called `like`, which is asked for its shape alone).
+A parameter that a rule does not use starts with an underscore, and its value is not saved for backward. Nor is the
+value of a parameter named `like`, which is used for its shape only.
 
-A comparison inside a rule would be frozen there, and wrong in higher orders: the rows `step`, `sign`, `above` and
-`gate` are for that. Rules that would cancel are written in a form that does not: `tanh'` is 4 s(2a) s(-2a), where
-1 - out*out would lose every digit in the tails.
+A rule does not compare in Python: the outcome would be fixed when it is traced, and wrong in higher derivatives. The
+rows `step`, `sign`, `above`, `equal` and `gate` do that instead. Rules are written so as not to cancel: `tanh'` is
+4 s(2a) s(-2a), because 1 - out*out loses every digit in the tails.
 
-A row that is described, in its last place, is public: `methods.py` makes it a method of Value and of Tensor,
-`tensor/functions.py` a function and what NumPy's function of that name does with a Tensor.
+A row with a `doc`, its last argument, is public: `methods.py` makes it a method of Value and Tensor, and
+`tensor/functions.py` makes it a function, which also implements NumPy's ufunc of that name for Tensors.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from . import floats
 from .rows import Row, passed
 
 TABLE: dict[str, Row] = {}
-MAKERS: dict[str, Callable[..., Row]] = {}  # of rows with a setting, which is not differentiated
+MAKERS: dict[str, Callable[..., Row]] = {}  # functions that make a row from its settings, which are not differentiated
 
 
-LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}  # that of arrays is entered in tensor.node
+LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}  # tensor.node registers the one for arrays
 
 
 def lib(a: Any, b: Any = 0.0) -> Any:
-    """The module of functions for these operands: `floats` if they are numbers, NumPy's if one is an array."""
+    """The math library for these operands: `floats` for numbers, `tensor.library` (NumPy) if one is an array."""
     if a.__class__ is float is b.__class__:
         return floats
     library = LIBRARIES.get(a.__class__)
@@ -45,19 +45,19 @@ def lib(a: Any, b: Any = 0.0) -> Any:
 
 
 def unary(name: str, forward: Callable, to_a: Callable, doc: str = "", word: str = "") -> Row:
-    """A row of one operand, entered in the table."""
+    """Make a row with one operand and add it to the table."""
     row = TABLE[word or name.lower()] = Row(name, forward, to_a, word=word, doc=doc)
     return row
 
 
 def binary(name: str, forward: Callable, to_a: Callable, to_b: Callable, doc: str = "", word: str = "") -> Row:
-    """A row of two operands, entered in the table."""
+    """Make a row with two operands and add it to the table."""
     row = TABLE[word or name] = Row(name, forward, to_a, to_b, word, doc=doc)
     return row
 
 
 def setting(maker: Callable[..., Row]) -> Callable[..., Row]:
-    """Enter what makes a row of one operand for its settings, plain numbers."""
+    """Register a function that makes a unary row from settings, which are plain numbers."""
     MAKERS[maker.__name__] = maker
     return maker
 
@@ -79,17 +79,17 @@ def _divide(a: Any, b: Any) -> Any:
 
 
 def zero(a: Any) -> Any:
-    """Nothing, in the kind and shape of a: what flows back from a function made of steps."""
+    """Zeros like a: the gradient of a piecewise constant function."""
     return gate(a, -1.0)
 
 
 def _share(g: Any, m: Any) -> Any:
-    return gate(g * m, m)  # nothing where m is 0, even if g is infinite
+    return gate(g * m, m)  # 0 where m is 0, even if g is infinite
 
 
 def _radius(a: Any, b: Any) -> Any:
     r = hypot(a, b)
-    return r + (1 - step(r))  # nowhere 0
+    return r + (1 - step(r))  # 1 where r is 0, to divide by
 
 
 def _gelu_arg(a: Any) -> Any:
@@ -97,12 +97,12 @@ def _gelu_arg(a: Any) -> Any:
 
 
 def _gelu_slope(a: Any) -> Any:
-    a = minimum(maximum(a, -40.0), 40.0)  # it is 0 or 1 out there, and a * a could overflow
+    a = minimum(maximum(a, -40.0), 40.0)  # the slope is 0 or 1 beyond, and a * a could overflow
     s, rest = sigmoid(_gelu_arg(a)), sigmoid(-_gelu_arg(a))
     return s + a * s * rest * _GELU * (1 + 3 * 0.044715 * a * a)
 
 
-_GELU = 2 * math.sqrt(2 / math.pi)  # (1 + tanh(u)) / 2 is sigmoid(2u), which keeps its digits where tanh nears -1
+_GELU = 2 * math.sqrt(2 / math.pi)  # (1 + tanh(u)) / 2 is sigmoid(2u), which does not cancel where tanh nears -1
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
@@ -123,8 +123,8 @@ remainder    = binary("%",  lambda a, b: lib(a, b).remainder(a, b),    passed,
 floor_divide = binary("//", lambda a, b: lib(a, b).floor_divide(a, b), lambda g, a, _b: zero(a),
                             lambda g, _a, b: zero(b),                               word="floor_divide")
 
-# 0**0 is 1 whichever moves, and 0**b stays 0 for b > 0: the steps see to it that no 0 * inf turns up there. An a whose
-# reciprocal overflows is as good as 0.
+# The steps avoid 0 * inf: at a = b = 0 both gradients are 0, and where a = 0 and b > 0 the gradient with respect to b
+# is 0. An a whose reciprocal overflows is treated as 0.
 pow = binary("**", lambda a, b: lib(a, b).power(a, b), word="pow",
              to_a=lambda g, a, b: g * b * pow(a, (b - 1) * step(reciprocal(floor_divide(1.0, abs(a))) + abs(b))),
              to_b=lambda g, a, b: g * pow(a, b) * log(a + (1 - step(abs(a) + step(-b)))))
@@ -134,14 +134,14 @@ neg      = unary("neg",      operator.neg,                 lambda g, _out, _a: -
 exp      = unary("exp",      lambda a: lib(a).exp(a),      lambda g, out, _a: g * out,        "e to the power of a")
 exp2     = unary("exp2",     lambda a: lib(a).exp2(a),     lambda g, out, _a: g * _LN2 * out, "2 to the power of a")
 expm1    = unary("expm1",    lambda a: lib(a).expm1(a),    lambda g, _out, a: g * exp(a),
-                 "exp(a) - 1, exact for small a")
+                 "exp(a) - 1, accurate for small a")
 log      = unary("log",      lambda a: lib(a).log(a),      lambda g, _out, a: g / a,
-                 "The natural logarithm: -inf at 0, nan below")
+                 "The natural logarithm; -inf at 0, nan below")
 log2     = unary("log2",     lambda a: lib(a).log2(a),     lambda g, _out, a: g / _LN2 / a,   "The logarithm to base 2")
 log10    = unary("log10",    lambda a: lib(a).log10(a),    lambda g, _out, a: g / _LN10 / a,
                  "The logarithm to base 10")
 log1p    = unary("log1p",    lambda a: lib(a).log1p(a),    lambda g, _out, a: g / (1 + a),
-                 "log(1 + a), exact for small a")
+                 "log(1 + a), accurate for small a")
 sqrt     = unary("sqrt",     lambda a: lib(a).sqrt(a),     lambda g, out, _a: g / (2 * out),
                  "The square root; nan below 0")
 square   = unary("square",   lambda a: a * a,              lambda g, _out, a: g * 2 * a,      "a * a")
@@ -152,11 +152,11 @@ cos      = unary("cos",      lambda a: lib(a).cos(a),      lambda g, _out, a: -g
 tan      = unary("tan",      lambda a: lib(a).tan(a),      lambda g, out, _a: g * (1 + out * out),
                  "The tangent, in radians")
 arcsin   = unary("arcsin",   lambda a: lib(a).arcsin(a),   lambda g, _out, a: g / sqrt((1 - a) * (1 + a)),
-                 "The inverse sine, from -pi/2 to pi/2; nan beyond -1 and 1")
+                 "The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]")
 arccos   = unary("arccos",   lambda a: lib(a).arccos(a),   lambda g, _out, a: -g / sqrt((1 - a) * (1 + a)),
-                 "The inverse cosine, from 0 to pi; nan beyond -1 and 1")
+                 "The inverse cosine, in [0, pi]; nan outside [-1, 1]")
 arctan   = unary("arctan",   lambda a: lib(a).arctan(a),   lambda g, _out, a: g / (1 + a * a),
-                 "The inverse tangent, from -pi/2 to pi/2")
+                 "The inverse tangent, in [-pi/2, pi/2]")
 sinh     = unary("sinh",     lambda a: lib(a).sinh(a),     lambda g, _out, a: g * cosh(a),    "The hyperbolic sine")
 cosh     = unary("cosh",     lambda a: lib(a).cosh(a),     lambda g, _out, a: g * sinh(a),    "The hyperbolic cosine")
 tanh     = unary("tanh",     lambda a: lib(a).tanh(a),     lambda g, _out, a: g * 4 * sigmoid(2 * a) * sigmoid(-2 * a),
@@ -166,51 +166,51 @@ arcsinh  = unary("arcsinh",  lambda a: lib(a).arcsinh(a),  lambda g, out, _a: g 
 arccosh  = unary("arccosh",  lambda a: lib(a).arccosh(a),  lambda g, out, _a: g / sinh(out),
                  "The inverse hyperbolic cosine; nan below 1")
 arctanh  = unary("arctanh",  lambda a: lib(a).arctanh(a),  lambda g, _out, a: g / ((1 - a) * (1 + a)),
-                 "The inverse hyperbolic tangent; nan beyond -1 and 1")
+                 "The inverse hyperbolic tangent; nan outside [-1, 1]")
 
 sigmoid  = unary("sigmoid",  _sigmoid,                     lambda g, out, a: g * out * sigmoid(-a), "1 / (1 + exp(-a))")
 softplus = unary("softplus", _softplus,                    lambda g, _out, a: g * sigmoid(a),
                  "log(1 + exp(a)), without overflow")
 gelu     = unary("gelu",     lambda a: a * _sigmoid(_gelu_arg(a)), lambda g, _out, a: g * _gelu_slope(a),
-                 "The Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, 2016)")
+                 "The Gaussian error linear unit, tanh approximation (Hendrycks and Gimpel, 2016)")
 
 hypot    = binary("hypot",   lambda a, b: lib(a, b).hypot(a, b),
                   lambda g, a, b: g * (a / _radius(a, b)),             lambda g, a, b: g * (b / _radius(a, b)),
-                  "sqrt(a * a + b * b), without overflow; its gradient at 0 is 0")
+                  "sqrt(a * a + b * b), without overflow; the gradient at 0 is 0")
 arctan2  = binary("arctan2", lambda a, b: lib(a, b).arctan2(a, b),
                   lambda g, a, b: g * (b / _radius(a, b)) / _radius(a, b),
                   lambda g, a, b: -g * (a / _radius(a, b)) / _radius(a, b),
-                  "The angle of the point (b, a) from the positive axis of b, from -pi to pi")
+                  "The angle of the point (x, y) = (b, a), in [-pi, pi]")
 logaddexp = binary("logaddexp", lambda a, b: lib(a, b).logaddexp(a, b),
                   lambda g, a, b: g * sigmoid(a - b),                  lambda g, a, b: g * sigmoid(b - a),
                   "log(exp(a) + exp(b)), without overflow")
 
-# kinks: the gradient of abs and of relu is 0 at 0; a tie of two operands is shared
+# kinks: the gradient of abs and relu at 0 is 0; tied operands share the gradient equally
 abs_     = unary("abs",      abs,                              lambda g, _out, a: g * sign(a),
-                 "The magnitude; its gradient at 0 is 0")
+                 "The absolute value; the gradient at 0 is 0")
 relu     = unary("ReLU",     lambda a: lib(a).maximum(a, 0.0), lambda g, out, _a: gate(g, out),
-                 "a where it is positive, else 0; the gradient at 0 is 0")
+                 "max(a, 0); the gradient at 0 is 0")
 maximum  = binary("maximum", lambda a, b: lib(a, b).maximum(a, b),
                   lambda g, a, b: _share(g, above(a, b)),      lambda g, a, b: _share(g, above(b, a)),
-                  "The greater of the two, which gets the gradient; a tie shares it")
+                  "The larger of the two, which gets the gradient; a tie shares it equally")
 minimum  = binary("minimum", lambda a, b: lib(a, b).minimum(a, b),
                   lambda g, a, b: _share(g, above(b, a)),      lambda g, a, b: _share(g, above(a, b)),
-                  "The smaller of the two, which gets the gradient; a tie shares it")
+                  "The smaller of the two, which gets the gradient; a tie shares it equally")
 
-# steps: their gradients are 0. Rules use the last four where a comparison would be frozen
+# piecewise constant: the gradient is 0. The last four (gate is linear in a) replace comparisons in rules
 sign     = unary("sign",     lambda a: lib(a).sign(a),         lambda g, _out, a: zero(a), "-1, 0 or 1")
 floor    = unary("floor",    lambda a: lib(a).floor(a),        lambda g, _out, a: zero(a),
-                 "The greatest whole number up to a")
+                 "The greatest integer not above a")
 ceil     = unary("ceil",     lambda a: lib(a).ceil(a),         lambda g, _out, a: zero(a),
-                 "The smallest whole number from a on")
+                 "The smallest integer not below a")
 trunc    = unary("trunc",    lambda a: lib(a).trunc(a),        lambda g, _out, a: zero(a),
-                 "The whole part of a, towards 0")
+                 "a rounded towards 0")
 round_   = unary("round",    lambda a: lib(a).rint(a),         lambda g, _out, a: zero(a),
-                 "The nearest whole number; a half goes to the even one")
-step     = unary("step",     lambda a: 1.0 - (a <= 0),         lambda g, _out, a: zero(a))  # 0 up to 0, then 1
-above    = binary("above",   lambda a, b: lib(a, b).where(a == b, 0.5, 1.0 - (a < b)),  # 1 where a > b; 1/2 in a tie
+                 "The nearest integer; halves round to even")
+step     = unary("step",     lambda a: 1.0 - (a <= 0),         lambda g, _out, a: zero(a))  # 1 where a > 0, else 0
+above    = binary("above",   lambda a, b: lib(a, b).where(a == b, 0.5, 1.0 - (a < b)),  # 1 where a > b, 1/2 if equal
                   lambda g, a, b: zero(a),                     lambda g, a, b: zero(b))
-equal    = binary("equal",   lambda a, b: 1.0 * (a == b),      # 1 where they are equal, else 0
+equal    = binary("equal",   lambda a, b: 1.0 * (a == b),      # 1 where a == b, else 0
                   lambda g, a, b: zero(a),                     lambda g, a, b: zero(b))
 gate     = binary("gate",    lambda a, b: lib(a, b).gate(a, b),                         # a where b > 0, else 0
                   lambda g, _a, b: gate(g, b),                 lambda g, a, b: zero(b))
@@ -223,13 +223,13 @@ PUBLIC = {word: row for word, row in TABLE.items() if row.doc}
 
 @lru_cache(maxsize=1024, typed=True)
 def power(n: float) -> Row:
-    """The row of a**n for a plain number n."""
+    """The row of a**n, for a plain number n."""
     forward = lambda a: floats.power(a, n) if a.__class__ is float else a**n  # noqa: E731
     if n == 0:
         return Row(f"**{n}", forward, lambda g, _out, a: zero(a), word="pow")
-    if n == 0.5:  # as NumPy and PyTorch do
+    if n == 0.5:  # sqrt, as in NumPy and PyTorch
         return Row(f"**{n}", sqrt.forward, sqrt.to_a, word="pow")
-    if n % 1 == 0:  # a float to a whole power is never complex: the operator will do, and is faster
+    if n % 1 == 0:  # a float to an integer power is never complex, so the rule may use the operator, which is faster
         return Row(f"**{n}", forward, lambda g, _out, a: g * n * a ** (n - 1), word="pow")
     return Row(f"**{n}", forward, lambda g, _out, a: g * n * power(n - 1)(a), word="pow")
 
@@ -251,7 +251,7 @@ def _leaky_relu(slope: float) -> Row:
 
 @setting
 def clip(low: float | None = None, high: float | None = None) -> Row:
-    """a, kept between the bounds, plain numbers or None; the gradient passes at the bounds themselves."""
+    """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
     hint = "maximum and minimum take nodes and arrays; a bound of clip is"
     return _clip(*[bound if bound is None else _number(bound, hint) for bound in (low, high)])
 

@@ -1,4 +1,4 @@
-"""What a row of the derivative table is. The rows themselves are in `ops.py` and in `tensor/arrays.py`."""
+"""`Row`, a line of the derivative table, and its variants. The rows are in `ops.py` and `tensor/arrays.py`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 
 def nothing(*_: object) -> None:
-    """The closure of a leaf, and of a node of the user's own before it is given one."""
+    """Default no-op backward: a leaf's, and a hand-written op's until one is assigned."""
 
 
-PLAIN: set[type] = set()  # what a row is often given, beside floats, and is no node; `tensor.node` adds arrays
+PLAIN: set[type] = set()  # non-node operand types besides float, checked first for speed; `tensor.node` adds arrays
 
 
 class Row:
-    """One line of the derivative table: an op's name, its forward function, and a rule for each operand.
+    """One line of the derivative table: an op's name, its forward function, and one rule per operand.
 
-    A rule gives the gradient of an operand from `g`, the gradient coming in. A unary row has one, called as
-    `to_a(g, out, a)`; a binary row has two, called as `to_a(g, a, b)` and `to_b(g, a, b)`. A row may be called like
-    the function that it describes, on numbers, arrays, nodes and whatever else has an `_apply` method.
+    A rule maps `g`, the gradient of the output, to the gradient of one operand. A unary row has one rule, called as
+    `to_a(g, out, a)`; a binary row has two, called as `to_a(g, a, b)` and `to_b(g, a, b)`. Calling a row applies the
+    op to numbers, arrays, nodes, or anything else with an `_apply` method.
     """
 
     __slots__ = ("name", "forward", "to_a", "to_b", "rules", "of_out", "word", "view", "doc", "needed")
@@ -37,10 +37,10 @@ class Row:
         self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
         self.rules = [] if to_a is None else [(0, to_a)] if to_b is None else [(0, to_a), (1, to_b)]
         self.of_out = to_a is not None and to_b is None  # the rule is called with (out, a), not with the operands
-        self.word = word or name  # what a symbol such as "+" is called
-        self.view = view  # the result shares the operand's memory
-        self.doc = doc  # what users read of it, if it is theirs to call
-        self.needed: dict[tuple[bool, ...], list[int]] = {}  # what nodes of arrays save; see `tensor.node`
+        self.word = word or name  # the identifier for a symbol such as "+"
+        self.view = view  # the result may share the operand's memory
+        self.doc = doc  # the docstring of a public op; "" for an internal one
+        self.needed: dict[tuple[bool, ...], list[int]] = {}  # cache of which values to save; see `tensor.node._needed`
 
     def __call__(self, *operands: Any) -> Any:
         for operand in operands:
@@ -53,14 +53,14 @@ class Row:
 
 
 def passed(g: Any, _a: Any, _b: Any) -> Any:
-    """The rule of an operand whose gradient is the one that came in."""
+    """The identity rule: the operand's gradient is g."""
     return g
 
 
 class Many(Row):
-    """A row of any number of operands: `rule(g, *operands)` gives a list of parts, one for each; None is no gradient.
+    """A row with any number of operands: `rule(g, *operands)` returns a list of gradients, None for an operand without.
 
-    With `keeps=False` it asks the operands for their shapes alone.
+    With `keeps=False` the rule uses only the operands' shapes, so their values are not saved.
     """
 
     __slots__ = ("keeps", "rule")
@@ -71,7 +71,7 @@ class Many(Row):
 
 
 class HandWritten(Row):
-    """The row of a node whose backward is a closure of the user's own (`out._backward = f`)."""
+    """The row of a node whose backward is a closure written by the user (`out._backward = f`)."""
 
     __slots__ = ("closure",)
 
@@ -81,9 +81,10 @@ class HandWritten(Row):
 
 
 class Each(Many):
-    """A row of any number of operands with a rule for each, called as `rule(g, *operands)`.
+    """A row with any number of operands and a separate rule for each, called as `rule(g, *operands)`.
 
-    The input, which is the first, comes last: its part is in the cache still when the node beneath uses it.
+    The rules run in reverse, so that the gradient of the input, operand 0, is still in the CPU cache when the next
+    node of the pass uses it.
     """
 
     __slots__ = ()
@@ -94,16 +95,17 @@ class Each(Many):
 
 
 class LetGo(Row):
-    """The row of a node whose history was let go after a backward pass.
+    """The row of a node whose graph was released after a backward pass.
 
-    It has no rules, but the ways on from there: the leaves that the node was made from, and the rows of such nodes.
+    It has no rules. `ways` are the operands that required a gradient, each as its own `LetGo` row if it was released
+    too, so that a search can still tell which leaves the node depended on.
     """
 
     __slots__ = ("ways",)
     to_a = to_b = None
     rules = ()
     of_out = False
-    _row = property(lambda self: self)  # a search walks over these rows as over nodes
+    _row = property(lambda self: self)  # a search traverses these rows as if they were nodes
     _met = math.inf
 
     def __init__(self, row: Row, ways: list[Any]):

@@ -1,11 +1,11 @@
-"""The rules of the derivative table as text: a row is run on Symbols, which write down what is done to them.
+"""The rules of the derivative table as text: a row is run on Symbols, which record the operations applied to them.
 
-The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Symbols it gives "g * b"; run on the number
-1 for g, and Symbols for the rest, it gives the local derivative, "b". So what a reader sees is the row that ran, and
-there is no second copy of it to fall behind.
+The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Symbols it gives "g * b"; run with the
+number 1 for g it gives the local derivative, "b". So the text shown comes from the rule that ran, and cannot get out of
+date.
 
-Operands are written as the places "{0}" and "{1}", the result as "{out}" and its gradient as "g"; whoever shows the
-text puts names there.
+Operands appear as the placeholders "{0}" and "{1}", the result as "{out}" and its gradient as "g"; the caller puts
+names there.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from .rows import HandWritten, Row
 
 
 class Symbol:
-    """A text that can be computed with as a number or an array can; `like` answers for its shape, if it has one."""
+    """Text that supports the operations of a number or an array; `like`, if any, has its shape and dtype."""
 
     def __init__(self, text: str, binds: int = ATOM, like: Any = None):
         self.text, self.binds, self.like = text, binds, like
@@ -27,10 +27,10 @@ class Symbol:
         return self.text
 
     def within(self, strength: int) -> str:
-        """The text as part of an operation of this strength, in brackets where it needs them."""
+        """The text as an operand that needs this precedence, in parentheses if necessary."""
         return within((self.text, self.binds), strength)
 
-    # ---- what arrays are asked for
+    # ---- the array interface that rules use
 
     shape = property(lambda self: self.like.shape)
     ndim = property(lambda self: self.like.ndim)
@@ -39,20 +39,20 @@ class Symbol:
     T = property(lambda self: Symbol(f"{self.within(ATOM)}.T"))
 
     def swapaxes(self, a: int, b: int) -> "Symbol":
-        """The last two axes exchanged are the transpose, as it is written by hand."""
+        """`.T` for the last two axes, else the call."""
         return self.T if {a, b} == {-1, -2} else self._method("swapaxes", a, b)
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> "Symbol":
-        """The sum, over an axis where one is given."""
+        """The text of `sum`, with the arguments that are not defaults."""
         said = [f"axis={axis}"] if axis is not None else []
         return self._method("sum", *said, *(["keepdims=True"] if keepdims else []))
 
     def reshape(self, *shape: Any) -> "Symbol":
-        """Another shape; which one, the picture tells."""
+        """The text of `reshape`."""
         return self._method("reshape", *shape)
 
     def astype(self, dtype: Any) -> "Symbol":
-        """Another dtype."""
+        """The text of `astype`."""
         return self._method("astype", dtype)
 
     def _method(self, name: str, *arguments: Any) -> "Symbol":
@@ -64,7 +64,7 @@ class Symbol:
     # ---- rows and operators
 
     def _apply(self, row: Row, operands: Any) -> Any:
-        """A row of the table, called inside of a rule."""
+        """A row called inside a rule."""
         a = _symbol(operands[0])
         if row.name.startswith("**") and row.to_b is None:
             return a ** float(row.name[2:])
@@ -92,12 +92,12 @@ class Symbol:
 
 
 def _written(op: str, *operands: Any, like: Any = None) -> Symbol:
-    """An op with its operands, Symbols or numbers."""
+    """An op applied to Symbols or numbers."""
     return Symbol(*written(op, [(x.text, x.binds) for x in map(_symbol, operands)]), like)
 
 
 def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable, Callable]:
-    """The method of an operator and its reflection. `unit` changes nothing, on `either` side or on the right alone."""
+    """The methods of an operator and its reflection. `unit` is neutral, on `either` side or only on the right."""
 
     def write(a: Any, b: Any) -> Symbol:
         if unit is not None and _is(b, unit):
@@ -135,14 +135,14 @@ def _symbol(x: Any) -> Symbol:
 NOTHING = Symbol("0")
 
 
-# The rows that stand in rules for a comparison, read as one. Each is a condition that counts as 0 or 1.
+# Rows that replace comparisons in rules, shown as comparisons: conditions with the value 0 or 1.
 def _condition(sign: str) -> Callable[..., Symbol]:
     return lambda a, b=NOTHING: Symbol(f"{a.within(PLUS)} {sign} {b.within(PLUS)}", CONDITION)
 
 
 def _gate(a: Symbol, b: Symbol) -> Symbol:
     if str(a) == str(b):
-        return a  # a condition, let through where it holds
+        return a  # a condition gated by itself
     if b.binds == UNARY and str(b).startswith("-") and str(b)[1:].isdigit():
         return Symbol("0")
     condition = str(b) if b.binds == CONDITION else f"{b.within(PLUS)} > 0"
@@ -162,14 +162,14 @@ READINGS: dict[str, Callable[..., Symbol]] = {
 
 # ------------------------------------------------------------------------------------------------ rules as text
 class RuleText(NamedTuple):
-    """What a row does for one of its operands: `local`, the derivative by it, and `part`, what it is sent for `g`."""
+    """A rule as text: `local`, the derivative with respect to the operand, and `part`, the gradient sent to it."""
 
     local: str
     part: str
 
 
 def rule_texts(node: Any) -> list[RuleText | None]:
-    """For each operand of an inner node, in order, the rule that serves it; None where there is no text for it.
+    """The rule for each operand of an inner node, in order; None where it has no text.
 
     >>> from micrograd import Value
     >>> rule_texts(Value(2.0) * Value(3.0))
@@ -188,12 +188,12 @@ def rule_texts(node: Any) -> list[RuleText | None]:
 
 @lru_cache
 def _scalar_texts(row: Row, count: int) -> tuple[RuleText | None, ...]:
-    """Of numbers there is nothing to know but the row: the text is made once."""
+    """The texts of a row on numbers, which depend on nothing else, so they are cached."""
     return tuple(_texts(row, [None] * count, None))
 
 
 def statements(node: Any) -> str:
-    """What the `_backward` of an inner node does, where `g` is its gradient.
+    """The `_backward` of an inner node as statements, where `g` is the node's gradient.
 
     >>> from micrograd import Value
     >>> a, b = Value(2.0), Value(3.0)
@@ -209,7 +209,7 @@ def statements(node: Any) -> str:
 
 
 def _names(node: Any) -> dict[Any, str]:
-    """What to call a node and its operands: by their labels, or by letters where these do not tell them apart."""
+    """Names for a node and its operands: their labels, or letters if the labels are not distinct identifiers."""
     operands = [n for n in dict.fromkeys(node._prev) if not _is_plain(n)]
     letters = "ab" if len(operands) <= 2 else [f"x{i}" for i in range(len(operands))]
     lettered = dict(zip(operands, letters, strict=False)) | {node: "out"}
@@ -218,12 +218,12 @@ def _names(node: Any) -> dict[Any, str]:
 
 
 def _is_plain(node: Any) -> bool:
-    """Is it a constant that is a number?"""
+    """True for a constant that is a number."""
     return not node.requires_grad and getattr(node._data, "ndim", 0) == 0
 
 
 def _operand(node: Any, names: dict[Any, str]) -> Symbol:
-    """The name of an operand, or the number that it is."""
+    """The name of an operand, or its value if it is a plain number."""
     text = number(float(node._data)) if _is_plain(node) else (names[node], ATOM)
     return Symbol(*text, like=_like(node))
 
@@ -242,7 +242,7 @@ def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
 
 
 def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | None]:
-    """The row's rules on Symbols. One that needs real numbers has no text; the others keep theirs."""
+    """The row's rules on Symbols; None for a rule that needs actual numbers."""
     if row.rules:
         used = [out, *operands] if row.of_out else operands
         texts = {i: _rule(operands[i], rule, g, *used) for i, rule in row.rules}
@@ -254,7 +254,7 @@ def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | No
 
 
 def _rule(operand: Symbol, rule: Any, *symbols: Any) -> str | None:
-    """The rule's text; where the engine sums what broadcasting stretched, so does the text."""
+    """The text of one rule, with a `sum_to` where the engine undoes broadcasting; None if it needs numbers."""
     try:
         part = _symbol(rule(*symbols))
         if part.like is not None and operand.like is not None and part.like.size > operand.like.size:

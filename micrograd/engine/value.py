@@ -1,17 +1,17 @@
-"""`Value`: a number that remembers how it was made, and learns what it should have been.
+"""`Value`: a scalar that records the operations that produced it, so that gradients can flow back through them.
 
-This is the file to open first. An expression of Values is computed like one of numbers, and leaves a graph behind:
+Start reading here. An expression of Values is evaluated like one of floats, and builds a graph as it goes:
 
-    a, b = Value(2.0), Value(-3.0)      two leaves: nobody made them
-    c = a * b                           a node: its data is -6.0, its operands are a and b, its row is `ops.mul`
-    c.backward()                        the walk: c.grad is 1, and mul's rules give a.grad = b = -3.0 and
+    a, b = Value(2.0), Value(-3.0)      two leaves
+    c = a * b                           an inner node: data -6.0, operands a and b, row `ops.mul`
+    c.backward()                        the walk: c.grad is 1, and the rules of mul give a.grad = b = -3.0 and
                                         b.grad = a = 2.0
 
-- the derivative of every op is one row of the table in `ops.py`;
-- what a node is stands in `graph.py`; how gradients travel, in `walk.py`; `Tensor` is the same for arrays.
+- `ops.py` has the derivative of every op, one row of a table each;
+- `graph.py` defines the node, `walk.py` propagates the gradients; `Tensor` does the same for arrays.
 
-A node keeps no closure: one that refers to its own output would make each node a reference cycle, and Python's garbage
-collector would then take nine tenths of the time. `node._backward` is one all the same, for whoever looks.
+A node stores no closure: one that refers to its own output would make each node a reference cycle, and collecting those
+cycles would take nine tenths of the time. `node._backward` still returns a closure, built on demand.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ Operator = Callable[["Value", "float | Value"], "Value"]
 
 
 def number(x: Any) -> float | None:
-    """x as a float if it is a real number of Python's or NumPy's, else None."""
+    """x as a float if it is a real number (Python's or NumPy's), else None."""
     return float(x) if x.__class__ is float or isinstance(x, (int, Real)) else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How an op is recorded: compute the number, then remember the row, the operands, and what the rules will be called
-# with. `_apply` does it for any row. `_unary` and `_binary` leave out what most calls do not need; a third of the time.
+# Recording an op: compute the result, then store the row, the operands, and the values that the rules will be called
+# with. `_apply` does this for any row; `_unary` and `_binary` are fast paths for the common case, six times as fast.
 
 
 def _fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, x: Any = None, y: Any = None) -> Any:
-    """Set every slot of a fresh node."""
+    """Set every slot of a new node."""
     out._data, out.grad, out._row = data, 0, row
     out._a, out._b, out._x, out._y = a, b, x, y
     return out
 
 
 def _apply(row: Row, *operands: Any) -> Any:
-    """The row on Values and numbers; the result is of the most derived class among them."""
+    """Apply a row to Values and numbers; the result has the most derived class among them."""
     if modes and (defer := deferred()):
         return defer(row, operands)
     values = [_data_of(operand) for operand in operands]
@@ -66,7 +66,7 @@ def _apply(row: Row, *operands: Any) -> Any:
 
 
 def _settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -> Value:
-    """Record the node if something requires it to be: an operand that requires a gradient, and no `no_grad` around."""
+    """Fill in the node, with its history if an operand requires a gradient and grad mode is on; else as a constant."""
     wanted = (a is not None and a._row is not None) or (b is not None and b._row is not None)
     if not wanted or (modes and not is_grad_enabled()):
         return _fill(out, data)
@@ -94,7 +94,7 @@ def _unary(row: Row, a: Any) -> Any:
 
 
 def _binary(row: Row) -> tuple[Operator, Operator]:
-    """The method of a binary operator, and that of its reflection."""
+    """The methods of a binary operator: `__op__` and `__rop__`."""
     forward = row.forward
 
     def method(self: Value, other: Any) -> Any:
@@ -141,7 +141,7 @@ def _binary(row: Row) -> tuple[Operator, Operator]:
 
 
 def _compare(compare: Callable) -> Callable:
-    """The method of a comparison: of the numbers, a plain bool."""
+    """The method of a comparison: it compares the numbers and returns a bool."""
 
     def method(self: Value, other: Any) -> Any:
         x, y = (stand_in(self), other) if modes and is_tracing() else (self._data, _data_of(other))
@@ -152,14 +152,19 @@ def _compare(compare: Callable) -> Callable:
 
 @elementwise(lambda row: lambda self: _unary(row, self), lambda row: lambda self, other: _apply(row, self, other))
 class Value(Node, Elementwise):
-    """A scalar that remembers how it was made.
+    """A scalar that records the operations that produced it.
 
     Args:
-        data: a real number; kept as a float.
-        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
-            `out._backward = f`, a function that adds to the operands' `.grad`.
-        label: a name for drawings.
-        requires_grad: False makes a constant, which collects no gradient.
+        data: a real number; stored as a float.
+        _children, _op: the operands and the name of a hand-written op. Assign its backward as `out._backward = f`, a
+            function without arguments that adds to the operands' `.grad`.
+        label: the name shown in drawings.
+        requires_grad: False makes a constant, which receives no gradient.
+
+    Raises:
+        TypeError: `data` is not a real number, or `_children` are not Values.
+
+    `.grad` is the integer 0 until a backward pass has reached the node, then a float (a Value under `create_graph`).
 
     >>> x = Value(3.0, label="x")
     >>> y = x * x + 2 * x
@@ -193,7 +198,7 @@ class Value(Node, Elementwise):
 
     @property
     def data(self) -> float:
-        """The number. A new one may be assigned: a graph that used the old one still differentiates with the old."""
+        """The number, a float. Assigning a new one does not affect gradients of graphs that used the old one."""
         return look(self) if modes else self._data
 
     @data.setter
@@ -209,19 +214,41 @@ class Value(Node, Elementwise):
         create_graph: bool = False,
         inputs: Value | Sequence[Value] | None = None,
     ) -> None:
-        """Add d(self)/d(leaf), times `gradient` (default 1), to `.grad` of every leaf that self depends on.
+        """Accumulate d(self)/d(leaf) into `.grad` of every leaf that self depends on.
 
-        The `.grad` of the nodes between is set to this pass's. See `micrograd.backward` for the other arguments.
+        Args:
+            gradient: the gradient at self; 1 by default.
+            retain_graph: False releases the graph after the pass. Values keep it by default.
+            create_graph: make the gradients Values that can be differentiated again.
+            inputs: the nodes to compute gradients for, instead of all leaves.
+
+        Raises:
+            RuntimeError: self is a constant, or an earlier pass released its graph.
+
+        The `.grad` of inner nodes is overwritten, not accumulated.
+
+        >>> x = Value(3.0)
+        >>> (x * x).backward()
+        >>> (2 * x).backward()
+        >>> x.grad
+        8.0
         """
         walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def detach(self) -> Self:
-        """A constant with the same number and no history."""
+        """A constant with the same number and no history.
+
+        >>> x = Value(3.0)
+        >>> y = x * x.detach()
+        >>> y.backward()
+        >>> x.grad
+        3.0
+        """
         return self._constant(self._data)
 
     def show(self, **options: Any) -> Any:
-        """A page that steps forward and backward through the graph below; see `micrograd.viz.player`."""
-        from ..viz.playing.play import player  # followed when somebody asks
+        """An interactive page that steps forward and backward through the graph; see `micrograd.viz.player`."""
+        from ..viz.playing.play import player  # imported on demand: the engine does not depend on viz
 
         return player(self, **options)
 
@@ -253,12 +280,12 @@ class Value(Node, Elementwise):
     def __rpow__(self, other: Any) -> Any:
         return NotImplemented if number(other) is None else _apply(ops.pow, other, self)
 
-    # ---- a Value where a number is expected. `==` and hash are identity, so that nodes can stand in sets and dicts
+    # ---- a Value where a number is expected. `==` and hash are by identity, so nodes can be put in sets and dicts
 
     __lt__, __le__, __gt__, __ge__ = map(_compare, (operator.lt, operator.le, operator.gt, operator.ge))
 
     def item(self) -> float:
-        """The number."""
+        """The number as a Python float."""
         return self.data
 
     def __float__(self) -> float:
@@ -289,7 +316,7 @@ class Value(Node, Elementwise):
         state = (kept or None, slots) if slots else kept or None
         return _restore, (type(self), self._data, self.grad, self._row is not None), state
 
-    # ---- what the walk asks of a kind of node
+    # ---- what the walk needs from a kind of node; declared in `Node`
 
     def _apply(self, row: Row, operands: Sequence[Any]) -> Any:
         other = next((x for x in operands if not isinstance(x, Value) and hasattr(x, "_apply")), None)
@@ -340,7 +367,7 @@ def _checked(data: Any) -> float:
 
 
 def _operands(children: Any) -> tuple[Node, ...]:
-    """The operands that a caller names for an op of its own, as a tuple."""
+    """The operands of a hand-written op, as a tuple; TypeError if they are not nodes."""
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(n, Node) for n in children):
         return tuple(children)
     raise TypeError(f"the operands of a Value are a tuple of Values, found {children!r:.80}")

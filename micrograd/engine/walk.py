@@ -1,16 +1,16 @@
-"""The walk: how gradients travel through a graph, from its roots back to its leaves.
+"""The walk: propagating gradients through a graph, from its roots back to its leaves.
 
-    topological   the order                    each node after all that it was made from
-    towards       the order, to some inputs    what leads to none of them is left out
-    propagate     the rules, in reverse        gradients are summed in a dict that belongs to this pass
-    commit        the sums go to `.grad`       all of them or none: a pass that fails leaves no trace
-    forward       the other way                tangents, from the inputs to the roots
+    topological   the order                    each node after its operands
+    towards       the order, to some inputs    without the nodes that lead to none of them
+    propagate     the rules, in reverse        gradients are summed in a dict local to the pass
+    commit        the sums go to `.grad`       all or nothing: a pass that fails changes no `.grad`
+    forward       forward mode                 tangents, from the inputs to the roots
 
-A pass marks nothing on the nodes (only a transform's search leaves the time when it met one), so two threads may walk
-graphs that share them; and nothing recurses, so a chain of a million nodes is as good as a chain of ten. The order, and
-so every rounding, depends on the program alone.
+The passes of this file keep no state on the nodes (except `_met`, the time of a transform's search), so threads may
+walk graphs that share nodes. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the
+rounding, depends only on the program.
 
-Graphs of plain Values, which need none of the care, take the short way of `scalar_walk.py`: the same pass, faster.
+A graph of plain Values takes the fast path in `scalar_walk.py`, which does keep its sums on the nodes, under a lock.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .rows import HandWritten, LetGo
 
 
 def topological(roots: Iterable[Node]) -> list[Node]:
-    """The inner nodes of the graphs below the roots, each after all that it was made from.
+    """The inner nodes below the roots, in topological order: each after its operands.
 
-    A depth-first search. A node that is met waits, with None above it, for those that it was made from; when the None
-    is met, they have all been listed.
+    An iterative depth-first search. A visited node is pushed back with a None on top; its operands go above that, so
+    when the None is popped, they have all been listed.
     """
     order: list[Node] = []
     seen: set[Node] = set()
@@ -51,11 +51,20 @@ def topological(roots: Iterable[Node]) -> list[Node]:
 def towards(
     roots: Iterable[Node], inputs: Iterable[Node], since: float = 0, beyond: bool = True
 ) -> tuple[list[Node], set[Any]]:
-    """The nodes through which one comes from the roots to an input, in order, and all that lead to some other leaf.
+    """The inner nodes on a path from the roots to an input, and the nodes that lead to other leaves.
 
-    Unless it is to look `beyond` the inputs, none is searched for below another.
-    If the inputs were made at a time (`since`) and not before, what an earlier search has met cannot lead to them, and
-    is not searched again. So a thousand searches that come upon one large graph search it once.
+    Args:
+        roots: where the search starts.
+        inputs: leaves or inner nodes.
+        since: the time (of `clock`) at which the inputs were made. A node visited by an earlier search is older than
+            they are, cannot lead to them, and is skipped: so many searches that reach one large graph traverse it once.
+        beyond: whether to search below an input for the others.
+
+    Returns:
+        The nodes on the paths in topological order, and the set of nodes that lead to a leaf other than the inputs.
+
+    Raises:
+        RuntimeError: a path goes through a graph that an earlier pass released.
     """
     inputs = set(inputs)
     leads: set[Any] = inputs | {node._row for node in inputs if isinstance(node._row, LetGo)}
@@ -101,15 +110,16 @@ clock = count(1)
 
 
 def _below(node: Any) -> Sequence[Any]:
-    """What a node was made from, or once its history was let go, where that led."""
+    """A node's operands; of a released node, the `ways` of its row."""
     row = node._row
     return row.ways if row.__class__ is LetGo else node._operands
 
 
 def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node], wanted: Iterable[Node] = ()) -> None:
-    """Carry the gradients of some roots, given in `grads`, back through the nodes of the order, and add them there.
+    """Propagate the gradients of the roots back through the nodes of the order.
 
-    What stays in `grads` are the gradients of leaves, and of the nodes that keep theirs or are wanted.
+    `grads` maps the roots to their gradients, and is updated in place: afterwards it has the gradients of the leaves,
+    of the nodes with `_keeps_grad`, and of those in `wanted`.
     """
     watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
     checking = modes and is_anomaly_enabled()
@@ -119,7 +129,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
         for node in reversed(order):
             g = grads.pop(node, None)
             if g is None:
-                continue  # a `Function` gave None for it
+                continue  # no gradient reached it, such as when a `Function` returned None
             if watched and node in watched:
                 watched.remove(node)
                 g = run_hooks(node, g)
@@ -129,7 +139,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
                 if checking and _is_nan(part):
                     raise RuntimeError(
                         f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
-                        f"it stands in {node._made_at}"
+                        f"it was created at {node._made_at}"
                     )
                 if operand in grads:
                     grads[operand] = operand._plus(grads[operand], part, operand in summed)
@@ -147,7 +157,7 @@ def _is_nan(part: Any) -> bool:
 
 
 def commit(grads: dict[Node, Any]) -> None:
-    """Add to the grads of leaves and Tensors, set those of inner Values: all or, if anything is raised, none."""
+    """Write a pass's gradients to `.grad`: added for leaves and Tensors, set for inner Values. All or nothing."""
     with grads_lock:
         before = [node.grad for node in grads]
         try:
@@ -159,7 +169,7 @@ def commit(grads: dict[Node, Any]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The two ways to ask for gradients
+# The public functions, and what the transforms and the compiler use
 
 
 def backward(
@@ -169,14 +179,23 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of some nodes to `.grad` of every leaf that they depend on.
+    """Accumulate the gradients of the roots into `.grad` of every leaf that they depend on.
 
     Args:
-        tensors: the roots: one Value or Tensor, or a list of them, of one kind.
-        grad_tensors: the gradients at the roots, in their order; None is 1 for each.
-        retain_graph: False lets the graph go afterwards, True keeps it; by default that of Values is kept.
-        create_graph: the gradients are nodes, which can be differentiated again.
-        inputs: the nodes that get a gradient, in place of all leaves.
+        tensors: the roots: one Value or Tensor, or a list of one kind.
+        grad_tensors: the gradients at the roots, in the same order, each of its root's shape; None is 1, which for a
+            Tensor needs a single element.
+        retain_graph: whether to keep the graph for another pass. By default the graph of Values is kept, and that of
+            Tensors released unless `create_graph`.
+        create_graph: make the gradients nodes, which can be differentiated again.
+        inputs: the nodes to compute gradients for, instead of all leaves.
+
+    Raises:
+        RuntimeError: a root or an input is a constant, or an earlier pass released the graph.
+        TypeError: a root or an input is not a node, or Values and Tensors are mixed.
+        ValueError: a gradient does not have its root's shape, or there is not one for each root.
+
+    If a pass raises, no `.grad` has changed.
 
     >>> from micrograd import Value, backward
     >>> x = Value(3.0)
@@ -196,7 +215,7 @@ def backward(
     let_go(roots, order, retain_graph, create_graph)
     for root in roots:
         if not root._row:
-            root._backward()  # of a leaf that is nothing, but for a closure that the user assigned
+            root._backward()  # a no-op, unless the user assigned a closure to the leaf
 
 
 def grad(
@@ -207,9 +226,22 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of the outputs' sum with respect to each input, which may be leaves or inner nodes, as a tuple.
+    """The gradients of the sum of the outputs with respect to each input. No `.grad` changes.
 
-    `.grad` of no node changes. An input that the outputs do not depend on raises, or gives None with `allow_unused`.
+    Args:
+        outputs: one Value or Tensor, or a list of one kind.
+        inputs: one node or a list: leaves or inner nodes.
+        grad_outputs: the gradients at the outputs, as `grad_tensors` of `backward`.
+        retain_graph, create_graph: as in `backward`.
+        allow_unused: return None for an input that no output depends on, instead of raising.
+
+    Returns:
+        A tuple with one gradient per input: a float for a Value, an array of its shape and dtype for a Tensor; a node
+        of the same kind under `create_graph`.
+
+    Raises:
+        RuntimeError: an output or an input is a constant, an input is unused, or an earlier pass released the graph.
+        TypeError: an output or an input is not a node, or Values and Tensors are mixed.
 
     >>> from micrograd import Value, grad
     >>> x = Value(2.0)
@@ -238,13 +270,16 @@ def grad(
 
 
 def along(order: Sequence[Node], grads: dict[Node, Any], inputs: Sequence[Node], create_graph: bool) -> None:
-    """Carry the gradients in `grads` to the inputs, on a way that `towards` has found."""
+    """`propagate` the gradients in `grads` to the inputs, along an order found by `towards`."""
     with enable_grad() if create_graph else nullcontext():
         propagate(grads, create_graph, order, inputs)
 
 
 def partials(output: Any, inputs: Sequence[Node], g: Any = None, create_graph: bool = False) -> tuple[Any, ...]:
-    """The gradients of an output by inputs that count as independent, even where one was made from another."""
+    """The gradients of an output with respect to inputs treated as independent, even if one was computed from another.
+
+    None for an input that the output does not depend on.
+    """
     grads = seeded(output, g, create_graph) if output.requires_grad else {}
     if grads:
         along(towards([*grads], inputs, beyond=False)[0], grads, inputs, create_graph)
@@ -252,20 +287,21 @@ def partials(output: Any, inputs: Sequence[Node], g: Any = None, create_graph: b
 
 
 def seeded(outputs: Any, grad_outputs: Any, create_graph: bool) -> dict[Node, Any]:
-    """The gradients at some outputs, from which a pass starts."""
+    """The gradients at the outputs, checked, as a pass starts from them."""
     return _seeds(_nodes(outputs, "an output"), grad_outputs, create_graph)
 
 
 def short_cut(grads: dict[Node, Any], inputs: Sequence[Node]) -> bool:
-    """Carry the gradients to the inputs by `scalar_walk`, if all is plain; False, and nothing done, if not."""
+    """Propagate the gradients to the inputs by `scalar_walk`. Returns False, having done nothing, if it cannot."""
     return _is_plain([*grads], False) and scalar_walk.gradients(grads, inputs)
 
 
 def forward(order: Sequence[Node], tangents: dict[Node, Any], create_graph: bool) -> dict[Node, Any]:
-    """Add to the tangents of some inputs those of the nodes of the order: how fast each moves as the inputs do.
+    """Forward mode: add to `tangents`, which has those of the inputs, the tangents of the nodes of the order.
 
-    A rule takes a gradient back, and is linear in it. For numbers its factor is the same forward. For arrays the way
-    forward is the transposed one: what a rule does to a gradient u is recorded, and differentiated by u.
+    A rule is linear in the gradient. For numbers it multiplies by the local derivative, which serves forward as well.
+    For arrays the tangent needs the transpose of that linear map: the rule is recorded on a dummy gradient u, and
+    differentiated with respect to u.
     """
     since = next(clock)
     for node in order:
@@ -283,17 +319,17 @@ def forward(order: Sequence[Node], tangents: dict[Node, Any], create_graph: bool
 
 
 def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, since: float) -> Any:
-    """A node's tangent from its operands'; None if they have no part in it."""
+    """A node's tangent from those of its operands; None if it does not depend on them."""
     if isinstance(node._row, HandWritten):
         raise RuntimeError(f"jvp needs the derivative of '{node._op}' as a row: its _backward was written by hand")
-    u = getattr(node, "tensor", node).detach()  # any will do, of this shape
+    u = getattr(node, "tensor", node).detach()  # any value of this shape will do
     u.requires_grad = True
     given = getattr(u, "_node", u)
     with enable_grad(), node._quiet():
         pairs = [(part, tangents[n]) for n, part in contributions(node, u, create_graph) if n in tangents]
     grads: dict[Node, Any] = {}
     for part, t in [(getattr(part, "_node", part), t) for part, t in pairs]:
-        if getattr(part, "_row", None) is not None:  # else it has nothing to do with u
+        if getattr(part, "_row", None) is not None:  # else it does not depend on u
             grads[part] = part._plus(grads[part], t) if part in grads else part._seed(t, create_graph)
     if grads:
         order = towards(grads, [given], since)[0]
@@ -302,7 +338,7 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, since:
 
 
 def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool | None, create_graph: bool) -> None:
-    """Forget how the inner nodes of these graphs were made, if asked to, or if that is the habit of their kind."""
+    """Release the graphs below the roots, unless they are to be retained; see `backward` for the default."""
     if retain_graph is None:
         retain_graph = create_graph or roots[0]._is_number
     if not retain_graph:
@@ -313,12 +349,12 @@ def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool |
 
 
 def _is_plain(roots: Sequence[Node], create_graph: bool) -> bool:
-    """May the pass take the short way of `scalar_walk`?"""
+    """True if the fast scalar path may be tried."""
     return roots[0]._is_number and not (create_graph or (modes and pass_is_watched()))
 
 
 def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
-    """The gradients at the roots, from which a pass starts."""
+    """The gradients at the roots, checked; those of a root that is listed twice are summed."""
     if gradients is None and len(roots) == 1:
         return {roots[0]: roots[0]._seed(None, create_graph)}
     if gradients is None or (len(roots) == 1 and not isinstance(gradients, (list, tuple))):
@@ -334,10 +370,10 @@ def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[No
 
 
 def _nodes(given: Any, what: str) -> tuple[Node, ...]:
-    """One node or several, as a tuple."""
+    """The nodes of one Value or Tensor, or of several, as a tuple; checked."""
     single = isinstance(given, Node) or hasattr(given, "_node") or not isinstance(given, Iterable)
     nodes: tuple[Any, ...] = (given,) if single else tuple(given)  # type: ignore[arg-type]
-    if modes or not single or not isinstance(given, Node):  # else it is one Value, and there is nothing to ask
+    if modes or not single or not isinstance(given, Node):  # else it is a single Value: nothing to convert
         nodes = tuple([getattr(x, "_node", x) for x in map(stand_in, nodes)])
     if not nodes:
         raise ValueError(f"found an empty list where {what} is needed")

@@ -1,4 +1,7 @@
-"""The words of other libraries, and what is written here: PyTorch's for autograd, NumPy's for arrays, never both."""
+"""Names from other libraries and their equivalents here, for error messages.
+
+Autograd has PyTorch's names and arrays have NumPy's, never both.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,20 @@ KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis", "unbiased": "d
 
 
 def unknown(owner: str, name: str) -> AttributeError:
-    """The error for an attribute that is not there: it says what the word for it is here, if there is one."""
+    """The error for a missing attribute, with the equivalent name if there is one."""
     hint = f": the word here is {NAMES[name]}" if name in NAMES else ""
     return AttributeError(f"{owner} has no attribute {name!r}{hint}")
 
 
 def check(keywords: dict[str, Any]) -> None:
-    """TypeError for a keyword that has another name here."""
+    """Raise a TypeError for a keyword that has another name here."""
     for name in keywords:
         if name in KEYWORDS:
             raise TypeError(f"found the keyword {name}=: the word here is {KEYWORDS[name]}=")
 
 
 def checked(method: Callable) -> Callable:
-    """The method; a keyword of another library's is named, with the word for it."""
+    """Wrap a method so that another library's keyword raises with the name used here."""
 
     @wraps(method)
     def called(*args: Any, **named: Any) -> Any:

@@ -1,16 +1,20 @@
-"""Arrays under the same nodes, rows and walk as Values. Best read in this order:
+"""Arrays, on the same nodes, rows and walk as Values. In reading order:
 
-storage      memory that Tensors share, and the values that a graph has saved
-library      NumPy's functions as rows call them
+storage      version counters for shared memory, and the values saved for backward
+library      NumPy's functions, as rows call them
 arrays       the rows of shapes, selections, reductions and products
-node         the node of an array: how an op is recorded, and a write
-settings     shapes, axes and indices as users give them
-handle       what a Tensor is
-tensor       what a Tensor can do
-functions    the same as functions, and those of several arrays; `creation`, `einstein`, `convolution`, `losses`
+node         the node of an array: recording an op, and an in-place write
+settings     shapes, axes and indices as users pass them, checked
+handle       what a Tensor is: data, grad, in-place operations, comparisons
+tensor       what a Tensor can do: the methods that return Tensors
+functions    the methods as functions, and functions of several arrays
+creation     zeros, ones, random numbers; manual_seed
+einstein     einsum
+convolution  conv2d and pooling
+losses       the losses of `functional`, for Tensors
 protocols    NumPy's own functions on Tensors
 """
 
 from .tensor import Tensor as Tensor
 
-from . import protocols as protocols  # isort: skip  # from here on NumPy's functions take Tensors
+from . import protocols as protocols  # isort: skip  # makes NumPy's functions accept Tensors

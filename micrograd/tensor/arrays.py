@@ -1,10 +1,10 @@
-"""The calculus of arrays: rows that change shapes, select, reduce and multiply matrices. Elementwise rows are in `ops`.
+"""Rows for arrays: shapes, selection, reductions and matrix products. The elementwise rows are in `engine/ops.py`.
 
-As in `ops`, a rule uses only what numbers-in-arrays and Tensors share: operators, methods of the same name, other rows.
-A parameter of a rule that is called `like` is asked for its shape alone, so that its values need not be kept.
-Most rows have settings (an axis, a shape, an index): functions make them, and remember (`maker`) those that they made.
+As in `ops`, a rule uses only what arrays and Tensors share: operators, methods of the same name, other rows. A
+parameter named `like` is used for its shape and dtype only, so its value is not saved. Most rows have settings (an
+axis, a shape, an index): functions make these rows, and cache them (`maker`) where the settings are hashable.
 
-A rule need not undo broadcasting: whoever adds its result to a gradient sums it down to the operand's shape.
+A rule need not undo broadcasting: `ArrayNode._fit` sums its result to the operand's shape.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Maker = TypeVar("Maker", bound=Callable[..., Row])
 
 
 def maker(make: Maker) -> Maker:
-    """A function that makes a row for its settings, and remembers it. Their numbers must be integers.
+    """Cache a function that makes a row from its settings, whose numbers must be integers.
 
-    To a cache 2.0 is 2: a row that was made for the one would be given for the other.
+    The cache does not distinguish 2.0 from 2, so it could return a row made with a float where an int is needed.
     """
 
     @lru_cache(maxsize=4096)
@@ -47,7 +47,7 @@ def _setting(x: Any) -> Any:
 
 
 def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
-    """The shape that a reduction over the axis leaves with keepdims."""
+    """The shape of a reduction over the axis with keepdims."""
     axes = (
         range(like.ndim)
         if axis is None
@@ -57,7 +57,7 @@ def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
 
 
 def _spread(g: Any, like: Any, axis: Axis) -> Any:
-    """A reduction's gradient, stretched over the shape that was reduced."""
+    """The gradient of a reduction, broadcast to the shape that was reduced."""
     return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(_kept(like, axis))(g))
 
 
@@ -72,14 +72,14 @@ def reshape(shape: tuple[int, ...]) -> Row:
 
 @maker
 def transpose(axes: tuple[int, ...]) -> Row:
-    """a.transpose(axes): all axes, in their new order."""
+    """a.transpose(axes), where `axes` lists all axes, none negative."""
     back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
     return Row("transpose", lambda a: a.transpose(axes), lambda g, _out, like: transpose(back)(g), view=True)
 
 
 @maker
 def broadcast_to(shape: tuple[int, ...]) -> Row:
-    """a, repeated to the shape without a copy."""
+    """a broadcast to the shape, without a copy."""
     return Row(
         "broadcast_to", lambda a: lib(a).broadcast_to(a, shape), lambda g, _out, like: sum_to(like.shape)(g), view=True
     )
@@ -87,13 +87,13 @@ def broadcast_to(shape: tuple[int, ...]) -> Row:
 
 @maker
 def full(shape: tuple[int, ...]) -> Row:
-    """An array of this shape, all of it the one number a."""
+    """A new array of this shape, filled with the scalar a."""
     return Row("full", lambda a: lib(a).full(shape, a, a.dtype), lambda g, _out, like: sum_to(like.shape)(g))
 
 
 @maker
 def sum_to(shape: tuple[int, ...]) -> Row:
-    """The adjoint of broadcasting: a, summed over the axes that broadcasting from `shape` made or stretched."""
+    """The adjoint of broadcasting: a summed over the axes that broadcasting from `shape` added or stretched."""
 
     def forward(a: Any) -> Any:
         a = a.reshape((1,) * (len(shape) - a.ndim) + a.shape)
@@ -114,8 +114,8 @@ def astype(dtype: Any) -> Row:
 
 
 def getitem(index: Any) -> Row:
-    """a[index], for every kind of index that NumPy has; what is selected twice gets both gradients."""
-    if _kinds(index) <= {int}:  # of one element, too, NumPy gives a view where there is an Ellipsis
+    """a[index], for every kind of index that NumPy has. An element selected twice gets the sum of both gradients."""
+    if _kinds(index) <= {int}:  # with an Ellipsis NumPy returns a view even of a single element
         index = (*index, ...) if isinstance(index, tuple) else (index, ...)
     return Row(
         "getitem", lambda a: a[index], lambda g, _out, like: scatter(index, like.shape)(g), view=_is_basic(index)
@@ -123,7 +123,7 @@ def getitem(index: Any) -> Row:
 
 
 def _is_basic(index: Any) -> bool:
-    """True if NumPy answers the index with a view: slices, numbers, None and ... ."""
+    """True for a basic index, for which NumPy returns a view: ints, slices, None and `...`."""
     return _kinds(index) <= _BASIC
 
 
@@ -149,7 +149,7 @@ def scatter(index: Any, shape: tuple[int, ...]) -> Row:
 
 
 def setitem(index: Any) -> Row:
-    """a with b in the place of a[index]."""
+    """A copy of a in which a[index] is replaced by b."""
 
     def forward(a: Any, b: Any) -> Any:
         out = a.copy()
@@ -164,7 +164,7 @@ def setitem(index: Any) -> Row:
 
 
 def _winners(index: Any, like: Any) -> Any:
-    """1 where an element of a[index] was written last to its place, 0 where a later one replaced it."""
+    """For repeated indices: 1 for the element of a[index] that was written last, 0 for those it overwrote."""
     xp = lib(like if not hasattr(like, "_node") else like._node._data)
     places = xp.zeros(like.shape, dtype=int)
     turn = xp.arange(places[index].size).reshape(places[index].shape)
@@ -173,7 +173,7 @@ def _winners(index: Any, like: Any) -> Any:
 
 
 def take_along_axis(indices: Any, axis: int) -> Row:
-    """NumPy's take_along_axis, with integer indices of as many dimensions as a."""
+    """NumPy's take_along_axis; the integer indices have as many dimensions as a."""
     return Row(
         "take_along_axis",
         lambda a: lib(a).take_along_axis(a, indices, axis),
@@ -193,7 +193,7 @@ def _put_along_axis(indices: Any, axis: int, shape: tuple[int, ...]) -> Row:
 
 
 def where(condition: Any) -> Row:
-    """a where the condition (a plain boolean array) holds, else b."""
+    """a where the condition, a plain boolean array, holds, else b."""
     return Row(
         "where",
         lambda a, b: lib(condition).where(condition, a, b),
@@ -202,14 +202,14 @@ def where(condition: Any) -> Row:
     )
 
 
-# ---- windows: what convolution and pooling look at
+# ---- windows, for convolution and pooling
 
 
 @maker
 def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Row:
-    """The windows of a over its last axes, as a view of shape (..., *size, *counts).
+    """The sliding windows of a over its last axes, as a view of shape (..., *size, *counts).
 
-    A window begins at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
+    A window starts at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
     """
     n = len(size)
     spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
@@ -226,7 +226,7 @@ def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int,
 
 @maker
 def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
-    """The adjoint of `windows`: zeros of the shape, with each window added in its place."""
+    """The adjoint of `windows`: zeros of the shape, with each window added at its position."""
     n = len(size)
 
     def forward(a: Any) -> Any:
@@ -246,7 +246,7 @@ def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tupl
 
 @maker
 def sum(axis: Axis, keepdims: bool) -> Row:
-    """The sum over the axis, over several, or (None) over all."""
+    """The sum over one axis, several, or (None) all."""
     return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
 
 
@@ -261,7 +261,7 @@ def mean(axis: Axis, keepdims: bool) -> Row:
 
 
 def _root(name: str) -> Row:
-    """A square root that has a kink at 0, where the gradient is 0."""
+    """A square root whose gradient at 0 is 0."""
     return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
 
 
@@ -270,7 +270,7 @@ deviation, length = _root("std"), _root("norm")
 
 @maker
 def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
-    """The `max` or the `min` over the axis; those who tie share the gradient equally."""
+    """The `max` or `min` over the axis; tied elements share the gradient equally."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
         top = reshape(_kept(a, axis))(out)
@@ -282,7 +282,7 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
 
 @maker
 def first_max(axis: int) -> Row:
-    """The greatest along one axis; of those who tie, the first gets the gradient."""
+    """The maximum along one axis; among tied elements the first gets the gradient."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
         kept = _kept(a, axis)
@@ -294,7 +294,7 @@ def first_max(axis: int) -> Row:
 
 @maker
 def cumsum(axis: int) -> Row:
-    """The running sum along the axis."""
+    """The cumulative sum along the axis."""
     return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, like: _cumsum_back(axis)(g))
 
 
@@ -308,13 +308,13 @@ def _cumsum_back(axis: int) -> Row:
 
 @maker
 def sort(axis: int) -> Row:
-    """a in ascending order along the axis."""
+    """a sorted in ascending order along the axis."""
     return Row("sort", lambda a: lib(a).sort(a, axis), lambda g, _out, a: _sorted_as(axis, False)(g, a))
 
 
 @maker
 def _sorted_as(axis: int, forth: bool) -> Row:
-    """a in the order that sorts b; or back from it."""
+    """a permuted along the axis by the order that sorts b or, unless `forth`, by its inverse."""
 
     def forward(a: Any, b: Any) -> Any:
         places = lib(b).argsort(b, axis, "stable")
@@ -324,13 +324,13 @@ def _sorted_as(axis: int, forth: bool) -> Row:
 
 
 def _top(a: Any, axis: Axis) -> Any:
-    """The greatest over the axis, which stays with length 1; of nothing, 0."""
+    """The maximum over the axis with keepdims; for an empty array, its sum."""
     return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
 
 
 @maker
 def logsumexp(axis: Axis) -> Row:
-    """log(sum(exp(a))) over the axis, which stays with length 1. The greatest comes out first: nothing overflows."""
+    """log(sum(exp(a))) over the axis, with keepdims. The maximum is subtracted first, so nothing overflows."""
 
     def forward(a: Any) -> Any:
         top = _top(a, axis)
@@ -353,7 +353,7 @@ def softmax(axis: Axis) -> Row:
 
 @maker
 def log_softmax(axis: Axis) -> Row:
-    """log(softmax(a)), without its underflow."""
+    """log(softmax(a)) over the axis, without underflow."""
 
     def forward(a: Any) -> Any:
         a, xp = a - _top(a, axis), lib(a)
@@ -366,7 +366,7 @@ def log_softmax(axis: Axis) -> Row:
 
 matmul = Row(
     "@",
-    lambda a, b: a @ b,  # of two dimensions at least; more are batches
+    lambda a, b: a @ b,  # at least two dimensions each; further ones are batches
     lambda g, _a, b: g @ b.swapaxes(-1, -2),
     lambda g, a, _b: a.swapaxes(-1, -2) @ g,
     word="matmul",
@@ -387,17 +387,17 @@ linear = Each(
 
 
 def _matrix(a: Any) -> Any:
-    """a with all axes but the last as one."""
+    """a as a matrix: all axes but the last merged."""
     return a if a.ndim == 2 else reshape((math.prod(a.shape[:-1]), a.shape[-1]))(a)
 
 
 def _matmul_like(a: Any, b: Any, like: Any) -> Any:
-    """a @ b; of arrays, in the memory order of `like`."""
+    """a @ b; for arrays, in the memory order of `like`."""
     return a @ b if hasattr(like, "_node") else lib(like).matmul_like(a, b, like)
 
 
 def _plus(a: Any, b: Any) -> Any:
-    """a + b, in a's place if it fits there."""
+    """a + b, in place if the dtypes match."""
     if a.dtype != b.dtype:
         return a + b
     a += b
@@ -406,7 +406,7 @@ def _plus(a: Any, b: Any) -> Any:
 
 @maker
 def concatenate(axis: int) -> Many:
-    """The operands, joined along an axis that they have."""
+    """The operands joined along an existing axis."""
 
     def rule(g: Any, *likes: Any) -> list[Any]:
         parts, start = [], 0

@@ -1,9 +1,9 @@
-"""Convolution and pooling of Tensors: `functional.conv2d`, `max_pool2d` and `avg_pool2d`, as PyTorch has them.
+"""Convolution and pooling of Tensors: `functional.conv2d`, `max_pool2d` and `avg_pool2d`, as in PyTorch.
 
-All three look at a picture through windows, which are a view of it (`arrays.windows`). A convolution is then a product
-of matrices, (filters, numbers in a window) @ (numbers in a window, windows); pooling is a reduction of each window.
+All three use sliding windows, a view of the image (`arrays.windows`). A convolution is then a matrix product,
+(filters, window size) @ (window size, windows); pooling reduces each window.
 
-A picture has the shape (channels, height, width); any number of axes may come before, such as that of the samples.
+An image has the shape (..., channels, height, width), with any number of leading axes, such as the batch.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
 
 
 def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, fill: float = 0.0) -> Tensor:
-    """The windows of a pooling, whose stride is their size unless it is given."""
+    """The windows of a pooling, whose stride defaults to their size."""
     size, padding = pair(kernel_size, "kernel_size"), pair(padding, "padding", 0)
     if any(2 * p > k for p, k in zip(padding, size, strict=True)):
         raise ValueError(f"found a padding of {padding} for windows of {size}: it is half of them at most")
@@ -66,7 +66,7 @@ def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: An
 
 
 def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], dilation: Pair, fill: float = 0.0) -> Any:
-    """The windows of the padded picture, of shape (..., channels, *size, rows, columns)."""
+    """The windows of the padded image, of shape (..., channels, *size, rows, columns)."""
     x = _padded(x, padding, fill)
     spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
     if spans[0] > x.shape[-2] or spans[1] > x.shape[-1]:
@@ -75,7 +75,7 @@ def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], di
 
 
 def _padded(x: Tensor, padding: tuple[Pair, Pair], fill: float) -> Tensor:
-    """The picture in a frame of one number."""
+    """The image, padded with `fill`."""
     if padding == ((0, 0), (0, 0)):
         return x
     *rest, height, width = x.shape
@@ -87,7 +87,7 @@ def _padded(x: Tensor, padding: tuple[Pair, Pair], fill: float) -> Tensor:
 
 
 def _padding(padding: Any, size: Any, stride: Pair, dilation: Pair) -> tuple[Pair, Pair]:
-    """The padding before and after, for both axes; "same" keeps the picture's size."""
+    """The padding before and after, for both axes; "same" preserves the size of the image."""
     if padding == "same" and stride != (1, 1):
         raise ValueError(f'padding="same" is for stride 1, found {stride}')
     if padding == "same":
@@ -98,7 +98,7 @@ def _padding(padding: Any, size: Any, stride: Pair, dilation: Pair) -> tuple[Pai
 
 
 def pair(given: Any, name: str, least: int = 1) -> Pair:
-    """A whole number for both axes, or one for each."""
+    """A pair of ints, one for each axis, from a pair or a single int; ValueError if one is below `least`."""
     parts = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
     try:
         pair = tuple(map(index, parts))

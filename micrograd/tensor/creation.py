@@ -1,7 +1,11 @@
-"""Tensors from nothing: zeros, ones, ranges and random numbers; and `manual_seed`, for all that is drawn at random.
+"""Functions that create Tensors: zeros, ones, ranges, random numbers; and `manual_seed`.
 
-Functions that take a shape take it as NumPy does, `zeros((2, 3))`, or as PyTorch does, `zeros(2, 3)`. The `_like`s take
-the shape and the dtype of a Tensor, or of whatever makes one.
+A shape is passed as in NumPy, `zeros((2, 3))`, or as in PyTorch, `zeros(2, 3)`. The `_like` functions take the shape
+and dtype of a Tensor, an array, or a list of numbers. In all of them:
+
+- `requires_grad` makes the Tensor a parameter; it needs a float dtype.
+- `dtype` is a real NumPy dtype.
+- `rng` is the NumPy Generator to draw from; by default the package's own, which `manual_seed` seeds.
 """
 
 from __future__ import annotations
@@ -37,9 +41,12 @@ _generator = np.random.default_rng()
 
 
 def manual_seed(seed: int) -> None:
-    """Seed what micrograd draws from: Python's `random`, for networks of Values, and its own NumPy generator.
+    """Seed all random numbers of micrograd: Python's `random`, for networks of Values, and its own NumPy generator.
 
-    NumPy's global state (`np.random.seed`) is neither used nor touched.
+    NumPy's global state (`np.random.seed`) is not used.
+
+    Args:
+        seed: an int.
 
     >>> manual_seed(0)
     >>> first = randn(2)
@@ -54,7 +61,7 @@ def manual_seed(seed: int) -> None:
 
 
 def generator(rng: np.random.Generator | None = None) -> np.random.Generator:
-    """The generator to draw from: the one given, or else the package's."""
+    """The generator to draw from: `rng`, or by default the package's."""
     if rng is None:
         return _generator
     if not isinstance(rng, np.random.Generator):
@@ -65,11 +72,11 @@ def generator(rng: np.random.Generator | None = None) -> np.random.Generator:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Of a given shape
+# From a shape
 
 
 def zeros(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Zeros, float64 unless a dtype is given.
+    """A Tensor of zeros, float64 by default.
 
     >>> zeros(2, 3).shape, zeros((2, 3)).shape
     ((2, 3), (2, 3))
@@ -78,12 +85,16 @@ def zeros(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tens
 
 
 def ones(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Ones, float64 unless a dtype is given."""
+    """A Tensor of ones, float64 by default.
+
+    >>> ones(2)
+    Tensor([1., 1.])
+    """
     return full(lengths(*shape), 1.0, requires_grad=requires_grad, dtype=dtype)
 
 
 def full(shape: Shape, value: float, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """The same number everywhere.
+    """A Tensor filled with one number, by default of the number's dtype.
 
     >>> full((2,), 7.0)
     Tensor([7., 7.])
@@ -94,19 +105,29 @@ def full(shape: Shape, value: float, *, requires_grad: bool = False, dtype: Any 
 def randn(
     *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Draws from the normal distribution of mean 0 and deviation 1."""
+    """Samples from the standard normal distribution, float64 by default.
+
+    >>> randn(2, 3).shape
+    (2, 3)
+    """
     return Tensor(generator(rng).standard_normal(lengths(*shape)), requires_grad=requires_grad, dtype=dtype)
 
 
 def rand(
     *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Draws from the uniform distribution between 0 and 1."""
+    """Samples from the uniform distribution on [0, 1), float64 by default.
+
+    >>> rand(2, 3).shape
+    (2, 3)
+    """
     return Tensor(generator(rng).random(lengths(*shape)), requires_grad=requires_grad, dtype=dtype)
 
 
 def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """`arange(stop)`, `arange(start, stop)` or `arange(start, stop, step)`; integers where all bounds are.
+    """Evenly spaced numbers: `arange(stop)`, `arange(start, stop)` or `arange(start, stop, step)`, without `stop`.
+
+    The dtype is an integer's by default if all bounds are integers.
 
     >>> arange(2, 5)
     Tensor([2, 3, 4])
@@ -117,7 +138,7 @@ def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Te
 def linspace(
     start: float, stop: float, num: int = 50, endpoint: bool = True, *, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """`num` numbers at equal distances from start to stop, the last one included unless `endpoint` is False.
+    """`num` evenly spaced numbers from start to stop, which is included unless `endpoint` is False.
 
     >>> linspace(0, 1, 3)
     Tensor([0. , 0.5, 1. ])
@@ -126,12 +147,16 @@ def linspace(
 
 
 def eye(rows: int, columns: int | None = None, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere; square unless columns are given."""
+    """A matrix with ones on the diagonal and zeros elsewhere, square by default, float64 by default.
+
+    >>> eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return Tensor(np.eye(rows, columns, dtype=dtype or float), requires_grad=requires_grad)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Like another
+# Like another Tensor
 
 
 def _like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
@@ -140,17 +165,17 @@ def _like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def zeros_like(x: Any, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Zeros of x's shape and dtype."""
+    """Zeros with the shape of x and, by default, its dtype."""
     return full_like(x, 0, requires_grad=requires_grad, dtype=dtype)
 
 
 def ones_like(x: Any, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Ones of x's shape and dtype."""
+    """Ones with the shape of x and, by default, its dtype."""
     return full_like(x, 1, requires_grad=requires_grad, dtype=dtype)
 
 
 def full_like(x: Any, value: float, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """The same number everywhere, in x's shape and dtype."""
+    """A Tensor filled with one number, with the shape of x and, by default, its dtype."""
     shape, dtype = _like(x, dtype)
     return full(shape, value, requires_grad=requires_grad, dtype=dtype)
 
@@ -158,7 +183,11 @@ def full_like(x: Any, value: float, *, requires_grad: bool = False, dtype: Any =
 def randn_like(
     x: Any, *, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Draws from the normal distribution, in x's shape and dtype, which must be a float's."""
+    """Samples from the standard normal distribution, with the shape of x and, by default, its dtype.
+
+    Raises:
+        TypeError: the dtype is not a float.
+    """
     shape, dtype = _drawn_like(x, dtype)
     return randn(shape, rng=rng, requires_grad=requires_grad, dtype=dtype)
 
@@ -166,13 +195,17 @@ def randn_like(
 def rand_like(
     x: Any, *, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Draws between 0 and 1, in x's shape and dtype, which must be a float's."""
+    """Samples from the uniform distribution on [0, 1), with the shape of x and, by default, its dtype.
+
+    Raises:
+        TypeError: the dtype is not a float.
+    """
     shape, dtype = _drawn_like(x, dtype)
     return rand(shape, rng=rng, requires_grad=requires_grad, dtype=dtype)
 
 
 def _drawn_like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
     shape, dtype = _like(x, dtype)
-    if np.dtype(dtype).kind != "f":  # an integer would cut every draw from rand to 0
+    if np.dtype(dtype).kind != "f":  # as integers, all samples of rand would be 0
         raise TypeError(f"random draws are floats, found dtype {np.dtype(dtype)}: give dtype=float")
     return shape, dtype

@@ -1,10 +1,11 @@
-"""`einsum`, with gradients: the gradient of a product of arrays, whatever its axes, is again one.
+"""`einsum` with gradients: the gradient of an einsum is another einsum.
 
-    out = einsum("ij,jk->ik", a, b)      the letters of the operands, and those of the result
-    a's = einsum("ik,jk->ij", g, b)      the gradient takes the operand's place, and its letters become the result
+    out  = einsum("ij,jk->ik", a, b)
+    da   = einsum("ik,jk->ij", g, b)      g replaces the operand, whose letters become those of the result
 
-Letters that one operand alone had, and that were summed, are missing then: the part is stretched over their axes. Three
-steps come first: "..." becomes letters, a letter that stands twice in an operand its diagonal, and a list an array.
+A letter that only this operand has, and that was summed, occurs in neither g nor the others: the gradient is broadcast
+along its axis. Before that, lists become Tensors, "..." becomes letters, and an operand with a repeated letter is
+replaced by its diagonal.
 """
 
 from __future__ import annotations
@@ -30,11 +31,22 @@ __all__ = ["einsum"]
 
 @of_arrays
 def einsum(subscripts: Any, *operands: Any) -> Any:
-    """NumPy's einsum: a letter for each axis; equal letters run together, and those not in the result are summed.
+    """Einstein summation over the named axes of the operands, with all of NumPy's notation.
 
-    All of NumPy's notation: any number of operands, "..." for axes that are broadcast, a letter twice in one operand
-    for its diagonal; without "->" the result has the letters that occur once, in alphabetical order. In place of a
-    string, a list of ints may follow each operand, and one for the result: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+    Args:
+        subscripts: a letter for each axis, as in "ij,jk->ik". Axes with the same letter are multiplied elementwise, and
+            letters missing from the result are summed. A letter repeated in one operand takes its diagonal, "..." is
+            for axes that are broadcast. Without "->", the result has the letters that occur once, in alphabetical
+            order.
+        operands: one Tensor, array or list for each part of `subscripts`. Instead of a string, a list of ints may
+            follow each operand, and one for the result: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    Returns:
+        A Tensor, or an array if no operand is a Tensor, with one axis for each letter of the result.
+
+    Raises:
+        ValueError: the subscripts do not fit the operands, or axes with the same letter differ in length.
+        TypeError: there are neither subscripts nor lists of ints.
 
     >>> from micrograd.tensor import Tensor
     >>> m = Tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -52,7 +64,7 @@ def einsum(subscripts: Any, *operands: Any) -> Any:
 
 
 def _from_lists(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Subscripts and operands of the form that has a list of ints after each operand."""
+    """Subscripts and operands from the form with a list of ints after each operand."""
     lists = [*given[1::2], *given[len(given) - 1 :: 2]] if len(given) % 2 else [*given[1::2]]
     if not all(isinstance(places, Sequence) for places in lists):
         raise TypeError(
@@ -64,16 +76,16 @@ def _from_lists(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return ",".join(texts) + "".join(last), given[: len(given) - len(given) % 2 : 2]
 
 
-_LETTERS = sorted(ascii_letters)  # the order in which the result's letters stand is that of the ints
+_LETTERS = sorted(ascii_letters)  # so that the letters of an implicit result are in the order of the ints
 
 
 def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
-    """The letters of each operand's axes and of the result's: "..." is replaced by letters that nobody uses."""
+    """The letters of each operand and of the result, with "..." replaced by unused letters."""
     given, arrow, output = subscripts.replace(" ", "").partition("->")
     inputs = given.split(",")
     if len(inputs) != len(ndims):
         raise ValueError(f"einsum {subscripts!r} names {len(inputs)} operands, found {len(ndims)}")
-    free = [chr(code) for code in range(0x3B1, 0x3B1 + 64)]  # Greek, and beyond: no subscript of NumPy's
+    free = [chr(code) for code in range(0x3B1, 0x3B1 + 64)]  # from Greek on: never valid as subscripts
     widths = [ndim - len(s.replace("...", "")) for s, ndim in zip(inputs, ndims, strict=True)]
     for s, width, ndim in zip(inputs, widths, ndims, strict=True):
         if width < 0 or (width and "..." not in s) or s.count("...") > 1:
@@ -94,7 +106,7 @@ def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
 
 
 def _check_lengths(subscripts: str, inputs: list[str], tensors: list[Tensor]) -> None:
-    """Axes that share a letter are equally long; in different operands, a length of 1 is stretched."""
+    """Check that axes with the same letter have one length; in different operands, a length of 1 is broadcast."""
     for c in dict.fromkeys("".join(inputs)):
         each = [
             {n for n, other in zip(t.shape, s, strict=True) if other == c} for t, s in zip(tensors, inputs, strict=True)
@@ -106,7 +118,7 @@ def _check_lengths(subscripts: str, inputs: list[str], tensors: list[Tensor]) ->
 
 
 def _diagonal(a: Tensor, letters: str) -> tuple[Tensor, str]:
-    """A Tensor whose letters are all different: where one was repeated, the diagonal over its axes."""
+    """The Tensor with distinct letters: its diagonal over the axes of a repeated one."""
     unique = "".join(dict.fromkeys(letters))
     if len(unique) == len(letters):
         return a, letters
@@ -117,19 +129,19 @@ def _diagonal(a: Tensor, letters: str) -> tuple[Tensor, str]:
 @lru_cache(maxsize=1024)
 def _einsum(inputs: tuple[str, ...], output: str) -> Many:
     """The row of an einsum in which no operand repeats a letter."""
-    # NumPy reads ASCII alone: the letters are renamed, the i-th that occurs to the i-th of the alphabet
+    # NumPy takes only ASCII letters, so they are numbered in order of occurrence
     names = {c: i for i, c in enumerate(dict.fromkeys("".join(inputs)))}
 
     def forward(*xs: Any) -> Any:
         pairs = [part for x, letters in zip(xs, inputs, strict=True) for part in (x, [names[c] for c in letters])]
         out = np.einsum(*pairs, [names.get(c, len(names)) for c in output], optimize=len(xs) > 1)
-        return np.array(out) if len(xs) == 1 else np.asarray(out)  # of one operand it may be a view
+        return np.array(out) if len(xs) == 1 else np.asarray(out)  # with one operand it may be a view
 
     def rule(g: Any, *operands: Any) -> list[Any]:
         return [_part(g, i, operands) for i in range(len(inputs))]
 
     def _part(g: Any, i: int, operands: tuple[Any, ...]) -> Any:
-        """g times all other operands, summed over what is not the i-th's; stretched over what it alone summed."""
+        """The i-th operand's gradient: an einsum of g and the others, broadcast over letters that it alone summed."""
         others = [*inputs[:i], *inputs[i + 1 :]]
         kept = "".join(c for c in inputs[i] if c in output or any(c in letters for letters in others))
         part = _einsum((output, *others), kept)(g, *operands[:i], *operands[i + 1 :])

@@ -1,9 +1,9 @@
-"""NumPy's functions, for nodes: `exp(x)` beside `x.exp()`, and those that NumPy has as functions alone.
+"""NumPy's functions for nodes: `exp(x)` beside `x.exp()`, and those that are not methods, such as `where` and `stack`.
 
-Most are made: of each public row of `ops` one that takes Values, Tensors, arrays and numbers alike, of each method of
-Tensor one that takes arrays too. The others are written here, and marked `@function`. In all, a node among the operands
-makes the result a node; arrays and lists of numbers give arrays, as NumPy does. An array of Values (which is what an
-array times a Value is) is NumPy's to go through: its functions call the Values' methods.
+Most are generated: one for each public row of `ops`, taking Values, Tensors, arrays and numbers, and one for each
+method of Tensor, taking arrays too. The others are written here, and registered by `@function`. If an operand is a
+node, so is the result; arrays and lists of numbers give arrays, as in NumPy. An array of Values (the product of an
+array and a Value is one) is left to NumPy, whose functions call the Values' methods.
 
 >>> from micrograd.tensor import Tensor
 >>> x = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
@@ -12,7 +12,8 @@ array times a Value is) is NumPy's to go through: its functions call the Values'
 >>> x.grad.round(4)
 array([1.0986, 1.3863, 0.3333, 0.5   ])
 
-Those whose names Python has too (`sum`, `max`, `abs`, ...) are not in `__all__`: a star import would hide Python's own.
+Names of Python's builtins (`sum`, `max`, `abs`, ...) are left out of `__all__`, so that a star import does not shadow
+them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FUNCTIONS: dict[str, Callable] = {}
 
 
 def function(made: Callable) -> Callable:
-    """Enter a function among those that users call, and that NumPy's of the same name becomes on a Tensor."""
+    """Register a public function, which also implements NumPy's function of the same name for Tensors."""
     FUNCTIONS[made.__name__] = made
     return made
 
@@ -56,7 +57,7 @@ def _tensor(x: Any) -> Tensor:
 
 
 def _operand(x: Any) -> Any:
-    """What a row takes: nodes and numbers as they are, lists as arrays."""
+    """An operand as rows take it: nodes and numbers unchanged, lists as arrays."""
     return x if isinstance(x, (Node, ArrayNode.kind, int, float)) or hasattr(x, "_apply") else _array(x, True)
 
 
@@ -73,7 +74,7 @@ def _has_values(x: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Made from the tables
+# Generated from the tables
 
 
 def elementwise(row: Row, name: str = "") -> Callable:
@@ -89,7 +90,7 @@ def elementwise(row: Row, name: str = "") -> Callable:
 
 
 def _applied(row: Row, *operands: Any) -> Any:
-    """The row on the operands; where one is an array of Values, on each of them."""
+    """The row applied to the operands; elementwise in Python if one is an array of Values."""
     if any(map(_has_values, operands)):
         return np.frompyfunc(row, len(operands), 1)(*operands)
     return row(*operands)
@@ -111,7 +112,7 @@ def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
 
 
 def of_array(method: Callable) -> Callable:
-    """The function of a method of Tensor: it takes arrays and lists too, which it answers with arrays."""
+    """The function of a method of Tensor; it takes arrays and lists too, and returns arrays for them."""
     numpys = getattr(np, method.__name__, None)
 
     @wraps(method)
@@ -150,7 +151,7 @@ def __dir__() -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Written by hand: a choice, and selections that are no methods
+# Written by hand: functions of one array that are not methods
 
 
 @function
@@ -162,9 +163,16 @@ def pow(a: Any, exponent: Any) -> Any:
 
 @function
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """a where the condition holds, else b; each gets the gradient where it was chosen, and 0 elsewhere.
+    """Choose from a where the condition holds, else from b.
 
-    The three are broadcast together. A condition that is a node holds where it is not 0, and gets no gradient.
+    Args:
+        condition: booleans, or numbers that count as true unless 0: an array, a Tensor, or for Values a single one.
+        a, b: nodes, arrays or numbers; the three are broadcast together.
+
+    Returns:
+        An array, a Tensor if one of the three is, or a Value.
+
+    a and b get the gradient where they were chosen, and 0 elsewhere; the condition gets none.
 
     >>> from micrograd.tensor import Tensor
     >>> x = Tensor([-1.0, 2.0], requires_grad=True)
@@ -176,7 +184,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
     chosen = stand_in(condition)._node._data if _is_tensor(condition) else _array(condition)
-    row = arrays.where(chosen != 0)  # a new array: what is written to the condition later changes nothing
+    row = arrays.where(chosen != 0)  # a new array, unaffected by later writes to the condition
     if _is_tensor(a) or _is_tensor(b):
         return record(row, _operand(a), _operand(b))
     out = row.forward(_operand(a), _operand(b))
@@ -184,7 +192,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
-    """`where` in ops on Values: their graph is the same whichever is chosen."""
+    """`where` composed of ops on Values, so that the graph does not depend on the condition."""
     if not isinstance(condition, (Value, int, float, np.bool_)):
         raise TypeError(f"the condition of a choice between Values is one, or a bool; found {type(condition).__name__}")
     no = ops.equal(condition, 0.0) if isinstance(condition, Value) else float(not condition)
@@ -194,7 +202,21 @@ def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
 @function
 @of_array
 def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
-    """`a[..., indices[...], ...]` along the axis: what `argmax` or `argsort` pointed at; None flattens first.
+    """Select elements along the axis by index, such as those from `argsort`, or from `argmax` with keepdims.
+
+    Args:
+        a: a Tensor or an array.
+        indices: integers, of as many dimensions as a; the other axes are broadcast.
+        axis: the axis of the indices; None flattens a first.
+
+    Returns:
+        The elements, in the shape of the broadcast indices.
+
+    Raises:
+        TypeError: the indices are not integers.
+        ValueError: they have another number of dimensions than a.
+
+    An element selected more than once gets the sum of the gradients.
 
     >>> from micrograd.tensor import Tensor
     >>> x = Tensor([[3.0, 1.0, 2.0]])
@@ -225,7 +247,18 @@ def _with_length(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, .
 @function
 @of_array
 def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
-    """A list of parts along the axis: so many of equal length or, for a list of places, cut at each of these.
+    """Split a along the axis.
+
+    Args:
+        a: a Tensor or an array.
+        sections: the number of parts, all of one length; or a list of the indices at which to cut.
+        axis: the axis to split.
+
+    Returns:
+        A list of the parts.
+
+    Raises:
+        ValueError: the axis cannot be divided into that number of equal parts.
 
     >>> from micrograd.tensor import Tensor
     >>> [part.tolist() for part in split(Tensor([1, 2, 3, 4]), [1, 3])]
@@ -243,11 +276,11 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Of several arrays
+# Functions of several arrays
 
 
 def of_arrays(made: Callable) -> Callable:
-    """A function of several arrays; where one is of Values, NumPy's of the same name."""
+    """Register a function of several arrays; if one is an array of Values, NumPy's function of that name runs."""
 
     @wraps(made)
     def called(*operands: Any, **named: Any) -> Any:
@@ -261,7 +294,7 @@ def of_arrays(made: Callable) -> Callable:
 
 
 def tensors_of(operands: Any, what: str) -> list[Tensor]:
-    """A sequence of operands, all as Tensors."""
+    """The operands, of which there must be at least one, as Tensors."""
     if isinstance(operands, (Node, str)) or not hasattr(operands, "__len__"):
         raise TypeError(f"{what} takes a list of Tensors, found {type(operands).__name__}")
     if not len(operands):
@@ -270,13 +303,17 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
 
 
 def answer(out: Tensor, operands: Any) -> Any:
-    """The result as it is if a Tensor was among the operands, else its array."""
+    """The result: a Tensor if there is one among the operands, else its array."""
     return out if any(map(_is_tensor, operands)) else out.data[()]
 
 
 @of_arrays
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
-    """The operands, joined along an axis that they have; None flattens them first.
+    """Join a list of operands along an existing axis; None flattens them first.
+
+    Args:
+        operands: Tensors or arrays, whose shapes differ at most along the axis.
+        axis: the axis to join along.
 
     >>> from micrograd.tensor import Tensor
     >>> concatenate([Tensor([1.0]), Tensor([2.0, 3.0])])
@@ -290,7 +327,14 @@ def concatenate(operands: Any, axis: int | None = 0) -> Any:
 
 @of_arrays
 def stack(operands: Any, axis: int = 0) -> Any:
-    """The operands, which have the same shape, along a new axis.
+    """Join a list of operands along a new axis.
+
+    Args:
+        operands: Tensors or arrays of one shape.
+        axis: the position of the new axis in the result.
+
+    Raises:
+        ValueError: the shapes differ.
 
     >>> from micrograd.tensor import Tensor
     >>> stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1)
@@ -310,13 +354,23 @@ def _joined(tensors: list[Tensor], axis: int) -> Tensor:
 
 @of_arrays
 def matmul(a: Any, b: Any) -> Any:
-    """a @ b, of vectors, matrices or batches of matrices."""
+    """a @ b, for vectors, matrices or batches of matrices: (..., n, k) @ (..., k, m) is (..., n, m).
+
+    >>> from micrograd.tensor import Tensor
+    >>> matmul(Tensor([[1.0, 2.0]]), [[3.0], [4.0]])
+    Tensor([[11.]])
+    """
     return answer(operator.matmul(*tensors_of([a, b], "matmul")), (a, b))
 
 
 @of_arrays
 def dot(a: Any, b: Any) -> Any:
-    """NumPy's dot: of vectors their inner product, of matrices a @ b; else over a's last axis and b's last but one."""
+    """NumPy's dot product: a sum over the last axis of a and the second to last of b (the only one of a vector).
+
+    >>> from micrograd.tensor import Tensor
+    >>> dot(Tensor([1.0, 2.0]), [3.0, 4.0])
+    Tensor(11.)
+    """
     x, y = tensors_of([a, b], "dot")
     if not x.ndim or not y.ndim:
         return answer(x * y, (a, b))
@@ -327,21 +381,26 @@ def dot(a: Any, b: Any) -> Any:
 
 @of_arrays
 def outer(a: Any, b: Any) -> Any:
-    """The product of each element of a with each of b, as a matrix."""
+    """The outer product, of shape (a.size, b.size): each element of a times each of b.
+
+    >>> from micrograd.tensor import Tensor
+    >>> outer(Tensor([1.0, 2.0]), [3.0, 4.0]).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
     x, y = tensors_of([a, b], "outer")
     return answer(x.reshape(-1, 1) * y.flatten(), (a, b))
 
 
 @of_arrays
 def hstack(operands: Any) -> Any:
-    """The operands side by side: along the second axis, vectors along their only one."""
+    """Join a list of operands horizontally: along the second axis, or for vectors along their only one."""
     tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
     return answer(_joined(tensors, 0 if tensors[0].ndim == 1 else 1), operands)
 
 
 @of_arrays
 def vstack(operands: Any) -> Any:
-    """The operands one below the other, along the first axis; a vector is a row."""
+    """Join a list of operands vertically: along the first axis, where a vector is a row."""
     tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
     return answer(_joined(tensors, 0), operands)
 

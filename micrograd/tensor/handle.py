@@ -1,14 +1,15 @@
-"""What a Tensor is: its data, its gradient, its history, and how it is written to.
+"""`Handle`, the base class of Tensor: data, gradient, history, and in-place operations.
 
-A Value is a node. A Tensor has one: an in-place operation gives the same Tensor a new history, so what it is now and
-what its users saw then must be two objects. Edges lead from node to node (`node.py`), so nothing that happens to
-a Tensor later redirects them.
+A Value is a node; a Tensor refers to one. An in-place operation gives the same Tensor a new node, while the ops that
+used the old value keep the old node. Edges lead from node to node (`node.py`), so later writes to a Tensor never
+redirect them.
 
-A Tensor may be a view of another: a write to either is seen in both, and, where it is recorded, in the gradients of
-both. It is the base that gets a new history then; its views look theirs up when somebody asks for it.
+A Tensor may be a view of another. A write to either is visible in both, and, if it is recorded, in the gradients of
+both: the base gets a new history, and its views get theirs on the next access.
 
-Reading `t.data` hands out an array that may be written to behind our back: if a graph has kept it, the graph keeps its
-own and t gets a copy. Where other Tensors share the memory they must see the write, so that the backward pass raises.
+`t.data` returns an array that the caller may write to undetected. So if a graph has saved it, t gets a copy and the
+graph keeps the original. If other Tensors share the memory they must see the write, so no copy is made, and the
+backward pass raises if something was written.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .settings import plain_index, real_dtype
 
 
 def _compare(compare: Callable) -> Callable[[Handle, Any], Any]:
-    """The method of a comparison: elementwise, a plain array."""
+    """The method of a comparison: elementwise, returning a plain boolean array."""
 
     def method(self: Handle, other: Any) -> Any:
         if is_tracing():
@@ -41,9 +42,9 @@ def _compare(compare: Callable) -> Callable[[Handle, Any], Any]:
 
 
 class Handle:
-    """What a Tensor is, apart from what can be computed with it."""
+    """A Tensor without the methods that compute new Tensors."""
 
-    __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # the last two: see `node`
+    __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # for the last two see `node.move`
     __hash__ = object.__hash__
 
     _node: ArrayNode
@@ -76,19 +77,19 @@ class Handle:
         if requires_grad:
             self.requires_grad_()
 
-    # ---- what it is
+    # ---- attributes
 
-    shape = property(lambda self: self._node._data.shape, doc="The lengths of its axes.")
-    ndim = property(lambda self: self._node._data.ndim, doc="The number of its axes.")
-    size = property(lambda self: self._node._data.size, doc="The number of its elements.")
-    dtype = property(lambda self: self._node._data.dtype, doc="The NumPy dtype of its elements.")
+    shape = property(lambda self: self._node._data.shape, doc="The lengths of the axes, a tuple of ints.")
+    ndim = property(lambda self: self._node._data.ndim, doc="The number of axes.")
+    size = property(lambda self: self._node._data.size, doc="The number of elements.")
+    dtype = property(lambda self: self._node._data.dtype, doc="The NumPy dtype of the elements.")
 
     @property
     def data(self) -> Array:
-        """The array. What is written to it is written to the Tensor and to its views.
+        """The array. Writing to it changes the Tensor and its views.
 
-        A graph that has kept the old values keeps its own; if there are views, its backward pass raises instead. Ask
-        for the array when you write to it: one that you had before the forward pass may be the one that was kept.
+        A graph that saved the old values is not affected, except if there are views: then its backward pass raises.
+        Write to `t.data` directly: an array obtained before the forward pass may be the one that the graph saved.
         """
         node = self._node
         if modes:
@@ -106,7 +107,7 @@ class Handle:
         node = self._node
         if modes:
             look(node)
-        if data is node._data:  # `t.data += 1`: it was written to already
+        if data is node._data:  # `t.data += 1` has already written to it
             storage = node.storage
             storage.version += 1
             storage.shown = None
@@ -118,7 +119,7 @@ class Handle:
 
     @property
     def grad(self) -> Any:
-        """The gradient: None, an array, or (under `create_graph=True`) a Tensor."""
+        """The accumulated gradient: None, an array of self's shape, or (under `create_graph=True`) a Tensor."""
         return self._node.grad
 
     @grad.setter
@@ -133,7 +134,7 @@ class Handle:
 
     @property
     def label(self) -> str:
-        """The name that drawings show."""
+        """The name shown in drawings."""
         return self._node.label
 
     @label.setter
@@ -142,7 +143,7 @@ class Handle:
 
     @property
     def requires_grad(self) -> bool:
-        """True for a parameter and for what was computed from one. Assign to a leaf to freeze or to unfreeze it."""
+        """True for a parameter and anything computed from one. Assign to it to freeze or unfreeze a leaf."""
         return self._node._row is not None
 
     @requires_grad.setter
@@ -150,7 +151,11 @@ class Handle:
         self.requires_grad_(wanted)
 
     def requires_grad_(self, wanted: bool = True) -> Self:
-        """Let this leaf collect a gradient, or freeze it; returns self."""
+        """Set whether this leaf requires a gradient; returns self.
+
+        Raises:
+            RuntimeError: the dtype is not a float, or self is not a leaf.
+        """
         if wanted and self.dtype.kind != "f":
             raise RuntimeError(
                 f"only floating-point Tensors can require a gradient, found dtype {self.dtype}: write 1.0 for 1, "
@@ -160,7 +165,8 @@ class Handle:
         if wanted == (node._row is not None):
             return self
         node.requires_grad = False
-        # The graphs that used the constant go on seeing a constant: it is another node than the leaf, which it holds
+        # Constant and leaf are separate nodes, so graphs that used the constant still see one. The constant holds the
+        # leaf's node in `_a`, to be restored with its hooks by unfreezing
         other = node._a or new_node(node._data)
         other._row, other._a = (LEAF, None) if wanted else (None, node)
         for name in ("_data", "_store", "_handle", "grad", "label"):
@@ -168,8 +174,8 @@ class Handle:
         self._node = other
         return self
 
-    is_leaf = property(lambda self: self._node.is_leaf, doc="True for what no recorded operation made.")
-    grad_fn = property(lambda self: self._node.grad_fn, doc="The op that made this, as PyTorch shows it, or None.")
+    is_leaf = property(lambda self: self._node.is_leaf, doc="True if no recorded operation produced this.")
+    grad_fn = property(lambda self: self._node.grad_fn, doc="A view of the op that produced this, or None for a leaf.")
     _op = property(lambda self: self._node._op)
 
     @property
@@ -189,37 +195,87 @@ class Handle:
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Add d(self)/d(leaf) to `.grad` of every leaf that self depends on, and let the graph go.
+        """Accumulate d(self)/d(leaf) into `.grad` of every leaf that self depends on, and release the graph.
 
-        `gradient`, of self's shape, may be left out where self has one element. With `retain_graph=True` the graph
-        stays for another pass; `create_graph=True` implies it, and gives gradients that can be differentiated again.
+        Args:
+            gradient: the gradient at self, of self's shape; optional if self has one element, where it is 1.
+            retain_graph: True keeps the graph for another pass; by default it is kept only under `create_graph`.
+            create_graph: make the gradients Tensors that can be differentiated again.
+            inputs: the Tensors to compute gradients for, instead of all leaves.
+
+        Raises:
+            RuntimeError: self is a constant, `gradient` is missing, an earlier pass released the graph, or an array
+                that the graph saved was changed in place.
+            ValueError: `gradient` does not have self's shape.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).backward([1.0, 10.0])
+        >>> x.grad
+        array([ 2., 40.])
         """
         node = stand_in(self)._node if modes else self._node
         walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def realize(self) -> Self:
-        """Compute the array now, if `lazy` has put it off; returns self."""
+        """Compute a Tensor that `lazy` deferred; returns self."""
         _ = self._node
         return self
 
     def show(self, **options: Any) -> Any:
-        """A page that steps forward and backward through the graph below; see `micrograd.viz.player`."""
-        from ..viz.playing.play import player  # followed when somebody asks
+        """An interactive page that steps forward and backward through the graph; see `micrograd.viz.player`."""
+        from ..viz.playing.play import player  # imported on demand: tensor does not depend on viz
 
         return player(self, **options)
 
     def detach(self) -> Any:
-        """A constant Tensor that shares the memory, without the history."""
+        """A constant Tensor that shares self's memory, without its history.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> x.detach()
+        Tensor([1., 2.])
+        """
         return self._node.storage.share(handle(new_node(self._node._data)))
 
     def retain_grad(self) -> None:
-        """Add this inner Tensor's gradient to its `.grad` in every pass, as a leaf does."""
+        """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf.
+
+        Raises:
+            RuntimeError: self is a constant.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad()
+        >>> (y * y).sum().backward()
+        >>> y.grad, x.grad
+        (array([ 6., 12.]), array([18., 36.]))
+        """
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
         self._node._keeps_grad = True
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
-        """Call `hook(gradient)` in every pass; what it returns, unless None, replaces the gradient."""
+        """Call `hook(gradient)` in every pass, once the gradient of self is complete.
+
+        Args:
+            hook: a function of the gradient: a read-only array, or under `create_graph` a Tensor. What it returns
+                replaces the gradient, unless it is None.
+
+        Returns:
+            A handle whose `remove()` removes the hook.
+
+        Raises:
+            RuntimeError: self is a constant.
+
+        >>> from micrograd import Tensor
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        array([10., 10.])
+        """
         return self._node.register_hook(hook)
 
     def _apply(self, row: Row, operands: Sequence[Any]) -> Any:
@@ -246,29 +302,32 @@ class Handle:
         return write(self, ops.pow, other)
 
     def copy_(self, other: Any) -> Self:
-        """Write other's values over self's; returns self."""
+        """Copy other, broadcast to self's shape, into self; returns self.
+
+        The write is recorded: other gets the gradient, and self's old values none.
+        """
         return write(self, arrays.setitem(...), other)
 
     def fill_(self, number: float) -> Self:
-        """Write the number over all values; returns self."""
+        """Set all elements to the number; returns self."""
         return self.copy_(number)
 
     def zero_(self) -> Self:
-        """Write zeros over all values; returns self."""
+        """Set all elements to 0; returns self."""
         return self.copy_(0)
 
-    # ---- plain answers: comparisons are elementwise and give arrays; hash is identity
+    # ---- plain results: comparisons are elementwise and return arrays; hash is by identity
 
     __eq__, __ne__ = _compare(operator.eq), _compare(operator.ne)  # type: ignore[assignment]
     __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
     __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
-        """Where the greatest value stands, as a plain integer array."""
+        """The index of the maximum along the axis (None: in the flattened array), as a plain integer array."""
         return look(self._node).argmax(axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
-        """Where the smallest value stands, as a plain integer array."""
+        """The index of the minimum along the axis (None: in the flattened array), as a plain integer array."""
         return look(self._node).argmin(axis, keepdims=keepdims)
 
     def __len__(self) -> int:
@@ -291,7 +350,7 @@ class Handle:
         return format(self.item(), spec) if spec else repr(self)
 
     def item(self) -> Any:
-        """The one element, as a Python number."""
+        """The single element, as a Python number."""
         return look(self._node).item()
 
     def tolist(self) -> Any:
@@ -299,7 +358,7 @@ class Handle:
         return look(self._node).tolist()
 
     def numpy(self) -> Array:
-        """The array; of a Tensor that requires a gradient, ask for `detach().numpy()`."""
+        """The array. Raises for a Tensor that requires a gradient: use `detach().numpy()`."""
         if self.requires_grad:
             raise RuntimeError("this Tensor requires a gradient, which an array cannot carry: use detach().numpy()")
         return self.data
@@ -323,7 +382,7 @@ class Handle:
 
 
 def _operands(children: Any) -> tuple[ArrayNode, ...]:
-    """The nodes of the operands that a caller names for an op of its own."""
+    """The nodes of a hand-written op's operands; TypeError if they are not Tensors."""
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(t, Handle) for t in children):
         return tuple(t._node for t in children)
     raise TypeError(

@@ -1,8 +1,8 @@
-"""The losses of `functional` for Tensors. The scores of the classes stand on the last axis; a loss has the shape ()
-or, with `reduction="none"`, that of the targets.
+"""The losses of `functional` for Tensors. Classes are on the last axis; a loss has shape () or, with
+`reduction="none"`, the shape of the targets.
 
-Targets are Tensors, arrays or lists. Their shape must be right to the letter: scores of shape (n, 1) beside targets of
-shape (n,) would be stretched to (n, n), and the loss would be wrong without a word.
+Targets are Tensors, arrays or lists. Shapes must match exactly: scores of shape (n, 1) and targets of shape (n,) would
+broadcast to (n, n), and silently give a wrong loss.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
 
 
 def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
-    """Mean of -log of the probability that sigmoid(logit) gives to the target."""
+    """Mean binary cross-entropy between sigmoid(logits) and target probabilities."""
     logits, targets = _pair(logits, targets)
     if not is_tracing() and not (((found := _array(targets)) >= 0).all() and (found <= 1).all()):
         raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
@@ -58,11 +58,11 @@ def _reduced(losses: Any, reduction: str) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Losses that are one node: their rows, with the reduction
+# Rows of losses that are a single node, reduction included
 
 
 def _total(losses: Any, reduction: str) -> Any:
-    """`_reduced` for arrays, whose own `mean` takes three times as long; of halves it must add up in floats."""
+    """`_reduced` for arrays. `mean` takes three times as long, but sums float16 in float32."""
     return losses.sum() / losses.size if reduction == "mean" and losses.dtype != "e" else _reduced(losses, reduction)
 
 
@@ -82,7 +82,7 @@ HINGE = {reduction: _hinge(reduction) for reduction in ("mean", "sum", "none")}
 
 
 def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
-    """The row of one call: one node, whose gradient is softmax - onehot (divided by n for the mean)."""
+    """The row for these classes: a single node, whose gradient is softmax - onehot (divided by n for the mean)."""
 
     def forward(a: Any) -> Any:
         a = a - a.max(-1, keepdims=True)
@@ -104,7 +104,7 @@ def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
 
 
 def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
-    """Scores and targets, Tensors or for targets an array as it is, of one shape and of the scores' dtype."""
+    """Scores and targets of one shape and dtype, checked. Targets may stay a plain array; else both are Tensors."""
     scores = scores if isinstance(scores, Tensor) else Tensor(scores)
     found = _array(scores)
     if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == found.dtype)):
@@ -121,7 +121,7 @@ def _array(x: Any) -> np.ndarray:
 
 
 def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
-    """Scores, and for each sample the index of its class, in an array that nobody else can change."""
+    """Scores, and the class index of each sample in a private copy; checked."""
     scores = scores if isinstance(scores, Tensor) else Tensor(scores)
     classes = stand_in(target)._node._data.copy() if isinstance(target, Tensor) else np.array(target)
     if classes.dtype.kind not in "iu":
@@ -134,7 +134,7 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
         )
     _check_scores(found)
     n = found.shape[-1]
-    if not is_tracing() and classes.astype(np.uintp).max() >= n:  # a negative index is then a great one
+    if not is_tracing() and classes.astype(np.uintp).max() >= n:  # as unsigned, a negative index is large
         place = np.argwhere((classes < 0) | (classes >= n))[0]
         index = "".join(f"[{i}]" for i in place)
         raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")

@@ -1,6 +1,6 @@
-"""The node of an array: what it keeps for the backward pass, and how an op on Tensors, or in place, is recorded.
+"""The node of an array: what it saves for backward, and how ops on Tensors, in place or not, are recorded.
 
-A node keeps of its operands' values what its row's rules use, and no more.
+A node saves only the values that its row's rules use.
 """
 
 from __future__ import annotations
@@ -34,34 +34,35 @@ from . import arrays
 from . import library as array_library
 from .storage import Kept, Storage
 
-Tensor = Any  # the class that stands before the nodes: `tensor.py` stands on this file, and enters it as `kind`
+Tensor = Any  # `tensor.py` imports this file, and sets its class as `ArrayNode.kind`
 
 Array = np.ndarray
-_LISTS = (list, tuple, memoryview)  # what NumPy makes an array of; a memoryview is what `array.data` gives
+_LISTS = (list, tuple, memoryview)  # converted to arrays; a memoryview is what `array.data` returns
 PLAIN.add(Array)
-ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # scalars, too, that NumPy gives
+ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # with NumPy's scalar types
 _new = object.__new__
 
 
 class ArrayNode(Node):
-    """A node whose data is an array. `tensor` is the Tensor that stands for it.
+    """A node whose data is an array. `tensor` is the Tensor that wraps it.
 
-    Of the values in `_y`, those that the row's rules use (`_needed`) are in `_saved`, and must not change; of the
-    others a rule asks no more than the shape. `_a` holds what `_prev` gave.
+    `_x` has the operands and `_y` the values that the rules are called with. The storages of those values that the
+    rules use (`_needed`) are in `_saved`, with their versions: they must not be written to. Of the others the rules
+    use the shape only. `_a` caches the result of `_prev`; in a constant that was a leaf, it is the leaf's node.
     """
 
     __slots__ = ("_handle", "_store")
     _keeps_grad = False
 
-    kind: type[Any]  # Tensor, and what a view is whose history waits; `tensor.py` enters both
+    kind: type[Any]  # Tensor, and LateTensor for views whose new history is not made yet; `tensor.py` sets both
     late_kind: type[Any]
     _store: Storage | None
-    _operands = Node._x  # type: ignore[assignment]  # two slots of every Node, by what stands there in these
+    _operands = Node._x  # type: ignore[assignment]  # two of Node's slots, reused under other names
     _saved = Node._b
 
     @property
     def tensor(self) -> Tensor:
-        """The Tensor that has this node, or where it is gone a new one."""
+        """The Tensor that wraps this node, or a new one if it is gone."""
         tensor = self._handle()
         return handle(self) if tensor is None else tensor
 
@@ -76,7 +77,7 @@ class ArrayNode(Node):
 
     @property
     def storage(self) -> Storage:
-        """The storage, made when somebody first asks."""
+        """The storage of the data, made on first access."""
         if self._store is None:
             self._store = Storage()
         return self._store
@@ -86,7 +87,7 @@ class ArrayNode(Node):
         """The operands, in order, repeats and constants included."""
         if not self._row or None not in self._x:
             return self._x or ()
-        if self._a is None:  # a plain number or array becomes a constant when somebody looks, and stays that one
+        if self._a is None:  # plain numbers and arrays: make their constants on first access, and reuse them
             pairs = zip(self._x, self._y, strict=True)
             self._a = tuple(self._constant(np.array(x)) if n is None else n for n, x in pairs)
         return self._a
@@ -123,7 +124,7 @@ class ArrayNode(Node):
         return self._x, self._as_tensors() if create_graph else self._y
 
     def _as_tensors(self) -> list[Any]:
-        """What the rules are called with, as Tensors, to be differentiated again."""
+        """The rules' arguments as Tensors, for a pass that is recorded."""
         sources, needed = (self, *self._x) if self._row.of_out else self._x, self._needed
         return [
             x if n is None else self._as_it_was(n, x if i in needed else None)
@@ -132,11 +133,11 @@ class ArrayNode(Node):
 
     @property
     def _needed(self) -> list[int]:
-        """The places in `_y` of the values that the rules use."""
+        """The indices in `_y` of the values that the rules use."""
         return _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
 
     def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
-        """The operand as a Tensor, to be differentiated again; it must be what the forward pass saw."""
+        """The operand as a Tensor; raises if its data differ from `kept`, the value that the forward pass saved."""
         if kept is not None and not _same(kept, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
@@ -150,7 +151,7 @@ class ArrayNode(Node):
         return np.errstate(all="ignore")
 
     def _kept(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
-        """All that are left, or those of the inputs; each an array that nobody else has."""
+        """The gradients for `.grad`: all, or those of the inputs. No array is shared with another, or is a view."""
         kept, taken = {}, set()
         for node, g in grads.items() if inputs is None else [(n, grads[n]) for n in inputs if n in grads]:
             if g.__class__ is Array and (g.base is not None or id(g) in taken):
@@ -160,7 +161,7 @@ class ArrayNode(Node):
         return kept
 
     def _fit(self, part: Any) -> Any:
-        """A part in the shape and dtype of this node: what broadcasting stretched is summed."""
+        """A gradient in the shape and dtype of this node, summed over the axes that broadcasting added or stretched."""
         like = self._data
         if part.__class__ is not Array and not isinstance(part, self.kind):
             part = np.asarray(part)
@@ -175,7 +176,7 @@ class ArrayNode(Node):
         return total if isinstance(total, self.kind) else np.asarray(total)
 
     def _for_hook(self, g: Any) -> Any:
-        if g.__class__ is Array:  # other operands may get the same array
+        if g.__class__ is Array:  # other operands may have received the same array
             g = g.copy()
             g.flags.writeable = False
         return g
@@ -212,7 +213,7 @@ def _same(a: Array, b: Array) -> bool:
 
 
 def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
-    """A node with an array and nothing else."""
+    """A node with an array, and without operands or a Tensor."""
     node = _new(ArrayNode)
     node._data, node.grad, node._row, node._store = data, None, row, storage
     node._a = node._b = node._x = node._y = None
@@ -225,12 +226,12 @@ def _no_tensor() -> None:
 
 
 def order(array: Array) -> Any:
-    """The order in which a matrix stands in memory: "F", column by column, or "C"."""
+    """The memory order of an array: "F" for column-major, else "C"."""
     return "F" if array.flags.fnc else "C"
 
 
 def handle(node: ArrayNode) -> Tensor:
-    """A new Tensor that has the node."""
+    """A new Tensor that wraps the node."""
     tensor = _new(ArrayNode.kind)
     tensor._node = node
     node._handle = weakref.ref(tensor)
@@ -238,11 +239,11 @@ def handle(node: ArrayNode) -> Tensor:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How an op is recorded
+# Recording an op
 
 
 def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
-    """The places of the values that a row's rules use, if these of its operands want a gradient."""
+    """The indices of the values that a row's rules use, where `wants` says which operands need a gradient."""
     if isinstance(row, Many) and not row.rules:
         return [*range(len(wants))] if row.keeps else []
     rules = [rule.__code__ if isinstance(rule, FunctionType) else None for i, rule in row.rules if wants[i]]
@@ -250,11 +251,11 @@ def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
     return needed
 
 
-@lru_cache  # by the code, which all rows that one function makes have in common
+@lru_cache  # by code object, which all rows made by one function share
 def _named(count: int, *codes: Any) -> list[int]:
-    """The places of the values, of so many, that these rules use. The names of their parameters say so: see `ops`.
+    """The indices of the `count` values that these rules use, according to their parameters' names: see `ops`.
 
-    A rule that does not name each (it takes `*args`, or is no plain function) may use any.
+    A rule that does not name every value (it takes `*args`, or is not a plain function) may use any of them.
     """
     if any(code is None or code.co_argcount <= count for code in codes):
         return [*range(count)]
@@ -263,7 +264,7 @@ def _named(count: int, *codes: Any) -> list[int]:
 
 
 def operand(x: Any) -> tuple[ArrayNode | None, Any]:
-    """The node of an operand, if it has one, and its value."""
+    """The node of an operand (None for a plain number or array), and its value."""
     if isinstance(x, ArrayNode.kind):
         return x._node, x._node._data
     if isinstance(x, (int, float, np.integer, np.floating, np.bool_)) or (
@@ -278,7 +279,7 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
 
 
 def record(row: Row, *operands: Any) -> Tensor:
-    """The row on Tensors, arrays and numbers."""
+    """Apply a row to Tensors, arrays and numbers, and record it."""
     if modes and (defer := deferred()):
         return defer(row, [np.array(x) if isinstance(x, _LISTS) else x for x in operands])
     nodes: list[Any] = []
@@ -302,9 +303,9 @@ def record(row: Row, *operands: Any) -> Tensor:
 
 
 def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], values: Sequence[Any]) -> ArrayNode:
-    """Give the node its history, if an operand requires a gradient and no `no_grad` is on.
+    """Give the node its history, if it is of floats, an operand requires a gradient and grad mode is on.
 
-    The graph keeps what its rules use: arrays of Tensors with their versions, of plain arrays copies.
+    The node saves what its rules use: arrays of Tensors with their versions, and copies of plain arrays.
     """
     wants = tuple([n is not None and n._row is not None for n in operands])
     if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
@@ -324,11 +325,11 @@ def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How an op in place is recorded, and what becomes of views then
+# Recording an in-place op, and updating the views
 
 
 def write(tensor: Tensor, row: Row, other: Any) -> Any:
-    """An op in place: the same Tensor with new values and, if gradients are wanted, a new history on top of the old."""
+    """Apply a row in place: the same Tensor with new values and, if it is recorded, a new node on top of the old."""
     if modes:
         look(tensor._node)
     node = tensor._node
@@ -344,13 +345,13 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
 
 
 def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -> None:
-    """An op in place on the first of a line; each of the others has it written into its place by the one before."""
+    """Record an in-place op on the first of `line`, and on each Tensor that it is a view of, the write to its part."""
     node = line[0]._node
     _refuse(row, line)
     made = remember(new_node(node._data, storage=node.storage), row, (node, b), (node._data, y))
     old = _keep_own(made)
     _change(node, row, y)
-    if old is not node._data:  # the node beneath stays what it was, also where it is differentiated again
+    if old is not node._data:  # the old node keeps the old values, for `create_graph`
         node._data, node._store = old, None
     _succeed(line[0], node, made)
     for view, parent in pairwise(line):
@@ -363,7 +364,7 @@ def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -
 
 
 def _refuse(row: Row, line: list[Tensor]) -> None:
-    """Raise if an op in place on the first of this line cannot be recorded."""
+    """Raise if an in-place op on the first of this line cannot be recorded."""
     base = line[-1]
     if base.dtype.kind != "f":
         raise RuntimeError(f"'{row.name}' in place would have a Tensor of dtype {base.dtype} require a gradient")
@@ -386,7 +387,7 @@ _IN_PLACE = {ops.add: operator.iadd, ops.sub: operator.isub, ops.mul: operator.i
 
 
 def _change(node: ArrayNode, row: Row, y: Any) -> None:
-    """Write what the row makes of a node's data and y over the data; NumPy's own operator makes no array in between."""
+    """Overwrite a node's data with row(data, y); NumPy's in-place operators do it without a temporary array."""
     data = node._data
     try:
         if row in _IN_PLACE:
@@ -406,9 +407,9 @@ def _change(node: ArrayNode, row: Row, y: Any) -> None:
 
 
 def _keep_own(node: ArrayNode) -> Array:
-    """Have the node of an op in place keep copies of what it is about to write over, where its rules need that.
+    """Replace saved values that the in-place op is about to overwrite by copies, in the op's node.
 
-    Returns what the data was: the copy, if there is one.
+    Returns the array with the old data: the copy, if there is one.
     """
     storage = node.storage
     if node._saved and node._saved.drop(storage):
@@ -418,7 +419,7 @@ def _keep_own(node: ArrayNode) -> Array:
 
 
 def _written(view: Row) -> Row:
-    """The row of a write through a view: a with b in the place of view(a)."""
+    """The row of a write through a view: a copy of a in which view(a) is replaced by b."""
 
     def forward(a: Any, b: Any) -> Any:
         out = a.copy()
@@ -429,20 +430,20 @@ def _written(view: Row) -> Row:
 
 
 def _succeed(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
-    """Give a Tensor a new node, which takes over what belongs to the Tensor and not to its history."""
+    """Give a Tensor a new node, and move to it what belongs to the Tensor: label, grad and `_keeps_grad`."""
     new.label, new.grad, new._keeps_grad = old.label, old.grad, old._keeps_grad
     old._handle, old.grad, old._keeps_grad = _no_tensor, None, False
     new._handle = weakref.ref(tensor)
     tensor._node = new
 
 
-# A view remembers its parent and the row that made it (None inside of `no_grad`), in `_view`. When a write is recorded,
-# the views of what was written lose their nodes: the new ones, in `_late`, get their history from their parents' when
-# somebody asks for them. Nodes know nothing of this: Tensors point to nodes, and to their parents.
+# A view stores its parent and the row that made it (None inside `no_grad`) in `_view`. When a write is recorded, the
+# views of that memory lose their nodes: the new nodes, in `_late`, get their history from their parents' on the next
+# access. Nodes are not involved: only Tensors refer to their parents.
 
 
 def move(tensor: Tensor, data: Array) -> None:
-    """Give a Tensor other memory. Its views keep the old one, and as their parent one that is what the Tensor was."""
+    """Give a Tensor new memory. Its views keep the old memory, and get a Tensor of the old node as their parent."""
     node, storage = tensor._node, tensor._node._store
     if storage is not None and storage.views:
         was = handle(Node._as_now(node))  # type: ignore[arg-type]
@@ -458,7 +459,7 @@ def move(tensor: Tensor, data: Array) -> None:
 
 
 def lineage(tensor: Tensor) -> list[Tensor]:
-    """A view, what it is a view of, and so on up to the base; of any other Tensor, itself alone."""
+    """The Tensor, its parent if it is a view, and so on up to the base."""
     line = [tensor]
     while hasattr(line[-1], "_view"):
         line.append(line[-1]._view[0])
@@ -466,7 +467,7 @@ def lineage(tensor: Tensor) -> list[Tensor]:
 
 
 def _outdate(base: Tensor) -> None:
-    """Take their nodes from the views of a Tensor that was written to."""
+    """Remove the nodes of the views of a Tensor that was written to, and make them LateTensors."""
     for ref in tuple(base._node.storage.views):
         tensor = ref()
         if getattr(tensor, "_view", (None, None))[1] and not hasattr(tensor, "_late") and lineage(tensor)[-1] is base:
@@ -478,13 +479,13 @@ def _outdate(base: Tensor) -> None:
 
 
 def renewed(tensor: Tensor) -> ArrayNode:
-    """The node that was taken from a view, with its new history; without recursion, of however many views it is one."""
+    """The new node of an outdated view. Outdated parents come first, in a loop, so that long chains do not recurse."""
     with grads_lock, enable_grad():
         late = [tensor]
         while hasattr(parent := late[-1]._view[0], "_late"):
             late.append(parent)
         for x in reversed(late):
-            if hasattr(x, "_late"):  # else another thread was faster
+            if hasattr(x, "_late"):  # else another thread has done it
                 (parent, row), node = x._view, x._late
                 x._node = remember(node, row, (parent._node,), (parent._node._data,))
                 del x._late
@@ -493,17 +494,17 @@ def renewed(tensor: Tensor) -> ArrayNode:
 
 
 def fits(x: Any) -> bool:
-    """May x be an operand of a Tensor?"""
+    """True if x can be an operand of a Tensor."""
     plain = isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
     return plain or (isinstance(x, Value) and is_differentiating())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Numbers among arrays: in a function that is differentiated, where floats are Values, these may meet Tensors
+# Values among Tensors: a transform turns float arguments into Values, which may meet Tensors in the function
 
 
 def lifted(x: Any) -> Any:
-    """A number as an array of no dimension; of a Value a Tensor, from which gradients go back to it."""
+    """A number as an array of shape (); a Value as a Tensor that sends its gradient back to the Value."""
     if not isinstance(x, Value):
         return np.asarray(x)
     node = new_node(np.broadcast_to(x._data, ()))
@@ -512,7 +513,7 @@ def lifted(x: Any) -> Any:
 
 
 def lowered(x: Any) -> Any:
-    """An array of no dimension as a number; of a Tensor a Value, from which gradients go back to it."""
+    """An array of shape () as a number; a Tensor as a Value that sends its gradient back to the Tensor."""
     tensor = x if isinstance(x, ArrayNode.kind) else None
     data: Any = x if tensor is None else tensor._node._data
     data = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
@@ -523,7 +524,7 @@ def lowered(x: Any) -> Any:
 
 
 def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
-    """The result, with an operand of the other kind for its history."""
+    """The result, with an operand of the other kind as its history."""
     if operand._row is not None and is_grad_enabled():
         node._row, node._x, node._y = row, (operand,), (operand._data,)
     return result

@@ -1,7 +1,7 @@
-"""NumPy's protocols: `np.exp(t)`, `np.sum(t, axis=0)`, `array * t` on a Tensor are the functions of `functions.py`.
+"""NumPy's protocols: on a Tensor `np.exp(t)`, `np.sum(t, axis=0)` and `array * t` call the functions of `functions.py`.
 
-A function of NumPy's that has none there runs on the arrays if that loses no gradient: on Tensors that require none, or
-where the answer is a shape, a place, a truth or a text. Else it raises.
+A NumPy function without a counterpart there runs on the arrays if that loses no gradient: for Tensors that require
+none, or if the result has no floats (a shape, an index, a bool, a string). Otherwise it raises.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..engine import ops
 from ..engine.modes import look
-from . import einstein as einstein  # its function is entered
+from . import einstein as einstein  # registers einsum in FUNCTIONS
 from .functions import FUNCTIONS, elementwise
 from .node import ArrayNode, record
 from .tensor import Tensor
@@ -26,7 +26,7 @@ OPERATORS = {
 ROWS: dict[Any, Callable] = {ufunc: elementwise(row) for ufunc, row in OPERATORS.items()}
 ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made in FUNCTIONS.items()}
 ROWS[np.rint] = FUNCTIONS["round"]
-del ROWS[None]  # what NumPy does not have
+del ROWS[None]  # functions that NumPy does not have
 REFLECTED: dict[Any, tuple[Callable, Callable]] = {
     np.less: (operator.lt, operator.gt), np.less_equal: (operator.le, operator.ge),
     np.greater: (operator.gt, operator.lt), np.greater_equal: (operator.ge, operator.le),
@@ -36,7 +36,7 @@ SHAPE_ALONE = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
 
 
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
-    """What a function of NumPy's that goes element by element does with Tensors."""
+    """`__array_ufunc__` of Tensor: NumPy's elementwise functions."""
     if method != "__call__" or named:  # np.add.reduce, or with an `out`
         name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
         return _on_arrays(getattr(ufunc, method), inputs, named, name)
@@ -51,7 +51,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **name
 
 
 def array_function(self: Tensor, function: Callable, types: Any, args: Any, named: Any) -> Any:
-    """What any other function of NumPy's does with Tensors."""
+    """`__array_function__` of Tensor: all other NumPy functions."""
     if function in ROWS:
         return ROWS[function](*args, **named)
     return _on_arrays(function, args, named, function.__name__)
@@ -92,7 +92,7 @@ def _tensors(x: Any) -> Iterator[Any]:
 
 
 def _arrays(x: Any, writable: bool = True) -> Any:
-    """x with arrays for its Tensors; they, and the arrays in it, as views that cannot be written to unless writable."""
+    """x with its Tensors replaced by their arrays; unless `writable`, all arrays are read-only views."""
     if isinstance(x, (list, tuple)):
         return type(x)(_arrays(part, writable) for part in x)
     if isinstance(x, ArrayNode.kind):
@@ -105,7 +105,7 @@ def _arrays(x: Any, writable: bool = True) -> Any:
 
 
 def _is_float(x: Any) -> bool:
-    """True for floats, in lists and tuples too: what a gradient could have flowed through."""
+    """True if x has floats, in lists and tuples too, through which a gradient could flow."""
     if isinstance(x, (list, tuple)):
         return any(map(_is_float, x))
     return isinstance(x, float) or np.dtype(getattr(x, "dtype", bool)).kind in "fc"

@@ -1,4 +1,4 @@
-"""Shapes, axes, indices and dtypes as users give them, checked and made what rows take."""
+"""Shapes, axes, indices and dtypes as users pass them, checked and converted to the settings of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Axis = int | Sequence[int] | None
 
 
 def plain_index(index: Any) -> Any:
-    """An index as NumPy takes it: Tensors as arrays, arrays and lists as copies that nobody else can change."""
+    """An index as NumPy takes it: Tensors become arrays; arrays and lists are copied, against later changes."""
     if isinstance(index, tuple):
         return tuple(map(plain_index, index))
     if isinstance(index, ArrayNode.kind):
@@ -28,11 +28,11 @@ def plain_index(index: Any) -> Any:
     if isinstance(index, (int, np.integer)):
         return int(index)
     array = np.array(index)
-    return array if array.size or isinstance(index, np.ndarray) else array.astype(int)  # an empty list is of integers
+    return array if array.size or isinstance(index, np.ndarray) else array.astype(int)  # NumPy makes floats of []
 
 
 def real_dtype(dtype: Any) -> np.dtype:
-    """The dtype, which must be one of real numbers."""
+    """The dtype; TypeError if it is not one of real numbers."""
     found = np.dtype(dtype)
     if found.kind not in "fiub":
         raise TypeError(f"a Tensor holds real numbers, which dtype {found} is not for")
@@ -40,7 +40,7 @@ def real_dtype(dtype: Any) -> np.dtype:
 
 
 def lengths(*shape: Any) -> tuple[int, ...]:
-    """A shape that is given as ints, or as one sequence of them."""
+    """A shape passed as separate ints, or as one sequence of them."""
     found = shape[0] if len(shape) == 1 and isinstance(shape[0], (Sequence, np.ndarray)) else shape
     try:
         return tuple(map(operator.index, found))
@@ -49,13 +49,13 @@ def lengths(*shape: Any) -> tuple[int, ...]:
 
 
 def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """All the axes that are meant."""
+    """The axes that `axis` names, as a tuple; None is all."""
     found = axis_of(axis, ndim)
     return tuple(range(ndim)) if found is None or not ndim else found if isinstance(found, tuple) else (found,)
 
 
 def axis_of(axis: Any, ndim: int) -> Any:
-    """An axis as a row's setting: an int from 0 on, a tuple of them, or None; AxisError if there is none such."""
+    """An axis as a row's setting: a non-negative int, a tuple of them, or None; AxisError if out of bounds."""
     if axis is None:
         return None
     if isinstance(axis, (tuple, list, range)):

@@ -1,7 +1,7 @@
-"""What Tensors that share memory have in common, and what a node has kept for the backward pass.
+"""Version counters for shared memory, and the values saved for backward.
 
-Each array has a `Storage` that counts the writes to it: a value that was kept and since written to raises in the
-backward pass. `Kept` says of a node's values which they were, and at which version.
+A `Storage` counts the in-place writes to its memory. `Kept` lists the storages of the values that a node saved, with
+their versions, so that the backward pass can raise if one was written to since.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import numpy as np
 
 
 class Storage:
-    """What Tensors that share memory have in common: how often it was written to, and how many nodes have kept it."""
+    """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
 
     version = 0
     kept = 0
-    views: Any = ()  # weak references to the Tensors that have this memory beside its first
-    shown: tuple[int, int, np.ndarray, np.ndarray] | None = None  # from one version to another: memory, and its copy
+    views: Any = ()  # weak references to the other Tensors that share the memory
+    shown: tuple[int, int, np.ndarray, np.ndarray] | None = None  # see `show`: (from, to version, array, its copy)
 
     def share(self, tensor: Any) -> Any:
-        """Let a Tensor have this memory too; returns it."""
+        """Register another Tensor of this memory; returns it."""
         self.views = self.views or set()
         self.views.add(weakref.ref(tensor, self.views.discard))
         tensor._node._store = self
         return tensor
 
     def show(self, array: np.ndarray) -> None:
-        """Give out an array, which may then be written to unseen: a new version, and a copy to compare it with."""
+        """Note that the array was handed out and may be written to undetected: a new version, and a copy to compare."""
         while isinstance(array.base, np.ndarray):
             array = array.base
         since, then = self.version, None
@@ -38,11 +38,11 @@ class Storage:
         self.shown = since, self.version, array, array.copy() if then is None else then
 
     def changed(self, version: int) -> bool:
-        """Was anything written since that version?"""
+        """True if anything was written since that version."""
         return version != self.version and not self._untouched(version)
 
     def check(self, version: int, name: str) -> None:
-        """Raise if anything was written since that version, which the op of this name has kept."""
+        """Raise if anything was written since that version, which the named op saved."""
         if self.changed(version):
             raise RuntimeError(
                 f"an array that '{name}' needs for its gradient was changed in place: it is at version "
@@ -57,17 +57,17 @@ class Storage:
 
 
 class Kept(list[tuple[Storage, int]]):
-    """The storages of what a node has kept, each with its version then; while it lives, it counts in them."""
+    """The storages of the values that a node saved, with their versions. Each counts in `Storage.kept` until freed."""
 
     __slots__ = ()
 
     def add(self, storage: Storage) -> None:
-        """Keep what is stored there now."""
+        """Save the current version of a storage."""
         storage.kept += 1
         self.append((storage, storage.version))
 
     def drop(self, storage: Storage) -> bool:
-        """Keep what is stored there no more; was it kept?"""
+        """Stop saving a storage; returns True if it was saved."""
         before = len(self)
         self[:] = [pair for pair in self if pair[0] is not storage]
         storage.kept -= before - len(self)

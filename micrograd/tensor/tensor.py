@@ -1,4 +1,4 @@
-"""`Tensor`: arrays that remember how they were made. The nodes, the rows and the walk are those of `Value`.
+"""`Tensor`: an array that records the operations that produced it, with the nodes, rows and walk of `Value`.
 
 Each method records one row of the derivative table, or composes several; `functions.py` makes a function of each.
 """
@@ -25,7 +25,7 @@ from .settings import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_
 
 
 def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor, Any], Tensor]]:
-    """The method of a binary operator, and that of its reflection."""
+    """The methods of a binary operator: `__op__` and `__rop__`."""
 
     def method(self: Tensor, other: Any) -> Any:
         return record(row, self, other) if fits(other) else NotImplemented
@@ -38,15 +38,21 @@ def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor
 
 @elementwise(lambda row: lambda self: record(row, self), lambda row: lambda self, other: record(row, self, other))
 class Tensor(Handle, Elementwise):
-    """An array that remembers how it was made.
+    """An array that records the operations that produced it.
 
     Args:
-        data: a number, a (nested) list of numbers, or an array, which is copied; Python floats become float64.
-        _children, _op: the operands and the name of an op of your own, whose derivative you then write as
-            `out._backward = f`, a function that adds to the operands' `.grad`, which are arrays of zeros when it runs.
-        requires_grad: True collects a gradient in `.grad`; for float dtypes only.
-        dtype: a NumPy dtype; by default the data's own.
-        label: a name for drawings.
+        data: a number, a (nested) list of numbers, an array or a Tensor; always copied. Python floats become float64.
+        _children, _op: the operands and the name of a hand-written op. Assign its backward as `out._backward = f`, a
+            function without arguments that adds to the operands' `.grad`, which are zeros when it runs.
+        requires_grad: whether to accumulate a gradient in `.grad`; for float dtypes only.
+        dtype: a real NumPy dtype; by default that of the data.
+        label: the name shown in drawings.
+
+    Raises:
+        TypeError: the data are not real numbers.
+        RuntimeError: `requires_grad` with a dtype that is not a float.
+
+    `.grad` is None, or an array of the Tensor's shape and dtype (a Tensor under `create_graph`).
 
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     >>> y = (x * x).sum()
@@ -66,7 +72,7 @@ class Tensor(Handle, Elementwise):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    # ---- elementwise: the rows that Value uses
+    # ---- elementwise: the same rows as for Value
 
     __add__, __radd__ = _binary(ops.add)
     __sub__, __rsub__ = _binary(ops.sub)
@@ -93,13 +99,17 @@ class Tensor(Handle, Elementwise):
         return record(ops.pow, other, self) if fits(other) else NotImplemented
 
     def astype(self, dtype: Any) -> Tensor:
-        """self in another dtype, of real numbers."""
+        """A copy with another real dtype. The gradient is cast back."""
         return record(arrays.astype(real_dtype(dtype)), self)
 
     # ---- shapes
 
     def reshape(self, shape: Shape, *more: int) -> Tensor:
-        """The elements in another shape; one length may be -1."""
+        """The elements in another shape, in C order; one length may be -1.
+
+        >>> Tensor([1, 2, 3, 4]).reshape(2, -1).tolist()
+        [[1, 2], [3, 4]]
+        """
         wanted = lengths(shape, *more)
         if wanted.count(-1) == 1:
             rest = -math.prod(wanted)
@@ -108,17 +118,17 @@ class Tensor(Handle, Elementwise):
         return record(arrays.reshape(wanted), self)
 
     def flatten(self, start: int = 0) -> Tensor:
-        """All axes from `start` on as one."""
+        """The axes from `start` on, merged into one."""
         start = normalize_axis_index(start, max(self.ndim, 1))
         return self.reshape((*self.shape[:start], math.prod(self.shape[start:])))
 
     def transpose(self, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
-        """The axes in another order; None reverses them."""
+        """The axes in another order: `transpose(1, 0, 2)` or `transpose((1, 0, 2))`. None reverses them."""
         order = range(self.ndim)[::-1] if axes is None else axes if isinstance(axes, Sequence) else (axes, *more)
         return record(arrays.transpose(normalize_axis_tuple(tuple(order), self.ndim)), self)
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
-        """Two axes, swapped."""
+        """Two axes swapped."""
         order = list(range(self.ndim))
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
         order[a], order[b] = order[b], order[a]
@@ -127,17 +137,17 @@ class Tensor(Handle, Elementwise):
     T = property(transpose, doc="The transpose.")
 
     def expand_dims(self, axis: int) -> Tensor:
-        """A new axis of length 1, at `axis`."""
+        """Insert an axis of length 1 at position `axis`."""
         shape = list(self.shape)
         shape.insert(normalize_axis_index(axis, self.ndim + 1), 1)
         return self.reshape(shape)
 
     def squeeze(self, axis: Axis = None) -> Tensor:
-        """Without the axes of length 1, or without those named."""
+        """Remove the axes of length 1: all, or those named."""
         return self.reshape(np.squeeze(self._node._data, axis=axis_of(axis, self.ndim)).shape)
 
     def broadcast_to(self, shape: Shape) -> Tensor:
-        """Stretched to the shape, by NumPy's rules."""
+        """Broadcast to the shape, by NumPy's rules. The gradient is summed over the broadcast axes."""
         return record(arrays.broadcast_to(lengths(shape)), self)
 
     def __getitem__(self, index: Any) -> Tensor:
@@ -146,26 +156,40 @@ class Tensor(Handle, Elementwise):
     # ---- selection
 
     def flip(self, axis: Axis = None) -> Tensor:
-        """Backwards along the axis, along several, or (None) along all."""
+        """The elements in reverse order along the axis, several axes, or (None) all."""
         axes = axes_of(axis, self.ndim)
         return self[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(self.ndim))]
 
     def roll(self, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
-        """Moved along the axis; what leaves at the end comes in at the beginning. None rolls all as if flat."""
+        """The elements shifted cyclically along the axis; None rolls the flattened array and restores the shape."""
         return _chosen(self, np.roll, shift, axis)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
-        """Each element so many times along the axis; None flattens first."""
+        """Repeat each element along the axis; None flattens first.
+
+        >>> Tensor([1, 2]).repeat(2).tolist()
+        [1, 1, 2, 2]
+        """
         return _chosen(self, np.repeat, repeats, axis)
 
     def tile(self, reps: Shape) -> Tensor:
-        """The whole, so many times along each axis."""
+        """Repeat the whole array along each axis.
+
+        >>> Tensor([1, 2]).tile(2).tolist()
+        [1, 2, 1, 2]
+        """
         return _chosen(self, np.tile, reps)
 
     def pad(self, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Tensor:
-        """Wider by `pad_width` before and after each axis (one int, a pair, or a pair for each axis).
+        """Pad each axis at both ends.
 
-        The mode is "constant", or one of NumPy's that repeat elements: "edge", "reflect", "symmetric", "wrap".
+        Args:
+            pad_width: the number of elements to add: one int, a pair (before, after), or a pair for each axis.
+            mode: "constant", or a mode of NumPy's that repeats elements: "edge", "reflect", "symmetric", "wrap".
+            constant_values: the number to pad with in mode "constant".
+
+        >>> Tensor([1, 2]).pad((1, 2)).tolist()
+        [0, 1, 2, 0, 0]
         """
         if mode != "constant":
             return _chosen(self, np.pad, pad_width, mode=mode)
@@ -176,55 +200,71 @@ class Tensor(Handle, Elementwise):
         return record(arrays.where(inside), out, constant_values) if constant_values else out
 
     def diag(self, k: int = 0) -> Tensor:
-        """The k-th diagonal of a matrix, or a matrix of zeros that has this vector there."""
+        """The k-th diagonal of a matrix; of a vector, the matrix with it as its k-th diagonal and zeros elsewhere.
+
+        >>> Tensor([1, 2]).diag().tolist()
+        [[1, 0], [0, 2]]
+        """
         if self.ndim != 1:
             return _chosen(self, np.diag, k)
         where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
         return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
 
     def tril(self, k: int = 0) -> Tensor:
-        """Zero above the k-th diagonal of the last two axes."""
+        """The lower triangle: zero above the k-th diagonal of the last two axes."""
         return record(arrays.where(np.tri(*self.shape[-2:], k=k, dtype=bool)), self, 0)
 
     def triu(self, k: int = 0) -> Tensor:
-        """Zero below the k-th diagonal of the last two axes."""
+        """The upper triangle: zero below the k-th diagonal of the last two axes."""
         return record(arrays.where(~np.tri(*self.shape[-2:], k=k - 1, dtype=bool)), self, 0)
 
     def sort(self, axis: int | None = -1) -> Tensor:
-        """In ascending order along the axis; None flattens first. Each element gets the gradient of its new place."""
+        """Sort in ascending order along the axis; None flattens first. The gradient is permuted back."""
         return self.flatten().sort(0) if axis is None else record(arrays.sort(axis_of(axis, self.ndim)), self)
 
-    # ---- reductions: `axis` is None (all), an int or several; `keepdims` leaves them with length 1
+    # ---- reductions: `axis` is None (all axes), an int or several; `keepdims` keeps them with length 1
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The sum."""
+        """The sum over the axes (None: all).
+
+        Args:
+            axis: an int, several, or None, here and in all reductions.
+            keepdims: keep the reduced axes with length 1, here and in all reductions.
+
+        >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(axis=0)
+        Tensor([4., 6.])
+        """
         return record(arrays.sum(axis_of(axis, self.ndim), keepdims), self)
 
     def mean(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The mean."""
+        """The mean over the axes (None: all)."""
         return record(arrays.mean(axis_of(axis, self.ndim), keepdims), self)
 
     def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The greatest values, without their places (see `argmax`); those who tie share the gradient."""
+        """The maximum over the axes (None: all); tied elements share the gradient equally. `argmax` gives the index."""
         return record(arrays.extreme("max", axis_of(axis, self.ndim), keepdims), self)
 
     def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The smallest values; those who tie share the gradient."""
+        """The minimum over the axes (None: all); tied elements share the gradient equally."""
         return record(arrays.extreme("min", axis_of(axis, self.ndim), keepdims), self)
 
     def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The variance: the sum of squares from the mean, over n - ddof."""
+        """The variance over the axes (None: all): the sum of squared deviations, divided by n - ddof.
+
+        >>> Tensor([1.0, 3.0]).var(), Tensor([1.0, 3.0]).var(ddof=1)
+        (Tensor(1.), Tensor(2.))
+        """
         axis = axis_of(axis, self.ndim)
         mean = self.mean(axis, True)
         n = self.size // max(mean.size, 1)
         return ((self - mean) ** 2).sum(axis, keepdims) / (n - ddof)
 
     def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The standard deviation: the root of `var`. Where all are equal its gradient is 0, as in PyTorch."""
+        """The standard deviation: the square root of `var`. Where it is 0, so is the gradient, as in PyTorch."""
         return record(arrays.deviation, self.var(axis, keepdims, ddof))
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The product; its gradient is right where factors are zero too, since it multiplies in pairs."""
+        """The product over the axes (None: all). The gradient is correct for zero factors too."""
         axes = axes_of(axis, self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
         n = math.prod(self.shape[a] for a in axes)
@@ -238,9 +278,18 @@ class Tensor(Handle, Elementwise):
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
 
     def norm(self, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The length of the vectors along the axis, or (None) of all elements; where it is 0 so is the gradient.
+        """The norm of the vectors along the axis, or (None) of all elements; where the 2-norm is 0, so is its gradient.
 
-        `ord` is 2 (or None), 1 for the sum of the magnitudes, inf or -inf for the greatest or the smallest of them.
+        Args:
+            ord: 2 or None for the Euclidean norm, 1 for the sum of absolute values, inf or -inf for the largest or the
+                smallest of them. Only None takes more than one axis.
+            axis, keepdims: as in `sum`.
+
+        Raises:
+            ValueError: another `ord`, or an `ord` over several axes.
+
+        >>> Tensor([3.0, 4.0]).norm()
+        Tensor(5.)
         """
         if ord is not None and len(axes_of(axis, self.ndim)) != 1:
             raise ValueError(f"norm with ord={ord} is one of vectors, found {self.ndim} axes: give one, or flatten()")
@@ -249,22 +298,26 @@ class Tensor(Handle, Elementwise):
         return _NORMS[ord](self, axis, keepdims)
 
     def cumsum(self, axis: int | None = None) -> Tensor:
-        """The running sum along the axis; None flattens first."""
+        """The cumulative sum along the axis; None flattens first.
+
+        >>> Tensor([1.0, 2.0, 3.0]).cumsum()
+        Tensor([1., 3., 6.])
+        """
         if axis is None:
             return self.flatten().cumsum(0)
         return record(arrays.cumsum(axis_of(axis, self.ndim)), self)
 
     def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """log(sum(exp(self))), without overflow."""
+        """log(sum(exp(a))) over the axes (None: all), without overflow. The gradient is the softmax."""
         out = record(arrays.logsumexp(axis_of(axis, self.ndim)), self)
         return out if keepdims else out.squeeze(tuple(range(self.ndim)) if axis is None else axis)
 
     def softmax(self, axis: int = -1) -> Tensor:
-        """exp(self) / sum(exp(self)) along the axis."""
+        """exp(a) / sum(exp(a)) along the axis, without overflow."""
         return record(arrays.softmax(axis_of(axis, self.ndim)), self)
 
     def log_softmax(self, axis: int = -1) -> Tensor:
-        """log(softmax(self)), without underflow."""
+        """log(softmax(a)) along the axis, without underflow."""
         return record(arrays.log_softmax(axis_of(axis, self.ndim)), self)
 
     # ---- products
@@ -277,7 +330,7 @@ class Tensor(Handle, Elementwise):
 
 
 def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
-    """Of a, the elements that NumPy's function chooses: what it does to their places says which."""
+    """Apply a NumPy function that only moves elements: it is run on their indices, which then select from a."""
     places = function(np.arange(a.size).reshape(a.shape), *settings, **named)
     return record(arrays.getitem(places), a.flatten())
 
@@ -295,7 +348,7 @@ for _name, _method in [*vars(Tensor).items()]:
 
 
 def _matmul(a: Any, b: Any) -> Tensor:
-    """a @ b, with a vector taken as a row on the left and as a column on the right."""
+    """a @ b, where a vector is a row on the left and a column on the right."""
     a, b = _tensor(a), _tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
@@ -311,7 +364,7 @@ def _tensor(x: Any) -> Tensor:
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
-    """x @ weight.T + bias, in one node: see `functional.linear`."""
+    """x @ weight.T + bias as one node; see `functional.linear`."""
     x, weight = _tensor(x), _tensor(weight)
     if bias is None:
         return x @ weight.T
@@ -322,7 +375,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
 
 
 class LateTensor(Tensor):
-    """A view whose base was written to: when somebody asks for its node, it gets one, and is a Tensor again."""
+    """A view whose base was written to. The first access to `_node` makes its new node, and turns it into a Tensor."""
 
     __slots__ = ()
     __hash__ = object.__hash__
