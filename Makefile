@@ -20,7 +20,7 @@ demo: .venv/.demo  ## train a scalar network on the two moons; pictures in out/
 lessons: .venv/.demos  ## open the course in Jupyter
 	$(BIN)/jupyter lab demos/lessons
 
-test: lint types pytest  ## lint, types, all tests
+test: lint types pytest  ## lint, types, all tests; several minutes
 
 check: lint types  ## lint, types, the engine's own tests: under a minute, while one works
 	$(PYTEST) @tests/engine.txt
@@ -29,7 +29,7 @@ lint: .venv/.dev  ## ruff: lint and format, nothing is changed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: .venv/.dev  ## ruff: put it right where it can
+format: .venv/.dev  ## ruff: lint and format, what it can fix is fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -45,19 +45,19 @@ which-python:
 mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
 	nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
 
-hunt: .venv/.dev  ## random programs against each other and PyTorch; SECONDS=3600
+hunt: .venv/.dev  ## random programs against each other and PyTorch, for SECONDS=600
 	$(BIN)/python tests/hunt.py $(or $(SECONDS),600)
 
 docs: .venv/.dev  ## the API reference, from the docstrings; in docs/api/
 	$(BIN)/python docs/build.py
 
-bench-peers: .venv/.dev  ## fetch the other engines that stand in the table where they are installed
+bench-peers: .venv/.dev  ## fetch the engines to compare with: HIPS autograd, MyGrad, tinygrad, JAX
 	$(BIN)/python -m benchmarks.engines
 
 bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes benchmarks/README.md
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
-clean:  ## all that was made here, .venv too
+clean:  ## remove all that make made here, .venv too
 	rm -rf .venv .mutants build dist *.egg-info out docs/api benchmarks/peers .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
