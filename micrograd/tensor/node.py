@@ -388,6 +388,7 @@ _IN_PLACE = {ops.add: operator.iadd, ops.sub: operator.isub, ops.mul: operator.i
 def _change(node: ArrayNode, row: Row, y: Any) -> None:
     """Write what the row makes of a node's data and y over the data; NumPy's own operator makes no array in between."""
     data = node._data
+    node.storage.version += 1  # first: NumPy raises a warning that is an error after it has written
     try:
         if row in _IN_PLACE:
             _IN_PLACE[row](data, y)
@@ -396,10 +397,10 @@ def _change(node: ArrayNode, row: Row, y: Any) -> None:
             if result.shape != data.shape:
                 raise ValueError(f"'{row.name}' in place would change the shape {data.shape} to {result.shape}")
             np.copyto(data, result, casting="same_kind")
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError) as error:  # nothing was written
+        node.storage.version -= 1
         error.add_note(f"in '{row.name}' in place of shapes {data.shape} and {np.shape(y)}")
         raise
-    node.storage.version += 1
 
 
 def _keep_own(node: ArrayNode) -> Array:
