@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value, no_grad
-from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
+from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from micrograd.nn import MLP
 from micrograd.tensor import Tensor
 from micrograd.tensor import functions as F
@@ -116,6 +116,17 @@ def test_what_is_no_float_is_passed_on_as_it_is():
         return x[index] ** n
 
     assert gradient(f)(A, 2, "name", np.array([0, 0, 2]), True).tolist() == [4.0, 0.0, 6.0]
+
+
+def test_what_is_no_float_has_no_second_derivatives_either():
+    tree, v = {"x": A, "n": 3}, {"x": A, "n": None}
+    f = lambda t: (t["x"] ** t["n"]).sum()  # noqa: E731
+    assert hessian(f)(tree)["n"] is None
+    assert hessian(f)(tree)["x"]["n"] is None
+    assert hessian(f)(tree)["x"]["x"].tolist() == np.diag(6 * A).tolist()
+    for product in (hvp(f)(tree, v), jvp(gradient(f), (tree,), (v,))[1]):
+        assert product["x"].tolist() == (6 * A * A).tolist()
+        assert product["n"] is None
 
 
 def test_labels_in_a_list_stay_ints():

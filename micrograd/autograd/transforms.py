@@ -112,7 +112,7 @@ class Call:
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"has_aux=True needs a function that gives a pair (output, aux), found {output!r:.60}")
         output, self.aux = output if has_aux else (output, None)
-        self.output = tree_map(_output, output)
+        self.output = _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
 
     def _node(self, x: Any) -> Any:
         """An argument as a node; what is no point stays."""
@@ -168,7 +168,7 @@ class Call:
         if len(gs) != len(ys):
             raise ValueError(f"found {len(gs)} gradients for {len(ys)} outputs: each needs its own")
         create_graph = self.create_graph or self._recorded(gs)
-        pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if y.requires_grad]
+        pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
         found = self._found(pairs, create_graph) if pairs else {}
         has_nodes = create_graph or self.has_nodes or any(map(_is_node, gs))
         parts = (_answer(node, found.get(node), has_nodes) for node in self.points)
@@ -216,6 +216,8 @@ class Call:
         has_nodes = create_graph or self.has_nodes or any(map(_is_node, ts))
 
         def tangent(y: Any) -> Any:
+            if y is None:
+                return None
             t = _answer(_node_of(y), found.get(_node_of(y)), has_nodes)
             return t[()] if isinstance(t, np.ndarray) else t
 
@@ -405,7 +407,13 @@ def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Calla
 
     def jacobian_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum)
-        return tree_map(lambda y: _rows(call, y) if _is_tensor(y) else call.gradient(y), call.output)
+
+        def part(y: Any) -> Any:
+            if y is None:  # what a gradient holds in the place of an integer
+                return None
+            return _rows(call, y) if _is_tensor(y) else call.gradient(y)
+
+        return tree_map(part, call.output)
 
     return jacobian_of_fn
 
