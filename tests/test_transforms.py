@@ -325,6 +325,11 @@ def test_vjp_takes_gradients_back_as_often_as_one_likes():
     assert back([1.0, 10.0]) == [2.0, 30.0]
 
 
+def test_none_is_no_tangent_of_a_float():
+    with pytest.raises(TypeError, match="found None as the tangent of a float, an array or a node: write zeros"):
+        jvp(lambda x, y: x * y, (2.0, 3.0), (None, 1.0))
+
+
 def test_vjp_with_the_wrong_number_or_shape_of_gradients_raises():
     _, back = vjp(lambda x: [x, x], 2.0)
     with pytest.raises(ValueError, match="found 1 gradients for 2 outputs"):

@@ -209,6 +209,8 @@ class Call:
     def push(self, tangents: Any) -> Any:
         """The tangents of what fn gave, from those of the arguments."""
         ts = [t for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
+        if any(t is None for t in ts):
+            raise TypeError("found None as the tangent of a float, an array or a node: write zeros for one at rest")
         create_graph = self.create_graph or self._recorded(ts)
         given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
         with self._open(), enable_grad() if create_graph else nullcontext():
@@ -407,13 +409,8 @@ def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Calla
 
     def jacobian_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum)
-
-        def part(y: Any) -> Any:
-            if y is None:  # what a gradient holds in the place of an integer
-                return None
-            return _rows(call, y) if _is_tensor(y) else call.gradient(y)
-
-        return tree_map(part, call.output)
+        one = lambda y: _rows(call, y) if _is_tensor(y) else call.gradient(y)  # noqa: E731
+        return tree_map(lambda y: y if y is None else one(y), call.output)  # None: a gradient by an integer
 
     return jacobian_of_fn
 
