@@ -112,7 +112,7 @@ class Call:
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"has_aux=True needs a function that gives a pair (output, aux), found {output!r:.60}")
         output, self.aux = output if has_aux else (output, None)
-        self.output = tree_map(_output, output)
+        self.output = _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
 
     def _node(self, x: Any) -> Any:
         """An argument as a node; anything that cannot be differentiated is returned unchanged."""
@@ -168,7 +168,7 @@ class Call:
         if len(gs) != len(ys):
             raise ValueError(f"found {len(gs)} gradients for {len(ys)} outputs: each needs its own")
         create_graph = self.create_graph or self._recorded(gs)
-        pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if y.requires_grad]
+        pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
         found = self._found(pairs, create_graph) if pairs else {}
         has_nodes = create_graph or self.has_nodes or any(map(_is_node, gs))
         parts = (_answer(node, found.get(node), has_nodes) for node in self.points)
@@ -209,6 +209,8 @@ class Call:
     def push(self, tangents: Any) -> Any:
         """The tangents of fn's output, given those of the arguments."""
         ts = [t for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
+        if any(t is None for t in ts):
+            raise TypeError("found None as the tangent of a float, an array or a node: write zeros for one at rest")
         create_graph = self.create_graph or self._recorded(ts)
         given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
         with self._open(), enable_grad() if create_graph else nullcontext():
@@ -216,6 +218,8 @@ class Call:
         has_nodes = create_graph or self.has_nodes or any(map(_is_node, ts))
 
         def tangent(y: Any) -> Any:
+            if y is None:
+                return None
             t = _answer(_node_of(y), found.get(_node_of(y)), has_nodes)
             return t[()] if isinstance(t, np.ndarray) else t
 
@@ -452,7 +456,8 @@ def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Calla
 
     def jacobian_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum)
-        return tree_map(lambda y: _rows(call, y) if _is_tensor(y) else call.gradient(y), call.output)
+        one = lambda y: _rows(call, y) if _is_tensor(y) else call.gradient(y)  # noqa: E731
+        return tree_map(lambda y: y if y is None else one(y), call.output)  # None: a gradient by an integer
 
     return jacobian_of_fn
 

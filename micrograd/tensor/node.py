@@ -389,6 +389,7 @@ _IN_PLACE = {ops.add: operator.iadd, ops.sub: operator.isub, ops.mul: operator.i
 def _change(node: ArrayNode, row: Row, y: Any) -> None:
     """Overwrite a node's data with row(data, y); NumPy's in-place operators do it without a temporary array."""
     data = node._data
+    node.storage.version += 1  # first: NumPy raises a warning that is an error after it has written
     try:
         if row in _IN_PLACE:
             _IN_PLACE[row](data, y)
@@ -397,13 +398,10 @@ def _change(node: ArrayNode, row: Row, y: Any) -> None:
             if result.shape != data.shape:
                 raise ValueError(f"'{row.name}' in place would change the shape {data.shape} to {result.shape}")
             np.copyto(data, result, casting="same_kind")
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError) as error:  # nothing was written
+        node.storage.version -= 1
         error.add_note(f"in '{row.name}' in place of shapes {data.shape} and {np.shape(y)}")
         raise
-    except BaseException:  # a warning that is an error, which NumPy raises when it is done; or Ctrl-C
-        node.storage.version += 1
-        raise
-    node.storage.version += 1
 
 
 def _keep_own(node: ArrayNode) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value, no_grad
-from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, value_and_grad, vjp
+from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from micrograd.nn import MLP
 from micrograd.tensor import Tensor
 from micrograd.tensor import functions as F
@@ -116,6 +116,17 @@ def test_what_is_no_float_is_passed_on_as_it_is():
         return x[index] ** n
 
     assert gradient(f)(A, 2, "name", np.array([0, 0, 2]), True).tolist() == [4.0, 0.0, 6.0]
+
+
+def test_what_is_no_float_has_no_second_derivatives_either():
+    tree, v = {"x": A, "n": 3}, {"x": A, "n": None}
+    f = lambda t: (t["x"] ** t["n"]).sum()  # noqa: E731
+    assert hessian(f)(tree)["n"] is None
+    assert hessian(f)(tree)["x"]["n"] is None
+    assert hessian(f)(tree)["x"]["x"].tolist() == np.diag(6 * A).tolist()
+    for product in (hvp(f)(tree, v), jvp(gradient(f), (tree,), (v,))[1]):
+        assert product["x"].tolist() == (6 * A * A).tolist()
+        assert product["n"] is None
 
 
 def test_labels_in_a_list_stay_ints():
@@ -312,6 +323,11 @@ def test_vjp_takes_gradients_back_as_often_as_one_likes():
     value, back = vjp(lambda xs: [xs[0] * 2, xs[1] * 3], [1.0, 1.0])
     assert value == [2.0, 3.0]
     assert back([1.0, 10.0]) == [2.0, 30.0]
+
+
+def test_none_is_no_tangent_of_a_float():
+    with pytest.raises(TypeError, match="found None as the tangent of a float, an array or a node: write zeros"):
+        jvp(lambda x, y: x * y, (2.0, 3.0), (None, 1.0))
 
 
 def test_vjp_with_the_wrong_number_or_shape_of_gradients_raises():
