@@ -16,12 +16,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms, from the ground up: what each may use, and its budget of lines of code (blank lines, comments and
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 1600),
-    "tensor": ({"engine"}, 1760),
-    "autograd": ({"engine", "tensor"}, 700),
+    "engine": (set(), 1610),
+    "tensor": ({"engine"}, 1770),
+    "autograd": ({"engine", "tensor"}, 705),
     "functional": ({"engine", "tensor"}, 150),
     "optim": ({"engine"}, 285),
-    "nn": ({"engine", "tensor", "functional"}, 690),
+    "nn": ({"engine", "tensor", "functional"}, 650),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 2420),
     "viz": (set(), 150),  # what its three rooms share
     "viz.drawing": ({"engine", "viz"}, 1135),
