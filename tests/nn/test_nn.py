@@ -591,7 +591,7 @@ PUBLIC = [name for name in dir(Module) if not name.startswith("_") and name != "
 def test_an_attribute_may_have_the_name_of_any_method(name, tmp_path):
     """`self.modules = [...]` is how people write a Sequential; the library asks the class for its methods."""
     from micrograd.nn.saving import load, save
-    from micrograd.viz import draw_dot, movie, plot_decision_boundary
+    from micrograd.viz import draw_dot, movie
 
     class Net(Module):
         def __init__(self):
@@ -607,8 +607,7 @@ def test_an_attribute_may_have_the_name_of_any_method(name, tmp_path):
     out.backward()
     assert not any(module.training for module in Module.modules(Module.eval(net)))
     assert all(module.training for module in Module.modules(Module.train(net)))
-    draw_dot(out), repr(net), plot_decision_boundary(net, points, labels)
-    out.show()
+    draw_dot(out), repr(net), out.show()
     film = movie(net, points, labels)
     film.frame(1.0)
     assert [weights.size for weights in film.frames[0].weights] == [6, 3]

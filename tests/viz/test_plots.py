@@ -201,6 +201,19 @@ def test_the_lower_label_is_the_first_class(labels):
 
 
 # ------------------------------------------------------------------------------------------------ plots
+@pytest.mark.parametrize("name", ["parameters", "modules"])
+def test_a_model_may_have_an_attribute_of_the_name_of_a_method(axes, name):
+    class Net(nn.Module):
+        def __init__(self):
+            setattr(self, name, [Neuron(2)])
+
+        def __call__(self, x):
+            return vars(self)[name][0](x)
+
+    viz.plot_decision_boundary(Net(), X, Y, ax=axes)
+    assert axes.collections
+
+
 def test_the_boundary_and_both_margins_are_lines_where_the_score_says(axes):
     assert viz.plot_decision_boundary(lambda p: 2 * p[:, 0] - 3, X, Y, axes) is axes
     contours = [c for c in axes.collections if hasattr(c, "levels") and len(c.levels) == 1]
