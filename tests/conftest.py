@@ -27,6 +27,7 @@ NOT_IN_A_BROWSER = {  # what is said there, and what is lacking
     "can't start new thread": "no threads",
     "does not support processes": "no processes",
     "stack switching not supported": "no asyncio.run",
+    "No module named 'numpy'": "no numpy",
 }
 
 

@@ -78,3 +78,16 @@ def test_a_matrix_product_of_arrays_of_values_has_gradients():
     w = np.array([[Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)]])
     (w @ np.array([10.0, 20.0])).sum().backward()
     assert [[v.grad for v in row] for row in w] == [[10.0, 20.0], [10.0, 20.0]]
+
+
+@pytest.mark.parametrize("part", [Value(2.0), np.float32(2.0), np.float64(2.0)], ids=lambda part: type(part).__name__)
+def test_what_a_closure_adds_becomes_a_plain_float(part):
+    x = Value(3.0)
+    out = Value(6.0, (x,), "mine")
+
+    def _backward():
+        x.grad += part * out.grad
+
+    out._backward = _backward
+    out.backward()
+    assert (x.grad, type(x.grad)) == (2.0, float)

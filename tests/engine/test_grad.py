@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from micrograd import Tensor, Value, backward, compile, grad, gradient, jvp, no_grad
+import micrograd
+from micrograd import Value, backward, grad, no_grad
 
-KINDS = {"values": Value, "tensors": lambda x: Tensor(x, requires_grad=True)}
+KINDS = {"values": Value, "tensors": lambda x: micrograd.Tensor(x, requires_grad=True)}
 
 
 def test_grad_gives_a_tuple_and_leaves_all_grads_alone():
@@ -155,7 +156,7 @@ def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_anoth
 
 @pytest.mark.parametrize("passes", [lambda x: x + 1, lambda x: -x.sum(), lambda x: x.reshape(2, 1).mean(0)])
 def test_a_graph_that_saved_nothing_is_not_let_go(passes: Any):
-    x = Tensor([1.0, 2.0], requires_grad=True)
+    x = micrograd.Tensor([1.0, 2.0], requires_grad=True)
     y = passes(x).sum()
     y.backward()
     once = x.grad.copy()
@@ -179,10 +180,10 @@ def test_gradients_by_many_inputs(kind: str):
 def test_derivatives_of_functions_of_many_numbers():
     xs = [float(i % 7) for i in range(2_000)]
     square = lambda xs: sum(x * x for x in xs)  # noqa: E731
-    assert gradient(square)(xs) == gradient(compile(square))(xs) == [2 * x for x in xs]
-    assert jvp(square, (xs,), (xs,)) == (sum(x * x for x in xs), 2 * sum(x * x for x in xs))
+    assert micrograd.gradient(square)(xs) == micrograd.gradient(micrograd.compile(square))(xs) == [2 * x for x in xs]
+    assert micrograd.jvp(square, (xs,), (xs,)) == (sum(x * x for x in xs), 2 * sum(x * x for x in xs))
     ws = [Value(x) for x in xs]
-    compile(lambda: square(ws))().backward()
+    micrograd.compile(lambda: square(ws))().backward()
     assert [w.grad for w in ws] == [2 * x for x in xs]
 
 

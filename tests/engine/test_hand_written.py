@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 
-import numpy as np
 import pytest
 from engine_helpers import square
 
@@ -139,19 +138,6 @@ def test_a_closure_that_leaves_no_number_is_named(part: object):
     with pytest.raises(TypeError, match="'mine'"):
         out.backward()
     assert x.grad == 5.0
-
-
-@pytest.mark.parametrize("part", [Value(2.0), np.float32(2.0), np.float64(2.0)], ids=lambda part: type(part).__name__)
-def test_what_a_closure_adds_becomes_a_plain_float(part):
-    x = Value(3.0)
-    out = Value(6.0, (x,), "mine")
-
-    def _backward():
-        x.grad += part * out.grad
-
-    out._backward = _backward
-    out.backward()
-    assert (x.grad, type(x.grad)) == (2.0, float)
 
 
 @pytest.mark.parametrize("closure", [5, None])

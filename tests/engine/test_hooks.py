@@ -8,9 +8,9 @@ import threading
 import pytest
 from engine_helpers import raising
 
-from micrograd import Value, compile, grad, no_grad
+import micrograd
+from micrograd import Value, grad, no_grad
 from micrograd.engine import walk
-from micrograd.tensor import Tensor
 
 
 @pytest.mark.parametrize("place", ["leaf", "inner", "root"])
@@ -104,7 +104,7 @@ def calls_of(function):
     return count
 
 
-@pytest.mark.parametrize("kind", [Value, lambda x: Tensor(x, requires_grad=True)], ids=["value", "tensor"])
+@pytest.mark.parametrize("kind", [Value, lambda x: micrograd.Tensor(x, requires_grad=True)], ids=["value", "tensor"])
 def test_once_its_hooks_are_removed_a_pass_is_what_it_was_before(kind):
     x = kind(3.0)
     y = x * x + x
@@ -185,7 +185,7 @@ def test_a_hook_or_a_mode_elsewhere_leaves_a_pass_its_short_way(monkeypatch: pyt
     try:
         entered.wait(10)
         x = Value(3.0)
-        loss = compile(lambda x: x * x)(x)
+        loss = micrograd.compile(lambda x: x * x)(x)
         with monkeypatch.context() as patch:
             patch.setattr(walk, "propagate", raising(AssertionError("the long way")))
             (x * x).backward()
@@ -193,7 +193,7 @@ def test_a_hook_or_a_mode_elsewhere_leaves_a_pass_its_short_way(monkeypatch: pyt
             assert grad(x * x, x) == (6.0,)
         assert x.grad == 12.0
         (x * bystander).backward()
-        compile(lambda x: x * 2)(bystander).backward()
+        micrograd.compile(lambda x: x * 2)(bystander).backward()
         assert seen == [3.0, 2.0]
     finally:
         done.set()

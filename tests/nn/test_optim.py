@@ -5,7 +5,6 @@ import math
 import pickle
 import random
 
-import numpy as np
 import pytest
 
 from micrograd.engine import Value
@@ -22,7 +21,6 @@ from micrograd.optim import (
     StepLR,
     clip_grad_norm,
 )
-from micrograd.tensor import Tensor
 
 START = [1.5, -0.7, 0.0, 3.0]
 
@@ -349,6 +347,10 @@ def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
 )
 @pytest.mark.parametrize("kind", ["values", "array"])
 def test_the_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_number(kind, grads, norm):
+    import numpy as np
+
+    from micrograd.tensor import Tensor
+
     if kind == "values":
         params = [Value(0.0) for _ in grads]
         for p, g in zip(params, grads, strict=True):
