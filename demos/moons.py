@@ -158,7 +158,9 @@ def main(arguments=None):
     wrongest = min(range(len(points)), key=lambda i: labels[i] * model(points[i]))
     draw_sample(model, points[wrongest], labels[wrongest], options.out / "sample.svg")
     print(f"A first picture, of one point and each neuron's part in the loss: {options.out / 'sample.svg'}", flush=True)
-    film = movie(model, points, labels, title=f"A network of {len(model.parameters())} Values learns {options.data}")
+    film = movie(
+        model, points, labels, title=f"A network of {len(model.parameters())} parameters learns {options.data}"
+    )
     history = train(model, points, labels, options.steps, film)
     loss, scores = total_loss(model, points, labels)
     film.frame(loss, accuracy(scores, labels))

@@ -29,7 +29,7 @@ from ..engine.modes import deferred, is_tracing, stand_in
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
 from ..tensor.convolution import pair
 from ..tensor.creation import generator
-from ..tensor.tensor import Tensor, linear
+from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
 from .neurons import Layer, _size
 
@@ -81,7 +81,7 @@ class Linear(Module):
         self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
 
     def forward(self, x: Any) -> Tensor:
-        x = _tensor(x)
+        x = as_tensor(x)
         _check_features(x, self.weight.shape[1], self)
         return linear(x, self.weight, self.bias)
 
@@ -139,7 +139,7 @@ class ReLU(Module):
     """
 
     def forward(self, x: Any) -> Tensor:
-        return _tensor(x).relu()
+        return as_tensor(x).relu()
 
 
 class Tanh(Module):
@@ -150,7 +150,7 @@ class Tanh(Module):
     """
 
     def forward(self, x: Any) -> Tensor:
-        return _tensor(x).tanh()
+        return as_tensor(x).tanh()
 
 
 class Sigmoid(Module):
@@ -161,7 +161,7 @@ class Sigmoid(Module):
     """
 
     def forward(self, x: Any) -> Tensor:
-        return _tensor(x).sigmoid()
+        return as_tensor(x).sigmoid()
 
 
 class GELU(Module):
@@ -174,7 +174,7 @@ class GELU(Module):
     """
 
     def forward(self, x: Any) -> Tensor:
-        return _tensor(x).gelu()
+        return as_tensor(x).gelu()
 
 
 class Flatten(Module):
@@ -185,7 +185,7 @@ class Flatten(Module):
     """
 
     def forward(self, x: Any) -> Tensor:
-        x = _tensor(x)
+        x = as_tensor(x)
         return x.reshape(len(x), math.prod(x.shape[1:]))
 
 
@@ -212,7 +212,7 @@ class Dropout(Module):
         self.p, self.rng = p, rng
 
     def forward(self, x: Any) -> Tensor:
-        x = _tensor(x)
+        x = as_tensor(x)
         if not self.training or self.p == 0:
             return x
         if is_tracing():
@@ -426,7 +426,7 @@ class LayerNorm1d(Module):
         self.bias = Parameter(np.zeros(dim), dtype=dtype)
 
     def forward(self, x: Any) -> Tensor:
-        x = _tensor(x)
+        x = as_tensor(x)
         _check_features(x, self.weight.size, self)
         off = x - x.mean(-1, keepdims=True)
         variance = (off * off).mean(-1, keepdims=True)
@@ -465,7 +465,7 @@ class RMSNorm(Module):
         self.weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
 
     def forward(self, x: Any) -> Tensor:
-        x, n = _tensor(x), len(self.normalized_shape)
+        x, n = as_tensor(x), len(self.normalized_shape)
         if x.shape[-n:] != self.normalized_shape:
             raise ValueError(f"{self} needs inputs whose shape ends with {self.normalized_shape}, found {x.shape}")
         eps = np.finfo(x.dtype).eps if self.eps is None else self.eps
@@ -508,7 +508,7 @@ class BatchNorm1d(Module):
         self.num_batches_tracked = Tensor(0)
 
     def forward(self, x: Any) -> Tensor:
-        x = _tensor(x)
+        x = as_tensor(x)
         if x.ndim not in (2, 3) or x.shape[1] != self.weight.size:
             n = self.weight.size
             raise ValueError(f"{self} needs inputs of shape (n, {n}) or (n, {n}, length), found {x.shape}")
@@ -579,10 +579,6 @@ class Embedding(Module):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Input checks
-
-
-def _tensor(x: Any) -> Tensor:
-    return x if isinstance(x, Tensor) else Tensor(x)
 
 
 def _check_features(x: Tensor, n: int, layer: Module) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import arrays
 from .node import record
-from .tensor import Tensor
+from .tensor import Tensor, as_tensor
 
 Pair = tuple[int, int]
 
@@ -25,7 +25,7 @@ def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Tensor:
     """See `functional.conv2d`."""
-    x, weight = _picture(x), _tensor(weight)
+    x, weight = _picture(x), as_tensor(weight)
     if weight.ndim != 4:
         raise ValueError(
             f"found a weight of shape {weight.shape}: it needs (filters, channels / groups, height, width)"
@@ -41,7 +41,7 @@ def conv2d(
     (*samples, _, _, _, height, width), of_each = seen.shape, channels * prod(size)
     columns = seen.reshape(*samples, groups, of_each, height * width)
     out = (weight.reshape(groups, filters // groups, of_each) @ columns).reshape(*samples, filters, height, width)
-    return out if bias is None else out + _tensor(bias).reshape(filters, 1, 1)
+    return out if bias is None else out + as_tensor(bias).reshape(filters, 1, 1)
 
 
 def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Tensor:
@@ -110,11 +110,7 @@ def pair(given: Any, name: str, least: int = 1) -> Pair:
 
 
 def _picture(x: Any) -> Tensor:
-    x = _tensor(x)
+    x = as_tensor(x)
     if x.ndim < 3:
         raise ValueError(f"found shape {x.shape}: a picture needs (channels, height, width), and may have more before")
     return x if x.dtype.kind == "f" else x.astype(float)
-
-
-def _tensor(x: Any) -> Tensor:
-    return x if isinstance(x, Tensor) else Tensor(x)

@@ -349,7 +349,7 @@ for _name, _method in [*vars(Tensor).items()]:
 
 def _matmul(a: Any, b: Any) -> Tensor:
     """a @ b, where a vector is a row on the left and a column on the right."""
-    a, b = _tensor(a), _tensor(b)
+    a, b = as_tensor(a), as_tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
             f"@ needs a dimension on either side, found shapes {a.shape} and {b.shape}: use * for a number"
@@ -359,16 +359,17 @@ def _matmul(a: Any, b: Any) -> Tensor:
     return out.squeeze(gone) if gone else out
 
 
-def _tensor(x: Any) -> Tensor:
-    return x if isinstance(x, ArrayNode.kind) else ArrayNode.kind(x)
+def as_tensor(x: Any) -> Tensor:
+    """x itself if it is a Tensor, else a Tensor of it."""
+    return x if isinstance(x, Tensor) else Tensor(x)
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     """x @ weight.T + bias as one node; see `functional.linear`."""
-    x, weight = _tensor(x), _tensor(weight)
+    x, weight = as_tensor(x), as_tensor(weight)
     if bias is None:
         return x @ weight.T
-    bias = _tensor(bias)
+    bias = as_tensor(bias)
     if weight.ndim == 2 and bias.ndim == 1:
         return record(arrays.linear, x, weight, bias)
     return x @ weight.T + bias
