@@ -29,53 +29,37 @@ def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
     """At most `limit` groups (None: no limit), and how they were folded; "" if every node has its own box."""
     if limit is None or len(graph.nodes) <= limit:
         return [Group([i]) for i in range(len(graph.nodes))], ""
-    limit = min(limit, AIM)
-    modules, rest, how, depth = [], [], "", []
-    for modules, home in _levels(graph, limit):
-        how = "by module" if modules else "by structure"
-        top = _sums(graph, home)
-        depth = _depths(graph, top)
-        for rest in _outside(graph, home, top, depth, limit - len(modules)):
-            if len(modules) + len(rest) <= limit:
-                return modules + rest, how
-    pieces = min(limit - len(modules), STRETCHES)
-    return modules + _stretches(graph, rest, depth, pieces), f"{how} and by depth"
+    limit, calls = min(limit, AIM), calls_of(graph)
+    groups: list[Group] = []
+    for level in range(max((len(call[0]) for call in calls if call), default=0), -1, -1):
+        groups = fold_at(graph, calls, level, limit)
+        if len(groups) <= limit and (level < 2 or not _has(groups, "stretch")):
+            break
+    how = "by module" if _has(groups, "module") else "by structure"
+    return groups, f"{how} and by depth" if _has(groups, "stretch") else how
 
 
 def fold_at(graph: Walk, calls: "list[Call | None]", level: int, limit: int) -> list[Group]:
-    """At most `limit` groups: modules at this nesting level (0: none), long sums, the rest as fine as possible."""
+    """Modules at this nesting level (0: none), long sums, and the rest as fine as `limit` groups allow."""
     modules, home = _modules(graph, calls, level) if level else ([], [-1] * len(graph.nodes))
     top = _sums(graph, home)
     depth = _depths(graph, top)
-    long = any(len(members) >= LONG for members in _chains(home, top).values())
     rest: list[Group] = []
     for rest in _outside(graph, home, top, depth, limit - len(modules)):
-        if len(modules) + len(rest) <= limit and not long:
+        if len(modules) + len(rest) <= limit:
             return modules + rest
-        long = False  # skip the first candidate, in which nothing is folded
-    if len(modules) + len(rest) <= limit:
-        return modules + rest
     return modules + _stretches(graph, rest, depth, max(min(limit - len(modules), STRETCHES), 1))
 
 
-def _levels(graph: Walk, limit: int) -> Iterator[tuple[list[Group], list[int]]]:
-    """Groups by module, deepest nesting first, and each node's group (-1: none); no modules if no level fits."""
-    calls = calls_of(graph)
-    found = False
-    for level in range(max((len(call[0]) for call in calls if call), default=0), 0, -1):
-        modules, home = _modules(graph, calls, level)
-        if len(modules) + (None in calls) <= limit:
-            found = True
-            yield modules, home
-    if not found:
-        yield [], [-1] * len(graph.nodes)
+def _has(groups: list[Group], kind: str) -> bool:
+    return any(group.kind == kind for group in groups)
 
 
 def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], room: int) -> Iterator[list[Group]]:
     """Groupings of the nodes outside modules, finest first; the fine ones only if there is room."""
-    if home.count(-1) <= room:
-        yield [Group([i]) for i, h in enumerate(home) if h < 0]
     sums = _chains(home, top)
+    if home.count(-1) <= room and all(len(members) < LONG for members in sums.values()):
+        yield [Group([i]) for i, h in enumerate(home) if h < 0]
     if sum(h < 0 and t == i for i, (h, t) in enumerate(zip(home, top, strict=True))) <= room:
         alone = [Group([i]) for i, h in enumerate(home) if h < 0 and top[i] == i and i not in sums]
         yield [*alone, *[Group(members, "repeat", op="sum") for members in sums.values()]]
