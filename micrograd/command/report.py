@@ -10,7 +10,7 @@ from itertools import count
 from ..engine.graph import Node, contributions
 from ..engine.infix import name, number, written
 from ..engine.value import Value
-from ..viz.drawing.data import walk
+from ..viz.drawing.data import data_of, walk
 from ..viz.text import clean, columns, shorten
 from ..viz.values import value_text
 
@@ -65,7 +65,7 @@ def _row(node: Value, names: Mapping[Node, str], typographic: bool) -> _Row:
     if node.is_leaf:
         return _Row(names[node], "", value, gradient, [])
     op = node._op.lower() if node._op.isidentifier() else clean(node._op)
-    operands = [name(names[p]) if p in names else name(p.label) if p.label else number(p.data) for p in node._prev]
+    operands = [name(names[p]) if p in names else name(p.label) if p.label else number(data_of(p)) for p in node._prev]
     d = "\u2202" if typographic else "d"
     local = [
         (f"{d}{names[node]}/{d}{names[operand]}", _number(part, typographic))  # an operand used twice has two

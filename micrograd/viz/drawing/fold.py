@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from .data import Group, Walk, _label, _op
+from .data import Group, Walk, label_of, op_of
 
 AIM = 150  # the most boxes of a folded drawing, however many the caller allows
 _LONGEST = 24  # characters of a module's name
@@ -64,7 +64,7 @@ def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], roo
         alone = [Group([i]) for i, h in enumerate(home) if h < 0 and top[i] == i and i not in sums]
         yield [*alone, *[Group(members, "repeat", op="sum") for members in sums.values()]]
     yield _repeats(graph, home, top, depth, sums, labels_matter=True)
-    if any(map(_label, graph.nodes)):
+    if any(map(label_of, graph.nodes)):
         yield _repeats(graph, home, top, depth, sums, labels_matter=False)
 
 
@@ -165,11 +165,11 @@ def _sums(graph: Walk, home: list[int]) -> list[int]:
         for j in below:
             uses[j] += 1
             user[j] = i
-    plus = [h < 0 and _op(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
+    plus = [h < 0 and op_of(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
     roots = set(graph.roots)
     top = list(range(len(graph.nodes)))
     for i in reversed(range(len(graph.nodes))):
-        if plus[i] and uses[i] == 1 and plus[user[i]] and i not in roots and not _label(graph.nodes[i]):
+        if plus[i] and uses[i] == 1 and plus[user[i]] and i not in roots and not label_of(graph.nodes[i]):
             top[i] = top[user[i]]
     return top
 
@@ -208,12 +208,12 @@ def _repeats(
     for i, node in enumerate(graph.nodes):
         if home[i] >= 0 or top[i] != i:
             continue
-        label = _label(node) if labels_matter else ""
+        label = label_of(node) if labels_matter else ""
         if members := sums.get(i):  # its operands come before it, so their kinds are known
             op, below = "sum", [kind[top[j]] for m in members for j in graph.operands[m] if top[j] != i]
             key = (op, label, depth[i], tuple(sorted(Counter(below).items())))
         else:
-            op, members = _op(node), (i,)
+            op, members = op_of(node), (i,)
             key = (op, label, depth[i], tuple([kind[top[j]] for j in graph.operands[i]]) or leaf_key[i])
         kind[i] = kinds.setdefault(key, len(groups))
         if kind[i] == len(groups):
@@ -228,7 +228,7 @@ def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -
     users: dict[int, Any] = {}
     highest = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
-        user = _op(graph.nodes[i]) if home[i] < 0 else home[i]
+        user = op_of(graph.nodes[i]) if home[i] < 0 else home[i]
         for j in below:
             highest[j] = max(highest[j], depth[top[i]])
             if users.setdefault(j, user) != user:
