@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -18,7 +19,7 @@ from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
 from .stage import Place, Stage, aside, is_number, lines, stage, title
 
 
-def player(root: Any, *, max_nodes: int = OPEN) -> Page:
+def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None = None) -> Page:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
     The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`.
@@ -26,6 +27,7 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Page:
     Args:
         root: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
         max_nodes: a graph with more nodes opens folded by module.
+        names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
 
     Returns:
         A `Page` that notebooks display; `save(path)` writes it, `open()` opens it in the browser. It loads nothing.
@@ -40,7 +42,7 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Page:
     """
     node = _checked(root)
     with without_collector():
-        told = story(node, max_nodes)
+        told = story(node, max_nodes, names)
         graph = still(told)
         page = join("playing/player", told.title, _plain(told))
         return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
