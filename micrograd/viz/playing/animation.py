@@ -4,17 +4,14 @@ There is no script: the class of each element says when it is visible, and CSS k
 Content and coordinates come from the player's scene and stage. With `prefers-reduced-motion` the final state is shown.
 """
 
-from dataclasses import dataclass
 from html import escape
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from ..drawing.data import walk
 from ..drawing.layout import Point
 from ..drawing.svg import curve
 from ..drawing.words import spoken
-from ..page import asset, bundle, image
+from ..page import Svg, asset
 from ..text import clean, pretty, sign
 from ..text import coordinate as _n
 from ..values import number
@@ -28,25 +25,8 @@ MARGIN, CAPTION = 18.0, 34.0
 HOLD = 2  # steps for which the final state is shown
 
 
-@dataclass
-class Animation:
+class Animation(Svg):
     """An animated SVG: `svg` is the document, `words` its description."""
-
-    svg: str
-    words: str
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG to a file and return its path."""
-        target = Path(path)
-        target.write_text(self.svg, encoding="utf-8")
-        return target
-
-    def __repr__(self) -> str:
-        return f"<Animation: {self.words.splitlines()[0]}; save(path)>"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
-        return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
 
 
 def animate(root: Any, *, seconds: float = 1.2) -> Animation:
