@@ -131,7 +131,7 @@ class Movie(Recording):
 
     def _states(self) -> dict[str, list[np.ndarray]]:
         """The gradients of each layer, and what the optimizer remembers of its parameters."""
-        states = {"gradients": [_flat([p.grad for p in layer]) for layer in self.layers.values()]}
+        states = {"gradients": [_flat([getattr(p, "grad", None) for p in layer]) for layer in self.layers.values()]}
         held = getattr(self.optimizer, "state", {})
         names = dict.fromkeys(name for state in held.values() for name, x in state.items() if not isinstance(x, int))
         for name in names:
@@ -274,8 +274,8 @@ def _layer_of(name: str) -> str:
 
 def _norms(layers: dict[str, list[Any]]) -> list[float]:
     """The Euclidean norm of each layer's gradient."""
-    every = [[np.asarray(p.grad, float) for p in layer if p.grad is not None] for layer in layers.values()]
-    return [float(np.sqrt(sum((g * g).sum() for g in grads))) for grads in every]
+    every = [[getattr(p, "grad", None) for p in layer] for layer in layers.values()]
+    return [float(np.sqrt(sum(np.square(g, dtype=float).sum() for g in some if g is not None))) for some in every]
 
 
 def _flat(arrays: Sequence[Any]) -> np.ndarray:
