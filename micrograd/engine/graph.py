@@ -7,7 +7,6 @@ sends to each operand, given its own gradient; `walk.py` does that for a whole g
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -46,7 +45,7 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
-    _met: float = math.inf  # when a transform's search last visited this node; see `walk.towards`
+    _known_in: object = None  # the scope in which a transform's search found it to lead elsewhere; see `walk.towards`
     _made_by: tuple[Any, ...] = ()  # (*modules, inputs) if this is the output of a module's call; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
     _own_closure: Callable[[], object] = staticmethod(nothing)  # assigned to a leaf; called if the leaf is the root

@@ -48,7 +48,7 @@ class _Base(_State):
 
 _recording: ContextVar[_State | None] = ContextVar("recording", default=None)
 _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
-_differentiating: ContextVar[bool] = ContextVar("differentiating", default=False)
+_scopes: ContextVar[tuple[object, ...]] = ContextVar("scopes", default=(object(),))  # the last: outside of transforms
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 
 
@@ -252,17 +252,22 @@ def deferred() -> Callable | None:
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """Context in which a transform runs the function that it differentiates."""
-    token = _differentiating.set(True)
+    """Context in which a transform runs the function that it differentiates: a scope, inside those that are open."""
+    token = _scopes.set((object(), *_scopes.get()))
     try:
         yield
     finally:
-        _differentiating.reset(token)
+        _scopes.reset(token)
+
+
+def open_scopes() -> tuple[object, ...]:
+    """The scopes of the transforms that are running, innermost first, and one outside of them all."""
+    return _scopes.get()
 
 
 def is_differentiating() -> bool:
     """True inside a function that a transform such as `gradient` differentiates."""
-    return _differentiating.get()
+    return len(_scopes.get()) > 1
 
 
 def pass_is_watched() -> bool:

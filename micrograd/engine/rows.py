@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -106,7 +105,7 @@ class LetGo(Row):
     rules = ()
     of_out = False
     _row = property(lambda self: self)  # a search traverses these rows as if they were nodes
-    _met = math.inf
+    _known_in = None
 
     def __init__(self, row: Row, ways: list[Any]):
         self.name, self.word, self.ways = row.name, row.word, ways
