@@ -118,7 +118,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
     of the nodes with `_keeps_grad`, and of those in `wanted`. Under `create_graph` they are recorded.
     """
     watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
-    checking = modes and is_anomaly_enabled()
+    checking = is_anomaly_enabled()
     wanted = set(wanted)
     summed: set[Node] = set()
     with enable_grad() if create_graph else nullcontext(), next(iter(grads))._quiet():
