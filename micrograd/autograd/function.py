@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, no_grad
+from ..engine.modes import deferred, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Many
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
-from ..tensor.storage import Kept
 from ..tensor.tensor import Tensor
 from .transforms import copied, leaves, tree_map
 
@@ -176,7 +175,7 @@ class _Call:
             nodes = list(map(_node, outs))
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
             sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.kept]
-            self.storages = [node.storage for node in sources] if self.kind is Tensor else []
+            self.storages = [[node.storage for node in sources]] if self.kind is Tensor else []
             del self.ctx, self.given
             self.differentiable = [not any(result is x for x in constants) for result in results]
             for j, node in enumerate(nodes):
@@ -202,16 +201,11 @@ class _Call:
         """Record the history of result j: a row, the operands and the values that were saved."""
         if not self.differentiable[j] or (isinstance(node, ArrayNode) and node._data.dtype.kind != "f"):
             return
-        node._x = tuple(map(_node, self.operands))
-        node._y = tuple(n._data if i in self.kept or self.kind is Value else None for i, n in enumerate(node._x))
-        if isinstance(node, ArrayNode):
-            node._saved = Kept()
-            for storage in self.storages:
-                node._saved.add(storage)
-        node._row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
-        node._row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
-        if is_anomaly_enabled():
-            node._made_at = line_of_the_user()
+        row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
+        row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
+        nodes = tuple(map(_node, self.operands))
+        values = tuple(n._data if i in self.kept or self.kind is Value else None for i, n in enumerate(nodes))
+        node._record(row, nodes, values, *self.storages)
 
     def _put_away(self, held: Any, results: tuple[Any, ...]) -> Any:
         """What a context holds, with arguments and results replaced by their numbers."""

@@ -253,12 +253,8 @@ def _fresh(x: Any) -> Any:
 
 def _close(node: Any) -> None:
     """Turn a leaf into a copy of a constant, so that it is not taken for a parameter afterwards."""
-    constant, data = node._constant(node._data), node._data
-    node._row = copied
-    if node._is_number:
-        node._a, node._x, node._y = constant, data, data
-    else:
-        node._x, node._y = (constant,), [data, data]
+    data = node._data
+    node._record(copied, (node._constant(data),), [data, data])
 
 
 def _answer(node: Any, g: Any, as_node: bool) -> Any:

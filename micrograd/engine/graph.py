@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
-from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, no_grad
+from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, modes, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
 from .rule_text import statements
 
@@ -155,8 +155,16 @@ class Node:
 
     def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
         """Give this node a hand-written row and its operands."""
-        self._row, self._a, self._b, self._x = row, None, None, operands
-        if is_anomaly_enabled():
+        self._record(row, operands, None)
+
+    def _record(self, row: Row, operands: Sequence[Any], values: Any) -> None:
+        """Give this node a history: a row, the operands, and the values that the rules will be called with."""
+        if row.to_a is None:
+            self._a, self._b, self._x, self._y = None, None, operands, values
+        else:
+            self._a, self._b, (self._x, self._y) = operands[0], operands[1] if row.to_b else None, values
+        self._row = row
+        if modes and is_anomaly_enabled():
             self._made_at = line_of_the_user()
 
     # The interface between a kind of node and the walk

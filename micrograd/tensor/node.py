@@ -58,7 +58,7 @@ class ArrayNode(Node):
     late_kind: type[Any]
     _store: Storage | None
     _operands = Node._x  # type: ignore[assignment]  # two of Node's slots, reused under other names
-    _saved = Node._b
+    _saved: Any = Node._b  # Kept, or an empty tuple
 
     @property
     def tensor(self) -> Tensor:
@@ -187,10 +187,14 @@ class ArrayNode(Node):
         return twin
 
     def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
-        super()._hand_write(row, operands)
-        self._y, self._saved = [n._data for n in (self, *operands)], Kept()
-        for n in (self, *operands):
-            self._saved.add(n.storage)
+        nodes = (self, *operands)
+        self._record(row, operands, [n._data for n in nodes], [n.storage for n in nodes])
+
+    def _record(self, row: Row, operands: Sequence[Any], values: Any, saved: Sequence[Storage] = ()) -> None:
+        """As for any node; `saved` are the storages of the values, which must not be written to before the pass."""
+        self._a, self._x, self._y, self._saved, self._row = None, operands, values, saved and Kept(saved), row
+        if modes and is_anomaly_enabled():
+            self._made_at = line_of_the_user()
 
     def _check_unchanged(self) -> None:
         self._used(False)
@@ -311,16 +315,14 @@ def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], 
     if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
     sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
-    needed, saved = row.needed.get(wants), Kept()
+    needed, saved = row.needed.get(wants), []
     for i in _needed(row, wants) if needed is None else needed:
         source = sources[i]
         if source is not None:
-            saved.add(source._store or source.storage)
+            saved.append(source._store or source.storage)
         elif seen[i].__class__ is Array:
             seen[i] = seen[i].copy()
-    node._row, node._x, node._y, node._saved = row, operands, seen, saved
-    if modes and is_anomaly_enabled():
-        node._made_at = line_of_the_user()
+    node._record(row, operands, seen, saved)
     return node
 
 
@@ -554,7 +556,7 @@ def lowered(x: Any) -> Any:
 def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
     """The result, with an operand of the other kind as its history."""
     if operand._row is not None and is_grad_enabled():
-        node._row, node._x, node._y = row, (operand,), (operand._data,)
+        node._record(row, (operand,), (operand._data,))
     return result
 
 

@@ -7,6 +7,7 @@ their versions, so that the backward pass can raise if one was written to since.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,10 @@ class Kept(list[tuple[Storage, int]]):
 
     __slots__ = ()
 
-    def add(self, storage: Storage) -> None:
-        """Save the current version of a storage."""
-        storage.kept += 1
-        self.append((storage, storage.version))
+    def __init__(self, storages: Sequence[Storage]):
+        for storage in storages:
+            storage.kept += 1
+            self.append((storage, storage.version))
 
     def drop(self, storage: Storage) -> bool:
         """Stop saving a storage; returns True if it was saved."""
