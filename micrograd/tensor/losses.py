@@ -75,6 +75,7 @@ def _hinge(reduction: str) -> Row:
         lambda a, b: _total(np.maximum(1 - a * b, 0.0), reduction),
         rule,
         lambda g, a, b: rule(g, b, a),
+        settings={"reduction": reduction},
     )
 
 
@@ -96,7 +97,7 @@ def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
         slope = arrays.softmax(-1)(a) - onehot
         return slope * (g / classes.size if reduction == "mean" else g)
 
-    return Row("cross_entropy", forward, rule)
+    return Row("cross_entropy", forward, rule, settings={"classes": classes, "reduction": reduction})
 
 
 # ---------------------------------------------------------------------------------------------------------------------
