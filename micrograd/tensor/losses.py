@@ -7,6 +7,7 @@ broadcast to (n, n), and silently give a wrong loss.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,26 +20,13 @@ from .node import record
 from .tensor import Tensor
 
 
-def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Tensor:
-    """Mean of max(0, 1 - target * score)."""
+def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any) -> Tensor:
+    """See `functional._of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
-    if not is_tracing() and np.count_nonzero(abs(_array(targets)) != 1):
-        raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
-    return record(HINGE[reduction], scores, targets)
-
-
-def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
-    """Mean of the squared differences."""
-    outputs, targets = _pair(outputs, targets)
-    return _reduced((outputs - targets) ** 2, reduction)
-
-
-def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
-    """Mean binary cross-entropy between sigmoid(logits) and target probabilities."""
-    logits, targets = _pair(logits, targets)
-    if not is_tracing() and not (((found := _array(targets)) >= 0).all() and (found <= 1).all()):
-        raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
-    return _reduced(targets * (-logits).softplus() + (1 - targets) * logits.softplus(), reduction)
+    if rule and not is_tracing():
+        _check_each(_array(targets), rule[0](_array(targets)), rule[1])
+    row = FUSED.get((name, reduction))
+    return record(row, scores, targets) if row else _reduced(formula(scores, targets), reduction)
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
@@ -78,7 +66,7 @@ def _hinge(reduction: str) -> Row:
     )
 
 
-HINGE = {reduction: _hinge(reduction) for reduction in ("mean", "sum", "none")}
+FUSED = {("hinge", reduction): _hinge(reduction) for reduction in ("mean", "sum", "none")}
 
 
 def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
@@ -135,10 +123,17 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     _check_scores(found)
     n = found.shape[-1]
     if not is_tracing() and classes.astype(np.uintp).max() >= n:  # as unsigned, a negative index is large
-        place = np.argwhere((classes < 0) | (classes >= n))[0]
-        index = "".join(f"[{i}]" for i in place)
-        raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")
+        _check_each(
+            classes, (classes >= 0) & (classes < n), f"with {n} classes it must be from 0 to {n - 1}", IndexError
+        )
     return scores, classes
+
+
+def _check_each(targets: np.ndarray, allowed: np.ndarray, needed: str, error: type[Exception] = ValueError) -> None:
+    """Raise for the first target that is not allowed."""
+    if np.count_nonzero(allowed) < allowed.size:
+        place = np.argwhere(~allowed)[0]
+        raise error(f"targets{''.join(f'[{i}]' for i in place)} is {targets[tuple(place)]}: {needed}")
 
 
 def _check_scores(scores: np.ndarray) -> None:
