@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import ops
 from ..engine.modes import is_tracing, stand_in
-from ..engine.rows import Row
-from . import arrays
+from . import arrays, fused
 from .node import record
 from .tensor import Tensor
 
@@ -25,66 +23,21 @@ def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction:
     scores, targets = _pair(scores, targets)
     if rule and not is_tracing():
         _check_each(_array(targets), rule[0](_array(targets)), rule[1])
-    row = FUSED.get((name, reduction))
-    return record(row, scores, targets) if row else _reduced(formula(scores, targets), reduction)
+    if row := fused.OF_PAIRS.get(name):
+        return record(row(reduction), scores, targets)
+    return fused.reduced(formula(scores, targets), reduction)
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log(softmax(logits)[target])."""
     logits, classes = _with_classes(logits, target)
-    return record(_cross_entropy(classes, reduction), logits)
+    return record(fused.cross_entropy(classes, reduction), logits)
 
 
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log_probs[target]."""
     log_probs, classes = _with_classes(log_probs, target)
-    return _reduced(-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1), reduction)
-
-
-def _reduced(losses: Any, reduction: str) -> Any:
-    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.mean()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Rows of losses that are a single node, reduction included
-
-
-def _total(losses: Any, reduction: str) -> Any:
-    """`_reduced` for arrays. `mean` takes three times as long, but sums float16 in float32."""
-    return losses.sum() / losses.size if reduction == "mean" and losses.dtype != "e" else _reduced(losses, reduction)
-
-
-def _hinge(reduction: str) -> Row:
-    def rule(g: Any, a: Any, b: Any) -> Any:
-        return ops.gate(b * (g / -a.size if reduction == "mean" else -g), 1 - a * b)
-
-    return Row(
-        "hinge",
-        lambda a, b: _total(np.maximum(1 - a * b, 0.0), reduction),
-        rule,
-        lambda g, a, b: rule(g, b, a),
-    )
-
-
-FUSED = {("hinge", reduction): _hinge(reduction) for reduction in ("mean", "sum", "none")}
-
-
-def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
-    """The row for these classes: a single node, whose gradient is softmax - onehot (divided by n for the mean)."""
-
-    def forward(a: Any) -> Any:
-        a = a - a.max(-1, keepdims=True)
-        right = a.reshape(-1, a.shape[-1])[np.arange(classes.size), classes.reshape(-1)]
-        return _total(np.log(np.exp(a).sum(-1)) - right.reshape(classes.shape), reduction)
-
-    def rule(g: Any, _out: Any, a: Any) -> Any:
-        onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
-        if reduction == "none":
-            g = arrays.reshape((*classes.shape, 1))(g)
-        slope = arrays.softmax(-1)(a) - onehot
-        return slope * (g / classes.size if reduction == "mean" else g)
-
-    return Row("cross_entropy", forward, rule)
+    return fused.reduced(-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1), reduction)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
