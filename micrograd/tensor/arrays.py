@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from ..engine import ops
 from ..engine.ops import lib
-from ..engine.rows import Each, Many, Row
+from ..engine.rows import Many, Row
 from .library import index_types, is_basic
 
 Axis = int | tuple[int, ...] | None
@@ -243,14 +243,6 @@ def mean(axis: Axis, keepdims: bool) -> Row:
     return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
 
 
-def _root(name: str) -> Row:
-    """A square root whose gradient at 0 is 0."""
-    return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
-
-
-deviation, length = _root("std"), _root("norm")
-
-
 @maker
 def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     """The `max` or `min` over the axis; tied elements share the gradient equally."""
@@ -306,45 +298,6 @@ def _sorted_as(axis: int, forth: bool) -> Row:
     return Row("sorted_as", forward, lambda g, _a, b: _sorted_as(axis, not forth)(g, b), lambda g, _a, b: ops.zero(b))
 
 
-def _top(a: Any, axis: Axis) -> Any:
-    """The maximum over the axis with keepdims; for an empty array, its sum."""
-    return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
-
-
-@maker
-def logsumexp(axis: Axis) -> Row:
-    """log(sum(exp(a))) over the axis, with keepdims. The maximum is subtracted first, so nothing overflows."""
-
-    def forward(a: Any) -> Any:
-        top = _top(a, axis)
-        top = lib(a).where(abs(top) == math.inf, 0.0, top)
-        return lib(a).log(lib(a).exp(a - top).sum(axis=axis, keepdims=True)) + top
-
-    return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
-
-
-@maker
-def softmax(axis: Axis) -> Row:
-    """exp(a) / sum(exp(a)) over the axis."""
-
-    def forward(a: Any) -> Any:
-        e = lib(a).exp(a - _top(a, axis))
-        return e / e.sum(axis=axis, keepdims=True)
-
-    return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
-
-
-@maker
-def log_softmax(axis: Axis) -> Row:
-    """log(softmax(a)) over the axis, without underflow."""
-
-    def forward(a: Any) -> Any:
-        a, xp = a - _top(a, axis), lib(a)
-        return a - xp.log(xp.exp(a).sum(axis=axis, keepdims=True))
-
-    return Row("log_softmax", forward, lambda g, out, _a: g - ops.exp(out) * g.sum(axis=axis, keepdims=True))
-
-
 # ---- products
 
 matmul = Row(
@@ -357,34 +310,6 @@ matmul = Row(
 
 
 # ---- several operands
-
-column_sums = Row("column_sums", lambda a: lib(a).column_sums(a), lambda g, _out, like: broadcast_to(like.shape)(g))
-
-linear = Each(
-    "linear",
-    lambda x, w, b: _plus(x @ w.T, b),  # x: (..., in), w: (out, in), b: (out,)
-    lambda g, _x, w, _b: g @ w,
-    lambda g, x, like, _b: _matmul_like(_matrix(g).T, _matrix(x), like),
-    lambda g, _x, _w, _b: column_sums(_matrix(g)),
-)
-
-
-def _matrix(a: Any) -> Any:
-    """a as a matrix: all axes but the last merged."""
-    return a if a.ndim == 2 else reshape((math.prod(a.shape[:-1]), a.shape[-1]))(a)
-
-
-def _matmul_like(a: Any, b: Any, like: Any) -> Any:
-    """a @ b; for arrays, in the memory order of `like`."""
-    return a @ b if hasattr(like, "_node") else lib(like).matmul_like(a, b, like)
-
-
-def _plus(a: Any, b: Any) -> Any:
-    """a + b, in place if the dtypes match."""
-    if a.dtype != b.dtype:
-        return a + b
-    a += b
-    return a
 
 
 @maker
