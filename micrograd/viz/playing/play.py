@@ -1,8 +1,26 @@
-"""`player`: one HTML page that steps forward and backward through a graph. Joins story, stages and template."""
+"""`player`: one HTML page that steps forward and backward through a graph. Joins story, stages and template.
+
+A page that embeds a player talks to it with `postMessage`; each message is an object whose `micrograd` says what it is:
+
+    {micrograd: "story", story: {...}}    to the player: show this graph. `story` is what `player(g).story()` returns,
+                                          as JSON data. Where the graph has the shape of the one before, the view, the
+                                          step and the choice stay; else the step is the first, or the last if the
+                                          last was shown.
+    {micrograd: "go", place: "step=3"}    to the player: a place, as after the `#` of an address: `step=3`, `place=end`,
+                                          `scene=2&step=3`.
+    {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
+                                          in pixels, whenever that changes. A parent of the same origin need do
+                                          nothing: the player sets the height of its own frame.
+    {micrograd: "leaf", leaf: 0, name: "a", value: 1.5}
+                                          from the player to its parent: somebody changed a leaf in the page. `leaf`
+                                          counts the leaves of the graph, in the order of `trace(root)[0]`.
+
+The player's first place is `iframe.dataset.place`, else the address's `#step=3` or `#place=end`.
+"""
 
 import json
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...engine import infix
@@ -18,7 +36,23 @@ from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
 from .stage import Place, Stage, aside, is_number, lines, stage, title
 
 
-def player(root: Any, *, max_nodes: int = OPEN) -> Page:
+@dataclass(repr=False)
+class Player(Page):
+    """The page of a player, and the plain data that it shows."""
+
+    data: dict[str, Any]
+
+    def story(self) -> dict[str, Any]:
+        """What the page shows, as JSON data; send it to a page that is open, and it is redrawn in place.
+
+        >>> from micrograd import Value
+        >>> player(Value(2.0, label="a") * 3).story()["title"]
+        'a * 3'
+        """
+        return self.data
+
+
+def player(root: Any, *, max_nodes: int = OPEN) -> Player:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
     The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`.
@@ -28,7 +62,8 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Page:
         max_nodes: a graph with more nodes opens folded by module.
 
     Returns:
-        A `Page` that notebooks display; `save(path)` writes it, `open()` opens it in the browser. It loads nothing.
+        A `Player` that notebooks display; `save(path)` writes its page, `open()` opens it in the browser. It loads
+        nothing. `story()` is its data, for a page that shows players in place.
 
     Raises:
         TypeError: `root` is not a single Value or Tensor.
@@ -42,8 +77,9 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Page:
     with without_collector():
         told = story(node, max_nodes)
         graph = still(told)
-        page = join("playing/player", told.title, _plain(told))
-        return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
+        data = _plain(told)
+        page = join("playing/player", told.title, data)
+        return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data)
 
 
 def _checked(root: Any) -> Any:
