@@ -176,25 +176,16 @@ function showPill(wire, kind, lines) {
 function drawCard(card, cards) {
   const [x, y, width, height] = card.box, badge = card.badge ?? 0;
   const group = card.group = el("g", {transform: `translate(${x} ${y})`, tabindex: 0, role: "button"}, cards);
-  const text = (px, py, kind, content) => el("text", {x: px, y: py, class: kind}, group, content);
+  Object.assign(card, {slots: {}, dots: [], maps: []});
   el("rect", {class: "halo", x: -5, y: -5, width: width + 10, height: height + 10, rx: 14}, group);
   if (card.times) el("rect", {class: "body", x: 5, y: -5, width, height, rx: 10}, group);
   el("rect", {class: "body", width, height, rx: 10}, group);
-  if (["parameter", "input"].includes(card.kind)) el("rect", {class: "bar", x: 0, y: 9, width: 4, height: height - 18, rx: 2}, group);
-  const left = 12 + Math.max(badge / 2 - 2, 0), right = width - 12;
-  Object.assign(card, {slots: {}, dots: [], maps: []});
-  if (!card.title && card.lines?.length === 1 && card.data !== undefined && height < 40) {
-    card.slots.data = text(right, height / 2 + 5, "number end", "");
-  } else {
-    const named = isName(card.title ?? "") || FOLDED.includes(card.kind);
-    text(left, 22, named ? "title" : "title made", (card.opens === undefined ? "" : "▸ ") + (named ? card.title ?? "" : pretty(card.title ?? "")));
-    if (card.aside) text(right, 21.5, "aside end", pretty(card.aside));
-    (card.lines ?? []).forEach((line, k) => {
-      text(left, 44 + 19 * k, "key", pretty(line));
-      if (line === "data" || line === "grad") card.slots[line] = text(right, 44 + 19 * k, "number end", "");
-    });
-    drawUses(card, group, left + 34, 44 + 19 * (card.lines ?? []).indexOf("grad") - 4);
-    drawHeats(card, group, left, 30 + 19 * (card.lines ?? []).length);
+  for (const [kind, along, y, text] of story.looks[card.look]) {
+    const x = along < 0 ? width + along : along;
+    if (kind === "bar") el("rect", {class: "bar", y, width: 4, height: height - 2 * y, rx: 2}, group);
+    else if (kind === "uses") drawUses(card, group, x, y);
+    else if (kind === "heat") card.maps.push(heatMap(card.heats[card.maps.length], group, x, y, text, CELL));
+    else card.slots[kind] = el("text", {x, y, class: `${kind}${along < 0 ? " end" : ""}`}, group, {title: card.title, made: card.title, aside: card.aside}[kind] ?? (text || ""));
   }
   if (badge) {
     const sign = el("g", {class: "badge"}, group);
@@ -208,7 +199,6 @@ function drawUses(card, group, x, y) {  // a dot for each use, filled when it ha
   if (card.here < 2 || card.here > 5 || card.slots.grad === undefined || card.out.some(wire => wire.count)) return;
   for (let k = 0; k < card.here; k++) card.dots.push(el("circle", {class: "use", cx: x + 9 * k, cy: y, r: 3.2}, group));
 }
-const cellWidth = columns => Math.max(CELL, Math.min(12, 90 / columns));
 function heatMap(heat, parent, x, y, wide, tall) {
   const map = el("g", {}, parent);
   el("title", {}, map, heat.tip);
@@ -220,15 +210,6 @@ function heatMap(heat, parent, x, y, wide, tall) {
       width: wide - .7, height: tall - .7, opacity: level ? (.12 + .88 * Math.abs(level) / 9).toFixed(2) : 1}, map);
   });
   return map;
-}
-function drawHeats(card, group, left, top) {
-  let x = left;
-  for (const heat of card.heats ?? []) {
-    const wide = cellWidth(heat.columns);
-    el("text", {x, y: top + 9, class: "key"}, group, heat.name);
-    card.maps.push([heat.name, heatMap(heat, group, x, top + 14, wide, CELL)]);
-    x += Math.max(heat.columns * wide, heat.name.length * 6.4) + 14;
-  }
 }
 
 // ---- paths: from a node to where its scene ends
@@ -281,7 +262,10 @@ function showCard(card, now, state) {
     card.slots.grad.setAttribute("class", `number end${grad ? " grad" : ""}${grad && !grad.whole ? " part" : ""}`);
   }
   card.dots.forEach((dot, k) => dot.classList.toggle("on", k < (grad?.count ?? 0)));
-  for (const [name, map] of card.maps) map.style.visibility = ({grad: grad?.whole, data: known, weights: true, gradients: state.ended || state.done.has(card.i)})[name] ? "visible" : "hidden";
+  card.maps.forEach((map, k) => {
+    const seen = {grad: grad?.whole, data: known, weights: true, gradients: state.ended || state.done.has(card.i)}[card.heats[k].name];
+    map.style.visibility = seen ? "visible" : "hidden";
+  });
   const words = [card.name, card.shape && `shape ${card.shape}`, card.data !== undefined && `data ${known ? number(card.data) : "not yet"}`,
     card.grad !== undefined && `gradient ${grad ? number(grad.value) : "not yet"}`, card.times && `${card.times} times`,
     card.opens !== undefined && "opens"];
