@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from micrograd import Value
+from micrograd import Value, nn
+from micrograd.functional import mse
+from micrograd.nn.batches import batches
 from micrograd.optim import SGD, Adam, AdamW, Optimizer, clip_grad_norm
 from micrograd.tensor import Tensor
 
@@ -91,6 +93,27 @@ def test_shares_of_unequal_size_on_three_workers_give_the_steps_of_one(make, kin
         for p, first, expected in zip(params, found[0], alone, strict=True):
             assert np.array_equal(p, first)
             assert p == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_a_mean_over_the_whole_batch_is_the_same_however_it_is_shared(workers):
+    """Batches of 5, 5 and 2: shares differ, and with three workers one of the last is empty."""
+
+    def work(rank, total, workers=workers):
+        model = nn.Linear(3, 1, rng=np.random.default_rng(0))
+        optimizer = Adam(model.parameters(), lr=0.1, reduce=total)
+        for epoch in range(7):
+            for batch in batches(X, Y, size=5, rng=np.random.default_rng([1, epoch]), share=(rank, workers)):
+                x, y = batch
+                optimizer.zero_grad()
+                if len(x):
+                    (mse(model(x), y, "sum") / batch.whole).backward()
+                optimizer.step()
+        return data_of(model.parameters())
+
+    alone = work(0, None, workers=1)
+    for found in on_workers(workers, work):
+        assert all(p == pytest.approx(q, rel=1e-11, abs=1e-12) for p, q in zip(found, alone, strict=True))
 
 
 def seen_by(params, result=lambda flat: flat):
