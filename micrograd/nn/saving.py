@@ -41,7 +41,13 @@ def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
 
     The write is atomic: a temporary file is written next to the target, takes over its permissions and replaces it, so
     that a crash leaves either the old file or the new one. A target that is not a regular file (a pipe, `/dev/null`) is
-    written to directly. See `load` for an example.
+    written to directly.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save({"steps": np.arange(3)}, folder + "/steps.safetensors")
+    ...     load(folder + "/steps.safetensors")
+    {'steps': array([0, 1, 2])}
     """
     from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
 
