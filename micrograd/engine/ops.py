@@ -237,7 +237,21 @@ def power(n: float) -> Row:
 
 @setting
 def leaky_relu(slope: float = 0.01) -> Row:
-    """a where it is positive, else slope * a; the gradient at 0 is the slope."""
+    """a where it is positive, else slope * a; the gradient at 0 is the slope.
+
+    Args:
+        slope: a plain number.
+
+    Returns:
+        The result, of a's shape.
+
+    Raises:
+        TypeError: the slope is not a plain number.
+
+    >>> from micrograd import leaky_relu
+    >>> leaky_relu(-2.0), leaky_relu(3.0)
+    (-0.02, 3.0)
+    """
     return _leaky_relu(float(_number(slope, "the slope of leaky_relu is")))
 
 
@@ -253,7 +267,21 @@ def _leaky_relu(slope: float) -> Row:
 
 @setting
 def clip(low: float | None = None, high: float | None = None) -> Row:
-    """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
+    """Clip a to [low, high]; the gradient at the bounds is 1.
+
+    Args:
+        low, high: plain numbers; None for no bound.
+
+    Returns:
+        The result, of a's shape.
+
+    Raises:
+        TypeError: a bound is not a plain number: `maximum` and `minimum` take nodes and arrays.
+
+    >>> from micrograd import clip
+    >>> clip(5.0, 0.0, 1.0)
+    1.0
+    """
     hint = "maximum and minimum take nodes and arrays; a bound of clip is"
     return _clip(*[bound if bound is None else _number(bound, hint) for bound in (low, high)])
 
