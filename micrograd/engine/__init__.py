@@ -47,7 +47,6 @@ The package splits it into these files, in reading order:
     scalar_walk   the same for graphs of plain Values, twice as fast
     modes         no_grad, enable_grad, detect_anomaly; and the hook by which `lazy` and `compile` intercept ops
     grad_fn       the graph through PyTorch's interface
-    rule_text     rules as text, for pictures and `repr`s; `infix` adds the parentheses
     words         names from other libraries, for error messages: `view` is `reshape` here
     collector     a context manager that pauses the garbage collector
 """

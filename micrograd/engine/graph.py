@@ -16,7 +16,6 @@ from typing import Any, Self
 from .grad_fn import GradFn
 from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, modes, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
-from .rule_text import statements
 
 LEAF = ()  # the `_row` of a parameter: a leaf that receives a gradient. Falsy, like None, the `_row` of a constant
 
@@ -281,6 +280,8 @@ class Closure:
         _push(self._then, self._node.grad)
 
     def __repr__(self) -> str:
+        from ..viz.rule_text import statements  # imported on demand: only readers need rules as text
+
         done = "its graph was let go" if isinstance(self._then._row, LetGo) else statements(self._then)
         return f"<_backward of '{self._then._op}': {done}>"
 
