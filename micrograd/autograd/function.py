@@ -183,10 +183,10 @@ class _Call:
         if any(self.ctx.needs_input_grad) and is_grad_enabled():
             constants = vars(self.ctx).pop("_constants", ())
             self.saved = {name: self._put_away(x, results) for name, x in vars(self.ctx).items()}
-            self.kept = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
+            self.places = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
             nodes = list(map(_node, outs))
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
-            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.kept]
+            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
             self.storages = [[node.storage for node in sources]] if self.kind is Tensor else []
             del self.ctx, self.given
             self.differentiable = [not any(result is x for x in constants) for result in results]
@@ -216,7 +216,7 @@ class _Call:
         row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
         row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
         nodes = tuple(map(_node, self.operands))
-        values = tuple(n._data if i in self.kept or self.kind is Value else None for i, n in enumerate(nodes))
+        values = tuple(n._data if i in self.places or self.kind is Value else None for i, n in enumerate(nodes))
         node._record(row, nodes, values, *self.storages)
 
     def _put_away(self, held: Any, results: tuple[Any, ...]) -> Any:
@@ -263,7 +263,7 @@ class _Call:
     def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """A pass under create_graph: backward receives nodes, whose numbers it must not read."""
         self._refuse_frozen()
-        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.kept}
+        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.places}
         guard = _guard(g)
         parts = self._parts(self.context(at.__getitem__), self._gradients(j, guard))
         _unguard(parts, [guard, *at.values()])

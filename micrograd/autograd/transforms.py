@@ -193,7 +193,7 @@ class Call:
             if create_graph and not self.has_nodes:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
             raise
-        return {node: node._kept(grads, [node])[node] for node in self.points if node in grads}
+        return {node: node._for_grad(grads, [node])[node] for node in self.points if node in grads}
 
     def _in_form(self, arg: Any, parts: Iterator[Any]) -> Any:
         """The gradients with the structure of an argument; a float's gradient is a float, even if fn saw a Tensor."""

@@ -25,8 +25,7 @@ import numpy as np
 from ..engine.graph import LEAF
 from ..engine.modes import deferred, is_tracing
 from ..engine.rows import HandWritten, Row
-from ..engine.value import Value
-from ..engine.value import _fill as fill
+from ..engine.value import Value, fill
 from ..tensor import arrays
 from ..tensor.node import ArrayNode, new_node
 from ..tensor.tensor import Tensor
@@ -69,7 +68,7 @@ class Traced:
     __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
     register_hook = _reading("gradients through hooks")
 
-    def _kept(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
+    def _for_grad(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:
             raise frozen(BACKWARD)
         if is_tracing():
@@ -138,7 +137,7 @@ class TracedNode(ArrayNode):
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
 
-    _kept, _hand_write = Traced._kept, Traced._hand_write  # type: ignore[assignment]
+    _for_grad, _hand_write = Traced._for_grad, Traced._hand_write  # type: ignore[assignment]
 
     def _as_node(self, g: Any) -> Any:
         return g if is_traced(g) else traced_tensor(new_node(g))

@@ -33,8 +33,7 @@ from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
 from ..engine.modes import modes, pass_is_watched
 from ..engine.rows import Many, nothing
-from ..engine.value import Value
-from ..engine.value import _fill as fill
+from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.node import ArrayNode, handle, new_node
 from ..tensor.storage import Storage
@@ -63,7 +62,7 @@ class Program:
         self._operands = picker(built.names, built.places, built.own)
         self.current = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), keeps=False)
+        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
     # ---- running
 
@@ -285,7 +284,7 @@ class CompiledTensor(Tensor):
     ) -> None:
         """As `Tensor.backward`, but without a walk if no option is set."""
         node = self._node
-        simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._keeps_grad)
+        simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._retains_grad)
         if simple and node._row.__class__ is ProgramRow and committed(node):
             node._let_go()
         else:

@@ -175,7 +175,7 @@ class Node:
 
     _is_number = False  # True for Values: rules run on floats, and the graph is retained by default
     _saves = True  # False for a node without saved values: a graph of only such nodes is not released
-    _keeps_grad = True  # whether an inner node's gradient goes to its `.grad`
+    _retains_grad = True  # whether an inner node's gradient goes to its `.grad`
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): the checked gradient of a root; None means 1
     _used: Callable[[bool], tuple]  # (create_graph): the operands, and the rules' arguments after g
@@ -217,7 +217,7 @@ class Node:
         """The gradient as it is passed to a hook."""
         return g
 
-    def _kept(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
+    def _for_grad(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
         """The gradients of a pass that go to `.grad`: all of them, or those of the inputs."""
         return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
 
@@ -409,4 +409,4 @@ def added(node: Node, g: Any) -> Any:
 def _push(node: Node, g: Any) -> None:
     """Accumulate the node's contributions into its operands' `.grad`, without sharing arrays among them."""
     for operand, part in contributions(node, g):
-        operand.grad = added(operand, node._kept({node: g, operand: part}, None)[operand])
+        operand.grad = added(operand, node._for_grad({node: g, operand: part}, None)[operand])

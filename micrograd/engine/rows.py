@@ -66,14 +66,16 @@ def passed(g: Any, _a: Any, _b: Any) -> Any:
 class Many(Row):
     """A row with any number of operands: `rule(g, *operands)` returns a list of gradients, None for an operand without.
 
-    With `keeps=False` the rule uses only the operands' shapes, so their values are not saved.
+    With `needs_values=False` the rule uses only the operands' shapes, so their values are not saved.
     """
 
-    __slots__ = ("keeps", "rule")
+    __slots__ = ("needs_values", "rule")
 
-    def __init__(self, name: str, forward: Callable, rule: Callable, keeps: bool = True, settings: Any = NO_SETTINGS):
+    def __init__(
+        self, name: str, forward: Callable, rule: Callable, needs_values: bool = True, settings: Any = NO_SETTINGS
+    ):
         super().__init__(name, forward, None, settings=settings)
-        self.rule, self.keeps = rule, keeps
+        self.rule, self.needs_values = rule, needs_values
 
 
 class HandWritten(Row):

@@ -10,7 +10,7 @@ restores the grads after an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .graph import Node, added, grads_lock, hooked, undo
@@ -22,39 +22,40 @@ TIMES_B, TIMES_A = mul.to_a, mul.to_b  # g * b and g * a
 
 def backward(grads: dict[Node, float]) -> bool:
     """Run a pass from the gradients of the roots to `.grad`. Returns False, having done nothing, if it cannot."""
-    seen: list[Node] = []
-    before: list[Any] = []
-    leaves: list[Node] = []
-    with grads_lock:
-        try:
-            if plain := _sum(grads, seen, before, leaves):
-                for leaf in leaves:
-                    grad = added(leaf, leaf._y)
-                    before.append(leaf.grad)
-                    seen.append(leaf)
-                    leaf.grad = grad
-            else:
-                undo(seen, before)
-            _clear(leaves)
-        except BaseException:
-            undo(seen, before)
-            _clear(leaves)
-            raise
-    return plain
+
+    def commit(seen: list[Node], before: list[Any], leaves: list[Node]) -> None:
+        for leaf in leaves:
+            grad = added(leaf, leaf._y)
+            before.append(leaf.grad)
+            seen.append(leaf)
+            leaf.grad = grad
+
+    return _pass(grads, commit)
 
 
 def gradients(grads: dict[Node, float], inputs: Sequence[Node]) -> bool:
     """Replace the roots' gradients in `grads` by those of the inputs reached; False, and no change, if it cannot."""
+
+    def read(seen: list[Node], before: list[Any], leaves: list[Node]) -> None:
+        found = {leaf: leaf._y for leaf in leaves} | {node: node.grad for node in {*inputs} & {*seen}}
+        undo(seen, before)
+        grads.clear()
+        grads.update((node, found[node]) for node in inputs if node in found)
+
+    return _pass(grads, read)
+
+
+def _pass(grads: dict[Node, float], finish: Callable[[list[Node], list[Any], list[Node]], None]) -> bool:
+    """Sum the gradients and `finish` with the nodes seen, their grads before, and the leaves; undone if it fails."""
     seen: list[Node] = []
     before: list[Any] = []
     leaves: list[Node] = []
     with grads_lock:
         try:
             if plain := _sum(grads, seen, before, leaves):
-                found = {leaf: leaf._y for leaf in leaves} | {node: node.grad for node in {*inputs} & {*seen}}
-                grads.clear()
-                grads.update((node, found[node]) for node in inputs if node in found)
-            undo(seen, before)
+                finish(seen, before, leaves)
+            else:
+                undo(seen, before)
             _clear(leaves)
         except BaseException:
             undo(seen, before)

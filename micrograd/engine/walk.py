@@ -115,7 +115,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
     """Propagate the gradients of the roots back through the nodes of the order.
 
     `grads` maps the roots to their gradients, and is updated in place: afterwards it has the gradients of the leaves,
-    of the nodes with `_keeps_grad`, and of those in `wanted`. Under `create_graph` they are recorded.
+    of the nodes with `_retains_grad`, and of those in `wanted`. Under `create_graph` they are recorded.
     """
     watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
     checking = is_anomaly_enabled()
@@ -129,7 +129,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
             if watched and node in watched:
                 watched.remove(node)
                 g = run_hooks(node, g)
-            if node._keeps_grad or node in wanted:
+            if node._retains_grad or node in wanted:
                 grads[node] = g
             for operand, part in contributions(node, g, create_graph):
                 if checking and _is_nan(part):
@@ -207,7 +207,7 @@ def backward(
         order = topological(roots) if targets is None else towards(roots, targets)[0]
         propagate(grads, create_graph, order, targets or ())
         with enable_grad() if create_graph else nullcontext():
-            commit(roots[0]._kept(grads, targets))
+            commit(roots[0]._for_grad(grads, targets))
     let_go(roots, order, retain_graph, create_graph)
     for root in roots:
         if not root._row:
@@ -257,9 +257,9 @@ def grad(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
     let_go(outputs, order, retain_graph, create_graph)
-    kept, given, result = outputs[0]._kept(grads, inputs), set(), []
+    found, given, result = outputs[0]._for_grad(grads, inputs), set(), []
     for node in inputs:
-        g = kept.get(node)
+        g = found.get(node)
         result.append(g.copy() if node in given and hasattr(g, "copy") else g)  # no two results are one array
         given.add(node)
     return tuple(result)
