@@ -21,6 +21,7 @@ from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
 from ..tensor.tensor import Tensor
 from .transforms import copied, leaves, tree_map
+from .unreadable import Unreadable, reading
 
 __all__ = ["Context", "Function"]
 
@@ -401,19 +402,17 @@ def _view(data: Any) -> Any:
     return data.view() if isinstance(data, np.ndarray) else data
 
 
-class _Watched:
+class _Watched(Unreadable):
     """A node whose numbers must not be read: results computed from them would be constants to the next derivative."""
 
     __slots__ = ()
+    detach = reading("detach()")
 
-    def _read(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError(
+    def _unreadable(self, what: str) -> RuntimeError:
+        return RuntimeError(
             "create_graph=True: this backward reads the numbers in a node, which would be frozen in higher "
             "derivatives; write it with ops on g and on saved nodes"
         )
-
-    data = property(_read)
-    item = numpy = tolist = detach = __array__ = __float__ = __int__ = __bool__ = __round__ = _read
 
 
 class _WatchedTensor(_Watched, Tensor):

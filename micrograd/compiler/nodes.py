@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.unreadable import Unreadable, reading
 from ..engine.graph import LEAF
 from ..engine.modes import deferred, is_tracing
 from ..engine.rows import HandWritten, Row
@@ -31,13 +32,6 @@ from ..tensor.node import ArrayNode, new_node
 from ..tensor.tensor import Tensor
 from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
 from .symbols import Symbol
-
-
-def _reading(what: str) -> Callable:
-    def refuse(self: Any, *_: Any, **__: Any) -> Any:
-        raise frozen(READ.format(what))
-
-    return refuse
 
 
 def _writing(self: Any, *_: Any) -> Any:
@@ -58,15 +52,14 @@ def _comparison(name: str) -> Callable:
 DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
 
 
-class Traced:
-    """A node whose numbers cannot be read."""
+class Traced(Unreadable):
+    """A node whose numbers cannot be read, and are not there yet."""
 
     __slots__ = ()
-    data = property(_reading(".data"), _reading(".data"))
-    item = numpy = tolist = argmax = argmin = __array__ = _reading("a number")
-    __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
-    __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
-    register_hook = _reading("gradients through hooks")
+    register_hook = reading("gradients through hooks")
+
+    def _unreadable(self, what: str) -> Exception:
+        return frozen(READ.format(what))
 
     def _for_grad(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:

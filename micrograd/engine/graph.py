@@ -235,6 +235,12 @@ class Node:
 
 hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
 
+
+def hooked_nodes() -> set[Node]:
+    """The nodes that have hooks."""
+    return {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
+
+
 # Held while writing to `.grad` of nodes that other threads may share.
 grads_lock = threading.RLock()
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .graph import Node, added, grads_lock, hooked, undo
+from .graph import Node, added, grads_lock, hooked, hooked_nodes, undo
 from .ops import mul
 from .rows import passed
 
@@ -68,7 +68,7 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
     """Sum the gradients, of inner nodes in `.grad`, of leaves in `_y`. False if a node needs the general path."""
     unsummed = object()
     order = _topological(grads, unsummed, seen, before)
-    if order is None or (hooked and any(node.grad is unsummed for node in _hooked())):
+    if order is None or (hooked and any(node.grad is unsummed for node in hooked_nodes())):
         return False
     for root, g in grads.items():
         if root._row:
@@ -77,12 +77,7 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
             leaves.append(root)
             root._y = g
     _push(order, unsummed, leaves)
-    return not hooked or _hooked().isdisjoint(leaves)
-
-
-def _hooked() -> set[Node]:
-    """The nodes that have hooks."""
-    return {node for ref in hooked.copy() if (node := ref()) is not None}
+    return not hooked or hooked_nodes().isdisjoint(leaves)
 
 
 def _clear(leaves: list[Node]) -> None:

@@ -20,7 +20,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from . import scalar_walk
-from .graph import Node, added, contributions, grads_lock, hooked, run_hooks, undo, was_let_go
+from .graph import Node, added, contributions, grads_lock, hooked_nodes, run_hooks, undo, was_let_go
 from .modes import enable_grad, is_anomaly_enabled, modes, open_scopes, pass_is_watched, stand_in
 from .rows import HandWritten, LetGo
 
@@ -117,7 +117,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
     `grads` maps the roots to their gradients, and is updated in place: afterwards it has the gradients of the leaves,
     of the nodes with `_retains_grad`, and of those in `wanted`. Under `create_graph` they are recorded.
     """
-    watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
+    watched = hooked_nodes()
     checking = is_anomaly_enabled()
     wanted = set(wanted)
     summed: set[Node] = set()
