@@ -17,7 +17,7 @@ class Storage:
     """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
 
     version = 0
-    savers = 0
+    users = 0
     views: Any = ()  # weak references to the other Tensors that share the memory
     shown: tuple[int, int, np.ndarray, np.ndarray] | None = None  # see `show`: (from, to version, array, its copy)
 
@@ -58,22 +58,22 @@ class Storage:
 
 
 class Saved(list[tuple[Storage, int]]):
-    """The storages of the values that a node saved, with their versions. Each counts in `savers` until freed."""
+    """The storages of the values that a node saved, with their versions. Each counts in `Storage.users` until freed."""
 
     __slots__ = ()
 
     def __init__(self, storages: Sequence[Storage]):
         for storage in storages:
-            storage.savers += 1
+            storage.users += 1
             self.append((storage, storage.version))
 
     def drop(self, storage: Storage) -> bool:
         """Stop saving a storage; returns True if it was saved."""
         before = len(self)
         self[:] = [pair for pair in self if pair[0] is not storage]
-        storage.savers -= before - len(self)
+        storage.users -= before - len(self)
         return len(self) < before
 
     def __del__(self) -> None:
         for storage, _ in self:
-            storage.savers -= 1
+            storage.users -= 1
