@@ -254,10 +254,16 @@ def sum(axis: Axis, keepdims: bool) -> Row:
 def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
+    def forward(a: Any) -> Any:
+        if a.dtype.kind != "f" or a.dtype.itemsize < 4 or not a.size:  # NumPy sums these in a larger dtype, and warns
+            return a.mean(axis=axis, keepdims=keepdims)
+        total = a.sum(axis=axis, keepdims=keepdims)
+        return total / (a.size // total.size)
+
     def rule(g: Any, _out: Any, like: Any) -> Any:
         return _spread(g * (math.prod(_kept(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
 
-    return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
+    return Row("mean", forward, rule)
 
 
 @maker

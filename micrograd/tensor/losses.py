@@ -25,7 +25,7 @@ def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction:
         _check_each(_array(targets), rule[0](_array(targets)), rule[1])
     if row := fused.OF_PAIRS.get(name):
         return record(row(reduction), scores, targets)
-    return fused.reduced(formula(scores, targets), reduction)
+    return fused.REDUCTIONS[reduction](formula(scores, targets))
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
@@ -37,7 +37,7 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log_probs[target]."""
     log_probs, classes = _with_classes(log_probs, target)
-    return fused.reduced(-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1), reduction)
+    return fused.REDUCTIONS[reduction](-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
