@@ -357,7 +357,16 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
     """2D average pooling: the mean of each window, padded zeros included.
 
-    The arguments and the result are as in `max_pool2d`, but padding is with zeros.
+    Args:
+        x: the images, of shape (..., channels, height, width).
+        kernel_size, stride: as in `max_pool2d`.
+        padding: as in `conv2d`, at most half the kernel size.
+
+    Returns:
+        A Tensor of shape (..., channels, rows, columns), with rows and columns as in `conv2d`.
+
+    Raises:
+        ValueError: the padding is too large, or a window is larger than the padded image.
 
     >>> from micrograd.functional import avg_pool2d
     >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)

@@ -14,6 +14,7 @@ einstein     einsum
 convolution  conv2d and pooling
 losses       the losses of `functional`, for Tensors
 protocols    NumPy's own functions on Tensors
+flat         gradients of many parameters as one array, for `reduce=` of an optimizer
 """
 
 from .tensor import Tensor as Tensor

@@ -145,4 +145,4 @@ def cross_entropy(classes: np.ndarray, reduction: str) -> Row:
         slope = softmax(-1)(a) - onehot
         return slope * (g / classes.size if reduction == "mean" else g)
 
-    return Row("cross_entropy", forward, rule)
+    return Row("cross_entropy", forward, rule, settings={"classes": classes, "reduction": reduction})

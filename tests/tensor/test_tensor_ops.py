@@ -354,3 +354,16 @@ def test_a_row_made_for_what_looks_like_its_settings_is_not_given_for_them(loose
     with pytest.raises(TypeError):
         loose()(x)
     assert np.isfinite(strict()(x).data).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (arrays.sum(0, True), "<Row sum(axis=0, keepdims=True)>"),
+        (arrays.scatter((0, slice(2)), (3, 4)), "<Row scatter(index=(0, slice(None, 2, None)), shape=(3, 4))>"),
+        (ops.power(3), "<Row pow(n=3)>"),
+        (ops.exp, "<Row exp>"),
+    ],
+)
+def test_a_row_says_what_it_was_made_with(row: Any, text: str):
+    assert repr(row) == text
