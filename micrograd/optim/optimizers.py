@@ -350,7 +350,8 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     """
     not_negative(max_norm, "max_norm")
     reached = [p for p in parameters_of(params, "clip_grad_norm") if p.grad is not None]
-    norm = math.hypot(*[_norm(_plain(p.grad)) for p in reached])
+    norms = [_norm(_plain(p.grad)) for p in reached]
+    norm = math.hypot(*norms) if not any(map(math.isnan, norms)) else math.nan  # hypot(nan, inf) is inf
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         for p in reached:
