@@ -17,7 +17,7 @@ import numpy as np
 from ..engine import ops
 from ..engine.ops import lib
 from ..engine.rows import Each, Row
-from .arrays import Axis, broadcast_to, maker, mean, reshape
+from .arrays import Axis, broadcast_to, keepdims_shape, maker, mean, reshape
 from .arrays import sum as total
 
 # ---- affine layers
@@ -51,7 +51,7 @@ def _plus(a: Any, b: Any) -> Any:
     return a
 
 
-# ---- roots
+# ---- roots and norms
 
 
 def _root(name: str) -> Row:
@@ -60,6 +60,23 @@ def _root(name: str) -> Row:
 
 
 deviation, length = _root("std"), _root("norm")
+
+
+def norm(ord: float, axis: Axis, keepdims: bool) -> Row:
+    """(|a|**ord).sum(axis)**(1/ord). The gradient is 0 where a is 0, and where the norm is."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        keep = reshape(keepdims_shape(a, axis))
+        g, out, size = keep(g), keep(out), abs(a)
+        ratio = (size + (1 - ops.step(size))) / (out + (1 - ops.step(out)))  # without a division by 0
+        return g * ops.step(out) * ops.sign(a) * ratio ** (ord - 1)
+
+    return Row(
+        "norm",
+        lambda a: (abs(a) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord),
+        rule,
+        settings={"ord": ord, "axis": axis, "keepdims": keepdims},
+    )
 
 
 # ---- softmax and its logarithm
