@@ -266,6 +266,9 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
     return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
 
 
+mse_loss, nll_loss, binary_cross_entropy_with_logits = mse, nll, bce_with_logits  # PyTorch's names
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Layers as functions of Tensors
 

@@ -359,6 +359,9 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     return norm
 
 
+clip_grad_norm_ = clip_grad_norm  # PyTorch's name
+
+
 def _plain(grad: Any) -> Any:
     return getattr(grad, "_node", grad)._data if hasattr(grad, "_apply") else grad  # a node under create_graph=True
 

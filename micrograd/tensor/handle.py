@@ -95,7 +95,7 @@ class Handle:
         if modes:
             look(node)
         storage = node._store
-        if storage is not None and storage.kept:
+        if storage is not None and storage.users:
             if storage.views:
                 storage.show(node._data)
             else:
