@@ -238,7 +238,7 @@ def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
     def forward(a: Any) -> Any:
-        if a.dtype.kind != "f" or a.dtype.itemsize < 4 or not a.size:  # NumPy sums these in a larger dtype, and warns
+        if a.dtype.kind != "f" or a.dtype.itemsize < 4 or a.size < 2:  # NumPy sums in a larger dtype, warns or refuses
             return a.mean(axis=axis, keepdims=keepdims)
         total = a.sum(axis=axis, keepdims=keepdims)
         return total / (a.size // total.size)
