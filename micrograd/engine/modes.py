@@ -13,6 +13,7 @@ from contextvars import ContextVar, Token
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from linecache import getline
+from types import FrameType
 from typing import Any, Self, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable)
@@ -299,11 +300,17 @@ def look(node: Any) -> Any:
     return node._data
 
 
-def line_of_the_user() -> str:
-    """The innermost line of the stack outside of this package: file, line number and text."""
+def frame_of_the_user() -> FrameType:
+    """The innermost frame of the stack outside of this package."""
     frame = sys._getframe(1)
     here = os.path.dirname(os.path.dirname(__file__)) + os.sep  # the package
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame = frame.f_back
+    return frame
+
+
+def line_of_the_user() -> str:
+    """The innermost line of the stack outside of this package: file, line number and text."""
+    frame = frame_of_the_user()
     name, line = frame.f_code.co_filename, frame.f_lineno
     return f"{name}:{line}: {getline(name, line).strip()}"
