@@ -101,6 +101,12 @@ class Function:
         Args:
             ctx: a `Context`, in which to save what `backward` needs.
             *args: the arguments of `apply`.
+
+        Returns:
+            A Value, a Tensor, a number or an array, or a tuple of these.
+
+        Raises:
+            NotImplementedError: a subclass does not define it, here and in `backward`.
         """
         raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
 
@@ -111,6 +117,12 @@ class Function:
         Args:
             ctx: the `Context` that `forward` filled.
             *gradients: the gradient of each result, of that result's shape.
+
+        Returns:
+            One gradient for each argument of `apply`, of the argument's shape; None for no gradient.
+
+        Raises:
+            NotImplementedError: a subclass does not define it.
         """
         raise NotImplementedError("a Function needs a static method backward(ctx, g)")
 

@@ -144,6 +144,9 @@ class lazy(_Mode):
 
     Each node is computed once, with everything it depends on. See `realize` for what raises.
 
+    Args:
+        fn: the function to decorate; nothing in a `with`.
+
     >>> a = Value(2.0)
     >>> with lazy():
     ...     b = a * 3

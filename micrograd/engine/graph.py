@@ -122,7 +122,11 @@ class Node:
         self._hand_write(HandWritten(self._op, closure), self._prev)
 
     def realize(self) -> Self:
-        """Compute a node that `lazy` deferred; returns self."""
+        """Compute a node that `lazy` deferred.
+
+        Returns:
+            self.
+        """
         _ = self._data
         return self
 
@@ -137,6 +141,7 @@ class Node:
 
         Raises:
             RuntimeError: the node is a constant.
+            TypeError: `hook` is not a function.
 
         >>> from micrograd import Value
         >>> x = Value(3.0)

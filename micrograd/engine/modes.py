@@ -135,6 +135,9 @@ def _around_generator(mode: _Mode, fn: Callable) -> Callable:
 class no_grad(_Mode):
     """Context manager or decorator: operations record no graph, and their results are constants.
 
+    Args:
+        fn: the function to decorate; nothing in a `with`.
+
     >>> from micrograd import Value, no_grad
     >>> w = Value(3.0)
     >>> with no_grad():
@@ -148,6 +151,9 @@ class no_grad(_Mode):
 
 class enable_grad(_Mode):
     """Context manager or decorator: operations record a graph, even inside `no_grad`.
+
+    Args:
+        fn: the function to decorate; nothing in a `with`.
 
     >>> from micrograd import Value, enable_grad, no_grad
     >>> x = Value(3.0)
@@ -164,6 +170,9 @@ class set_grad_enabled(_Mode):
 
     Args:
         mode: whether operations record a graph.
+
+    Raises:
+        TypeError: `mode` is not a bool.
 
     Called as a plain function, it holds in this thread or task until the next such call, or until the enclosing `with`
     ends.
@@ -211,6 +220,9 @@ class detect_anomaly(_Mode):
     """Context manager or decorator: a backward pass that produces a NaN raises, naming the line of the forward pass.
 
     Run forward and backward inside it. It is slow, so use it for debugging only.
+
+    Args:
+        fn: the function to decorate; nothing in a `with`.
 
     Raises:
         RuntimeError: in the backward pass, when a rule returns a NaN.

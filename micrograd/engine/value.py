@@ -247,7 +247,14 @@ class Value(Node, Elementwise):
         return self._constant(self._data)
 
     def show(self, **options: Any) -> Any:
-        """An interactive page that steps forward and backward through the graph; see `micrograd.viz.player`."""
+        """An interactive page that steps forward and backward through the graph.
+
+        Args:
+            **options: as for `micrograd.viz.player`.
+
+        Returns:
+            The page: it displays itself in notebooks; `save(path)` writes it, `open()` opens it in the browser.
+        """
         from ..viz.playing.play import player  # imported on demand: the engine does not depend on viz
 
         return player(self, **options)

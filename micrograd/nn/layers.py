@@ -122,7 +122,6 @@ class Linear(Module):
         return layer
 
     def extra_repr(self) -> str:
-        """The sizes, as PyTorch shows them."""
         m, n = self.weight.shape
         return f"in_features={n}, out_features={m}, bias={self.bias is not None}"
 
@@ -223,7 +222,6 @@ class Dropout(Module):
         return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p)).astype(dtype)
 
     def extra_repr(self) -> str:
-        """The probability."""
         return f"p={self.p}"
 
 
@@ -342,7 +340,6 @@ class Conv2d(Module):
         return conv2d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         m, c = self.weight.shape[:2]
         defaults = {"padding": (0, 0), "dilation": (1, 1), "groups": 1}
         others = [f", {name}={x}" for name in defaults if (x := getattr(self, name)) != defaults[name]]
@@ -371,7 +368,6 @@ class MaxPool2d(Module):
         return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}"
 
 
@@ -395,7 +391,6 @@ class AvgPool2d(Module):
         return avg_pool2d(x, self.kernel_size, self.stride, self.padding)
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -433,7 +428,6 @@ class LayerNorm1d(Module):
         return off / (variance + self.eps).sqrt() * self.weight + self.bias
 
     def extra_repr(self) -> str:
-        """The settings."""
         return f"{self.weight.size}, eps={self.eps}"
 
 
@@ -473,7 +467,6 @@ class RMSNorm(Module):
         return out if self.weight is None else out * self.weight
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 
@@ -531,7 +524,6 @@ class BatchNorm1d(Module):
         return mean, variance
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"{self.weight.size}, eps={self.eps}, momentum={self.momentum}"
 
 
@@ -573,7 +565,6 @@ class Embedding(Module):
         return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:
-        """The sizes, as PyTorch shows them."""
         return "{}, {}".format(*self.weight.shape)
 
 

@@ -46,7 +46,13 @@ def save(source: Any, path: FilePath) -> None:
     The arrays of an object `model` are called `model.weight` and so on; alone, `weight`. What else is in the state of
     an optimizer or a schedule is stored in the metadata, exactly. The write is atomic: a temporary file is written next
     to the target, takes over its permissions and replaces it, so that a crash leaves either the old file or the new
-    one. A target that is not a regular file (a pipe, `/dev/null`) is written to directly. See `load` for an example.
+    one. A target that is not a regular file (a pipe, `/dev/null`) is written to directly.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save({"steps": np.arange(3)}, folder + "/steps.safetensors")
+    ...     load(folder + "/steps.safetensors")
+    {'steps': array([0, 1, 2])}
     """
     from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
 

@@ -3,6 +3,7 @@
 storage      version counters for shared memory, and the values saved for backward
 library      NumPy's functions, as rows call them
 arrays       the rows of shapes, selections, reductions and products
+fused        rows that restate a composition of others, for speed
 node         the node of an array: recording an op, and an in-place write
 settings     shapes, axes and indices as users pass them, checked
 handle       what a Tensor is: data, grad, in-place operations, comparisons
