@@ -246,14 +246,13 @@ def train(workers, options):
         seen += letters
         if (step + 1) % options.often == 0 or step + 1 == options.steps:
             nats = np.sum(workers.gather(np.array(losses)))
+            seconds = time.perf_counter() - begun
             if workers.rank == 0:
                 keep(run, options, step + 1)
-                speed, waited = seen / (time.perf_counter() - begun), workers.waited / (time.perf_counter() - begun)
-                print(
-                    f"step {step + 1} of {options.steps}, saved: {nats:.3f} nats a letter, {speed:,.0f} letters a "
-                    f"second, {waited:.0%} of the time spent on sums",
-                    flush=True,
-                )
+                speed, waited = f"{seen / seconds:,.0f} letters a second", f"{workers.waited / seconds:.0%}"
+                said = f"step {step + 1} of {options.steps}, saved: {nats:.3f} nats a letter"
+                print(f"{said}, {speed}, {waited} of the time spent on sums", flush=True)
+            begun, seen, workers.waited = time.perf_counter(), 0, 0.0
     finish(workers, model, unseen)
 
 

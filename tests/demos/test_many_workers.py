@@ -137,14 +137,14 @@ def whole(tmp_path_factory):
     ("start", "how", "said"),
     [
         ("here", signal.SIGKILL, r"Worker \d was killed by SIGKILL, so the job has ended. --resume continues"),
-        ("here", signal.SIGSTOP, r"Worker \d has waited 4 seconds for the others: .*The job ends. --resume continues"),
+        ("here", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
         ("mpi", signal.SIGKILL, r"signal 9"),
-        ("mpi", signal.SIGSTOP, r"Worker \d has waited 4 seconds for the others: .*The job ends. --resume continues"),
+        ("mpi", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
         ("torchrun", signal.SIGKILL, r"Worker \d has lost the others: .*The job ends. --resume continues"),
     ],
 )
 def test_a_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, whole, tmp_path):
-    command = [*STARTERS[start](2), *TINY, *LONG, "--limit", "4", "--out", str(tmp_path)]
+    command = [*STARTERS[start](2), *TINY, *LONG, "--limit", "10", "--out", str(tmp_path)]
     output = subprocess.PIPE
     job = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=ROOT)
     try:
