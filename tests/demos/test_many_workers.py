@@ -220,3 +220,22 @@ def test_an_mpi_that_would_hang_when_a_worker_fails_is_refused():
 def test_a_missing_package_is_named_with_the_command_that_installs_it(package, monkeypatch, capfd):
     monkeypatch.delitem(sys.modules, "microgpt")
     check_that_it_names_what_is_missing(DEMO, package, monkeypatch, capfd)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The page that tells how
+
+
+def test_the_training_of_the_page_gives_with_two_workers_what_it_gives_with_one(tmp_path):
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    script = tmp_path / "train.py"
+    script.write_text(re.search(r"```python\n(# train\.py.*?)```", page, re.DOTALL)[1], encoding="utf-8")
+    states = []
+    for workers in (1, 2):
+        command = [*with_mpi(workers)[:-1], str(script)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert float(done.stdout) < 0.3  # the targets' variance is 0.5
+        states.append(load(tmp_path / "model.safetensors"))
+    for name, x in states[0].items():
+        np.testing.assert_allclose(states[1][name], x, rtol=0, atol=1e-9, err_msg=name)
