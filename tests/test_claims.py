@@ -278,12 +278,12 @@ def test_the_animation_has_no_script_and_the_film_loads_nothing():
     assert not re.search(r"(src|href)=.?(https?:|/|\.)", str(film.page()))
 
 
-def test_the_drawings_of_the_readme_are_those_that_the_package_makes(monkeypatch):
+def test_the_drawings_and_the_table_of_budgets_are_those_of_the_package(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    import pictures
+    import refresh
 
-    for path, text in pictures.pictures().items():
-        assert path.read_text(encoding="utf-8") == text, "run docs/pictures.py"
+    for path, text in refresh.shown().items():
+        assert path.read_text(encoding="utf-8") == text, "run docs/refresh.py"
 
 
 def test_a_network_of_scalars_becomes_a_few_products_of_matrices():
@@ -313,11 +313,6 @@ def test_the_figure_of_the_layers_has_each_room_above_those_that_it_uses():
     floor = {name: next(i for i, line in enumerate(floors) if re.search(rf"\b{name}(/|\.py)", line)) for name in names}
     for room, (used, _) in ROOMS.items():
         assert all(floor[room.split(".")[0]] <= floor[other.split(".")[0]] for other in used)
-
-
-def test_the_table_of_budgets_is_that_of_the_test():
-    table = {folder.strip("`").replace("/", "."): lines for folder, lines in rows(CONTRIBUTING)}
-    assert table == {room: f"{budget:,}" for room, (_, budget) in ROOMS.items()}
 
 
 def test_the_examples_of_contributing_are_code_of_the_package_or_could_be():

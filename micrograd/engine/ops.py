@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from numbers import Real
 from typing import Any
 
@@ -225,13 +225,14 @@ PUBLIC = {word: row for word, row in TABLE.items() if row.doc}
 def power(n: float) -> Row:
     """The row of a**n, for a plain number n."""
     forward = lambda a: floats.power(a, n) if a.__class__ is float else a**n  # noqa: E731
+    row = partial(Row, f"**{n}", word="pow", settings={"n": n})
     if n == 0:
-        return Row(f"**{n}", forward, lambda g, _out, a: zero(a), word="pow")
+        return row(forward, lambda g, _out, a: zero(a))
     if n == 0.5:  # sqrt, as in NumPy and PyTorch
-        return Row(f"**{n}", sqrt.forward, sqrt.to_a, word="pow")
+        return row(sqrt.forward, sqrt.to_a)
     if n % 1 == 0:  # a float to an integer power is never complex, so the rule may use the operator, which is faster
-        return Row(f"**{n}", forward, lambda g, _out, a: g * n * a ** (n - 1), word="pow")
-    return Row(f"**{n}", forward, lambda g, _out, a: g * n * power(n - 1)(a), word="pow")
+        return row(forward, lambda g, _out, a: g * n * a ** (n - 1))
+    return row(forward, lambda g, _out, a: g * n * power(n - 1)(a))
 
 
 @setting
@@ -260,6 +261,7 @@ def _leaky_relu(slope: float) -> Row:
         "leaky_relu",
         lambda a: lib(a).where(a > 0, a, slope * a),
         lambda g, _out, a: g * (step(a) + slope * (1 - step(a))),
+        settings={"slope": slope},
     )
 
 
@@ -292,4 +294,4 @@ def _clip(low: float | None, high: float | None) -> Row:
                 g = g * (1 - step(sign * (bound - a)))
         return g
 
-    return Row("clip", lambda a: lib(a).clip(a, low, high), rule)
+    return Row("clip", lambda a: lib(a).clip(a, low, high), rule, settings={"low": low, "high": high})

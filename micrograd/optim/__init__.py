@@ -4,6 +4,8 @@
     schedules.py    `StepLR`, `CosineAnnealingLR` and so on
     checks.py       which settings and parameters are refused
 
+Several workers, each with a share of every batch: `reduce=` of an optimizer sums their gradients (docs/scaling.md).
+
 >>> from micrograd import Value
 >>> x = Value(1.0)
 >>> optimizer = SGD([x], lr=1.0)

@@ -170,14 +170,15 @@ class Handle:
         node = self._node
         if wanted == (node._row is not None):
             return self
-        node.requires_grad = False
+        node.requires_grad = not wanted  # as it is; raises for an inner node
         # Constant and leaf are separate nodes, so graphs that used the constant still see one. The constant holds the
         # leaf's node in `_a`, to be restored with its hooks by unfreezing
         other = node._a or new_node(node._data)
-        other._row, other._a = (LEAF, None) if wanted else (None, node)
         for name in ("_data", "_store", "_handle", "grad", "label"):
             setattr(other, name, getattr(node, name))
-        self._node = other
+        other._row, other._a = (LEAF, None) if wanted else (None, node)
+        self._node = other  # all or nothing, whenever a Ctrl-C comes
+        node._row = None
         return self
 
     is_leaf = property(lambda self: self._node.is_leaf, doc="True if no recorded operation produced this.")

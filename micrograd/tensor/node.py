@@ -349,18 +349,31 @@ def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -
     node = line[0]._node
     _refuse(row, line)
     made = remember(new_node(node._data, storage=node.storage), row, (node, b), (node._data, y))
-    old = _keep_own(made)
-    _change(node, row, y)
-    if old is not node._data:  # the old node keeps the old values, for `create_graph`
-        node._data, node._store = old, None
-    _succeed(line[0], node, made)
-    for view, parent in pairwise(line):
-        above = parent._node
-        after = new_node(above._data, storage=above.storage)
-        made = remember(after, _written(view._view[1]), (above, made), (above._data, made._data))
-        _succeed(parent, above, made)
-    if made.storage.views:
-        _outdate(line[-1])
+    old, data, storage, nodes = _keep_own(made), node._data, node.storage, [tensor._node for tensor in line]
+    version, before = storage.version, old if old is not data else data.copy(order="K")
+    try:
+        _change(node, row, y)
+        if old is not data:  # the old node keeps the old values, for `create_graph`
+            node._data, node._store = old, None
+        _succeed(line[0], node, made)
+        for view, parent in pairwise(line):
+            above = parent._node
+            after = new_node(above._data, storage=above.storage)
+            made = remember(after, _written(view._view[1]), (above, made), (above._data, made._data))
+            _succeed(parent, above, made)
+        if storage.views:
+            _outdate(line[-1])
+    except BaseException:  # such as Ctrl-C, or a warning that is an error, which NumPy raises after it has written
+        node._data, node._store = data, storage
+        if storage.version != version:
+            np.copyto(data, before)
+            storage.version = version
+        for tensor, then in zip(line, nodes, strict=True):
+            if tensor._node is not then:
+                _succeed(tensor, tensor._node, then)
+        if storage.views:
+            _outdate(line[-1])
+        raise
 
 
 def _refuse(row: Row, line: list[Tensor]) -> None:
@@ -429,10 +442,18 @@ def _written(view: Row) -> Row:
 
 def _succeed(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
     """Give a Tensor a new node, and move to it what belongs to the Tensor: label, grad and `_keeps_grad`."""
-    new.label, new.grad, new._keeps_grad = old.label, old.grad, old._keeps_grad
-    old._handle, old.grad, old._keeps_grad = _no_tensor, None, False
-    new._handle = weakref.ref(tensor)
+    _inherit(tensor, old, new)
     tensor._node = new
+    _retire(old)
+
+
+def _inherit(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
+    new.label, new.grad, new._keeps_grad = old.label, old.grad, old._keeps_grad
+    new._handle = weakref.ref(tensor)
+
+
+def _retire(node: ArrayNode) -> None:
+    node._handle, node.grad, node._keeps_grad = _no_tensor, None, False
 
 
 # A view stores its parent and the row that made it (None inside `no_grad`) in `_view`. When a write is recorded, the
@@ -468,25 +489,34 @@ def _outdate(base: Tensor) -> None:
     """Remove the nodes of the views of a Tensor that was written to, and make them LateTensors."""
     for ref in tuple(base._node.storage.views):
         tensor = ref()
-        if getattr(tensor, "_view", (None, None))[1] and not hasattr(tensor, "_late") and lineage(tensor)[-1] is base:
+        if getattr(tensor, "_view", (None, None))[1] and not _is_late(tensor) and lineage(tensor)[-1] is base:
             node = tensor._node
             if node._row != LEAF:
-                _succeed(tensor, node, new_node(node._data, storage=node._store))
-                tensor._late, tensor.__class__ = tensor._node, ArrayNode.late_kind
-                del tensor._node
+                late = new_node(node._data, storage=node._store)
+                _inherit(tensor, node, late)
+                tensor._late, tensor.__class__ = late, ArrayNode.late_kind
+                del tensor._node  # not before: a Ctrl-C may come at any line
+                _retire(node)
+
+
+def _is_late(tensor: Tensor) -> bool:
+    """True for a view that has no node since its base was written to."""
+    try:
+        return not object.__getattribute__(tensor, "_node")
+    except AttributeError:
+        return True
 
 
 def renewed(tensor: Tensor) -> ArrayNode:
     """The new node of an outdated view. Outdated parents come first, in a loop, so that long chains do not recurse."""
     with grads_lock, enable_grad():
         late = [tensor]
-        while hasattr(parent := late[-1]._view[0], "_late"):
+        while _is_late(parent := late[-1]._view[0]):
             late.append(parent)
         for x in reversed(late):
-            if hasattr(x, "_late"):  # else another thread has done it
-                (parent, row), node = x._view, x._late
-                x._node = remember(node, row, (parent._node,), (parent._node._data,))
-                del x._late
+            if _is_late(x):  # else another thread has done it
+                parent, row = x._view
+                x._node = remember(x._late, row, (parent._node,), (parent._node._data,))
                 x.__class__ = ArrayNode.kind
     return tensor._node
 

@@ -18,7 +18,7 @@ from ..engine import ops
 from ..engine.methods import Elementwise, elementwise
 from ..engine.rows import Row
 from ..engine.words import checked
-from . import arrays
+from . import arrays, fused
 from .handle import Handle
 from .node import ArrayNode, fits, record, renewed
 from .settings import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
@@ -476,7 +476,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1.0, 3.0]).std()
         Tensor(1.)
         """
-        return record(arrays.deviation, self.var(axis, keepdims, ddof))
+        return record(fused.deviation, self.var(axis, keepdims, ddof))
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The product over axes.
@@ -553,7 +553,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1000.0, 1000.0]).logsumexp()
         Tensor(1000.69314718)
         """
-        out = record(arrays.logsumexp(axis_of(axis, self.ndim)), self)
+        out = record(fused.logsumexp(axis_of(axis, self.ndim)), self)
         return out if keepdims else out.squeeze(tuple(range(self.ndim)) if axis is None else axis)
 
     def softmax(self, axis: int = -1) -> Tensor:
@@ -568,7 +568,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1000.0, 1000.0]).softmax()
         Tensor([0.5, 0.5])
         """
-        return record(arrays.softmax(axis_of(axis, self.ndim)), self)
+        return record(fused.softmax(axis_of(axis, self.ndim)), self)
 
     def log_softmax(self, axis: int = -1) -> Tensor:
         """log(softmax(a)), without underflow.
@@ -582,7 +582,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1000.0, 0.0]).log_softmax()
         Tensor([    0., -1000.])
         """
-        return record(arrays.log_softmax(axis_of(axis, self.ndim)), self)
+        return record(fused.log_softmax(axis_of(axis, self.ndim)), self)
 
     # ---- products
 
@@ -601,7 +601,7 @@ def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
 
 _NORMS: dict[float | None, Callable[..., Tensor]] = {
     1: lambda a, *over: abs(a).sum(*over),
-    2: lambda a, *over: record(arrays.length, (a * a).sum(*over)),
+    2: lambda a, *over: record(fused.length, (a * a).sum(*over)),
     math.inf: lambda a, *over: abs(a).max(*over),
     -math.inf: lambda a, *over: abs(a).min(*over),
 }
@@ -635,7 +635,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
         return x @ weight.T
     bias = as_tensor(bias)
     if weight.ndim == 2 and bias.ndim == 1:
-        return record(arrays.linear, x, weight, bias)
+        return record(fused.linear, x, weight, bias)
     return x @ weight.T + bias
 
 

@@ -261,10 +261,14 @@ X = leaf([[1.0, 2.0], [3.0, 4.0]])
         (lambda: F.mse(X, [1.0, 2.0]), ValueError, r"scores of shape \(2, 2\) and targets of shape \(2,\): reshape"),
         (lambda: F.mse(X, 1.0), ValueError, r"targets of shape \(\)"),
         (lambda: F.mse(Tensor([]), []), ValueError, "something to look at"),
-        (lambda: F.hinge(X[0], [0, 1]), ValueError, "must be -1 or 1"),
-        (lambda: F.bce_with_logits(X[0], [0, 1.5]), ValueError, "probabilities, from 0 to 1"),
+        (lambda: F.hinge(X[0], [1, 0]), ValueError, r"targets\[1\] is 0.0: a hinge loss takes -1 or 1"),
+        (lambda: F.bce_with_logits(X, [[0, 1], [1.5, 2]]), ValueError, r"targets\[1\]\[0\] is 1.5: .* from 0 to 1"),
         (lambda: F.bce_with_logits(X[0], [0, np.nan]), ValueError, "probabilities, from 0 to 1"),
-        (lambda: F.bce_with_logits([Value(1.0)], [2]), ValueError, "target 0 .* is 2.0: it must be from 0 to 1"),
+        (
+            lambda: F.bce_with_logits([Value(1.0)], [2]),
+            ValueError,
+            r"targets\[0\] is 2.0: .* probabilities, from 0 to 1",
+        ),
         (lambda: F.mse(X, "ab"), TypeError, "a Tensor holds real numbers"),
     ],
 )
