@@ -411,7 +411,7 @@ REDUCTIONS = [
                 lambda a, axis, k: np.sqrt((a * a).sum(axis, keepdims=k))),
     *[Op(f"norm:ord={p}", lambda a, p=p: a.norm(p, -1), lambda a, p=p: np.linalg.norm(a, p, -1),
          lambda t, a, p=p: t.linalg.vector_norm(a, p, -1), shapes=(((3,),), ((2, 3),), ((2, 2, 4),)), kinks=(0,),
-         bad=((lambda: zeros(2, 3).norm(1), ValueError, "norm with ord=1 is one of vectors, found 2 axes"),
+         bad=((lambda: zeros(2, 3).norm(1), ValueError, "norm with ord=1 is for vectors, found 2 axes"),
               (lambda: zeros(3).norm(3), ValueError, "norm takes ord 1, 2, inf or -inf, found 3")) * (p == 1))
       for p in (1, 2, np.inf, -np.inf)],
     Op("sum:()", lambda a: a.sum(axis=()), None, lambda t, a: a * 1, shapes=(((2, 3),),), linear=True),

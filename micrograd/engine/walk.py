@@ -57,7 +57,7 @@ def towards(
         roots: where the search starts.
         inputs: leaves or inner nodes.
         since: the time (of `clock`) at which the inputs were made. A node visited by an earlier search is older than
-            they are, cannot lead to them, and is skipped: so many searches that reach one large graph traverse it once.
+            they are, cannot lead to them, and is skipped: many searches of one large graph traverse it once.
         beyond: whether to search below an input for the others.
 
     Returns:
@@ -138,7 +138,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
             for operand, part in contributions(node, g, create_graph):
                 if checking and _is_nan(part):
                     raise RuntimeError(
-                        f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
+                        f"the backward of '{node._op}'produced a nan for its operand {operand!r}; "
                         f"it was created at {node._made_at}"
                     )
                 if operand in grads:

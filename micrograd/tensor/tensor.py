@@ -520,7 +520,7 @@ class Tensor(Handle, Elementwise):
         Tensor(5.)
         """
         if ord is not None and len(axes_of(axis, self.ndim)) != 1:
-            raise ValueError(f"norm with ord={ord} is one of vectors, found {self.ndim} axes: give one, or flatten()")
+            raise ValueError(f"norm with ord={ord} is for vectors, found {self.ndim} axes: pass an axis, or flatten()")
         if ord not in _NORMS:
             raise ValueError(f"norm takes ord 1, 2, inf or -inf, found {ord!r}")
         return _NORMS[ord](self, axis, keepdims)
@@ -616,7 +616,7 @@ def _matmul(a: Any, b: Any) -> Tensor:
     a, b = as_tensor(a), as_tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
-            f"@ needs a dimension on either side, found shapes {a.shape} and {b.shape}: use * for a number"
+            f"@ needs at least one dimension on each side, found shapes {a.shape} and {b.shape}: use * for a number"
         )
     out = record(arrays.matmul, a if a.ndim > 1 else a.expand_dims(0), b if b.ndim > 1 else b.expand_dims(1))
     gone = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]

@@ -88,9 +88,9 @@ def _checked(root: Any) -> Any:
 
     node = getattr(root, "_node", root)
     if isinstance(root, list | tuple):
-        raise TypeError("a player shows one root: give it the sum of these, or one after the other")
+        raise TypeError("a player shows one root: pass the sum of these, or one at a time")
     if not isinstance(node, Node):
-        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
+        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; pass what the model returns")
     return node.realize()
 
 
