@@ -71,7 +71,7 @@ class Mode:
     def __exit__(self, *_: object) -> None:
         state = self._variable.get()
         if state is None or not state.entered:
-            raise RuntimeError(f"{type(self).__name__} was left without having been entered")
+            raise RuntimeError(f"{type(self).__name__} was exited without having been entered")
         self._variable.set(state.outer)
 
     def __call__(self, fn: Function) -> Function:
@@ -81,7 +81,7 @@ class Mode:
         if not callable(fn):
             raise TypeError(f"{type(self).__name__} decorates a function, found {type(fn).__name__}")
         if isasyncgenfunction(fn):
-            raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside of it")
+            raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside it")
         if isgeneratorfunction(fn):
             return _around_generator(self, fn)
         if iscoroutinefunction(fn):
@@ -228,7 +228,7 @@ class detect_anomaly(Mode):
     >>> with detect_anomaly():
     ...     (x * x.log()).backward()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    RuntimeError: the backward of 'log' made a nan for its operand Value(data=0.0, grad=0)...
+    RuntimeError: the backward of 'log'produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
     _variable, _value = _checking, True

@@ -10,7 +10,7 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
                                           `scene=2&step=3`.
     {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
                                           in pixels, whenever that changes. A parent of the same origin need do
-                                          nothing: the player sets the height of its own frame.
+                                          nothing: the player sets the height of its frame.
     {micrograd: "leaf", leaf: 0, name: "a", value: 1.5}
                                           from the player to its parent: somebody changed a leaf in the page. `leaf`
                                           counts the leaves of the graph, in the order of `trace(root)[0]`.
@@ -90,9 +90,9 @@ def _checked(root: Any) -> Any:
 
     node = getattr(root, "_node", root)
     if isinstance(root, list | tuple):
-        raise TypeError("a player shows one root: give it the sum of these, or one after the other")
+        raise TypeError("a player shows one root: pass the sum of these, or one at a time")
     if not isinstance(node, Node):
-        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
+        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; pass what the model returns")
     return node.realize()
 
 
