@@ -42,7 +42,7 @@ class Page:
         return target
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.words.splitlines()[0]}; save(path), open()>"
+        return f"<Page: {self.words.splitlines()[0]}; save(path), open()>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return bundle(self._notebook(), self.words, include, exclude)

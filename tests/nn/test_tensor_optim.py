@@ -231,7 +231,7 @@ def test_a_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong,
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        (lambda: Tensor([1.0], requires_grad=True), TypeError, "found Tensor: put what is to be trained in a list"),
+        (lambda: Tensor([1.0], requires_grad=True), TypeError, "found Tensor: put the parameters in a list"),
         (lambda: [Tensor([1.0])], ValueError, "parameter 0 of SGD is a constant"),
         (lambda: [Tensor([1.0], requires_grad=True) * 2], ValueError, r"parameter 0 of SGD was made by '\*'"),
         (lambda: [nn.Parameter([1.0])] * 2, ValueError, "parameter 1 of SGD is in the list twice"),
@@ -294,15 +294,36 @@ def test_batches_of_tensors_are_tensors():
     assert set(y) == {"a", "b"}
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+def test_the_shares_of_all_workers_make_up_each_batch(workers):
+    samples = np.arange(23)
+
+    def of(share):
+        return list(batches(samples, samples * 2, size=10, rng=np.random.default_rng(0), share=share))
+
+    for whole, *parts in zip(of((0, 1)), *(of((rank, workers)) for rank in range(workers)), strict=True):
+        for i in (0, 1):
+            assert np.concatenate([part[i] for part in parts]).tolist() == whole[i].tolist()
+        sizes = [len(part[0]) for part in parts]
+        assert max(sizes) - min(sizes) <= 1
+        assert {part.whole for part in parts} == {len(whole[0])}
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        (lambda: batches(size=2), ValueError, "needs an array at least"),
+        (lambda: batches(size=2), ValueError, "needs at least one array"),
         (lambda: batches([1, 2], [1], size=2), ValueError, "found 2, 1 samples"),
         (lambda: batches([1, 2], size=0), ValueError, "at least 1; found 0"),
         (lambda: batches([1, 2], size=1.5), ValueError, "found 1.5"),
         (lambda: batches(np.array(1.0), size=1), ValueError, "samples along its first axis"),
         (lambda: batches([1, 2], size=1, rng=7), TypeError, "rng must be a NumPy Generator"),
+        (lambda: batches([1, 2], size=1, share=(2, 2)), ValueError, r"found the share \(2, 2\): workers are numbered"),
+        (lambda: batches([1, 2], size=1, share=(-1, 2)), ValueError, "numbered from 0"),
+        (lambda: batches([1, 2], size=1, share=(0, 0)), ValueError, "numbered from 0"),
+        (lambda: batches([1, 2], size=1, share=(0.0, 2)), TypeError, "share= takes"),
+        (lambda: batches([1, 2], size=1, share=2), TypeError, "the number of workers.*, found 2"),
+        (lambda: batches([1, 2], size=1, share=None), TypeError, "share= takes"),
     ],
 )
 def test_wrong_batches_are_refused_at_the_call(wrong, error, message):

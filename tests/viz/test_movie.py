@@ -130,7 +130,7 @@ def test_options_that_cannot_be_are_refused(options, message):
 
 def test_scores_that_are_not_those_of_the_classes_are_refused_and_leave_no_frame():
     film = viz.movie(MLP(2, [1]), X, [0, 1, 2, 1])
-    with pytest.raises(ValueError, match="y holds the labels 0, 1, 2 and the model gives 1 score"):
+    with pytest.raises(ValueError, match="y holds the labels 0, 1, 2 and the model returns 1 score"):
         film.frame(1.0)
     assert (len(film), film.losses) == (0, [])
 
@@ -398,5 +398,5 @@ def test_a_loss_that_is_no_number_says_what_it_is(loss):
 
 def test_a_model_that_gives_no_number_is_shown_what_it_gave():
     film = viz.movie(lambda point: "high", [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
-    with pytest.raises(TypeError, match="the model gave 'high'"):
+    with pytest.raises(TypeError, match="the model returned 'high'"):
         film.frame(0.5)

@@ -255,7 +255,7 @@ def test_a_network_opens_at_its_layers():
 
 def test_layers_lead_to_neurons_and_these_to_operations():
     scenes = data_of(player(moons(1)))["scenes"]
-    layer = next(card for card in scenes[0]["cards"] if card.get("title") == "Layer #2")
+    layer = next(card for card in scenes[0]["cards"] if card["name"] == "Layer #2")
     inside = scenes[layer["opens"]]
     neurons = [card for card in inside["cards"] if card["kind"] == "module"]
     assert len(neurons) == 16
@@ -301,7 +301,7 @@ def test_layers_that_are_called_on_their_own_results_run_in_the_order_of_their_f
     for _ in range(6):
         x = model([x])
     first = data_of(player(x))["scenes"][0]
-    names = [first["cards"][i]["title"] for i in first["forward"]]
+    names = [first["cards"][i]["name"] for i in first["forward"]]
     assert names == ["Layer #1", "Layer #2"]
 
 
@@ -310,8 +310,11 @@ def test_a_module_of_many_calls_does_not_show_the_result_of_one():
     layer, x = Layer(2, 2), [Value(0.5), Value(0.1)]
     for _ in range(12):
         x = layer(x)
-    modules = [card for card in cards_of(x[0] + x[1]) if card["kind"] == "module"]
-    assert [(card["times"], card["lines"]) for card in modules] == [(12, ["63 nodes"]), (12, ["63 nodes"])]
+    data = data_of(player(x[0] + x[1]))
+    modules = [card for card in data["scenes"][0]["cards"] if card["kind"] == "module"]
+    keys = [[text for kind, _, _, text in data["looks"][card["look"]] if kind == "key"] for card in modules]
+    assert [card["times"] for card in modules] == [12, 12]
+    assert keys == [["63 nodes", "weights", "gradients"]] * 2
     assert not any("data" in card or "grad" in card for card in modules)
 
 
@@ -393,7 +396,7 @@ def test_the_page_asks_for_nothing_outside():
 
 def test_the_one_result_of_a_module_sends_numbers_along_its_line():
     scene = data_of(player(moons(1)))["scenes"][0]
-    (last,) = [i for i, card in enumerate(scene["cards"]) if card.get("title") == "Layer #3"]
+    (last,) = [i for i, card in enumerate(scene["cards"]) if card["name"] == "Layer #3"]
     (wire,) = [wire for wire in scene["wires"] if wire["ends"][0] == last and "local" in wire]
     assert wire["local"] == -1.0
     assert wire["part"] == scene["cards"][last]["grad"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ...engine import infix
-from ...engine.infix import Text
+from .. import infix
+from ..infix import Text
 from ..values import exact_text, is_array, shape_text, value_text
 
 NO_TERM: Text = ("", infix.ATOM)
@@ -102,10 +102,10 @@ def walk(root: Any) -> Walk:
 def _checked_roots(root: Any) -> list[Any]:
     roots = list(root) if isinstance(root, list | tuple) else [root]
     if not roots:
-        raise ValueError("there is nothing to draw: the list of roots is empty; give at least one Value or Tensor")
+        raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
     for node in roots:
         if not (hasattr(node, "_prev") and hasattr(node, "data")):
-            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "give what the model returns"
+            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "pass what the model returns"
             kind = type(node).__name__
             raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, not {kind}; {hint}")
     return roots

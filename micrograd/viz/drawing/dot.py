@@ -61,7 +61,7 @@ def body(graph: Picture, rankdir: str) -> list[str]:
 
 
 def dense(graph: Picture) -> bool:
-    """True if there are so many edges that they are drawn faint, without arrowheads, and with more room to bend."""
+    """True if there are too many edges to draw in full: they are faint, without arrowheads, with more room to bend."""
     return len(graph.edges) > max(150, 3 * len(graph.boxes))
 
 

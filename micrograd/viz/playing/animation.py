@@ -4,6 +4,7 @@ There is no script: the class of each element says when it is visible, and CSS k
 Content and coordinates come from the player's scene and stage. With `prefers-reduced-motion` the final state is shown.
 """
 
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 
@@ -15,10 +16,11 @@ from ..page import Svg, asset
 from ..text import clean, pretty, sign
 from ..text import coordinate as _n
 from ..values import number
+from .card import CELL, Piece, pieces
 from .clock import Clock
 from .heat import STEPS, Heat
 from .scenes import Card, Scene, Wire, still, story
-from .stage import CELL, GUTTER, LINE, PAD, PILL, TITLE, Place, Stage, aside, cell_width, is_number, stage, title
+from .stage import PILL, Place, Stage, stage
 
 MAX_NODES = 40
 MARGIN, CAPTION = 18.0, 34.0
@@ -52,7 +54,7 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
     <Animation: Computation graph: 4 nodes, 4 edges; save(path)>
     """
     if not seconds > 0:
-        raise ValueError(f"seconds is {seconds}; a step takes more than none")
+        raise ValueError(f"seconds is {seconds}; it must be above 0")
     node = _checked(root)
     told = story(node, MAX_NODES)
     scene = told.scenes[0]
@@ -62,7 +64,7 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
 def _checked(root: Any) -> Any:
     graph = walk(getattr(root, "_node", root))
     if len(graph.roots) > 1:
-        raise TypeError("an animation shows one root: give it the sum of these, or one after the other")
+        raise TypeError("an animation shows one root: pass the sum of these, or one at a time")
     if len(graph.nodes) > MAX_NODES:
         raise ValueError(
             f"this graph has {len(graph.nodes):,} nodes; an animation is for at most {MAX_NODES}: "
@@ -154,17 +156,33 @@ class _Film:
 
     # -------------------------------------------------------------------------------------------- cards
     def _card(self, i: int, card: Card, place: Place) -> str:
-        computed = self.computed.get(i, 0)
         size = f'width="{_n(place.width)}" height="{_n(place.height)}" rx="10"'
+        heats = iter(card.heats)
         parts = [f'<rect class="body" {size}/>']
-        if card.box.kind in ("parameter", "input"):
-            parts.append(f'<rect class="bar" y="9" width="4" height="{_n(place.height - 18)}" rx="2"/>')
-        parts += self._number_alone(card, place) if is_number(card) else self._text(i, card, place)
+        for piece in pieces(card, place.badge):
+            parts += self._piece(i, card, place, piece, heats)
         parts += [f'<rect class="ring {when}" {size}/>' for when in self._rings(i)]
         if place.badge:
             parts.append(_badge(card, place))
-        look = f'class="{card.box.kind} {self.clock.waking(computed)}"'
+        look = f'class="{card.box.kind} {self.clock.waking(self.computed.get(i, 0))}"'
         return f'<g transform="translate({_n(place.x)} {_n(place.y)})" {look}>{"".join(parts)}</g>'
+
+    def _piece(self, i: int, card: Card, place: Place, piece: Piece, heats: Iterator[Heat]) -> list[str]:
+        """A piece of a card; a number or a heat-map from the step on that computes it."""
+        kind, x, y, text, wide = piece
+        x += place.width if x < 0 else 0
+        known = self.clock.since(self.computed.get(i, 0))
+        if kind == "bar":
+            return [f'<rect class="bar" y="{_n(y)}" width="4" height="{_n(place.height - 2 * y)}" rx="2"/>']
+        if kind == "data":
+            return [_words(x, y, f"number data {known}", number(card.data))]
+        if kind == "grad":
+            return self._grads(i, card, x, y)
+        if kind == "heat":
+            heat = next(heats)
+            when = self.clock.since(self._arrivals(i)[-1][0]) if heat.name == "grad" else known
+            return [f'<g class="{when}">{_cells(heat, x, y, wide)}</g>']
+        return [_words(x, y, f"{kind} end" if piece.x < 0 else kind, text)] if text else []
 
     def _rings(self, i: int) -> list[str]:
         """The classes of the rings that highlight an active box, one per pass."""
@@ -176,26 +194,6 @@ class _Film:
             start = self.seeded if is_root else self.passes[i]
             rings.append(f"backward {self.clock.between(start, self.passes[i] + 1)}")
         return rings
-
-    def _number_alone(self, card: Card, place: Place) -> list[str]:
-        return [_words(place.width - PAD, place.height / 2 + 5, "number data", number(card.data))]
-
-    def _text(self, i: int, card: Card, place: Place) -> list[str]:
-        left, right = PAD + max(place.badge / 2 - 2, 0), place.width - PAD
-        made = "" if card.box.name else " made"
-        parts = [_words(left, 22, f"title{made}", pretty(title(card)) if made else title(card))]
-        if aside(card):
-            parts.append(_words(right, 22, "aside end", pretty(aside(card))))
-        y = TITLE + LINE - 4
-        computed = self.computed.get(i, 0)
-        if card.data is not None:
-            parts.append(_words(left, y, "key", "data"))
-            parts.append(_words(right, y, f"number data {self.clock.since(computed)}", number(card.data)))
-            y += LINE
-            if card.box.kind != "constant":
-                parts.append(_words(left, y, "key", "grad"))
-                parts += self._grads(i, card, right, y)
-        return parts + self._heats(i, card, left, TITLE + 3)
 
     def _grads(self, i: int, card: Card, x: float, y: float) -> list[str]:
         """The gradient as it accumulates; in bold once it is complete."""
@@ -223,16 +221,6 @@ class _Film:
             total += coming[step]
             found.append((step, total))
         return found
-
-    def _heats(self, i: int, card: Card, x: float, y: float) -> list[str]:
-        parts = []
-        for heat in card.heats:
-            step = self._arrivals(i)[-1][0] if heat.name == "grad" else self.computed.get(i, 0)
-            wide = cell_width(heat.columns)
-            parts.append(_words(x, y + 9, "key", heat.name))
-            parts.append(f'<g class="{self.clock.since(step)}">{_cells(heat, x, y + 14, wide)}</g>')
-            x += max(heat.columns * wide, len(heat.name) * 6.4) + GUTTER
-        return parts
 
     # -------------------------------------------------------------------------------------------- captions
     def _captions(self, y: float) -> list[str]:

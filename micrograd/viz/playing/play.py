@@ -1,25 +1,60 @@
-"""`player`: one HTML page that steps forward and backward through a graph. Joins story, stages and template."""
+"""`player`: one HTML page that steps forward and backward through a graph. Joins story, stages and template.
+
+A page that embeds a player talks to it with `postMessage`; each message is an object whose `micrograd` says what it is:
+
+    {micrograd: "story", story: {...}}    to the player: show this graph. `story` is what `player(g).story()` returns,
+                                          as JSON data. Where the graph has the shape of the one before, the view, the
+                                          step and the choice stay; else the step is the first, or the last if the
+                                          last was shown.
+    {micrograd: "go", place: "step=3"}    to the player: a place, as after the `#` of an address: `step=3`, `place=end`,
+                                          `scene=2&step=3`.
+    {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
+                                          in pixels, whenever that changes. A parent of the same origin need do
+                                          nothing: the player sets the height of its frame.
+    {micrograd: "leaf", leaf: 0, name: "a", value: 1.5}
+                                          from the player to its parent: somebody changed a leaf in the page. `leaf`
+                                          counts the leaves of the graph, in the order of `trace(root)[0]`.
+
+The player's first place is `iframe.dataset.place`, else the address's `#step=3` or `#place=end`.
+"""
 
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...engine import infix
 from ...engine.collector import without_collector
+from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
 from ..page import Page, join
 from ..text import clean, shorten, sign
 from ..values import value_text
+from .card import is_number, pieces
 from .nudge import Nudge
 from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
-from .stage import Place, Stage, aside, is_number, lines, stage, title
+from .stage import Place, Stage, stage
 
 
-def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None = None) -> Page:
+@dataclass(repr=False)
+class Player(Page):
+    """The page of a player, and the plain data that it shows."""
+
+    data: dict[str, Any]
+
+    def story(self) -> dict[str, Any]:
+        """What the page shows, as JSON data; send it to a page that is open, and it is redrawn in place.
+
+        >>> from micrograd import Value
+        >>> player(Value(2.0, label="a") * 3).story()["title"]
+        'a * 3'
+        """
+        return self.data
+
+
+def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None = None) -> Player:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
     The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`.
@@ -30,7 +65,8 @@ def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None 
         names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
 
     Returns:
-        A `Page` that notebooks display; `save(path)` writes it, `open()` opens it in the browser. It loads nothing.
+        A `Player` that notebooks display; `save(path)` writes its page, `open()` opens it in the browser. It loads
+        nothing. `story()` is its data, for a page that shows players in place.
 
     Raises:
         TypeError: `root` is not a single Value or Tensor.
@@ -44,8 +80,9 @@ def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None 
     with without_collector():
         told = story(node, max_nodes, names)
         graph = still(told)
-        page = join("playing/player", told.title, _plain(told))
-        return Page(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph))
+        data = _plain(told)
+        page = join("playing/player", told.title, data)
+        return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data)
 
 
 def _checked(root: Any) -> Any:
@@ -53,17 +90,21 @@ def _checked(root: Any) -> Any:
 
     node = getattr(root, "_node", root)
     if isinstance(root, list | tuple):
-        raise TypeError("a player shows one root: give it the sum of these, or one after the other")
+        raise TypeError("a player shows one root: pass the sum of these, or one at a time")
     if not isinstance(node, Node):
-        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
+        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; pass what the model returns")
     return node.realize()
 
 
 # ------------------------------------------------------------------------------------------------ to plain data
+Known = dict[str, int]  # values that many cards or wires share, as JSON, with their index
+
+
 def _plain(told: Story) -> dict[str, Any]:
     """The story as JSON data. Fields with their default value are omitted; the page restores them."""
     rules: dict[str, int] = {}
     forms: dict[str, int] = {}
+    looks: dict[str, int] = {}
     root, strength = infix.name(told.root)
     return {
         "title": told.title,
@@ -72,13 +113,14 @@ def _plain(told: Story) -> dict[str, Any]:
         "missing": told.missing,
         "unnudged": told.unnudged,
         "changed": told.changed,
-        "scenes": [_scene(scene, stage(scene), rules, forms) for scene in told.scenes],
+        "scenes": [_scene(scene, stage(scene), rules, forms, looks) for scene in told.scenes],
         "rules": [json.loads(rule) for rule in rules],
         "forms": [json.loads(form) for form in forms],
+        "looks": [json.loads(look) for look in looks],
     }
 
 
-def _scene(scene: Scene, drawn: Stage, rules: dict[str, int], forms: dict[str, int]) -> dict[str, Any]:
+def _scene(scene: Scene, drawn: Stage, rules: Known, forms: Known, looks: Known) -> dict[str, Any]:
     uses = Counter(wire.head for wire in scene.wires)
     return _lean(
         title=clean(scene.title),
@@ -87,7 +129,9 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int], forms: dict[str, i
         crowded=drawn.crowded,
         parent=scene.parent if scene.parent >= 0 else None,
         size=_points([(drawn.width, drawn.height)]),
-        cards=[_card(card, drawn.places[i], _form(card.box, uses[i], forms)) for i, card in enumerate(scene.cards)],
+        cards=[
+            _card(card, drawn.places[i], _form(card.box, uses[i], forms), looks) for i, card in enumerate(scene.cards)
+        ],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head])
             for e, wire in enumerate(scene.wires)
@@ -97,32 +141,34 @@ def _scene(scene: Scene, drawn: Stage, rules: dict[str, int], forms: dict[str, i
     )
 
 
-def _number_of(x: Any, known: dict[str, int]) -> int:
+def _number_of(x: Any, known: Known) -> int:
     """The index of x in a table of values shared by many cards or wires; adds it if it is new."""
     return known.setdefault(json.dumps(x), len(known))
 
 
-def _form(box: Box, count: int, forms: dict[str, int]) -> int | None:
+def _form(box: Box, count: int, forms: Known) -> int | None:
     """Index of the infix form of a card's op; a folded sum is written as additions."""
     op = "+" if box.kind == "repeat" and box.op == "sum" else box.op.lower() if box.op.isidentifier() else clean(box.op)
     return _number_of(infix.form(op, count), forms) if op else None
 
 
-def _card(card: Card, place: Place, form: int | None) -> dict[str, Any]:
+def _card(card: Card, place: Place, form: int | None, looks: Known) -> dict[str, Any]:
     box = card.box
     name, strength = _name(card)
+    drawn = pieces(card, place.badge)
+    look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
+    own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
     return _lean(
         name=name,
         binds=strength if strength != infix.ATOM else None,
         form=form,
-        title=title(card),
-        aside=clean(aside(card)),
+        look=_number_of(look, looks),
+        **own,
         kind=box.kind,
         op=sign(box.op) if box.op else "",
         call=box.op if box.op.isidentifier() else "",
         box=_points([(place.x, place.y), (place.width, place.height)]),
         badge=round(place.badge),
-        lines=[clean(line) for line in lines(card)],
         data=_number(card.data),
         grad=_number(card.grad),
         shape=card.shape,
@@ -147,7 +193,7 @@ def _name(card: Card) -> infix.Text:
     return shown or (value_text(card.data) if is_number(card) else box.op or box.kind), strength
 
 
-def _wire(wire: Wire, route: list[Any], pill: Any, rules: dict[str, int], head: Card) -> dict[str, Any]:
+def _wire(wire: Wire, route: list[Any], pill: Any, rules: Known, head: Card) -> dict[str, Any]:
     rule = None
     if wire.rule is not None and not head.hand_written:
         rule = _number_of(wire.rule, rules)

@@ -1,6 +1,5 @@
 (() => {
 const $ = id => document.getElementById(id);
-const story = JSON.parse($("story").textContent);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // ---- words and numbers
@@ -9,7 +8,7 @@ const number = (x, digits = 4) => {
   x = +x;
   if (Number.isNaN(x)) return "nan";
   if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
-  x += 0;  // −0 is 0 to whoever looks
+  x += 0;  // −0 looks like 0
   const size = Math.abs(x), plain = size === 0 || (size >= 1e-4 && size < 1e6);
   return (plain ? x.toFixed(digits) : x.toExponential(digits)).replace(/-/g, "−");
 };
@@ -23,9 +22,10 @@ const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<"
 const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
 const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // labels may be right-to-left
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
-const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+const thousands = n => (+n).toLocaleString("en");
+const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
 // A term is a pair of a text and its binding strength, as computed by infix.py.
-const UNARY = 4, ATOM = 6, root = story.root, rootName = root[0];
+const UNARY = 4, ATOM = 6;
 const termOf = card => [card.name, card.binds ?? ATOM];
 const within = (strength, [text, own]) => own < strength ? `(${text})` : text;
 const inside = term => pretty(within(ATOM, term));
@@ -36,9 +36,16 @@ const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) =>
   return template === whole ? term[0] : within(ATOM, term);
 });
 
-// ---- the scenes: derived data, computed once
-const scenes = story.scenes;
-scenes.forEach((scene, index) => {
+// ---- the story: what a message replaces
+let story, root, rootName, scenes, scene, trail = [], step = 0, chosen = null, timer = 0, speed = 1, turn = 0;
+function load(told) {
+  story = told;
+  root = story.root;
+  rootName = root[0];
+  scenes = story.scenes;
+  scenes.forEach(prepare);
+}
+function prepare(scene, index) {  // derived data, computed once
   scene.index = index;
   scene.cards ??= []; scene.wires ??= []; scene.forward ??= []; scene.backward ??= [];
   scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}));
@@ -65,7 +72,15 @@ scenes.forEach((scene, index) => {
     scene.steps.push({kind: "seed"}, ...scene.backward.map(card => ({kind: "backward", card})));
   }
   scene.steps.push({kind: "end"});
-});
+}
+// What two stories have in common if a step of one is a step of the other.
+const shape = () => JSON.stringify(scenes.map(at => [at.cards.map(card => [card.kind, card.op]), at.wires.map(wire => wire.ends), at.backward]));
+function retell(told) {  // another story in the same page: where the shape is the same, step and scene stay
+  const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i, ended = step === scene.steps.length - 1;
+  load(told);
+  if (before !== shape()) return enter(0, ended ? Infinity : 0, [scenes[0]]);
+  enter(at, step, path.map(index => scenes[index]), seen);
+}
 
 // ---- the state: a pure function of a scene and a step
 function stateAt(scene, step) {
@@ -101,7 +116,6 @@ function el(tag, attributes = {}, parent = null, text = null) {
   return element;
 }
 const MARGIN = 26, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
-let scene = scenes[0], trail = [], step = 0, chosen = null, timer = 0, speed = 1, turn = 0;
 
 function draw() {
   const svg = $("graph"), [width, height] = scene.size;
@@ -148,7 +162,7 @@ function drawWire(wire, wires, pills) {
     wire.ahead = arrow(end, back);
     if (wire.count && !scene.crowded) wire.line.style.strokeWidth = Math.min(1.7 + .4 * Math.log2(wire.count), 5);
   }
-  el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? ` ×${wire.count.toLocaleString("en")}` : ""}`);
+  el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? ` ×${thousands(wire.count)}` : ""}`);
   wire.label = el("g", {class: "pill"}, pills);
 }
 function showPill(wire, kind, lines) {
@@ -162,25 +176,16 @@ function showPill(wire, kind, lines) {
 function drawCard(card, cards) {
   const [x, y, width, height] = card.box, badge = card.badge ?? 0;
   const group = card.group = el("g", {transform: `translate(${x} ${y})`, tabindex: 0, role: "button"}, cards);
-  const text = (px, py, kind, content) => el("text", {x: px, y: py, class: kind}, group, content);
+  Object.assign(card, {slots: {}, dots: [], maps: []});
   el("rect", {class: "halo", x: -5, y: -5, width: width + 10, height: height + 10, rx: 14}, group);
   if (card.times) el("rect", {class: "body", x: 5, y: -5, width, height, rx: 10}, group);
   el("rect", {class: "body", width, height, rx: 10}, group);
-  if (["parameter", "input"].includes(card.kind)) el("rect", {class: "bar", x: 0, y: 9, width: 4, height: height - 18, rx: 2}, group);
-  const left = 12 + Math.max(badge / 2 - 2, 0), right = width - 12;
-  Object.assign(card, {slots: {}, dots: [], maps: []});
-  if (!card.title && card.lines?.length === 1 && card.data !== undefined && height < 40) {
-    card.slots.data = text(right, height / 2 + 5, "number end", "");
-  } else {
-    const named = isName(card.title ?? "") || FOLDED.includes(card.kind);
-    text(left, 22, named ? "title" : "title made", (card.opens === undefined ? "" : "▸ ") + (named ? card.title ?? "" : pretty(card.title ?? "")));
-    if (card.aside) text(right, 21.5, "aside end", pretty(card.aside));
-    (card.lines ?? []).forEach((line, k) => {
-      text(left, 44 + 19 * k, "key", pretty(line));
-      if (line === "data" || line === "grad") card.slots[line] = text(right, 44 + 19 * k, "number end", "");
-    });
-    drawUses(card, group, left + 34, 44 + 19 * (card.lines ?? []).indexOf("grad") - 4);
-    drawHeats(card, group, left, 30 + 19 * (card.lines ?? []).length);
+  for (const [kind, along, y, text] of story.looks[card.look]) {
+    const x = along < 0 ? width + along : along;
+    if (kind === "bar") el("rect", {class: "bar", y, width: 4, height: height - 2 * y, rx: 2}, group);
+    else if (kind === "uses") drawUses(card, group, x, y);
+    else if (kind === "heat") card.maps.push(heatMap(card.heats[card.maps.length], group, x, y, text, CELL));
+    else card.slots[kind] = el("text", {x, y, class: `${kind}${along < 0 ? " end" : ""}`}, group, {title: card.title, made: card.title, aside: card.aside}[kind] ?? (text || ""));
   }
   if (badge) {
     const sign = el("g", {class: "badge"}, group);
@@ -194,7 +199,6 @@ function drawUses(card, group, x, y) {  // a dot for each use, filled when it ha
   if (card.here < 2 || card.here > 5 || card.slots.grad === undefined || card.out.some(wire => wire.count)) return;
   for (let k = 0; k < card.here; k++) card.dots.push(el("circle", {class: "use", cx: x + 9 * k, cy: y, r: 3.2}, group));
 }
-const cellWidth = columns => Math.max(CELL, Math.min(12, 90 / columns));
 function heatMap(heat, parent, x, y, wide, tall) {
   const map = el("g", {}, parent);
   el("title", {}, map, heat.tip);
@@ -206,15 +210,6 @@ function heatMap(heat, parent, x, y, wide, tall) {
       width: wide - .7, height: tall - .7, opacity: level ? (.12 + .88 * Math.abs(level) / 9).toFixed(2) : 1}, map);
   });
   return map;
-}
-function drawHeats(card, group, left, top) {
-  let x = left;
-  for (const heat of card.heats ?? []) {
-    const wide = cellWidth(heat.columns);
-    el("text", {x, y: top + 9, class: "key"}, group, heat.name);
-    card.maps.push([heat.name, heatMap(heat, group, x, top + 14, wide, CELL)]);
-    x += Math.max(heat.columns * wide, heat.name.length * 6.4) + 14;
-  }
 }
 
 // ---- paths: from a node to where its scene ends
@@ -267,7 +262,10 @@ function showCard(card, now, state) {
     card.slots.grad.setAttribute("class", `number end${grad ? " grad" : ""}${grad && !grad.whole ? " part" : ""}`);
   }
   card.dots.forEach((dot, k) => dot.classList.toggle("on", k < (grad?.count ?? 0)));
-  for (const [name, map] of card.maps) map.style.visibility = ({grad: grad?.whole, data: known, weights: true, gradients: state.ended || state.done.has(card.i)})[name] ? "visible" : "hidden";
+  card.maps.forEach((map, k) => {
+    const seen = {grad: grad?.whole, data: known, weights: true, gradients: state.ended || state.done.has(card.i)}[card.heats[k].name];
+    map.style.visibility = seen ? "visible" : "hidden";
+  });
   const words = [card.name, card.shape && `shape ${card.shape}`, card.data !== undefined && `data ${known ? number(card.data) : "not yet"}`,
     card.grad !== undefined && `gradient ${grad ? number(grad.value) : "not yet"}`, card.times && `${card.times} times`,
     card.opens !== undefined && "opens"];
@@ -282,7 +280,7 @@ function showWire(wire, now, state, paths) {
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint ? "faint" : "";
   wire.group.setAttribute("class", `wire ${kind}`);
   wire.tip?.setAttribute("d", backward && !onPath ? wire.reversed : wire.ahead);
-  const times = wire.count ? [`×${wire.count.toLocaleString("en")}`] : null;
+  const times = wire.count ? [`×${thousands(wire.count)}`] : null;
   const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null;
   if (onPath && local && !faint) showPill(wire, "path", local);
   else if (forward) showPill(wire, kind, times ?? (wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null));
@@ -385,7 +383,7 @@ function ranForward(card) {
 }
 function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
-  const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${card.times.toLocaleString("en")} of one kind, each used alike`);
+  const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
   const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
@@ -474,7 +472,7 @@ function tellEnd() {
 function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
-    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was let go after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
+    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
   const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
@@ -527,12 +525,12 @@ function choose(card) {
   chosen = chosen === card ? null : card;
   show();
 }
-function enter(index, at = 0, path = null) {  // another scene; `path` has the scenes that lead to it
+function enter(index, at = 0, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
   stop();
   const before = scene, known = trail.indexOf(scenes[index]);
   scene = scenes[index];
   trail = path ?? (known < 0 ? [...trail, scene] : trail.slice(0, known + 1));
-  chosen = null;
+  chosen = scene.cards[seen] ?? null;
   $("scrub").max = scene.steps.length - 1;
   draw();
   showWhere();
@@ -570,7 +568,7 @@ function recall(text) {
   const index = Math.min(read("scene") ?? 0, scenes.length - 1);
   const path = [];
   for (let at = scenes[index]; at; at = scenes[at.parent]) path.unshift(at);
-  enter(index, read("step") ?? 0, path);
+  enter(index, /\bplace=end\b/.test(text) ? Infinity : read("step") ?? 0, path);
 }
 function stop() {
   clearTimeout(timer);
@@ -629,13 +627,20 @@ function theme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = themeAround() || (dark ? "dark" : "light");
 }
+addEventListener("message", ({data}) => {
+  if (data?.micrograd === "story") retell(data.story);
+  if (data?.micrograd === "go") recall(data.place);
+});
 theme();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
+load(JSON.parse($("story").textContent));
 recall(host?.dataset.place ?? location.hash);
 new ResizeObserver(() => {
   fit();
   wrap();
   drawTrack();
-  if (host) host.style.height = `${$("app").offsetHeight}px`;
+  const height = $("app").offsetHeight;
+  if (host) host.style.height = `${height}px`;
+  else if (parent !== window) parent.postMessage({micrograd: "size", height}, "*");
 }).observe($("app"));
 })();

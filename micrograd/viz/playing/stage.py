@@ -4,22 +4,13 @@
 pills that would overlap are pushed apart.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from ..drawing.layout import Layout, Point, layout
-from ..text import clean, shorten, sign, text_width
-from ..values import value_text
-from .heat import Heat
-from .scenes import FOLDED, LEADS_NOWHERE, Card, Scene, Wire
+from .card import BADGE, card_size
+from .scenes import Scene, Wire
 
-PAD, BADGE = 12.0, 32.0
-LINE = 19.0
-TITLE = 27.0
-KEY, DOT, DIGIT = 40.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
-MOST_DOTS = 5  # more uses get no dots: nobody would count them
-CELL, GUTTER = 5.0, 14.0  # of heat-maps: height of a cell, space between two maps
 PILL = (70.0, 38.0)
 ROUNDS = 40  # the most passes that push pills apart
 CROWDED, MOST_AT_A_CARD = 70, 12  # with more wires in a scene, or into a card, not all pills fit
@@ -71,75 +62,6 @@ def stage(scene: Scene) -> Stage:
     routes = [_to_badge(route, places[w.head]) for route, w in zip(shape.routes, scene.wires, strict=True)]
     pills = _pills(scene.wires, routes, shape, crowded)
     return Stage(shape.width, shape.height, places, routes, pills, crowded)
-
-
-# ------------------------------------------------------------------------------------------------ cards
-def title(card: Card) -> str:
-    """The title of a card: its name, else its expression."""
-    name = shorten(card.box.name, 24, "\u2026") or clean(card.box.expression)
-    return name or (
-        "sum" if card.box.op == "sum" else card.box.kind if card.box.kind == "constant" and card.shape else ""
-    )
-
-
-def aside(card: Card) -> str:
-    """The note to the right of the title: repetitions, shape, expression or kind."""
-    box = card.box
-    if box.times > 1:
-        return f"\u00d7{box.times:,}"
-    if card.shape:
-        return card.shape
-    if box.name and box.expression and len(box.expression) <= 16:
-        return box.expression
-    return {"input": "input", "parameter": "parameter"}.get(box.kind, "") if box.name else ""
-
-
-def is_number(card: Card) -> bool:
-    """True for an unnamed scalar constant, whose card shows only its number."""
-    return card.box.kind == "constant" and not title(card) and not card.shape
-
-
-def lines(card: Card) -> list[str]:
-    """The keys of the rows below the title, "data" and "grad", or the texts of a folded box."""
-    if card.data is not None:
-        return ["data"] if card.box.kind == "constant" else ["data", "grad"]
-    if card.box.kind in FOLDED:
-        return [f"{text} {key}" if key == "nodes" else text for key, text in card.box.rows if key != "grad"]
-    return []
-
-
-def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, float]:
-    """(width, height, width of the badge or 0) of a card; `uses` are the wires that leave it."""
-    badge = max(BADGE, text_width(sign(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
-    if is_number(card):
-        return 84.0, 34.0, badge
-    left = PAD + max(badge / 2 - 2, 0)
-    top = title(card) if card.opens == LEADS_NOWHERE else f"\u25b8 {title(card)}"
-    head = text_width(top, 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
-    rows = lines(card)
-    wide = [_number_line(card, uses) if name in ("data", "grad") else text_width(name, 12) for name in rows]
-    maps = sum(max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns)) + GUTTER for heat in card.heats)
-    width = left + max(head, *wide, maps - GUTTER, 96.0) + PAD
-    tall = max((_height(heat) for heat in card.heats), default=0.0)
-    return width, TITLE + 8 + LINE * len(rows) + tall, badge
-
-
-def _number_line(card: Card, uses: Sequence[Wire]) -> float:
-    """Width of a row: its key, a dot per use, and the longest number shown at any step."""
-    parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
-    dots = len(uses) if 1 < len(uses) <= MOST_DOTS else 0
-    longest = max(len(value_text(x)) for x in (card.data, card.grad, *parts, *accumulate(parts)) if x is not None)
-    return max(108.0, KEY + DOT * dots + DIGIT * longest)
-
-
-def cell_width(columns: int) -> float:
-    """Width of a cell; narrow maps have wider cells."""
-    return max(CELL, min(12.0, 90.0 / columns))
-
-
-def _height(heat: Heat) -> float:
-    """Height of a heat-map with its name and padding."""
-    return 15 + heat.rows * CELL + 6
 
 
 # ------------------------------------------------------------------------------------------------ wires

@@ -7,6 +7,7 @@ empty. All circles show parts of one image, whose rows are the frames of a movie
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
+from zlib import crc32
 
 import numpy as np
 
@@ -64,7 +65,8 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
     radius = min(24.0, (tall - 60) / max(shown) / 2 - 1.5, (across[1] - across[0]) / 3)
     spots = [_column(x, n, radius) for x, n in zip(across, shown, strict=True)]
     ends = [(p, q) for before, after in pairwise(spots) for q in after for p in before]
-    image = f'<image id="answers" width="{THUMB * sum(shown[1:])}" height="{THUMB * frames}" href="{sheet}"/>'
+    name = f"answers{crc32(sheet.encode()):x}"  # pictures with other answers may share a page
+    image = f'<image id="{name}" width="{THUMB * sum(shown[1:])}" height="{THUMB * frames}" href="{sheet}"/>'
     parts = [
         f'<svg class="network" {place}viewBox="0 0 {wide} {tall}" role="group" aria-label="The network">',
         *[_line(letter, p, q, radius) for letter, (p, q) in zip(codes(layers, reach), ends, strict=True)],
@@ -72,7 +74,10 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
         *[_input(i, counts[0], x, y, radius) for i, (x, y) in enumerate(spots[0])],
     ]
     units = [(c, k, *spot) for c, column in enumerate(spots[1:]) for k, spot in enumerate(column)]
-    parts += [_unit(layers[c], c, k, n, x, y, radius) for n, (c, k, x, y) in enumerate(units)]
+    parts += [
+        _unit(layers[c], c, k, f'<use href="#{name}" x="{-THUMB * n}"/>', x, y, radius)
+        for n, (c, k, x, y) in enumerate(units)
+    ]
     for c, (count, n, x) in enumerate(zip(counts, shown, across, strict=True)):
         more = f"+ {count - n:,} more" if count > n else ""
         parts.append(f'<text class="tick name" x="{x:.0f}" y="{tall - 18}">{more}</text>')
@@ -112,7 +117,7 @@ def _input(i: int, count: int, x: float, y: float, radius: float) -> str:
     return f'{circle}<text class="tick name" x="{x:.0f}" y="{y + 4:.1f}">{name}</text>'
 
 
-def _unit(layer: Layer, c: int, k: int, number: int, x: float, y: float, radius: float) -> str:
+def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float, radius: float) -> str:
     """A neuron: a circle with its answers, which says its weights."""
     weights = ", ".join(f"{w:.3g}".replace("-", "\u2212") for w in layer.weights[k, :MOST_UNITS].tolist())
     says = escape(f"Layer {c + 1}, neuron {k + 1}: weights {weights}")
@@ -121,8 +126,7 @@ def _unit(layer: Layer, c: int, k: int, number: int, x: float, y: float, radius:
     return (
         f'<g class="unit" tabindex="0" role="img" aria-label="{says}"><title>{says}</title>'
         f'<circle class="ground" {circle}/><svg class="answer" {box} preserveAspectRatio="none" '
-        f'viewBox="0.5 0.5 {THUMB - 1} {THUMB - 1}"><g clip-path="url(#round)">'
-        f'<use href="#answers" x="{-THUMB * number}"/></g></svg>'
+        f'viewBox="0.5 0.5 {THUMB - 1} {THUMB - 1}"><g clip-path="url(#round)">{answers}</g></svg>'
         f'<circle class="ring" {circle}/></g>'
     )
 

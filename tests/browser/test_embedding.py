@@ -1,0 +1,85 @@
+"""A player inside of another page: new stories in place, places, heights."""
+
+import json
+
+import pytest
+
+from micrograd import Value
+from micrograd.viz import player
+
+
+def graph(a=2.0, more=False):
+    x, y = Value(a, label="a"), Value(-3.0, label="b")
+    out = x * y + x
+    return out.tanh() if more else out
+
+
+def frame(page, made, attributes="", size='style="width:100%;height:300px"'):
+    """A page of another origin that shows a player, and notes what the player says."""
+    source = made.html.replace("&", "&amp;").replace('"', "&quot;")
+    page.open(
+        '<!doctype html><html lang="en"><title>t</title><script>window.said = [];'
+        "addEventListener('message', e => said.push(e.data))</script>"
+        f'<iframe title="p" {attributes} {size} srcdoc="{source}"></iframe></html>'
+    )
+
+
+def post(page, **message):
+    page.run("document.querySelector('iframe').contentWindow.postMessage(arguments[0], '*')", message)
+
+
+def inner(page, expression):
+    return f"document.querySelector('iframe').contentDocument.{expression}"
+
+
+def text(page, selector):
+    return page.run(f"return {inner(page, f'querySelector({json.dumps(selector)}).textContent')}")
+
+
+def test_a_story_of_the_same_shape_keeps_the_step(page):
+    frame(page, player(graph()))
+    page.wait(inner(page, "querySelectorAll('.card').length"))
+    post(page, micrograd="go", place="step=3")
+    page.wait(inner(page, "getElementById('scrub').value === '3'"))
+    post(page, micrograd="story", story=player(graph(7.0)).story())
+    page.wait(inner(page, "querySelector('.card .data').textContent === '7.0000'"))
+    assert page.run(f"return {inner(page, 'getElementById(`scrub`).value')}") == "3"
+
+
+@pytest.mark.parametrize(("place", "phase"), [("step=3", "Ready"), ("place=end", "Done")])
+def test_a_story_of_another_shape_begins_anew_or_stays_at_the_end(page, place, phase):
+    frame(page, player(graph()))
+    page.wait(inner(page, "querySelectorAll('.card').length"))
+    post(page, micrograd="go", place=place)
+    post(page, micrograd="story", story=player(graph(more=True)).story())
+    page.wait(inner(page, "querySelectorAll('.card').length === 5"))
+    assert text(page, "#phase") == phase
+
+
+def test_a_frame_of_another_origin_is_told_the_height(page):
+    frame(page, player(graph()), 'sandbox="allow-scripts"')
+    page.wait("said.some(m => m.micrograd === 'size' && m.height > 200)")
+
+
+def test_a_message_of_somebody_else_does_nothing(page):
+    page.open(player(graph()).html)
+    for message in (None, "story", {"micrograd": "other"}, {"type": "story"}):
+        page.run("window.postMessage(arguments[0], '*')", message)
+    assert text_of(page, "#phase") == "Ready"
+
+
+def text_of(page, selector):
+    return page.run("return document.querySelector(arguments[0]).textContent", selector)
+
+
+def test_the_end_is_a_place(page):
+    page.open(player(graph()).html, fragment="place=end")
+    assert text_of(page, "#phase") == "Done"
+
+
+def test_a_hostile_story_runs_nothing(page):
+    page.open(player(graph()).html)
+    story = json.dumps(player(graph()).story()).replace('"nodes": 4', '"nodes": "<img src=x onerror=alert(1)>"')
+    page.run("window.postMessage({micrograd: 'story', story: JSON.parse(arguments[0])}, '*')", story)
+    page.run("return new Promise(done => setTimeout(done, 100))")
+    assert page.run("return document.querySelectorAll('img').length") == 0
