@@ -17,12 +17,10 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..engine.modes import is_grad_enabled, is_tracing, modes
 from ..engine.value import Value
 from ..optim import SGD
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .arguments import TEXT
 from .backends import BACKENDS
 from .lowered import Lowered, Step, drawing
@@ -97,6 +95,8 @@ def compile(
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
+    if (batch or backend == "numpy") and not np:
+        raise ModuleNotFoundError("batch=True and backend='numpy' compute on arrays: install numpy", name="numpy")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
     settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update}
@@ -297,7 +297,7 @@ class SharedStep(Compiled):
         if is_tracing():
             return self._inside(args, named)
         loss = self.loss(*args, **named)
-        if not (isinstance(loss, (Value, Tensor)) and np.size(loss.data) == 1 and loss.requires_grad):
+        if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
             raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
         self.optimizer.zero_grad()
         loss.backward()
