@@ -303,6 +303,13 @@ def test_the_command_line_has_the_options_that_are_named():
     assert all(word in said for word in ("--engine", "value", "tensor", "compiled", "--player"))
 
 
+def test_it_is_as_much_faster_than_the_classic_as_was_measured():
+    measured = [row for row in rows((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")) if len(row) > 4]
+    eager = [row for row in measured if row[1] == "default" and "classic" in row[3] and "compiled" not in row[0]]
+    ratios = [float(re.match(r"\*\*([\d.]+)\*\* times", row[4])[1]) for row in eager if "times" in row[4]]
+    assert f"{min(ratios):.0f} to {max(ratios):.0f} times as fast" in README
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # CONTRIBUTING.md
 
