@@ -95,7 +95,7 @@ class Handle:
         if modes:
             look(node)
         storage = node._store
-        if storage is not None and storage.kept:
+        if storage is not None and storage.users:
             if storage.views:
                 storage.show(node._data)
             else:
@@ -272,7 +272,7 @@ class Handle:
         """
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
-        self._node._keeps_grad = True
+        self._node._retains_grad = True
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once the gradient of self is complete.
