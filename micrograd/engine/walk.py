@@ -56,8 +56,8 @@ def towards(
         roots: where the search starts.
         inputs: leaves or inner nodes.
         scopes: where the search runs, innermost first (see `modes.differentiating`). A node that an earlier search in
-            one of them found to lead elsewhere is older than the inputs, and is skipped: so many searches that reach
-            one large graph traverse it once. A scope ends with its transform, after which its inputs are no leaves.
+            one of them found to lead elsewhere is older than the inputs, and is skipped: many searches of one large
+            graph traverse it once. A scope ends with its transform, after which its inputs are no leaves.
         beyond: whether to search below an input for the others.
 
     Returns:
