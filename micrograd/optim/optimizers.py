@@ -350,12 +350,16 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     """
     not_negative(max_norm, "max_norm")
     reached = [p for p in parameters_of(params, "clip_grad_norm") if p.grad is not None]
-    norm = math.hypot(*[_norm(_plain(p.grad)) for p in reached])
+    norms = [_norm(_plain(p.grad)) for p in reached]
+    norm = math.hypot(*norms) if not any(map(math.isnan, norms)) else math.nan  # hypot(nan, inf) is inf
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         for p in reached:
             p.grad = _plain(p.grad) * factor
     return norm
+
+
+clip_grad_norm_ = clip_grad_norm  # PyTorch's name
 
 
 def _plain(grad: Any) -> Any:

@@ -19,23 +19,6 @@ import numpy as np
 
 from .tensor import Tensor, lengths
 
-__all__ = [
-    "zeros",
-    "ones",
-    "full",
-    "randn",
-    "rand",
-    "arange",
-    "linspace",
-    "eye",
-    "zeros_like",
-    "ones_like",
-    "full_like",
-    "randn_like",
-    "rand_like",
-    "manual_seed",
-]
-
 Shape = int | Sequence[int]
 _generator = np.random.default_rng()
 
