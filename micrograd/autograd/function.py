@@ -340,10 +340,14 @@ class _Call:
             return None
         node = node_of(x)
         if is_node(part) != isinstance(part, self.kind):
-            raise TypeError(f"{self.name}.backward gave a {type(part).__name__} for argument {i}, a {type(x).__name__}")
+            raise TypeError(
+                f"{self.name}.backward returned a {type(part).__name__} for argument {i}, a {type(x).__name__}"
+            )
         data = node_of(part)._data if is_node(part) else part
         if not is_node(part) and np.asarray(part).dtype.kind not in "fiub":
-            raise TypeError(f"{self.name}.backward gave {part!r:.50} for argument {i}: a gradient is a node or numbers")
+            raise TypeError(
+                f"{self.name}.backward returned {part!r:.50} for argument {i}: a gradient is a node or numbers"
+            )
         if np.shape(data) != np.shape(node._data):
             raise ValueError(
                 f"{self.name}.backward returned a gradient of shape {np.shape(data)} for argument {i}, "
