@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.modes import is_tracing, stand_in
+from ..engine.modes import is_tracing
 from . import arrays, fused
 from .node import record
+from .settings import plain_array
 from .tensor import Tensor, as_tensor
 
 
@@ -64,7 +65,7 @@ def _array(x: Any) -> np.ndarray:
 def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     """Scores, and the class index of each sample in a private copy; checked."""
     scores = as_tensor(scores)
-    classes = stand_in(target)._node._data.copy() if isinstance(target, Tensor) else np.array(target)
+    classes = plain_array(target)
     if classes.dtype.kind not in "iu":
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
     found = _array(scores)
