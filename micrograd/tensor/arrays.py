@@ -330,4 +330,4 @@ def concatenate(axis: int) -> Many:
             start = stop
         return parts
 
-    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, keeps=False)
+    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, needs_values=False)

@@ -272,7 +272,7 @@ class Handle:
         """
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
-        self._node._keeps_grad = True
+        self._node._retains_grad = True
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once the gradient of self is complete.

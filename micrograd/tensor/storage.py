@@ -1,12 +1,13 @@
 """Version counters for shared memory, and the values saved for backward.
 
-A `Storage` counts the in-place writes to its memory. `Kept` lists the storages of the values that a node saved, with
+A `Storage` counts the in-place writes to its memory. `Saved` lists the storages of the values that a node saved, with
 their versions, so that the backward pass can raise if one was written to since.
 """
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,15 +57,15 @@ class Storage:
         return since <= version and until == self.version and np.array_equal(array, then, equal_nan=True)
 
 
-class Kept(list[tuple[Storage, int]]):
+class Saved(list[tuple[Storage, int]]):
     """The storages of the values that a node saved, with their versions. Each counts in `Storage.users` until freed."""
 
     __slots__ = ()
 
-    def add(self, storage: Storage) -> None:
-        """Save the current version of a storage."""
-        storage.users += 1
-        self.append((storage, storage.version))
+    def __init__(self, storages: Sequence[Storage]):
+        for storage in storages:
+            storage.users += 1
+            self.append((storage, storage.version))
 
     def drop(self, storage: Storage) -> bool:
         """Stop saving a storage; returns True if it was saved."""

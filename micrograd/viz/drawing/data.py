@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ...engine import infix
-from ...engine.infix import Text
+from .. import infix
+from ..infix import Text
 from ..values import exact_text, is_array, shape_text, value_text
 
 NO_TERM: Text = ("", infix.ATOM)

@@ -23,8 +23,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...engine import infix
 from ...engine.collector import without_collector
+from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken

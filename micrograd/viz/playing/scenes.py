@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...engine.graph import Node
-from ...engine.rule_text import RuleText, rule_texts
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, walk
 from ..drawing.fold import AIM, calls_of, fold_at, names_of, plural
+from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
