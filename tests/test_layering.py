@@ -19,7 +19,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "engine": (set(), 1430),
     "tensor": ({"engine"}, 1880),
     "autograd": ({"engine", "tensor"}, 705),
-    "functional": ({"engine", "tensor"}, 150),
+    "functional": ({"engine", "tensor"}, 145),
     "optim": ({"engine", "tensor"}, 325),
     "nn": ({"engine", "tensor", "functional"}, 745),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 2420),

@@ -19,11 +19,11 @@ from .settings import plain_array
 from .tensor import Tensor, as_tensor
 
 
-def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any) -> Tensor:
+def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, allowed: Any) -> Tensor:
     """See `functional._of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
-    if rule and not is_tracing():
-        _check_each(_array(targets), rule[0](_array(targets)), rule[1])
+    if allowed and not is_tracing():
+        _check_each(_array(targets), allowed[0](_array(targets)), allowed[1])
     if row := fused.OF_PAIRS.get(name):
         return record(row(reduction), scores, targets)
     return fused.REDUCTIONS[reduction](formula(scores, targets))
