@@ -241,7 +241,7 @@ def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
     The maximum is a constant here: it cancels out of the result, and so does its derivative.
     """
     if axis not in (0, -1):
-        raise ValueError(f"found axis {axis!r} for a list, which has but one: 0, or -1 counted from the end")
+        raise ValueError(f"found axis {axis!r} for a list, which has only one: 0, or -1 counted from the end")
     values = _values(xs, "logits")
     if is_tracing():
         greatest = reduce(Value.maximum, values).detach()
@@ -435,7 +435,7 @@ def _listed(xs: Any, name: str) -> list[Any]:
     if not _is_list(xs):
         raise TypeError(f"{name} must be a list of Values or numbers, found {type(xs).__name__}")
     if not len(xs):
-        raise ValueError(f"{name} is empty: a loss needs something to look at")
+        raise ValueError(f"{name} is empty: a loss needs at least one score")
     return list(xs)
 
 

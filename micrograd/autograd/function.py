@@ -167,7 +167,7 @@ class _Call:
             if isinstance(x, (list, tuple, dict)) and any(map(_is_node, leaves(x))):
                 raise TypeError(
                     f"{self.name}.apply found nodes in the {type(x).__name__} that is argument {i}, where they would "
-                    "get no gradient: pass each as an argument of its own"
+                    "get no gradient: pass each as a separate argument"
                 )
 
     # ---- forward
@@ -201,13 +201,13 @@ class _Call:
             result = _node(result)._data
         elif _is_node(result) or isinstance(result, (tuple, list)) or result is None:
             raise TypeError(
-                f"{self.name}.forward of {self.kind.__name__}s must give one of these, or a tuple of several, "
+                f"{self.name}.forward of {self.kind.__name__}s must return one of these, or a tuple of several, "
                 f"found {type(result).__name__}"
             )
         if self.kind is Tensor:
             return Tensor(result)
         if (x := number(result)) is None:
-            raise TypeError(f"{self.name}.forward of Values must give one number, found {type(result).__name__}")
+            raise TypeError(f"{self.name}.forward of Values must return one number, found {type(result).__name__}")
         return self.operands[0]._constant(x)
 
     def remember(self, node: Any, j: int) -> None:
@@ -271,7 +271,7 @@ class _Call:
         parts = [None if part is None else _handle(_node(part)) for part in parts]
         for i, part in enumerate(parts):
             if part is not None and g.requires_grad and not part.requires_grad and np.any(_node(part)._data):
-                raise RuntimeError(self._frozen(f"what it gave for operand {i} was not made from the node g"))
+                raise RuntimeError(self._frozen(f"what it returned for operand {i} was not computed from the node g"))
         # a constant may be a Tensor that the user holds: copy it, since it may become a `.grad`
         return [Tensor(part) if isinstance(part, Tensor) and not part.requires_grad else part for part in parts]
 
@@ -324,13 +324,13 @@ class _Call:
             parts.pop()
         if len(parts) != len(self.args):
             raise ValueError(
-                f"{self.name}.backward gave {len(parts)} gradients for the {len(self.args)} arguments of apply: "
+                f"{self.name}.backward returned {len(parts)} gradients for the {len(self.args)} arguments of apply: "
                 "each needs one, or None"
             )
         for i, (part, x) in enumerate(zip(parts, self.args, strict=True)):
             if part is not None and not _is_node(x):
                 raise ValueError(
-                    f"{self.name}.backward gave a gradient for argument {i}, a {type(x).__name__}: it must be None"
+                    f"{self.name}.backward returned a gradient for argument {i}, a {type(x).__name__}: it must be None"
                 )
         return [self._part(i, part, x) for i, (part, x) in enumerate(zip(parts, self.args, strict=True)) if _is_node(x)]
 
@@ -346,13 +346,13 @@ class _Call:
             raise TypeError(f"{self.name}.backward gave {part!r:.50} for argument {i}: a gradient is a node or numbers")
         if np.shape(data) != np.shape(node._data):
             raise ValueError(
-                f"{self.name}.backward gave a gradient of shape {np.shape(data)} for argument {i}, "
+                f"{self.name}.backward returned a gradient of shape {np.shape(data)} for argument {i}, "
                 f"whose shape is {np.shape(node._data)}"
             )
         if _is_node(part):
             return part
         if is_grad_enabled() and np.any(data):
-            raise RuntimeError(self._frozen(f"what it gave for argument {i} is a plain {type(part).__name__}"))
+            raise RuntimeError(self._frozen(f"what it returned for argument {i} is a plain {type(part).__name__}"))
         return _constant(node, np.asarray(data) if self.kind is Tensor else float(data))
 
 

@@ -111,7 +111,7 @@ class Call:
             with self._open():
                 output = fn(*seen, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
-            raise TypeError(f"has_aux=True needs a function that gives a pair (output, aux), found {output!r:.60}")
+            raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
         output, self.aux = output if has_aux else (output, None)
         self.output = _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
         roots = [_node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
@@ -208,7 +208,7 @@ class Call:
         """The tangents of fn's output, given those of the arguments."""
         ts = [t for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
         if any(t is None for t in ts):
-            raise TypeError("found None as the tangent of a float, an array or a node: write zeros for one at rest")
+            raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self.create_graph or self._recorded(ts)
         given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
         with self._open(), enable_grad() if create_graph else nullcontext():
@@ -238,7 +238,9 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
         if i not in range(len(args)):
             raise IndexError(f"found argnum {argnum} for {len(args)} positional arguments")
         if i not in with_points:
-            raise TypeError(f"argument {i} is no float, float array or node; found {args[i]!r:.60}: write 2.0 for 2")
+            raise TypeError(
+                f"argument {i} must be a float, float array or node, found {args[i]!r:.60}: write 2.0 for 2"
+            )
     return chosen
 
 
@@ -292,7 +294,7 @@ def _output(y: Any) -> Any:
         return Tensor(y)
     if isinstance(y, (int, float, np.number)):
         return Value(float(y), requires_grad=False)
-    raise TypeError(f"a function to differentiate gives Values or Tensors, found {type(y).__name__} {y!r:.60}")
+    raise TypeError(f"a function to differentiate returns Values or Tensors, found {type(y).__name__} {y!r:.60}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ from .build import Built, Out
 from .guards import guard
 
 _ONE_OF_TWO = (
-    "a compiled function that takes a gradient with respect to a node it is given cannot tell that node from the same "
-    "one in another place, or from what was computed from it: give detach() of one, or compile gradient(fn)"
+    "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
+    "in another place, or from what was computed from it: pass detach() of one, or compile gradient(fn)"
 )
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
 
@@ -324,7 +324,7 @@ def _rate(update: Any) -> float:
     """The current learning rate; a program supports no other setting of SGD."""
     if update.momentum or update.weight_decay:
         raise RuntimeError(
-            f"{update!r} has got momentum or weight decay since it was compiled into a training step: set them to 0"
+            f"{update!r}has gained momentum or weight decay since it was compiled into a training step: set them to 0"
         )
     return update.lr
 

@@ -51,7 +51,7 @@ class Node:
 
     def __init_subclass__(cls) -> None:
         if "__eq__" in cls.__dict__ or "__hash__" in cls.__dict__:
-            raise TypeError(f"{cls.__name__} defines == or hash: a pass tells nodes apart by identity, which must stay")
+            raise TypeError(f"{cls.__name__} defines == or hash: nodes are told apart by identity, so leave these out")
 
     @property
     def requires_grad(self) -> bool:
@@ -288,7 +288,7 @@ class Closure:
     def __repr__(self) -> str:
         from ..viz.rule_text import statements  # imported on demand: only readers need rules as text
 
-        done = "its graph was let go" if isinstance(self._then._row, LetGo) else statements(self._then)
+        done = "its graph was released" if isinstance(self._then._row, LetGo) else statements(self._then)
         return f"<_backward of '{self._then._op}': {done}>"
 
 
@@ -323,8 +323,7 @@ def edges(node: Node) -> Sequence[Node]:
 def was_let_go(row: LetGo) -> RuntimeError:
     """The error for a pass through a node whose graph was released."""
     return RuntimeError(
-        f"the graph behind '{row.name}' was let go by an earlier backward pass: "
-        "give that one retain_graph=True to walk it again"
+        f"the graph behind '{row.name}' was released by an earlier backward pass: pass retain_graph=True to that one"
     )
 
 

@@ -134,7 +134,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
             for operand, part in contributions(node, g, create_graph):
                 if checking and _is_nan(part):
                     raise RuntimeError(
-                        f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
+                        f"the backward of '{node._op}'produced a nan for its operand {operand!r}; "
                         f"it was created at {node._made_at}"
                     )
                 if operand in grads:

@@ -213,7 +213,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
     """`where` composed of ops on Values, so that the graph does not depend on the condition."""
     if not isinstance(condition, (Value, int, float, np.bool_)):
-        raise TypeError(f"the condition of a choice between Values is one, or a bool; found {type(condition).__name__}")
+        raise TypeError(f"the condition of where() for Values is a Value or a bool; found {type(condition).__name__}")
     no = ops.equal(condition, 0.0) if isinstance(condition, Value) else float(not condition)
     return ops.gate(a, 1 - no) + ops.gate(b, no)
 
@@ -315,7 +315,7 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
     if isinstance(operands, (Node, str)) or not hasattr(operands, "__len__"):
         raise TypeError(f"{what} takes a list of Tensors, found {type(operands).__name__}")
     if not len(operands):
-        raise ValueError(f"{what} needs one Tensor at least, found an empty list")
+        raise ValueError(f"{what} needs at least one Tensor, found an empty list")
     return [*map(as_tensor, operands)]
 
 

@@ -92,6 +92,6 @@ def _check_each(targets: np.ndarray, allowed: np.ndarray, needed: str, error: ty
 
 def _check_scores(scores: np.ndarray) -> None:
     if not scores.size:
-        raise ValueError(f"found scores of shape {scores.shape}: a loss needs something to look at")
+        raise ValueError(f"found scores of shape {scores.shape}: a loss needs at least one score")
     if scores.dtype.kind != "f":
         raise TypeError(f"scores are floats, found dtype {scores.dtype}: use astype(float)")
