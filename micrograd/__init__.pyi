@@ -55,130 +55,130 @@ from .viz import trace as trace
 __version__: str
 
 def abs(a: Any) -> Any:
-    """The absolute value; the gradient at 0 is 0, elementwise."""
+    """The absolute value; the gradient at 0 is 0."""
 
 def arccos(a: Any) -> Any:
-    """The inverse cosine, in [0, pi]; nan outside [-1, 1], elementwise."""
+    """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
 
 def arccosh(a: Any) -> Any:
-    """The inverse hyperbolic cosine; nan below 1, elementwise."""
+    """The inverse hyperbolic cosine; nan below 1."""
 
 def arcsin(a: Any) -> Any:
-    """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1], elementwise."""
+    """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
 
 def arcsinh(a: Any) -> Any:
-    """The inverse hyperbolic sine, elementwise."""
+    """The inverse hyperbolic sine."""
 
 def arctan(a: Any) -> Any:
-    """The inverse tangent, in [-pi/2, pi/2], elementwise."""
+    """The inverse tangent, in [-pi/2, pi/2]."""
 
 def arctan2(a: Any, b: Any) -> Any:
-    """The angle of the point (x, y) = (b, a), in [-pi, pi], elementwise."""
+    """The angle of the point (x, y) = (b, a), in [-pi, pi]."""
 
 def arctanh(a: Any) -> Any:
-    """The inverse hyperbolic tangent; nan outside [-1, 1], elementwise."""
+    """The inverse hyperbolic tangent; nan outside [-1, 1]."""
 
 def astype(a: Any, dtype: Any) -> Any:
-    """A copy with another real dtype. The gradient is cast back."""
+    """A copy with another dtype."""
 
 def broadcast_to(a: Any, shape: Shape) -> Any:
-    """Broadcast to the shape, by NumPy's rules. The gradient is summed over the broadcast axes."""
+    """Broadcast to a shape, by NumPy's rules."""
 
 def ceil(a: Any) -> Any:
-    """The smallest integer not below a, elementwise."""
+    """The smallest integer not below a."""
 
 def clip(a: Any, low: float | None = None, high: float | None = None) -> Any:
-    """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
+    """Clip a to [low, high]; the gradient at the bounds is 1."""
 
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
-    """Join a list of operands along an existing axis; None flattens them first."""
+    """Join a list of operands along an existing axis."""
 
 def cos(a: Any) -> Any:
-    """The cosine, in radians, elementwise."""
+    """The cosine, in radians."""
 
 def cosh(a: Any) -> Any:
-    """The hyperbolic cosine, elementwise."""
+    """The hyperbolic cosine."""
 
 def cumsum(a: Any, axis: int | None = None) -> Any:
-    """The cumulative sum along the axis; None flattens first."""
+    """The cumulative sum."""
 
 def diag(a: Any, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix; of a vector, the matrix with it as its k-th diagonal and zeros elsewhere."""
+    """The diagonal of a matrix, or the matrix with a given diagonal."""
 
 def dot(a: Any, b: Any) -> Any:
     """NumPy's dot product: a sum over the last axis of a and the second to last of b (the only one of a vector)."""
 
 def exp(a: Any) -> Any:
-    """e to the power of a, elementwise."""
+    """e to the power of a."""
 
 def exp2(a: Any) -> Any:
-    """2 to the power of a, elementwise."""
+    """2 to the power of a."""
 
 def expand_dims(a: Any, axis: int) -> Any:
-    """Insert an axis of length 1 at position `axis`."""
+    """Insert an axis of length 1."""
 
 def expm1(a: Any) -> Any:
-    """exp(a) - 1, accurate for small a, elementwise."""
+    """exp(a) - 1, accurate for small a."""
 
 def flatten(a: Any, start: int = 0) -> Any:
-    """The axes from `start` on, merged into one."""
+    """Merge the axes from `start` on into one."""
 
 def flip(a: Any, axis: Axis = None) -> Any:
-    """The elements in reverse order along the axis, several axes, or (None) all."""
+    """Reverse the order of the elements along axes."""
 
 def floor(a: Any) -> Any:
-    """The greatest integer not above a, elementwise."""
+    """The greatest integer not above a."""
 
 def gelu(a: Any) -> Any:
-    """The Gaussian error linear unit, tanh approximation (Hendrycks and Gimpel, 2016), elementwise."""
+    """The Gaussian error linear unit, tanh approximation (Hendrycks and Gimpel, 2016)."""
 
 def hstack(operands: Any) -> Any:
     """Join a list of operands horizontally: along the second axis, or for vectors along their only one."""
 
 def hypot(a: Any, b: Any) -> Any:
-    """sqrt(a * a + b * b), without overflow; the gradient at 0 is 0, elementwise."""
+    """sqrt(a * a + b * b), without overflow; the gradient at 0 is 0."""
 
 def leaky_relu(a: Any, slope: float = 0.01) -> Any:
     """a where it is positive, else slope * a; the gradient at 0 is the slope."""
 
 def log(a: Any) -> Any:
-    """The natural logarithm; -inf at 0, nan below, elementwise."""
+    """The natural logarithm; -inf at 0, nan below."""
 
 def log10(a: Any) -> Any:
-    """The logarithm to base 10, elementwise."""
+    """The logarithm to base 10."""
 
 def log1p(a: Any) -> Any:
-    """log(1 + a), accurate for small a, elementwise."""
+    """log(1 + a), accurate for small a."""
 
 def log2(a: Any) -> Any:
-    """The logarithm to base 2, elementwise."""
+    """The logarithm to base 2."""
 
 def logaddexp(a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)), without overflow, elementwise."""
+    """log(exp(a) + exp(b)), without overflow."""
 
 def matmul(a: Any, b: Any) -> Any:
-    """a @ b, for vectors, matrices or batches of matrices: (..., n, k) @ (..., k, m) is (..., n, m)."""
+    """a @ b, for vectors, matrices or batches of matrices."""
 
 def max(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The maximum over the axes (None: all); tied elements share the gradient equally. `argmax` gives the index."""
+    """The maximum over axes."""
 
 def maximum(a: Any, b: Any) -> Any:
-    """The larger of the two, which gets the gradient; a tie shares it equally, elementwise."""
+    """The larger of the two, which gets the gradient; a tie shares it equally."""
 
 def mean(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The mean over the axes (None: all)."""
+    """The mean over axes."""
 
 def min(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The minimum over the axes (None: all); tied elements share the gradient equally."""
+    """The minimum over axes."""
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller of the two, which gets the gradient; a tie shares it equally, elementwise."""
+    """The smaller of the two, which gets the gradient; a tie shares it equally."""
 
-def norm(a: Any, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The norm of the vectors along the axis, or (None) of all elements; where the 2-norm is 0, so is its gradient."""
+def norm(a: Any, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The norm of the vectors along an axis, or of all elements."""
 
 def outer(a: Any, b: Any) -> Any:
-    """The outer product, of shape (a.size, b.size): each element of a times each of b."""
+    """The outer product: each element of a times each of b."""
 
 def pad(a: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Any:
     """Pad each axis at both ends."""
@@ -187,82 +187,82 @@ def pow(a: Any, exponent: Any) -> Any:
     """a ** exponent, elementwise."""
 
 def prod(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The product over the axes (None: all). The gradient is correct for zero factors too."""
+    """The product over axes."""
 
 def reciprocal(a: Any) -> Any:
-    """1 / a, elementwise."""
+    """1 / a."""
 
 def relu(a: Any) -> Any:
-    """max(a, 0); the gradient at 0 is 0, elementwise."""
+    """max(a, 0); the gradient at 0 is 0."""
 
 def repeat(a: Any, repeats: int | Sequence[int], axis: int | None = None) -> Any:
-    """Repeat each element along the axis; None flattens first."""
+    """Repeat each element."""
 
 def reshape(a: Any, shape: Shape, *more: int) -> Any:
-    """The elements in another shape, in C order; one length may be -1."""
+    """The elements in another shape, in C order."""
 
 def roll(a: Any, shift: int | Sequence[int], axis: Axis = None) -> Any:
-    """The elements shifted cyclically along the axis; None rolls the flattened array and restores the shape."""
+    """Shift the elements cyclically."""
 
 def round(a: Any) -> Any:
-    """The nearest integer; halves round to even, elementwise."""
+    """The nearest integer; halves round to even."""
 
 def sigmoid(a: Any) -> Any:
-    """1 / (1 + exp(-a)), elementwise."""
+    """1 / (1 + exp(-a))."""
 
 def sign(a: Any) -> Any:
-    """-1, 0 or 1, elementwise."""
+    """-1, 0 or 1."""
 
 def sin(a: Any) -> Any:
-    """The sine, in radians, elementwise."""
+    """The sine, in radians."""
 
 def sinh(a: Any) -> Any:
-    """The hyperbolic sine, elementwise."""
+    """The hyperbolic sine."""
 
 def softplus(a: Any) -> Any:
-    """log(1 + exp(a)), without overflow, elementwise."""
+    """log(1 + exp(a)), without overflow."""
 
 def sort(a: Any, axis: int | None = -1) -> Any:
-    """Sort in ascending order along the axis; None flattens first. The gradient is permuted back."""
+    """Sort in ascending order."""
 
 def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     """Split a along the axis."""
 
 def sqrt(a: Any) -> Any:
-    """The square root; nan below 0, elementwise."""
+    """The square root; nan below 0."""
 
 def square(a: Any) -> Any:
-    """a * a, elementwise."""
+    """a * a."""
 
 def squeeze(a: Any, axis: Axis = None) -> Any:
-    """Remove the axes of length 1: all, or those named."""
+    """Remove axes of length 1."""
 
 def stack(operands: Any, axis: int = 0) -> Any:
     """Join a list of operands along a new axis."""
 
 def std(a: Any, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    """The standard deviation: the square root of `var`. Where it is 0, so is the gradient, as in PyTorch."""
+    """The standard deviation over axes: the square root of the variance."""
 
 def sum(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The sum over the axes (None: all)."""
+    """The sum over axes."""
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Two axes swapped."""
+    """Swap two axes."""
 
 def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     """Select elements along the axis by index, such as those from `argsort`, or from `argmax` with keepdims."""
 
 def tan(a: Any) -> Any:
-    """The tangent, in radians, elementwise."""
+    """The tangent, in radians."""
 
 def tanh(a: Any) -> Any:
-    """The hyperbolic tangent, elementwise."""
+    """The hyperbolic tangent."""
 
 def tile(a: Any, reps: Shape) -> Any:
     """Repeat the whole array along each axis."""
 
 def transpose(a: Any, axes: int | Sequence[int] | None = None, *more: int) -> Any:
-    """The axes in another order: `transpose(1, 0, 2)` or `transpose((1, 0, 2))`. None reverses them."""
+    """The axes in another order."""
 
 def tril(a: Any, k: int = 0) -> Any:
     """The lower triangle: zero above the k-th diagonal of the last two axes."""
@@ -271,10 +271,10 @@ def triu(a: Any, k: int = 0) -> Any:
     """The upper triangle: zero below the k-th diagonal of the last two axes."""
 
 def trunc(a: Any) -> Any:
-    """a rounded towards 0, elementwise."""
+    """a rounded towards 0."""
 
 def var(a: Any, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Any:
-    """The variance over the axes (None: all): the sum of squared deviations, divided by n - ddof."""
+    """The variance over axes: the sum of squared deviations, divided by n - ddof."""
 
 def vstack(operands: Any) -> Any:
     """Join a list of operands vertically: along the first axis, where a vector is a row."""

@@ -2,8 +2,8 @@
 
 For Values, a list has the scores of one sample, and a list of lists those of a batch; a plain number in a list is a
 constant. A loss is a Value: the mean over the items or samples, or with `reduction="sum"` their sum; with "none" it is
-a list with one Value for each. For Tensors it is a Tensor, of shape () or, with "none", of the shape of the targets;
-`tensor/losses.py` computes it, and is imported, with NumPy, on the first call.
+a list with one Value for each. For Tensors it is a Tensor, of shape () or, with "none", of the shape of the targets.
+`tensor/losses.py` does what is different for Tensors, and is imported, with NumPy, on the first call.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy
@@ -17,7 +17,7 @@ a list with one Value for each. For Tensors it is a Tensor, of shape () or, with
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from math import isfinite
 from numbers import Real
 from operator import index
@@ -51,15 +51,7 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
     >>> hinge([Value(0.5), Value(3.0)], [1, 1]).data
     0.25
     """
-    if _any_tensor(scores, targets):
-        return _of_tensors().hinge(scores, targets, _checked(reduction))
-    scores, targets = _pairs(scores, targets)
-    for i, target in enumerate([] if is_tracing() else targets):
-        if (number := target.data if isinstance(target, Value) else float(target)) not in (-1.0, 1.0):
-            raise ValueError(
-                f"target {i} of a hinge loss is {number}: it must be -1 or 1; 2 * y - 1 makes them of 0 and 1"
-            )
-    return _reduced([(1 - t * s).relu() for s, t in zip(scores, targets, strict=True)], reduction)
+    return _of_pairs("hinge", lambda s, t: (1 - t * s).relu(), scores, targets, reduction, _SIGN)
 
 
 def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
@@ -79,10 +71,7 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
     >>> mse([Value(3.0), Value(1.0)], [1.0, 1.0]).data
     2.0
     """
-    if _any_tensor(outputs, targets):
-        return _of_tensors().mse(outputs, targets, _checked(reduction))
-    outputs, targets = _pairs(outputs, targets)
-    return _reduced([(o - t) ** 2 for o, t in zip(outputs, targets, strict=True)], reduction)
+    return _of_pairs("mse", lambda o, t: (o - t) ** 2, outputs, targets, reduction)
 
 
 def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
@@ -106,15 +95,27 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     >>> round(bce_with_logits([Value(0.0), Value(1e4)], [1, 1]).data, 4)
     0.3466
     """
-    if _any_tensor(logits, targets):
-        return _of_tensors().bce_with_logits(logits, targets, _checked(reduction))
-    logits, targets = _pairs(logits, targets)
-    for i, target in enumerate([] if is_tracing() else targets):
-        if not 0 <= target.data <= 1:
-            raise ValueError(f"target {i} of a binary cross-entropy is {target.data}: it must be from 0 to 1")
-    return _reduced(
-        [t * (-x).softplus() + (1 - t) * x.softplus() for x, t in zip(logits, targets, strict=True)], reduction
+    return _of_pairs(
+        "bce", lambda x, t: t * (-x).softplus() + (1 - t) * x.softplus(), logits, targets, reduction, _SHARE
     )
+
+
+# What a target must be: a predicate on numbers or, elementwise, on arrays; and the words for it
+_SIGN = (lambda t: abs(t) == 1, "a hinge loss takes -1 or 1; 2 * y - 1 makes them of 0 and 1")
+_SHARE = (lambda t: (t >= 0) & (t <= 1), "a binary cross-entropy takes probabilities, from 0 to 1")
+
+
+def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any = None) -> Any:
+    """The reduced loss of scores and targets. The formula is that of a pair of Values, or of Tensors elementwise."""
+    _check_reduction(reduction)
+    if _is_tensor(scores) or _is_tensor(targets):
+        return _of_tensors().of_pairs(name, formula, scores, targets, reduction, rule)
+    scores, targets = _values(scores, "scores"), _values(targets, "targets")
+    _check_lengths(scores, targets)
+    for i, t in enumerate(targets if rule and not is_tracing() else ()):
+        if not rule[0](t.data):
+            raise ValueError(f"targets[{i}] is {t.data}: {rule[1]}")
+    return _reduced([formula(s, t) for s, t in zip(scores, targets, strict=True)], reduction)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -142,8 +143,9 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
     >>> round(cross_entropy([[Value(0.0), Value(0.0)], [Value(1e4), Value(0.0)]], [0, 1]).data, 4)
     5000.3466
     """
-    if _any_tensor(logits):
-        return _of_tensors().cross_entropy(logits, target, _checked(reduction))
+    _check_reduction(reduction)
+    if _is_tensor(logits):
+        return _of_tensors().cross_entropy(logits, target, reduction)
     return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
 
 
@@ -165,8 +167,9 @@ def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     >>> nll([Value(-0.5), Value(-2.0)], 1).data
     2.0
     """
-    if _any_tensor(log_probs):
-        return _of_tensors().nll(log_probs, target, _checked(reduction))
+    _check_reduction(reduction)
+    if _is_tensor(log_probs):
+        return _of_tensors().nll(log_probs, target, reduction)
     return _of_classes(lambda row, i: -row[i], log_probs, target, reduction)
 
 
@@ -183,7 +186,7 @@ def softmax(logits: Any, axis: int = -1) -> Any:
     >>> [p.data for p in softmax([Value(1e4), Value(1e4)])]
     [0.5, 0.5]
     """
-    if _any_tensor(logits):
+    if _is_tensor(logits):
         return logits.softmax(axis)
     _, shifted = _shifted(logits, axis)
     parts = [x.exp() for x in shifted]
@@ -203,7 +206,7 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
     >>> [p.data for p in log_softmax([Value(1e4), Value(0.0)])]
     [0.0, -10000.0]
     """
-    if _any_tensor(logits):
+    if _is_tensor(logits):
         return logits.log_softmax(axis)
     _, shifted = _shifted(logits, axis)
     whole = _sum([x.exp() for x in shifted]).log()
@@ -226,7 +229,7 @@ def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
     >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
     1000.6931
     """
-    if _any_tensor(xs):
+    if _is_tensor(xs):
         return xs.logsumexp(axis, keepdims)
     greatest, shifted = _shifted(xs, axis)
     return _sum([x.exp() for x in shifted]).log() + greatest
@@ -251,7 +254,6 @@ def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
 
 def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: Any, reduction: str) -> Any:
     """The loss of one sample (a list of scores, an index), or the reduced loss of a batch (a list of each)."""
-    _checked(reduction)
     scores = _listed(scores, "scores")
     if not _is_list(scores[0]):
         return loss(_values(scores, "scores"), _class(target, len(scores), "target"))
@@ -262,6 +264,9 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
         raise ValueError(f"found rows of {[len(row) for row in rows]} scores: each sample needs one for each class")
     classes = [_class(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
     return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
+
+
+mse_loss, nll_loss, binary_cross_entropy_with_logits = mse, nll, bce_with_logits  # PyTorch's names
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -355,7 +360,16 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
     """2D average pooling: the mean of each window, padded zeros included.
 
-    The arguments and the result are as in `max_pool2d`, but padding is with zeros.
+    Args:
+        x: the images, of shape (..., channels, height, width).
+        kernel_size, stride: as in `max_pool2d`.
+        padding: as in `conv2d`, at most half the kernel size.
+
+    Returns:
+        A Tensor of shape (..., channels, rows, columns), with rows and columns as in `conv2d`.
+
+    Raises:
+        ValueError: the padding is too large, or a window is larger than the padded image.
 
     >>> from micrograd.functional import avg_pool2d
     >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)
@@ -370,10 +384,11 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
 # Arguments, checked; sums
 
 
-def _any_tensor(*xs: Any) -> bool:
-    return any(hasattr(x, "_node") for x in xs)
+def _is_tensor(x: Any) -> bool:
+    return hasattr(x, "_node")
 
 
+@cache
 def _of_tensors() -> Any:
     """The losses for Tensors, imported on demand since they load NumPy."""
     from .tensor import losses
@@ -387,21 +402,14 @@ def _sum(xs: list[Value]) -> Value:
 
 def _reduced(losses: list[Value], reduction: str) -> Any:
     """The mean or the sum of the losses; for "none", the list unchanged."""
-    if _checked(reduction) == "none":
+    if reduction == "none":
         return losses
     return _sum(losses) / len(losses) if reduction == "mean" else _sum(losses)
 
 
-def _checked(reduction: Any) -> str:
+def _check_reduction(reduction: Any) -> None:
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f'found the reduction {reduction!r:.50}: it must be "mean", "sum" or "none"')
-    return reduction
-
-
-def _pairs(scores: Any, targets: Any) -> tuple[list[Value], list[Value]]:
-    scores, targets = _values(scores, "scores"), _values(targets, "targets")
-    _check_lengths(scores, targets)
-    return scores, targets
 
 
 def _check_lengths(scores: list[Any], targets: list[Any]) -> None:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, no_grad
+from ..engine.modes import deferred, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Many
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
-from ..tensor.storage import Kept
 from ..tensor.tensor import Tensor
 from .transforms import copied, leaves, tree_map
+from .unreadable import Unreadable, reading
 
 __all__ = ["Context", "Function"]
 
@@ -101,6 +101,12 @@ class Function:
         Args:
             ctx: a `Context`, in which to save what `backward` needs.
             *args: the arguments of `apply`.
+
+        Returns:
+            A Value, a Tensor, a number or an array, or a tuple of these.
+
+        Raises:
+            NotImplementedError: a subclass does not define it, here and in `backward`.
         """
         raise NotImplementedError("a Function needs a static method forward(ctx, ...)")
 
@@ -111,6 +117,12 @@ class Function:
         Args:
             ctx: the `Context` that `forward` filled.
             *gradients: the gradient of each result, of that result's shape.
+
+        Returns:
+            One gradient for each argument of `apply`, of the argument's shape; None for no gradient.
+
+        Raises:
+            NotImplementedError: a subclass does not define it.
         """
         raise NotImplementedError("a Function needs a static method backward(ctx, g)")
 
@@ -172,11 +184,11 @@ class _Call:
         if any(self.ctx.needs_input_grad) and is_grad_enabled():
             constants = vars(self.ctx).pop("_constants", ())
             self.saved = {name: self._put_away(x, results) for name, x in vars(self.ctx).items()}
-            self.kept = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
+            self.places = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
             nodes = list(map(_node, outs))
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
-            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.kept]
-            self.storages = [node.storage for node in sources] if self.kind is Tensor else []
+            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
+            self.storages = [[node.storage for node in sources]] if self.kind is Tensor else []
             del self.ctx, self.given
             self.differentiable = [not any(result is x for x in constants) for result in results]
             for j, node in enumerate(nodes):
@@ -202,16 +214,11 @@ class _Call:
         """Record the history of result j: a row, the operands and the values that were saved."""
         if not self.differentiable[j] or (isinstance(node, ArrayNode) and node._data.dtype.kind != "f"):
             return
-        node._x = tuple(map(_node, self.operands))
-        node._y = tuple(n._data if i in self.kept or self.kind is Value else None for i, n in enumerate(node._x))
-        if isinstance(node, ArrayNode):
-            node._saved = Kept()
-            for storage in self.storages:
-                node._saved.add(storage)
-        node._row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
-        node._row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
-        if is_anomaly_enabled():
-            node._made_at = line_of_the_user()
+        row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
+        row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
+        nodes = tuple(map(_node, self.operands))
+        values = tuple(n._data if i in self.places or self.kind is Value else None for i, n in enumerate(nodes))
+        node._record(row, nodes, values, *self.storages)
 
     def _put_away(self, held: Any, results: tuple[Any, ...]) -> Any:
         """What a context holds, with arguments and results replaced by their numbers."""
@@ -257,7 +264,7 @@ class _Call:
     def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """A pass under create_graph: backward receives nodes, whose numbers it must not read."""
         self._refuse_frozen()
-        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.kept}
+        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.places}
         guard = _guard(g)
         parts = self._parts(self.context(at.__getitem__), self._gradients(j, guard))
         _unguard(parts, [guard, *at.values()])
@@ -395,19 +402,17 @@ def _view(data: Any) -> Any:
     return data.view() if isinstance(data, np.ndarray) else data
 
 
-class _Watched:
+class _Watched(Unreadable):
     """A node whose numbers must not be read: results computed from them would be constants to the next derivative."""
 
     __slots__ = ()
+    detach = reading("detach()")
 
-    def _read(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError(
+    def _unreadable(self, what: str) -> RuntimeError:
+        return RuntimeError(
             "create_graph=True: this backward reads the numbers in a node, which would be frozen in higher "
             "derivatives; write it with ops on g and on saved nodes"
         )
-
-    data = property(_read)
-    item = numpy = tolist = detach = __array__ = __float__ = __int__ = __bool__ = __round__ = _read
 
 
 class _WatchedTensor(_Watched, Tensor):

@@ -13,7 +13,6 @@ import inspect
 import keyword
 import math
 import operator
-import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -43,8 +42,7 @@ Step = tuple[ast.expr, int, Callable]  # syntax node, number of operands, functi
 def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
     """Build the graph of an expression.
 
-    Leaves are labelled with their names, intermediate results `v1`, `v2`, ..., and the result `out`; other labels are
-    used if these names are taken.
+    Leaves are labelled with their names, and the result `out`, unless a number has that name.
 
     Args:
         text: the expression, in Python's syntax.
@@ -60,15 +58,15 @@ def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
     >>> from micrograd.command.expression import build
     >>> y = build("x**2 + sin(pi*x)", {"x": 0.5})
     >>> y.backward()
-    >>> [(node.label, node.data) for node in (y, *y._prev)]
-    [('out', 1.25), ('v1', 0.25), ('v3', 1.0)]
+    >>> y.label, y.data, [node.data for node in y._prev]
+    ('out', 1.25, [0.25, 1.0])
     """
     text = _one_line(text)
     steps = _steps(text, _parsed(text))
     names = [node for node, _, _ in steps if isinstance(node, ast.Name)]
     if missing := [node for node in names if node.id not in numbers and node.id not in CONSTANTS]:
         _refuse(unknown or _who_is_missing(missing, numbers), text, *_place(text, missing[0]))
-    out = _run(text, steps, _leaves(names, numbers), _free("v", numbers))
+    out = _run(text, steps, _leaves(names, numbers))
     if not out.is_leaf and "out" not in numbers:
         out.label = "out"
     return out
@@ -87,8 +85,7 @@ def assignments(words: Iterable[str]) -> dict[str, float]:
         if not sign or not value.strip():
             _refuse("this gives no number: write name=number, without spaces, and the expression in quotes", word)
         if not name.isidentifier() or keyword.iskeyword(name):
-            why = "Python keeps this word for itself, and it" if keyword.iskeyword(name) else "this"
-            _refuse(f"{why} cannot be a name", word, 0, word.index("="))
+            _refuse("this cannot be a name", word, 0, word.index("="))
         if name in numbers:
             _refuse(f"{name:.40} is given twice", word, 0, word.index("="))
         numbers[name] = _only_number(word, len(word) - len(value.lstrip()))
@@ -110,6 +107,8 @@ def unused(text: str, numbers: Iterable[str]) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------ from text to a tree
+_PRODUCT = "a product needs its sign, as in 2*x"
+_ONLY = "only real numbers, names, + - * / // % ** and functions, such as tanh(x), can be used here"
 _LOOKALIKES = str.maketrans("\u2212\u00d7\u00b7\u22c5\u00f7\n\r\t\f", "-***/    ")
 
 
@@ -127,36 +126,19 @@ def _parsed(text: str) -> ast.expr:
             return ast.parse(text, mode="eval").body
     except (RecursionError, MemoryError):
         _refuse("the expression is too long, or nested too deeply, for Python's parser", text)
-    except UnicodeEncodeError as error:
-        _refuse("this is no text", text, error.start, error.end)
     except SyntaxError as error:
-        words = re.finditer(r"[^\W\d]\w*", text)
-        if word := next((word for word in words if keyword.iskeyword(word[0])), None):
-            _refuse(f"'{word[0]}' is a word that Python keeps for itself, and cannot be a name", text, *word.span())
-        at = min(error.offset - 1, len(text)) if error.offset else len(text)
-        _refuse(_advice(error.msg, text, at), text, at, (error.end_offset or 0) - 1)
-    except ValueError as error:  # a null byte, in Python 3.11
+        start = min(error.offset - 1, len(text)) if error.offset else len(text)
+        _refuse(_advice(error.msg, text), text, start, (error.end_offset or 0) - 1)
+    except ValueError as error:  # a null byte, or half of a surrogate pair
         _refuse(str(error), text)
 
 
-def _advice(said: str, text: str, at: int) -> str:
-    """The message for a syntax error; Python's own if it is clear enough."""
+def _advice(said: str, text: str) -> str:
+    """Python's message for a syntax error, or advice where the mistake is a common one."""
     if "=" in text:
         return "an expression has no '=' in it: numbers are given after it, each as a word of its own, as in x=2"
-    if said == "invalid decimal literal":
-        return "a number ends where a name begins: a product needs its sign, as in 2*x"
-    if said.startswith("Exceeds the limit"):
-        return "there is a number of thousands of digits: write it with an exponent, as in 1e300"
-    if said.startswith("invalid syntax"):
-        return _missing(text, at) if "comma" not in said else "a sign (+ - * / **) or a comma is missing in here"
-    return said
-
-
-def _missing(text: str, at: int) -> str:
-    if at >= len(text):
-        return "the expression ends too early"
-    operand = text[at].isalnum() or text[at] in "_("
-    return "a sign (+ - * / **) is missing before this" if operand else "this cannot stand here"
+    said = said.partition(". Perhaps")[0]
+    return f"{said}: {_PRODUCT}, and a sign a number on both sides" if said.startswith("invalid") else said
 
 
 def _refuse(message: str, text: str, start: int = 0, end: int | None = None) -> NoReturn:
@@ -191,8 +173,7 @@ def _step(text: str, node: ast.expr) -> tuple[Callable, list[ast.expr]]:
             return SIGNS[type(op)], [left, right]
         case ast.Call(ast.Name(name), operands, []):
             return _function(text, node, name, len(operands)), operands
-    place = _place_of_sign(text, node) if isinstance(node, ast.BinOp) else _place(text, node)
-    _refuse(_why_not(node), text, *place)
+    _refuse(_why_not(node), text, *_place(text, node))
 
 
 def _number(value: float) -> float:
@@ -207,42 +188,28 @@ def _number(value: float) -> float:
 
 def _function(text: str, node: ast.Call, name: str, given: int) -> Callable:
     """The function of this name; raises unless it takes `given` operands."""
-    start, end = _place(text, node.func)
     if name not in FUNCTIONS:
         near = difflib.get_close_matches(name, FUNCTIONS, 1)
-        hint = f"did you mean {near[0]}?" if near else "a product needs its sign, as in 2*(x + 1);"
+        hint = f"did you mean {near[0]}?" if near else f"{_PRODUCT};"
         known = ", ".join(sorted(FUNCTIONS))
-        _refuse(f"there is no function {name:.40}; {hint} the functions are {known}", text, start, end)
-    function = FUNCTIONS[name]
-    operands = inspect.signature(function).parameters.values()
-    least, most = sum(p.default is p.empty for p in operands), len(operands)
-    if not least <= given <= most:
-        takes = f"{least}" if least == most else f"{least} or {most}"
-        _refuse(f"{name} takes {takes} operand{'s' * (most > 1)}, found {given}", text, start, end)
-    return function
-
-
-_REFUSED: dict[type[ast.AST], str] = {
-    ast.BitXor: "a power is written **, not ^: x**2",
-    ast.MatMult: "@ is for arrays, and these are numbers: a product is written *",
-    ast.Compare: "a comparison has no derivative; step-like functions are relu, maximum, minimum and sigmoid",
-    ast.Tuple: "a comma stands between the operands of a function alone; a decimal point is written '.', as in 1.5",
-    ast.Attribute: "nothing is looked up behind a '.': functions are written as tanh(x)",
-    ast.Starred: "operands are written one by one, without *",
-}
+        _refuse(f"there is no function {name:.40}; {hint} the functions are {known}", text, *_place(text, node.func))
+    operands = inspect.signature(FUNCTIONS[name]).parameters.values()
+    counts = range(sum(p.default is p.empty for p in operands), len(operands) + 1)
+    if given not in counts:
+        takes = f"{' or '.join(map(str, counts))} operand{'s' * (counts[-1] > 1)}"
+        _refuse(f"{name} takes {takes}, found {given}", text, *_place(text, node.func))
+    return FUNCTIONS[name]
 
 
 def _why_not(node: ast.expr) -> str:
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute):
-            return f"functions stand alone: write {node.func.attr:.40}(...), with no '.' before it"
-        if node.keywords:
-            return f"operands are given by their order, not by name: leave out '{node.keywords[0].arg or '**'}='"
-        return "only a function can be called: a product needs its sign, as in 2*(x + 1)"
-    if isinstance(node, ast.Constant):
-        return f"{node.value!r:.40} is not a real number"
-    kind = type(getattr(node, "op", node))
-    return _REFUSED.get(kind, "only numbers, names, + - * / // % ** and functions can be used here")
+    """What to write instead of a part of Python that is no expression of numbers."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
+        return "a power is written **, not ^: x**2"
+    if isinstance(node, ast.Call) and not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return _PRODUCT
+    if isinstance(node, ast.Compare):
+        return "a comparison has no derivative; step-like functions are relu, maximum, minimum and sigmoid"
+    return _ONLY
 
 
 def _place(text: str, node: ast.expr) -> tuple[int, int]:
@@ -251,18 +218,9 @@ def _place(text: str, node: ast.expr) -> tuple[int, int]:
     return len(line[: node.col_offset].decode()), len(line[: node.end_col_offset].decode())
 
 
-def _place_of_sign(text: str, node: ast.BinOp) -> tuple[int, int]:
-    after_left, before_right = _place(text, node.left)[1], _place(text, node.right)[0]
-    sign = text[after_left:before_right].strip(" ()")
-    start = text.index(sign, after_left)
-    return start, start + len(sign)
-
-
 # ------------------------------------------------------------------------------------------------ from steps to a graph
 def _who_is_missing(nodes: list[ast.Name], numbers: Mapping[str, float]) -> str:
     names = list(dict.fromkeys(node.id for node in nodes))
-    if names[0] in FUNCTIONS:
-        return f"{names[0]} is a function: write {names[0]}(...)"
     near = difflib.get_close_matches(names[0], numbers, 1)
     hint = f" (or did you mean {near[0]}?)" if near else ""
     have = "have no value" if len(names) > 1 else "has no value"
@@ -276,25 +234,18 @@ def _leaves(names: list[ast.Name], numbers: Mapping[str, float]) -> dict[str, Va
     return {node.id: known[node.id] for node in names}
 
 
-def _run(text: str, steps: list[Step], leaves: dict[str, Value], prefix: str) -> Value:
+def _run(text: str, steps: list[Step], leaves: dict[str, Value]) -> Value:
     done: list[Any] = []
-    count = 0
     for node, operands, function in steps:
         if isinstance(node, ast.Name):
             done.append(leaves[node.id])
-        elif not operands:
-            done.append(function())
-        else:
-            given = done[-operands:]
-            del done[-operands:]
-            try:
-                out = _apply(function, *given)
-            except TypeError as error:
-                _refuse(str(error), text, *_place(text, node))
-            if isinstance(out, Value) and not out.label:
-                count += 1
-                out.label = f"{prefix}{count}"
-            done.append(out)
+            continue
+        given = done[len(done) - operands :]
+        del done[len(done) - operands :]
+        try:
+            done.append(_apply(function, *given) if operands else function())
+        except TypeError as error:
+            _refuse(str(error), text, *_place(text, node))
     return _value(done[0])
 
 
@@ -306,10 +257,3 @@ def _apply(function: Callable, first: Any, *rest: Any) -> Any:
 
 def _value(x: Any) -> Value:
     return x if isinstance(x, Value) else Value(x, requires_grad=False)
-
-
-def _free(prefix: str, names: Iterable[str]) -> str:
-    """`prefix`, extended with underscores until no name is the prefix and a number."""
-    while any(re.fullmatch(rf"{prefix}\d+", name) for name in names):
-        prefix += "_"
-    return prefix

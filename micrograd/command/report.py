@@ -3,13 +3,14 @@
 The local derivatives are what a node sends to its operands for a gradient of 1, by the rules of the derivative table.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import count
 
 from ..engine.graph import Node, contributions
-from ..engine.infix import Text, name, number, written
 from ..engine.value import Value
-from ..viz.drawing.data import walk
+from ..viz.drawing.data import data_of, walk
+from ..viz.infix import name, number, written
 from ..viz.text import clean, columns, shorten
 from ..viz.values import value_text
 
@@ -37,8 +38,9 @@ def table(root: Value, *, typographic: bool = False, width: int | None = None) -
     x         3.0000    6.0000
     y = x*x   9.0000    1.0000  dy/dx = 3.0000   dy/dx = 3.0000
     """
-    nodes = [node for node in walk(root).nodes if node.requires_grad]
-    rows = [_row(node, typographic) for node in sorted(nodes, key=lambda node: not node.is_leaf)]
+    nodes = sorted([node for node in walk(root).nodes if node.requires_grad], key=lambda node: not node.is_leaf)
+    names = numbered(nodes)
+    rows = [_row(node, names, typographic) for node in nodes]
     lines = _lines(rows, stacked=False)
     if width is not None and max(map(_width, lines)) > width:
         lines = _lines(rows, stacked=True)
@@ -58,35 +60,25 @@ class _Row:
     local: list[tuple[str, str]]  # ("dv1/dx", "-3.0000"), one for each operand
 
 
-def _row(node: Value, typographic: bool) -> _Row:
+def _row(node: Value, names: Mapping[Node, str], typographic: bool) -> _Row:
     value, gradient = _number(node.data, typographic), _number(node.grad, typographic)
     if node.is_leaf:
-        return _Row(_name(node), "", value, gradient, [])
-    return _Row(_name(node), f"= {_made(node)}", value, gradient, _local(node, typographic))
-
-
-def _local(node: Value, typographic: bool) -> list[tuple[str, str]]:
-    """The derivative for each operand; an operand that is used twice has two, which add up."""
+        return _Row(names[node], "", value, gradient, [])
+    op = node._op.lower() if node._op.isidentifier() else clean(node._op)
+    operands = [name(names[p]) if p in names else name(p.label) if p.label else number(data_of(p)) for p in node._prev]
     d = "\u2202" if typographic else "d"
-    return [
-        (f"{d}{_name(node)}/{d}{_name(operand)}", _number(part, typographic))
+    local = [
+        (f"{d}{names[node]}/{d}{names[operand]}", _number(part, typographic))  # an operand used twice has two
         for operand, part in contributions(node, 1.0)
     ]
+    return _Row(names[node], f"= {written(op, operands, tight=True)[0]}", value, gradient, local)
 
 
-def _name(node: Node) -> str:
-    return shorten(node.label, _LONGEST, "...")
-
-
-def _made(node: Value) -> str:
-    """The op with its operands, in infix notation."""
-    op = node._op.lower() if node._op.isidentifier() else clean(node._op)
-    return written(op, list(map(_operand, node._prev)), tight=True)[0]
-
-
-def _operand(node: Any) -> Text:
-    """The label of an operand, or its value if it is a plain number."""
-    return name(_name(node)) if node.label else number(node.data)
+def numbered(nodes: Iterable[Node]) -> dict[Node, str]:
+    """The label of each node; v1, v2, ... for those without one."""
+    named = {node: shorten(node.label, _LONGEST, "...") for node in nodes}
+    free = filter(lambda name: name not in named.values(), map("v{}".format, count(1)))
+    return {node: label or next(free) for node, label in named.items()}
 
 
 # ------------------------------------------------------------------------------------------------ cells to lines

@@ -21,8 +21,8 @@ import numpy as np
 from ..autograd.transforms import leaves, tree_map
 from ..engine.value import Value
 from ..tensor.tensor import Tensor
-from .graph import OWN
 from .nodes import data_of, traced_value
+from .symbols import OWN
 from .text import FAST
 from .trace import Trace
 

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import floats
+from ..tensor.library import is_basic
 from .symbols import BY_COLUMNS, ELEMENTWISE, VIEWS, Symbol, needed, symbols_in
 from .text import ATOM, FAST, SIGNS, Text
 
@@ -163,7 +164,7 @@ class Writer(Text):
         """Write a line that computes an array, into a buffer if possible."""
         op, args = symbol.op, symbol.args
         into = bool(symbol.ndim) and symbol not in self.kept
-        if into and op in ("scatter", "accumulate"):
+        if into and (op == "accumulate" or (op == "scatter" and is_basic(args[1]))):
             self._added(symbol)
         elif into and op == "gated":
             bits = f".view(np.{args[1].dtype})"
@@ -246,9 +247,7 @@ def base(symbol: Symbol) -> Symbol:
 
 def _seen_by(view: Symbol) -> Any:
     """The operand that a view shares memory with; None if it is not a view."""
-    if view.op in VIEWS:
-        return view.args[0]
-    return view.args[1] if getattr(view.op, "view", False) else None
+    return view.args[0] if view.op in VIEWS else None
 
 
 def by_columns(order: list[Symbol]) -> set[Symbol]:
@@ -323,4 +322,4 @@ def _sign(writer: Writer, symbol: Symbol) -> str:
         return f"[{writer.index(symbol.args[1])}]"
     if symbol.shape is None and symbol.op in SIGNS:
         return SIGNS[symbol.op][0]
-    return symbol.op.lstrip(".") if symbol.op.__class__ is str else symbol.op.word
+    return symbol.op.lstrip(".")

@@ -18,7 +18,6 @@ out to be known, the operation itself is run (`evaluate`):
 from __future__ import annotations
 
 import operator
-import types
 from collections.abc import Callable
 from math import copysign
 from typing import Any
@@ -27,13 +26,12 @@ import numpy as np
 
 from ..engine import floats
 from ..engine.rows import Row
-from ..tensor.library import matmul_like
-from .frozen import Frozen, Shapeless
 from .simplify import simplified
 from .symbols import (
     COMPARISONS,
     ELEMENTWISE,
     INFIX,
+    OWN,
     UFUNCS,
     Symbol,
     has_symbols,
@@ -94,21 +92,12 @@ class Graph:
         return found
 
     def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
-        """A row's forward function on Symbols; a Symbol for the call if it cannot run on them (it fills an array)."""
-        if not has_symbols((*operands, *settings(row.forward))):
+        """A row's forward function on Symbols; with settings, its constant operands are Symbols too."""
+        if not has_symbols((*operands, *row.settings.values())):
             return np.asarray(row.forward(*operands))
-        if row.name == "scatter" and (found := _plain_scatter(row)):
-            return self.make("scatter", (operands[0], *found))
-        try:
-            return row.forward(*operands)
-        except Shapeless:
-            raise
-        except (Frozen, TypeError, ValueError, IndexError) as error:
-            try:
-                closed = settings(row.forward)
-                return self.make(row, (closed if has_symbols(closed) else (), *operands))
-            except Exception:
-                raise error from None
+        if row.settings:
+            operands = tuple(self.constant(x) if x.__class__ is np.ndarray else x for x in operands)
+        return row.forward(*operands)
 
     def let_go(self) -> None:
         """Release the Symbols: they refer to their graph, and such cycles would wait for the garbage collector."""
@@ -193,14 +182,6 @@ def _thin(x: Any) -> Any:
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
 
 
-def _plain_scatter(row: Row) -> tuple[Any, Any] | None:
-    """Index and shape of a row that scatters to basic slices; None for other indices."""
-    found = dict(zip(row.forward.__code__.co_freevars, settings(row.forward), strict=True))
-    index = found["index"] if found["index"].__class__ is tuple else (found["index"],)
-    plain = all(i.__class__ in (slice, int) or i is None or i is ... for i in index)
-    return (found["index"], found["shape"]) if plain else None
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Operations on actual arrays
 
@@ -220,52 +201,10 @@ def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
     return np.shape(out), out.dtype
 
 
-def mask_of(condition: Any, dtype: Any) -> Any:
-    """0 where the condition holds, else all bits set."""
-    return np.subtract(condition.view(np.int8), 1, dtype=f"i{np.dtype(dtype).itemsize}")
-
-
-def gated(a: Any, mask: Any) -> Any:
-    """`where(condition, 0.0, a)` by bit masks: exact, and many times faster, since it does not branch."""
-    return np.bitwise_and(a.view(mask.dtype), mask).view(a.dtype)
-
-
-def scatter(a: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """Zeros with a at the index."""
-    return accumulate(np.zeros(shape, a.dtype), a, index)
-
-
-def accumulate(total: Any, a: Any, index: Any) -> Any:
-    """The total with a added at the index."""
-    total = np.array(total)
-    total[index] += a
-    return total
-
-
-OWN = {"mask_of": mask_of, "gated": gated, "scatter": scatter, "accumulate": accumulate, "matmul_like": matmul_like}
-
-
 def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The operation on actual arrays."""
     if op == "getitem":
         return args[0][args[1]]
     if op in OWN:
         return OWN[op](*args)
-    if isinstance(op, str):
-        return getattr(args[0], op[1:])(*args[1:], **named) if op[0] == "." else getattr(np, op)(*args, **named)
-    return (opened(op.forward)(*args[0]) if args[0] else op.forward)(*args[1:])
-
-
-def opened(function: Any) -> Callable:
-    """A function of the values that `function` closes over, which returns it with these values instead."""
-
-    def with_settings(*settings: Any) -> Callable:
-        cells = tuple(map(types.CellType, settings))
-        return types.FunctionType(function.__code__, function.__globals__, closure=cells)
-
-    return with_settings
-
-
-def settings(function: Any) -> tuple[Any, ...]:
-    """The values that a function closes over."""
-    return tuple(cell.cell_contents for cell in getattr(function, "__closure__", None) or ())
+    return getattr(args[0], op[1:])(*args[1:], **named) if op[0] == "." else getattr(np, op)(*args, **named)

@@ -104,6 +104,8 @@ def compile(
 
 def _check(update: Any, in_scalars: bool) -> None:
     """Raise if the update is not supported."""
+    if getattr(update, "_total", None) is not None:
+        raise TypeError(f"update= takes an optimizer without reduce=, found one that sums over workers: {_UNFUSED}")
     if type(update) is not SGD or update.momentum or update.weight_decay:
         raise TypeError(f"update= takes an SGD without momentum and weight decay, found {update!r}: {_UNFUSED}")
     if in_scalars or not all(isinstance(p, Tensor) for p in update.params):

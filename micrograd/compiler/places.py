@@ -31,30 +31,32 @@ from ..tensor import arrays
 from ..tensor.node import record
 from ..tensor.tensor import Tensor
 from .normal import ONE
-from .symbols import is_uniform
+from .symbols import Symbol, is_uniform, placed
 
 Ids = np.ndarray  # node numbers
 
 
 def take(ids: Ids) -> Row:
     """The elements of a vector (rows of a matrix) at these places; its adjoint is `place`."""
-    return Row("take", lambda a: np.take(a, ids, axis=0), lambda g, _out, like: place(ids, like.shape[0])(g))
+    return Row(
+        "take",
+        lambda a: np.take(a, ids, axis=0),
+        lambda g, _out, like: place(ids, like.shape[0])(g),
+        settings={"ids": ids},
+    )
 
 
 def place(ids: Ids, n: int) -> Row:
     """A vector of n elements (a matrix of n rows): at each place, the sum of the elements that go there."""
     flat = ids.reshape(-1)
     order = np.argsort(flat, kind="stable")
-    targets, starts = np.unique(flat[order], return_index=True)
-
-    def placed(a: Any) -> Any:
-        if a.ndim == ids.ndim:
-            return np.bincount(flat, a.reshape(-1), n)
-        out = np.zeros((n, a.shape[-1]))
-        out[targets] = np.add.reduceat(a.reshape(-1, a.shape[-1])[order], starts, axis=0)
-        return out
-
-    return Row("place", placed, lambda g, _out, _a: take(ids)(g))
+    plan = ids, order, *np.unique(flat[order], return_index=True)
+    return Row(
+        "place",
+        lambda a: a.graph.make("placed", (a, plan, n)) if a.__class__ is Symbol else placed(a, plan, n),
+        lambda g, _out, _a: take(ids)(g),
+        settings={"ids": ids, "n": n},
+    )
 
 
 class Places:

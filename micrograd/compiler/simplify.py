@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tensor.library import is_basic
 from .symbols import ELEMENTWISE, Symbol, has_symbols, stand_in, symbols_in
 
 
@@ -44,7 +45,7 @@ def _fits(kept: Any) -> bool:
 def _add(graph: Any, a: Any, b: Any) -> Any:
     for x, y in ((a, b), (b, a)):
         if x.__class__ is y.__class__ is Symbol and y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
-            return graph.make("accumulate", (x, *y.args[:2]))
+            return graph.make("accumulate", (x, *y.args[:2])) if is_basic(y.args[1]) else None
     if _is(b, 0) and _fits(a):
         return a
     if _is(a, 0) and _fits(b):

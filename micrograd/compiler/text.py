@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import floats
-from .graph import OWN, opened
-from .symbols import Symbol, has_symbols
+from .symbols import OWN, Symbol
 
 # Operators, with their precedence
 SIGNS = {
@@ -92,25 +91,8 @@ class Text:
             return f"{op}({', '.join(map(self.argument, args))})"
         if op in REDUCTIONS:
             return f"np.{REDUCTIONS[op]}.reduce({', '.join([self.argument(args[0]), *named])})"
-        if op.__class__ is not str:
-            return self._opened(symbol)
         head, rest = (self.within(args[0], ATOM), args[1:]) if op[0] == "." else ("np.", args)
         return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})"
-
-    def _opened(self, symbol: Symbol) -> str:
-        """A call of a row's own forward function; Symbols among its settings are bound first."""
-        row, (closed, *operands) = symbol.op, symbol.args
-        name = f"k{len(self.names)}_{row.word.strip('_')}"
-        called = f"{name}({', '.join(map(self._whole, operands))})"
-        if not has_symbols(closed):
-            self.names[name] = row.forward
-            return called
-        self.names[name] = opened(row.forward)
-        return called.replace("(", f"({', '.join(map(self.argument, closed))})(", 1)
-
-    def _whole(self, x: Any) -> str:
-        """The expression of an operand that must be an array, not a NumPy scalar."""
-        return f"np.asarray({self.argument(x)})" if getattr(x, "shape", None) == () else self.argument(x)
 
     def within(self, x: Any, strength: int) -> str:
         """The expression of an operand, in parentheses if it binds less tightly than its context."""

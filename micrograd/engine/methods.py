@@ -14,6 +14,7 @@ from .rows import Row
 from .words import NAMES, unknown
 
 Class = TypeVar("Class", bound=type)
+BINARY = "\n\nArgs:\n    other: b; self is a.\n\nReturns:\n    A node."
 SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -23,7 +24,14 @@ class Elementwise:
     __slots__ = ()
 
     def pow(self, exponent: Any) -> Any:
-        """self ** exponent."""
+        """self ** exponent.
+
+        Args:
+            exponent: a node or a number.
+
+        Returns:
+            A node.
+        """
         return self**exponent  # type: ignore[operator]
 
     def __dir__(self) -> list[str]:
@@ -52,7 +60,7 @@ def elementwise(unary: Callable[[Row], Callable], binary: Callable[[Row], Callab
     def decorate(cls: Class) -> Class:
         for name, row in ops.PUBLIC.items():
             method = (unary if row.to_b is None else binary)(row)
-            _enter(cls, name, method, f"{row.doc}.")
+            _enter(cls, name, method, f"{row.doc}." if row.to_b is None else f"{row.doc}.{BINARY}")
         for name, maker in ops.MAKERS.items():
             method = _with_settings(maker)
             settings = inspect.signature(maker).parameters.values()

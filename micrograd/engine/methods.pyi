@@ -87,6 +87,6 @@ class Elementwise:
     def leaky_relu(self, slope: float = 0.01) -> Self:
         """a where it is positive, else slope * a; the gradient at 0 is the slope."""
     def clip(self, low: float | None = None, high: float | None = None) -> Self:
-        """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
+        """Clip a to [low, high]; the gradient at the bounds is 1."""
     def pow(self, exponent: Any) -> Self:
         """self ** exponent."""

@@ -25,34 +25,29 @@ modes: list[object] = []
 class _State:
     """What a context variable holds while a mode is on: its value, and the enclosing state.
 
+    `entered` is False for the state set by `set_grad_enabled(False)` outside of any mode, which has none to return to.
     It is counted in `modes` for its lifetime, not until the mode is left: a task started inside the mode has a copy of
     the context, where the mode stays on.
     """
 
-    __slots__ = ("outer", "value")
+    __slots__ = ("entered", "outer", "value")
 
-    def __init__(self, value: Any, outer: _State | None):
+    def __init__(self, value: Any, outer: _State | None, entered: bool = True):
         modes.append(None)
-        self.value, self.outer = value, outer
+        self.value, self.entered, self.outer = value, entered, outer
 
     def __del__(self, pop: Callable = modes.pop) -> None:
         if hasattr(self, "outer"):  # else a Ctrl-C came before it was counted; one too many is harmless, one less not
             pop()
 
 
-class _Base(_State):
-    """The state set by `set_grad_enabled(False)` outside of any mode: there is no enclosing state to return to."""
-
-    __slots__ = ()
-
-
 _recording: ContextVar[_State | None] = ContextVar("recording", default=None)
 _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
-_differentiating: ContextVar[bool] = ContextVar("differentiating", default=False)
+_scopes: ContextVar[tuple[object, ...]] = ContextVar("scopes", default=(object(),))  # the last: outside of transforms
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 
 
-class _Mode:
+class Mode:
     """A context manager that sets a context variable; also a decorator of functions, generators and coroutines."""
 
     _variable: ContextVar[_State | None]
@@ -74,7 +69,7 @@ class _Mode:
 
     def __exit__(self, *_: object) -> None:
         state = self._variable.get()
-        if state is None or isinstance(state, _Base):
+        if state is None or not state.entered:
             raise RuntimeError(f"{type(self).__name__} was left without having been entered")
         self._variable.set(state.outer)
 
@@ -105,7 +100,7 @@ class _Mode:
         return called
 
 
-def _around_generator(mode: _Mode, fn: Callable) -> Callable:
+def _around_generator(mode: Mode, fn: Callable) -> Callable:
     """Decorate a generator: the mode is on while it runs, and off while its caller does."""
 
     @wraps(fn)
@@ -132,8 +127,11 @@ def _around_generator(mode: _Mode, fn: Callable) -> Callable:
     return resumed
 
 
-class no_grad(_Mode):
+class no_grad(Mode):
     """Context manager or decorator: operations record no graph, and their results are constants.
+
+    Args:
+        fn: the function to decorate; nothing in a `with`.
 
     >>> from micrograd import Value, no_grad
     >>> w = Value(3.0)
@@ -146,8 +144,11 @@ class no_grad(_Mode):
     _variable, _value = _recording, False
 
 
-class enable_grad(_Mode):
+class enable_grad(Mode):
     """Context manager or decorator: operations record a graph, even inside `no_grad`.
+
+    Args:
+        fn: the function to decorate; nothing in a `with`.
 
     >>> from micrograd import Value, enable_grad, no_grad
     >>> x = Value(3.0)
@@ -159,11 +160,14 @@ class enable_grad(_Mode):
     _variable, _value = _recording, True
 
 
-class set_grad_enabled(_Mode):
+class set_grad_enabled(Mode):
     """Switch recording on or off: from now on, inside a `with`, or in a decorated function.
 
     Args:
         mode: whether operations record a graph.
+
+    Raises:
+        TypeError: `mode` is not a bool.
 
     Called as a plain function, it holds in this thread or task until the next such call, or until the enclosing `with`
     ends.
@@ -185,8 +189,8 @@ class set_grad_enabled(_Mode):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled takes True or False, found {type(mode).__name__} {mode!r:.50}")
         self._value, now = mode, _recording.get()
-        if now is None or isinstance(now, _Base):
-            state = None if mode else _Base(mode, None)
+        if now is None or not now.entered:
+            state = None if mode else _State(mode, None, entered=False)
         else:
             state = _State(mode, now.outer)
         self._called: tuple[_State | None, Token] | None = state, _recording.set(state)
@@ -207,10 +211,13 @@ class set_grad_enabled(_Mode):
                 _recording.reset(called[1])
 
 
-class detect_anomaly(_Mode):
+class detect_anomaly(Mode):
     """Context manager or decorator: a backward pass that produces a NaN raises, naming the line of the forward pass.
 
     Run forward and backward inside it. It is slow, so use it for debugging only.
+
+    Args:
+        fn: the function to decorate; nothing in a `with`.
 
     Raises:
         RuntimeError: in the backward pass, when a rule returns a NaN.
@@ -252,17 +259,22 @@ def deferred() -> Callable | None:
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """Context in which a transform runs the function that it differentiates."""
-    token = _differentiating.set(True)
+    """Context in which a transform runs the function that it differentiates: a scope, inside those that are open."""
+    token = _scopes.set((object(), *_scopes.get()))
     try:
         yield
     finally:
-        _differentiating.reset(token)
+        _scopes.reset(token)
+
+
+def open_scopes() -> tuple[object, ...]:
+    """The scopes of the transforms that are running, innermost first, and one outside of them all."""
+    return _scopes.get()
 
 
 def is_differentiating() -> bool:
     """True inside a function that a transform such as `gradient` differentiates."""
-    return _differentiating.get()
+    return len(_scopes.get()) > 1
 
 
 def pass_is_watched() -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from numbers import Real
 from typing import Any
 
@@ -225,18 +225,33 @@ PUBLIC = {word: row for word, row in TABLE.items() if row.doc}
 def power(n: float) -> Row:
     """The row of a**n, for a plain number n."""
     forward = lambda a: floats.power(a, n) if a.__class__ is float else a**n  # noqa: E731
+    row = partial(Row, f"**{n}", word="pow", settings={"n": n})
     if n == 0:
-        return Row(f"**{n}", forward, lambda g, _out, a: zero(a), word="pow")
+        return row(forward, lambda g, _out, a: zero(a))
     if n == 0.5:  # sqrt, as in NumPy and PyTorch
-        return Row(f"**{n}", sqrt.forward, sqrt.to_a, word="pow")
+        return row(sqrt.forward, sqrt.to_a)
     if n % 1 == 0:  # a float to an integer power is never complex, so the rule may use the operator, which is faster
-        return Row(f"**{n}", forward, lambda g, _out, a: g * n * a ** (n - 1), word="pow")
-    return Row(f"**{n}", forward, lambda g, _out, a: g * n * power(n - 1)(a), word="pow")
+        return row(forward, lambda g, _out, a: g * n * a ** (n - 1))
+    return row(forward, lambda g, _out, a: g * n * power(n - 1)(a))
 
 
 @setting
 def leaky_relu(slope: float = 0.01) -> Row:
-    """a where it is positive, else slope * a; the gradient at 0 is the slope."""
+    """a where it is positive, else slope * a; the gradient at 0 is the slope.
+
+    Args:
+        slope: a plain number.
+
+    Returns:
+        The result, of a's shape.
+
+    Raises:
+        TypeError: the slope is not a plain number.
+
+    >>> from micrograd import leaky_relu
+    >>> leaky_relu(-2.0), leaky_relu(3.0)
+    (-0.02, 3.0)
+    """
     return _leaky_relu(float(_number(slope, "the slope of leaky_relu is")))
 
 
@@ -246,12 +261,27 @@ def _leaky_relu(slope: float) -> Row:
         "leaky_relu",
         lambda a: lib(a).where(a > 0, a, slope * a),
         lambda g, _out, a: g * (step(a) + slope * (1 - step(a))),
+        settings={"slope": slope},
     )
 
 
 @setting
 def clip(low: float | None = None, high: float | None = None) -> Row:
-    """Clip a to [low, high], plain numbers or None; the gradient at the bounds is 1."""
+    """Clip a to [low, high]; the gradient at the bounds is 1.
+
+    Args:
+        low, high: plain numbers; None for no bound.
+
+    Returns:
+        The result, of a's shape.
+
+    Raises:
+        TypeError: a bound is not a plain number: `maximum` and `minimum` take nodes and arrays.
+
+    >>> from micrograd import clip
+    >>> clip(5.0, 0.0, 1.0)
+    1.0
+    """
     hint = "maximum and minimum take nodes and arrays; a bound of clip is"
     return _clip(*[bound if bound is None else _number(bound, hint) for bound in (low, high)])
 
@@ -264,4 +294,4 @@ def _clip(low: float | None, high: float | None) -> Row:
                 g = g * (1 - step(sign * (bound - a)))
         return g
 
-    return Row("clip", lambda a: lib(a).clip(a, low, high), rule)
+    return Row("clip", lambda a: lib(a).clip(a, low, high), rule, settings={"low": low, "high": high})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 
@@ -11,6 +11,7 @@ def nothing(*_: object) -> None:
     """Default no-op backward: a leaf's, and a hand-written op's until one is assigned."""
 
 
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 PLAIN: set[type] = set()  # non-node operand types besides float, checked first for speed; `tensor.node` adds arrays
 
 
@@ -20,9 +21,11 @@ class Row:
     A rule maps `g`, the gradient of the output, to the gradient of one operand. A unary row has one rule, called as
     `to_a(g, out, a)`; a binary row has two, called as `to_a(g, a, b)` and `to_b(g, a, b)`. Calling a row applies the
     op to numbers, arrays, nodes, or anything else with an `_apply` method.
+
+    `settings` are what the row was made with besides its formulas, by name: an axis, a shape, an index.
     """
 
-    __slots__ = ("name", "forward", "to_a", "to_b", "rules", "of_out", "word", "view", "doc", "needed")
+    __slots__ = ("name", "forward", "to_a", "to_b", "rules", "of_out", "word", "view", "doc", "settings", "needed")
 
     def __init__(
         self,
@@ -33,12 +36,14 @@ class Row:
         word: str = "",
         view: bool = False,
         doc: str = "",
+        settings: Mapping[str, Any] = NO_SETTINGS,
     ):
         self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
         self.rules = [] if to_a is None else [(0, to_a)] if to_b is None else [(0, to_a), (1, to_b)]
         self.of_out = to_a is not None and to_b is None  # the rule is called with (out, a), not with the operands
         self.word = word or name  # the identifier for a symbol such as "+"
         self.view = view  # the result may share the operand's memory
+        self.settings = settings
         self.doc = doc  # the docstring of a public op; "" for an internal one
         self.needed: dict[tuple[bool, ...], list[int]] = {}  # cache of which values to save; see `tensor.node._needed`
 
@@ -49,7 +54,8 @@ class Row:
         return self.forward(*operands)
 
     def __repr__(self) -> str:
-        return f"<Row {self.word}>"
+        settings = ", ".join(f"{name}={x!r:.40}" for name, x in self.settings.items())
+        return f"<Row {self.word}{f'({settings})' if settings else ''}>"
 
 
 def passed(g: Any, _a: Any, _b: Any) -> Any:
@@ -60,14 +66,16 @@ def passed(g: Any, _a: Any, _b: Any) -> Any:
 class Many(Row):
     """A row with any number of operands: `rule(g, *operands)` returns a list of gradients, None for an operand without.
 
-    With `keeps=False` the rule uses only the operands' shapes, so their values are not saved.
+    With `needs_values=False` the rule uses only the operands' shapes, so their values are not saved.
     """
 
-    __slots__ = ("keeps", "rule")
+    __slots__ = ("needs_values", "rule")
 
-    def __init__(self, name: str, forward: Callable, rule: Callable, keeps: bool = True):
-        super().__init__(name, forward, None)
-        self.rule, self.keeps = rule, keeps
+    def __init__(
+        self, name: str, forward: Callable, rule: Callable, needs_values: bool = True, settings: Any = NO_SETTINGS
+    ):
+        super().__init__(name, forward, None, settings=settings)
+        self.rule, self.needs_values = rule, needs_values
 
 
 class HandWritten(Row):
@@ -104,9 +112,9 @@ class LetGo(Row):
     __slots__ = ("ways",)
     to_a = to_b = None
     rules = ()
-    of_out = False
+    of_out, settings = False, NO_SETTINGS
     _row = property(lambda self: self)  # a search traverses these rows as if they were nodes
-    _met = math.inf
+    _known_in = None
 
     def __init__(self, row: Row, ways: list[Any]):
         self.name, self.word, self.ways = row.name, row.word, ways

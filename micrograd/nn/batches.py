@@ -11,24 +11,41 @@ from ..tensor.creation import generator
 from ..tensor.tensor import Tensor
 
 
-def batches(*arrays: Any, size: int, rng: np.random.Generator | None = None) -> Iterator[tuple[Any, ...]]:
+class Batch(tuple):
+    """One part of each array. `whole` is the number of samples in the batch, over all workers."""
+
+    whole: int
+
+
+def batches(
+    *arrays: Any, size: int, rng: np.random.Generator | None = None, share: tuple[int, int] = (0, 1)
+) -> Iterator[Batch]:
     """Iterate once over arrays in random mini-batches.
 
     Args:
         *arrays: arrays, Tensors or sequences, each with n samples on its first axis.
-        size: samples in a batch; the last batch is smaller if `size` does not divide n.
-        rng: NumPy generator that draws the order; by default the package's (`micrograd.manual_seed`).
+        size: samples in a batch, over all workers; the last batch is smaller if `size` does not divide n.
+        rng: NumPy generator that draws the order; by default the package's (`micrograd.manual_seed`). Workers that
+            share the batches must seed it alike.
+        share: this worker's number, from 0, and the number of workers. Each gets its part of every batch; these differ
+            by one sample at most, and are empty where a batch has fewer samples than there are workers.
 
     Returns:
-        Iterator of tuples with one part of each array, of shape (size, ...). Every sample appears exactly once. The
-        order is drawn by the call itself, not by the first iteration.
+        Iterator of tuples with one part of each array, of shape (size, ...), or (about size / workers, ...). Every
+        sample appears exactly once, on one of the workers. The order is drawn by the call itself, not by the first
+        iteration. A mean over the whole batch is a sum divided by the attribute `whole` of the tuple.
 
     Raises:
-        ValueError: there are no arrays, one has no axes, their lengths differ, or `size` is not a positive integer.
+        TypeError: `share` is not a pair of integers.
+        ValueError: there are no arrays, one has no axes, their lengths differ, `size` is not a positive integer, or
+            there is no such worker.
 
     >>> rng = np.random.default_rng(0)
     >>> [(x.tolist(), y.tolist()) for x, y in batches([1, 2, 3, 4, 5], "abcde", size=2, rng=rng)]
     [([3, 5], ['c', 'e']), ([4, 1], ['d', 'a']), ([2], ['b'])]
+    >>> rng = np.random.default_rng(0)
+    >>> [(batch[0].tolist(), batch.whole) for batch in batches([1, 2, 3, 4, 5], size=2, rng=rng, share=(1, 2))]
+    [([5], 2), ([1], 2), ([2], 1)]
     """
     parts = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(list(x)) for x in arrays]
     if not parts or not all(x.ndim for x in parts):
@@ -37,5 +54,23 @@ def batches(*arrays: Any, size: int, rng: np.random.Generator | None = None) -> 
         raise ValueError(f"found {', '.join(str(len(x)) for x in parts)} samples: each array needs the same number")
     if not isinstance(size, (int, np.integer)) or size < 1:
         raise ValueError(f"size must be a whole number of samples, at least 1; found {size!r:.50}")
+    rank, workers = _checked(share)
     order = generator(rng).permutation(len(parts[0]))
-    return (tuple(x[order[i : i + size]] for x in parts) for i in range(0, len(order), size))
+    return (_batch(parts, order[i : i + size], rank, workers) for i in range(0, len(order), size))
+
+
+def _checked(share: Any) -> tuple[int, int]:
+    if not (isinstance(share, tuple) and len(share) == 2 and all(isinstance(x, (int, np.integer)) for x in share)):
+        raise TypeError(f"share= takes (this worker's number, the number of workers), found {share!r:.50}")
+    rank, workers = share
+    if not 0 <= rank < workers:
+        raise ValueError(f"found the share {share}: workers are numbered from 0, the last of n has the number n - 1")
+    return rank, workers
+
+
+def _batch(parts: list[Any], chosen: np.ndarray, rank: int, workers: int) -> Batch:
+    """The worker's part of the chosen samples."""
+    first, end = (len(chosen) * i // workers for i in (rank, rank + 1))
+    batch = Batch(x[chosen[first:end]] for x in parts)
+    batch.whole = len(chosen)
+    return batch

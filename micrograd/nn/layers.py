@@ -31,7 +31,7 @@ from ..tensor.convolution import pair
 from ..tensor.creation import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
-from .neurons import Layer, _size
+from .neurons import Layer, whole
 
 Rng = np.random.Generator | None
 
@@ -75,7 +75,7 @@ class Linear(Module):
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, rng: Rng = None):
-        n, m = _size(in_features, "in_features"), _size(out_features, "out_features")
+        n, m = whole(in_features, "in_features"), whole(out_features, "out_features")
         bound, draw = 1 / math.sqrt(n), generator(rng).uniform
         self.weight = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
         self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
@@ -122,7 +122,6 @@ class Linear(Module):
         return layer
 
     def extra_repr(self) -> str:
-        """The sizes, as PyTorch shows them."""
         m, n = self.weight.shape
         return f"in_features={n}, out_features={m}, bias={self.bias is not None}"
 
@@ -223,7 +222,6 @@ class Dropout(Module):
         return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p)).astype(dtype)
 
     def extra_repr(self) -> str:
-        """The probability."""
         return f"p={self.p}"
 
 
@@ -327,7 +325,7 @@ class Conv2d(Module):
         dtype: Any = None,
         rng: Rng = None,
     ):
-        c, m, groups = _size(in_channels, "in_channels"), _size(out_channels, "out_channels"), _size(groups, "groups")
+        c, m, groups = whole(in_channels, "in_channels"), whole(out_channels, "out_channels"), whole(groups, "groups")
         if c % groups or m % groups:
             raise ValueError(f"{groups} groups share neither {c} channels nor {m} filters evenly: both are multiples")
         self.kernel_size, self.stride = pair(kernel_size, "kernel_size"), pair(stride, "stride")
@@ -342,7 +340,6 @@ class Conv2d(Module):
         return conv2d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         m, c = self.weight.shape[:2]
         defaults = {"padding": (0, 0), "dilation": (1, 1), "groups": 1}
         others = [f", {name}={x}" for name in defaults if (x := getattr(self, name)) != defaults[name]]
@@ -371,7 +368,6 @@ class MaxPool2d(Module):
         return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}"
 
 
@@ -395,7 +391,6 @@ class AvgPool2d(Module):
         return avg_pool2d(x, self.kernel_size, self.stride, self.padding)
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
@@ -422,7 +417,7 @@ class LayerNorm1d(Module):
 
     def __init__(self, dim: int, eps: float = 1e-5, dtype: Any = None):
         self.eps = eps
-        self.weight = Parameter(np.ones(_size(dim, "dim")), dtype=dtype)
+        self.weight = Parameter(np.ones(whole(dim, "dim")), dtype=dtype)
         self.bias = Parameter(np.zeros(dim), dtype=dtype)
 
     def forward(self, x: Any) -> Tensor:
@@ -433,7 +428,6 @@ class LayerNorm1d(Module):
         return off / (variance + self.eps).sqrt() * self.weight + self.bias
 
     def extra_repr(self) -> str:
-        """The settings."""
         return f"{self.weight.size}, eps={self.eps}"
 
 
@@ -460,7 +454,7 @@ class RMSNorm(Module):
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, dtype: Any = None
     ):
         sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-        self.normalized_shape = tuple(_size(n, "normalized_shape") for n in sizes)
+        self.normalized_shape = tuple(whole(n, "normalized_shape") for n in sizes)
         self.eps = eps
         self.weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
 
@@ -473,7 +467,6 @@ class RMSNorm(Module):
         return out if self.weight is None else out * self.weight
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"
 
 
@@ -501,7 +494,7 @@ class BatchNorm1d(Module):
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, dtype: Any = None):
-        n = _size(num_features, "num_features")
+        n = whole(num_features, "num_features")
         self.eps, self.momentum = eps, momentum
         self.weight, self.bias = Parameter(np.ones(n), dtype=dtype), Parameter(np.zeros(n), dtype=dtype)
         self.running_mean, self.running_var = Tensor(np.zeros(n), dtype=dtype), Tensor(np.ones(n), dtype=dtype)
@@ -531,7 +524,6 @@ class BatchNorm1d(Module):
         return mean, variance
 
     def extra_repr(self) -> str:
-        """The settings, as PyTorch shows them."""
         return f"{self.weight.size}, eps={self.eps}, momentum={self.momentum}"
 
 
@@ -559,7 +551,7 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, dtype: Any = None, rng: Rng = None):
-        shape = _size(num_embeddings, "num_embeddings"), _size(embedding_dim, "embedding_dim")
+        shape = whole(num_embeddings, "num_embeddings"), whole(embedding_dim, "embedding_dim")
         self.weight = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
     def forward(self, indices: Any) -> Tensor:
@@ -573,7 +565,6 @@ class Embedding(Module):
         return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:
-        """The sizes, as PyTorch shows them."""
         return "{}, {}".format(*self.weight.shape)
 
 

@@ -277,11 +277,11 @@ def _signing(call: Callable, parts_sign: bool = False) -> Callable:
             out = call(self, *args, **kwargs)
         finally:
             _calling.reset(token)
-        if made := () if parts_sign else [node for node in _flat(out) if (modes and _waits(node)) or node._row]:
-            inputs = _flat((args, kwargs) if kwargs else args)
-            for node in made:
-                if id(node) not in map(id, inputs):  # else it was passed through, and would refer to itself
-                    sign(node, modules, inputs)
+        if not parts_sign:
+            made = {node for node in _flat(out) if (modes and _waits(node)) or (node._row and not node._made_by)}
+            inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args) if made else ()
+            for node in made.difference(inputs):  # an input that is passed through would refer to itself
+                sign(node, modules, inputs)
         return out
 
     return __call__
@@ -312,11 +312,13 @@ def _waits(x: Any) -> bool:
 
 def _flat(x: Any) -> tuple[Any, ...]:
     """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
-    if isinstance(x, Node):
+    if modes and _waits(x):
         return (x,)
+    node = x if isinstance(x, Node) else getattr(x, "_node", None)  # of a Tensor
+    if isinstance(node, Node):
+        return (node,)
     if not isinstance(x, (list, tuple, dict)):
-        node = x if modes and _waits(x) else getattr(x, "_node", None)  # of a Tensor
-        return (node,) if isinstance(node, Node) or node is x else ()
+        return ()
     parts = [_flat(item) for item in (x.values() if isinstance(x, dict) else x)]
     return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
 

@@ -1,12 +1,14 @@
-"""`save` and `load`: the state of a network as a safetensors file, a format that other tools read too.
+"""`save` and `load`: networks, optimizers and schedules in a safetensors file, a format that other tools read too.
 
 A file consists of a header with names, shapes and dtypes, followed by the raw numbers. Unlike a pickle, it contains
-nothing that is executed. Its metadata holds a SHA-256 of the content.
+nothing that is executed. Its metadata holds a SHA-256 of the content and, as JSON, what the states of optimizers and
+schedules hold besides arrays.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -25,34 +27,41 @@ except ImportError:  # Windows, which does not replace a file that another proce
     fcntl = None
 
 FilePath = str | os.PathLike[str]
+STATES = "micrograd.states"  # the key in the metadata
 
 
-def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
-    """Save the state of a module, or a dict of arrays, to a safetensors file.
+def save(source: Any, path: FilePath) -> None:
+    """Save a module, an optimizer, a schedule or arrays, or several of these by name, to one safetensors file.
 
     Args:
-        source: a module, whose `state_dict()` is saved, or arrays (or Tensors) by name, of dtypes up to 64 bits.
+        source: an object with `state_dict()` and `load_state_dict()`; or a dict, whose values are such objects and
+            arrays (or Tensors, or numbers) of dtypes up to 64 bits.
         path: the file to write.
 
     Raises:
         IsADirectoryError: `path` is a directory.
-        TypeError: `source` is of another type, or an array has a dtype that the format lacks.
-        ValueError: a name is not a string, or is reserved by the format.
+        TypeError: `source` is of another type, or has something in its state that the format lacks.
+        ValueError: a name is not a string, is reserved by the format, or begins like that of another object.
 
-    The write is atomic: a temporary file is written next to the target, takes over its permissions and replaces it, so
-    that a crash leaves either the old file or the new one. A target that is not a regular file (a pipe, `/dev/null`) is
-    written to directly. See `load` for an example.
+    The arrays of an object `model` are called `model.weight` and so on; alone, `weight`. What else is in the state of
+    an optimizer or a schedule is stored in the metadata, exactly. The write is atomic: a temporary file is written next
+    to the target, takes over its permissions and replaces it, so that a crash leaves either the old file or the new
+    one. A target that is not a regular file (a pipe, `/dev/null`) is written to directly.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save({"steps": np.arange(3)}, folder + "/steps.safetensors")
+    ...     load(folder + "/steps.safetensors")
+    {'steps': array([0, 1, 2])}
     """
     from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
 
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"save() needs the path of a file, found {os.fspath(path)!r}: that is a folder")
-    state = type(source).state_dict(source) if isinstance(source, Module) else source
-    if not isinstance(state, Mapping):
-        raise TypeError(f"save() takes a module or a dict of arrays by name, found {type(source).__name__}")
-    arrays = {_name(name): _array(x, name) for name, x in state.items()}
-    content = to_bytes(arrays, {"sha256": _digest(arrays)})
+    arrays, packed = _contents(source)
+    states = json.dumps(packed)
+    content = to_bytes(arrays, {"sha256": _digest(arrays, states)} | ({STATES: states} if packed else {}))
     if target.exists() and not target.is_file():
         target.write_bytes(content)
     else:
@@ -61,47 +70,151 @@ def save(source: Module | Mapping[str, Any], path: FilePath) -> None:
             _replace(target, content)
 
 
-def load(path: FilePath, into: Module | None = None) -> dict[str, Any]:
-    """Load the arrays of a safetensors file.
+def load(path: FilePath, into: Any = None) -> dict[str, Any]:
+    """Load a safetensors file, as arrays and into the objects whose states it holds.
 
     Args:
         path: the file to read.
-        into: module to load them into, as by its `load_state_dict`; if they do not fit, nothing is loaded.
+        into: an object, or a dict of objects by name, as they were saved; a file may hold more than is asked for. If
+            one of them does not fit, none is changed.
 
     Returns:
         Dict of NumPy arrays by name.
 
     Raises:
         OSError: the file does not exist, or cannot be read.
-        TypeError: `into` is not a module.
-        ValueError: the file is damaged or no safetensors file, or the arrays do not fit the module.
+        TypeError: `into` has no state.
+        ValueError: the file is damaged or no safetensors file, or holds no state that fits.
+
+    A training that resumes bit for bit saves all that a step depends on, and draws its batches from the step:
 
     >>> import tempfile
     >>> from micrograd.nn import Linear
-    >>> model, twin = Linear(3, 2), Linear(3, 2)
+    >>> from micrograd.optim import Adam, StepLR
+    >>> model = Linear(3, 2)
+    >>> optimizer = Adam(model.parameters(), lr=0.1)
+    >>> run = {"model": model, "optimizer": optimizer, "schedule": StepLR(optimizer, 10)}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(model, folder + "/model.safetensors")
-    ...     state = load(folder + "/model.safetensors", into=twin)
-    >>> list(state), (model.weight == twin.weight).all()
-    (['bias', 'weight'], np.True_)
+    ...     save({**run, "step": 20}, folder + "/run.safetensors")
+    ...     state = load(folder + "/run.safetensors", into=run)
+    >>> list(state), state["step"].item()
+    (['model.bias', 'model.weight', 'step'], 20)
+    >>> rng = np.random.default_rng([1337, 20])  # a seed, and the step: what the batch is drawn with
     """
     from safetensors import SafetensorError, safe_open
 
-    if into is not None and not isinstance(into, Module):
-        raise TypeError(f"load() fills a module, found {type(into).__name__}")
+    objects = {} if into is None else {"": into} if not isinstance(into, Mapping) else into
+    for x in objects.values():
+        if not _has_state(x):
+            raise TypeError(f"load() fills modules, optimizers and schedules, found {type(x).__name__}")
     with open(path, "rb"):  # raises Python's own error if the file is missing or unreadable
         pass
     try:
         with safe_open(path, framework="np") as file:
-            wanted = (file.metadata() or {}).get("sha256")
+            metadata = file.metadata() or {}
             arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, TypeError, AttributeError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}") from error
-    if wanted is not None and wanted != _digest(arrays):
+    wanted, states = metadata.get("sha256"), metadata.get(STATES, "{}")
+    if wanted is not None and wanted != _digest(arrays, states):
         raise ValueError(f"{os.fspath(path)} is damaged: its content is not what its SHA-256 says")
-    if into is not None:
-        type(into).load_state_dict(into, arrays)
+    packed = json.loads(states)
+    try:
+        _fill([(x, _state_of(x, name, arrays, packed)) for name, x in objects.items()])
+    except ValueError as error:
+        error.add_note(f"while loading {os.fspath(path)}")
+        raise
     return arrays
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Objects and their states
+
+
+def _has_state(x: Any) -> bool:
+    return callable(getattr(type(x), "state_dict", None)) and callable(getattr(type(x), "load_state_dict", None))
+
+
+def _prefix(name: str) -> str:
+    """What the names of an object's arrays begin with; an object alone is called ""."""
+    return f"{name}." if name else ""
+
+
+def _contents(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of everything, by name; and the states that hold more than arrays, as JSON has it."""
+    parts = {"": source} if _has_state(source) else source
+    if not isinstance(parts, Mapping):
+        raise TypeError(
+            "save() takes a module, an optimizer, a schedule, or a dict of these and of arrays by name, "
+            f"found {type(source).__name__}"
+        )
+    arrays: dict[str, np.ndarray] = {}
+    packed: dict[str, Any] = {}
+    for name, x in parts.items():
+        prefix = _prefix(_name(name))
+        if not _has_state(x):
+            arrays[name] = _array(x, name)
+        elif clash := next((other for other in parts if other != name and _name(other).startswith(prefix)), None):
+            raise ValueError(f"found the names {name!r} and {clash!r}: what belongs to which? Rename one of them")
+        elif isinstance(x, Module):
+            arrays |= {prefix + _name(key): _array(array, key) for key, array in type(x).state_dict(x).items()}
+        else:
+            packed[name] = _packed(type(x).state_dict(x), name, arrays)
+    return arrays, packed
+
+
+def _packed(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """A state as JSON: a list there is a pair, of a type and what it holds. The arrays in it are added to `arrays`."""
+    match x:
+        case None | bool() | int() | float() | str():
+            return x
+        case Mapping():
+            return ["dict", {_name(key): _packed(part, _prefix(name) + key, arrays) for key, part in x.items()}]
+        case list() | tuple():
+            kind = "list" if isinstance(x, list) else "tuple"
+            return [kind, [_packed(part, f"{_prefix(name)}{i}", arrays) for i, part in enumerate(x)]]
+    arrays[name] = _array(x, name)
+    return ["array", name]
+
+
+def _unpacked(x: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    match x:
+        case ["dict", parts]:
+            return {key: _unpacked(part, arrays) for key, part in parts.items()}
+        case ["list" | "tuple" as kind, parts]:
+            return (list if kind == "list" else tuple)(_unpacked(part, arrays) for part in parts)
+        case ["array", name]:
+            return arrays[name]
+    return x
+
+
+def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mapping[str, Any]) -> Any:
+    """What a file holds for the object of this name."""
+    prefix = _prefix(name)
+    if isinstance(x, Module):
+        return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+    if name not in packed:
+        found = ", ".join(map(repr, packed)) or "none"
+        raise ValueError(f"the file has no state of a {type(x).__name__} called {name!r}; states there: {found}")
+    return _unpacked(packed[name], arrays)
+
+
+def _fill(found: list[tuple[Any, Any]]) -> None:
+    """Load each state into its object; if one does not fit, those before it get their own back."""
+    done: list[tuple[Any, Any]] = []
+    try:
+        for x, state in found:
+            before = type(x).state_dict(x)
+            type(x).load_state_dict(x, state)
+            done.append((x, before))
+    except BaseException:
+        for x, before in reversed(done):
+            type(x).load_state_dict(x, before)
+        raise
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays, and the file
 
 
 def _name(name: Any) -> str:
@@ -120,9 +233,9 @@ def _array(x: Any, name: str) -> np.ndarray:
     return array.astype(array.dtype.newbyteorder("<"))
 
 
-def _digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of names, dtypes, shapes and numbers."""
-    digest = hashlib.sha256()
+def _digest(arrays: Mapping[str, np.ndarray], states: str) -> str:
+    """SHA-256 of names, dtypes, shapes and numbers, and of the states, if there are any."""
+    digest = hashlib.sha256(b"" if states == "{}" else states.encode())
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name!r} {array.dtype.name} {array.shape}\n".encode())

@@ -4,6 +4,8 @@
     schedules.py    `StepLR`, `CosineAnnealingLR` and so on
     checks.py       which settings and parameters are refused
 
+Several workers, each with a share of every batch: `reduce=` of an optimizer sums their gradients (docs/scaling.md).
+
 >>> from micrograd import Value
 >>> x = Value(1.0)
 >>> optimizer = SGD([x], lr=1.0)
@@ -22,6 +24,7 @@ from .optimizers import Adam as Adam
 from .optimizers import AdamW as AdamW
 from .optimizers import Optimizer as Optimizer
 from .optimizers import clip_grad_norm as clip_grad_norm
+from .optimizers import clip_grad_norm_ as clip_grad_norm_
 from .schedules import CosineAnnealingLR as CosineAnnealingLR
 from .schedules import LambdaLR as LambdaLR
 from .schedules import LinearLR as LinearLR

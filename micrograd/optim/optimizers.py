@@ -7,12 +7,14 @@ An update is plain arithmetic on `p.data` and `p.grad`, numbers or arrays; it cr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any
 
 from ..engine.graph import Node
 from .checks import no_count, not_negative, parameters_of, parts_of, unlike
+
+Total = Callable[[Any], Any] | None
 
 
 class Optimizer:
@@ -21,10 +23,14 @@ class Optimizer:
     Args:
         params: the leaves to train, as an iterable of Values and Tensors.
         lr: learning rate, for an optimizer that has one.
+        reduce: for several workers, each with its share of every batch: a function that takes all gradients of this
+            worker as one flat NumPy array, which it may write to, and returns their sum over all workers. See
+            `Optimizer.reduce`.
         **settings: other hyperparameters; like `lr`, they become attributes and part of the state dict.
 
     Raises:
-        TypeError: `params` is not an iterable of Values and Tensors, or a setting is not a number.
+        TypeError: `params` is not an iterable of Values and Tensors, a setting is not a number, or `reduce` is not
+            callable.
         ValueError: `params` is empty or contains a constant, a non-leaf or a duplicate, or a setting is out of range.
 
     >>> from micrograd import Value
@@ -45,7 +51,10 @@ class Optimizer:
     # The state of a parameter, by name: True if it has the parameter's shape, False if it is a count.
     _remembers: Mapping[str, bool] | None = None
 
-    def __init__(self, params: Iterable[Any], lr: float | None = None, **settings: Any):
+    def __init__(self, params: Iterable[Any], lr: float | None = None, *, reduce: Total = None, **settings: Any):
+        if not (reduce is None or callable(reduce)):
+            raise TypeError(f"reduce= takes a function that sums an array over all workers, found {reduce!r:.50}")
+        self._total, self._reduced = reduce, False
         self.params = parameters_of(params, type(self).__name__)
         self.state: dict[Any, dict[str, Any]] = {p: {} for p in self.params}
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
@@ -59,13 +68,51 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         """Reset every parameter's `.grad`: to 0 for a Value, to None for a Tensor."""
+        self._reduced = False
         for p in self.params:
             p.grad = 0 if isinstance(p, Node) else None
 
     reset_grad = zero_grad
 
+    def reduce(self) -> None:
+        """Replace the gradients by their sums over all workers, in one call of the function `reduce=`.
+
+        Call it between the last backward pass of a step and what needs the whole gradient, such as `clip_grad_norm`;
+        `step()` calls it if this was not done. Every worker must call it equally often. A Tensor that no backward pass
+        has reached counts as zeros, and has a gradient afterwards. Without `reduce=`, the gradients stay as they are.
+
+        Raises:
+            RuntimeError: the gradients of this step are reduced already.
+            ValueError: the function did not return one sum for each gradient. No gradient was changed.
+
+        >>> from micrograd import Value
+        >>> x = Value(3.0)
+        >>> optimizer = SGD([x], lr=0.1, reduce=lambda flat: flat + 8.0)  # a second worker, whose gradient is 8
+        >>> (x * x).backward()
+        >>> optimizer.reduce()
+        >>> clip_grad_norm([x], 7.0), round(x.grad, 5)
+        (14.0, 7.0)
+        >>> optimizer.step()
+        >>> round(x.data, 5)
+        2.3
+        """
+        if self._reduced:
+            raise RuntimeError(
+                "the gradients of this step are reduced already: call zero_grad() and backward() before the next time"
+            )
+        if self._total is not None:
+            from ..tensor.flat import summed  # not at the top: one worker with Values needs no NumPy
+
+            data, grads = [_plain(p) for p in self.params], [_plain(p.grad) for p in self.params]
+            for p, g in zip(self.params, summed(self._total, data, grads), strict=True):
+                p.grad = g
+        self._reduced = True
+
     def step(self) -> None:
-        """Update every parameter once, from its `.grad`. A NaN in a gradient propagates to the parameter."""
+        """Update every parameter once, from its `.grad`, after `reduce()`. A NaN propagates to the parameter."""
+        if not self._reduced:
+            self.reduce()
+        self._reduced = False
         for p in self.params:
             if p.grad is not None:  # None: no backward pass has reached this Tensor
                 self._update(p, _plain(p.grad), self.state[p])
@@ -117,7 +164,7 @@ class Optimizer:
         return [f"has a {name} that {problem}" for name, problem in problems if problem]
 
     def _settings(self) -> dict[str, Any]:
-        return {name: x for name, x in vars(self).items() if name not in ("params", "state")}
+        return {name: x for name, x in vars(self).items() if name not in ("params", "state", "_total", "_reduced")}
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={x}" for name, x in self._settings().items())
@@ -133,6 +180,7 @@ class SGD(Optimizer):
         momentum: if above 0, velocity = momentum * velocity + g replaces g in the update.
         weight_decay: L2 penalty: g += weight_decay * p.
         nesterov: use g + momentum * velocity instead of the velocity (Sutskever et al., 2013).
+        reduce: sum of the gradients over all workers, as for `Optimizer`.
 
     Raises:
         TypeError, ValueError: as for `Optimizer`, or `nesterov` without momentum.
@@ -157,8 +205,10 @@ class SGD(Optimizer):
         momentum: float = 0.0,
         weight_decay: float = 0.0,
         nesterov: bool = False,
+        *,
+        reduce: Total = None,
     ):
-        super().__init__(params, lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov)
+        super().__init__(params, lr, reduce=reduce, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov)
 
     def _check(self) -> None:
         super()._check()
@@ -183,6 +233,7 @@ class Adam(Optimizer):
         betas: decay rates of the running means of the gradient and of its square, in [0, 1).
         eps: added to the denominator.
         weight_decay: L2 penalty: g += weight_decay * p.
+        reduce: sum of the gradients over all workers, as for `Optimizer`.
 
     Raises:
         TypeError, ValueError: as for `Optimizer`.
@@ -207,8 +258,10 @@ class Adam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
+        *,
+        reduce: Total = None,
     ):
-        super().__init__(params, lr, weight_decay=weight_decay, betas=betas, eps=eps)
+        super().__init__(params, lr, reduce=reduce, weight_decay=weight_decay, betas=betas, eps=eps)
 
     def _check(self) -> None:
         super()._check()
@@ -236,7 +289,7 @@ class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2017): p -= lr * weight_decay * p before each step.
 
     Args:
-        params, lr, betas, eps: as for `Adam`.
+        params, lr, betas, eps, reduce: as for `Adam`.
         weight_decay: decay rate, which does not enter the gradient.
 
     Raises:
@@ -258,8 +311,10 @@ class AdamW(Adam):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.01,
+        *,
+        reduce: Total = None,
     ):
-        super().__init__(params, lr, betas, eps, weight_decay)
+        super().__init__(params, lr, betas, eps, weight_decay, reduce=reduce)
 
     def _decay(self, p: Any, g: Any) -> Any:
         _subtract(p, self.lr * self.weight_decay * p.data)
@@ -295,12 +350,16 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     """
     not_negative(max_norm, "max_norm")
     reached = [p for p in parameters_of(params, "clip_grad_norm") if p.grad is not None]
-    norm = math.hypot(*[_norm(_plain(p.grad)) for p in reached])
+    norms = [_norm(_plain(p.grad)) for p in reached]
+    norm = math.hypot(*norms) if not any(map(math.isnan, norms)) else math.nan  # hypot(nan, inf) is inf
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         for p in reached:
             p.grad = _plain(p.grad) * factor
     return norm
+
+
+clip_grad_norm_ = clip_grad_norm  # PyTorch's name
 
 
 def _plain(grad: Any) -> Any:

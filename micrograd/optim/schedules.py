@@ -41,7 +41,17 @@ class LRScheduler:
         optimizer.lr = self.lr_at(0)
 
     def lr_at(self, t: int) -> float:
-        """The learning rate after t steps."""
+        """The learning rate after t steps. To be overridden.
+
+        Args:
+            t: the number of calls of `step()` so far.
+
+        Returns:
+            The learning rate, a float.
+
+        Raises:
+            NotImplementedError: a subclass does not define it.
+        """
         raise NotImplementedError(f"{type(self).__name__} needs a method lr_at(t)")
 
     def step(self) -> None:

@@ -3,6 +3,7 @@
 storage      version counters for shared memory, and the values saved for backward
 library      NumPy's functions, as rows call them
 arrays       the rows of shapes, selections, reductions and products
+fused        rows that restate a composition of others, for speed
 node         the node of an array: recording an op, and an in-place write
 settings     shapes, axes and indices as users pass them, checked
 handle       what a Tensor is: data, grad, in-place operations, comparisons
@@ -13,6 +14,7 @@ einstein     einsum
 convolution  conv2d and pooling
 losses       the losses of `functional`, for Tensors
 protocols    NumPy's own functions on Tensors
+flat         gradients of many parameters as one array, for `reduce=` of an optimizer
 """
 
 from .tensor import Tensor as Tensor

@@ -2,7 +2,8 @@
 
 As in `ops`, a rule uses only what arrays and Tensors share: operators, methods of the same name, other rows. A
 parameter named `like` is used for its shape and dtype only, so its value is not saved. Most rows have settings (an
-axis, a shape, an index): functions make these rows, and cache them (`maker`) where the settings are hashable.
+axis, a shape, an index): functions make these rows, and cache them (`maker`) where the settings are hashable. What
+writes to an array is a function of `library`.
 
 A rule need not undo broadcasting: `ArrayNode._fit` sums its result to the operand's shape.
 """
@@ -13,14 +14,13 @@ import math
 import operator
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from itertools import product
 from numbers import Number
-from types import EllipsisType, NoneType
 from typing import Any, TypeVar
 
 from ..engine import ops
 from ..engine.ops import lib
-from ..engine.rows import Each, Many, Row
+from ..engine.rows import Many, Row
+from .library import index_types, is_basic
 
 Axis = int | tuple[int, ...] | None
 Maker = TypeVar("Maker", bound=Callable[..., Row])
@@ -29,13 +29,18 @@ Maker = TypeVar("Maker", bound=Callable[..., Row])
 def maker(make: Maker) -> Maker:
     """Cache a function that makes a row from its settings, whose numbers must be integers.
 
-    The cache does not distinguish 2.0 from 2, so it could return a row made with a float where an int is needed.
+    The cache does not distinguish 2.0 from 2, so it could return a row made with a float where an int is needed. The
+    arguments become `row.settings`.
     """
+    names = make.__code__.co_varnames[: make.__code__.co_argcount]
 
     @lru_cache(maxsize=4096)
     @wraps(make)
     def made(*settings: Any) -> Row:
-        return make(*map(_setting, settings))
+        settings = tuple(map(_setting, settings))
+        row = make(*settings)
+        row.settings = dict(zip(names, settings, strict=True))
+        return row
 
     return made  # type: ignore[return-value]
 
@@ -46,7 +51,7 @@ def _setting(x: Any) -> Any:
     return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
 
 
-def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
+def keepdims_shape(like: Any, axis: Axis) -> tuple[int, ...]:
     """The shape of a reduction over the axis with keepdims."""
     axes = (
         range(like.ndim)
@@ -56,9 +61,9 @@ def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
     return tuple(1 if i in axes else n for i, n in enumerate(like.shape))
 
 
-def _spread(g: Any, like: Any, axis: Axis) -> Any:
+def spread(g: Any, like: Any, axis: Axis) -> Any:
     """The gradient of a reduction, broadcast to the shape that was reduced."""
-    return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(_kept(like, axis))(g))
+    return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(keepdims_shape(like, axis))(g))
 
 
 # ---- shapes
@@ -115,52 +120,41 @@ def astype(dtype: Any) -> Row:
 
 def getitem(index: Any) -> Row:
     """a[index], for every kind of index that NumPy has. An element selected twice gets the sum of both gradients."""
-    if _kinds(index) <= {int}:  # with an Ellipsis NumPy returns a view even of a single element
+    if index_types(index) <= {int}:  # with an Ellipsis NumPy returns a view even of a single element
         index = (*index, ...) if isinstance(index, tuple) else (index, ...)
     return Row(
-        "getitem", lambda a: a[index], lambda g, _out, like: scatter(index, like.shape)(g), view=_is_basic(index)
+        "getitem",
+        lambda a: a[index],
+        lambda g, _out, like: scatter(index, like.shape)(g),
+        view=is_basic(index),
+        settings={"index": index},
     )
-
-
-def _is_basic(index: Any) -> bool:
-    """True for a basic index, for which NumPy returns a view: ints, slices, None and `...`."""
-    return _kinds(index) <= _BASIC
-
-
-_BASIC = {int, slice, NoneType, EllipsisType}
-
-
-def _kinds(index: Any) -> set[type]:
-    return {*map(type, index)} if isinstance(index, tuple) else {type(index)}
 
 
 def scatter(index: Any, shape: tuple[int, ...]) -> Row:
     """The adjoint of `getitem`: zeros of the shape, with a added at the index."""
-
-    def forward(a: Any) -> Any:
-        out = lib(a).zeros(shape, dtype=a.dtype)
-        if _is_basic(index):
-            out[index] = a
-        else:
-            lib(a).add.at(out, index, a)
-        return out
-
-    return Row("scatter", forward, lambda g, _out, like: getitem(index)(g))
+    return Row(
+        "scatter",
+        lambda a: lib(a).scatter(a, index, shape),
+        lambda g, _out, like: getitem(index)(g),
+        settings={"index": index, "shape": shape},
+    )
 
 
 def setitem(index: Any) -> Row:
     """A copy of a in which a[index] is replaced by b."""
 
-    def forward(a: Any, b: Any) -> Any:
-        out = a.copy()
-        out[index] = b
-        return out
-
     def to_b(g: Any, like: Any, _b: Any) -> Any:
         part = getitem(index)(g)
-        return part if _is_basic(index) else part * _winners(index, like)
+        return part if is_basic(index) else part * _winners(index, like)
 
-    return Row("setitem", forward, lambda g, _a, _b: setitem(index)(g, 0.0), to_b)
+    return Row(
+        "setitem",
+        lambda a, b: lib(a).setitem(a, index, b),
+        lambda g, _a, _b: setitem(index)(g, 0.0),
+        to_b,
+        settings={"index": index},
+    )
 
 
 def _winners(index: Any, like: Any) -> Any:
@@ -178,18 +172,18 @@ def take_along_axis(indices: Any, axis: int) -> Row:
         "take_along_axis",
         lambda a: lib(a).take_along_axis(a, indices, axis),
         lambda g, _out, like: _put_along_axis(indices, axis, like.shape)(g),
+        settings={"indices": indices, "axis": axis},
     )
 
 
 def _put_along_axis(indices: Any, axis: int, shape: tuple[int, ...]) -> Row:
-    def forward(a: Any) -> Any:
-        out = lib(a).zeros(shape, dtype=a.dtype)
-        places = list(lib(a).indices(indices.shape, sparse=True))
-        places[axis] = indices
-        lib(a).add.at(out, tuple(places), a)
-        return out
-
-    return Row("put_along_axis", forward, lambda g, _out, like: take_along_axis(indices, axis)(g))
+    """The adjoint of `take_along_axis`."""
+    return Row(
+        "put_along_axis",
+        lambda a: lib(a).scatter_along_axis(a, indices, axis, shape),
+        lambda g, _out, like: take_along_axis(indices, axis)(g),
+        settings={"indices": indices, "axis": axis, "shape": shape},
+    )
 
 
 def where(condition: Any) -> Row:
@@ -199,6 +193,7 @@ def where(condition: Any) -> Row:
         lambda a, b: lib(condition).where(condition, a, b),
         lambda g, like, _: where(condition)(g, 0.0),
         lambda g, _, like: where(condition)(0.0, g),
+        settings={"condition": condition},
     )
 
 
@@ -211,34 +206,22 @@ def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int,
 
     A window starts at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
     """
-    n = len(size)
-    spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
-    steps = (..., *(slice(None, None, step) for step in (*stride, *dilation)))
-
-    def forward(a: Any) -> Any:
-        found = lib(a).lib.stride_tricks.sliding_window_view(a, spans, tuple(range(-n, 0)))[steps]
-        return lib(a).moveaxis(found, tuple(range(-n, 0)), tuple(range(-2 * n, -n)))
-
     return Row(
-        "windows", forward, lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g), view=True
+        "windows",
+        lambda a: lib(a).windows(a, size, stride, dilation),
+        lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g),
+        view=True,
     )
 
 
 @maker
 def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
     """The adjoint of `windows`: zeros of the shape, with each window added at its position."""
-    n = len(size)
-
-    def forward(a: Any) -> Any:
-        out, counts = lib(a).zeros(shape, dtype=a.dtype), a.shape[-n:]
-        for place in product(*map(range, size)):
-            ends = zip(place, stride, dilation, counts, strict=True)
-            out[(..., *(slice(d * i, d * i + s * (m - 1) + 1, s) for i, s, d, m in ends))] += a[
-                (..., *place, *[slice(None)] * n)
-            ]
-        return out
-
-    return Row("windows_back", forward, lambda g, _out, like: windows(size, stride, dilation)(g))
+    return Row(
+        "windows_back",
+        lambda a: lib(a).windows_back(a, size, stride, dilation, shape),
+        lambda g, _out, like: windows(size, stride, dilation)(g),
+    )
 
 
 # ---- reductions
@@ -247,25 +230,23 @@ def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tupl
 @maker
 def sum(axis: Axis, keepdims: bool) -> Row:
     """The sum over one axis, several, or (None) all."""
-    return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
+    return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: spread(g, like, axis))
 
 
 @maker
 def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
+    def forward(a: Any) -> Any:
+        if a.dtype.kind != "f" or a.dtype.itemsize < 4 or a.size < 2:  # NumPy sums in a larger dtype, warns or refuses
+            return a.mean(axis=axis, keepdims=keepdims)
+        total = a.sum(axis=axis, keepdims=keepdims)
+        return total / (a.size // total.size)
+
     def rule(g: Any, _out: Any, like: Any) -> Any:
-        return _spread(g * (math.prod(_kept(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
+        return spread(g * (math.prod(keepdims_shape(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
 
-    return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
-
-
-def _root(name: str) -> Row:
-    """A square root whose gradient at 0 is 0."""
-    return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
-
-
-deviation, length = _root("std"), _root("norm")
+    return Row("mean", forward, rule)
 
 
 @maker
@@ -273,9 +254,9 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     """The `max` or `min` over the axis; tied elements share the gradient equally."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
-        top = reshape(_kept(a, axis))(out)
-        chosen = ops.equal(a, top)
-        return reshape(_kept(a, axis))(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
+        keep = reshape(keepdims_shape(a, axis))
+        chosen = ops.equal(a, keep(out))
+        return keep(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
 
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
 
@@ -285,9 +266,9 @@ def first_max(axis: int) -> Row:
     """The maximum along one axis; among tied elements the first gets the gradient."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
-        kept = _kept(a, axis)
-        chosen = ops.equal(a, reshape(kept)(out))
-        return reshape(kept)(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
+        keep = reshape(keepdims_shape(a, axis))
+        chosen = ops.equal(a, keep(out))
+        return keep(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
 
     return Row("max", lambda a: a.max(axis=axis), rule)
 
@@ -323,45 +304,6 @@ def _sorted_as(axis: int, forth: bool) -> Row:
     return Row("sorted_as", forward, lambda g, _a, b: _sorted_as(axis, not forth)(g, b), lambda g, _a, b: ops.zero(b))
 
 
-def _top(a: Any, axis: Axis) -> Any:
-    """The maximum over the axis with keepdims; for an empty array, its sum."""
-    return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
-
-
-@maker
-def logsumexp(axis: Axis) -> Row:
-    """log(sum(exp(a))) over the axis, with keepdims. The maximum is subtracted first, so nothing overflows."""
-
-    def forward(a: Any) -> Any:
-        top = _top(a, axis)
-        top = lib(a).where(abs(top) == math.inf, 0.0, top)
-        return lib(a).log(lib(a).exp(a - top).sum(axis=axis, keepdims=True)) + top
-
-    return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
-
-
-@maker
-def softmax(axis: Axis) -> Row:
-    """exp(a) / sum(exp(a)) over the axis."""
-
-    def forward(a: Any) -> Any:
-        e = lib(a).exp(a - _top(a, axis))
-        return e / e.sum(axis=axis, keepdims=True)
-
-    return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
-
-
-@maker
-def log_softmax(axis: Axis) -> Row:
-    """log(softmax(a)) over the axis, without underflow."""
-
-    def forward(a: Any) -> Any:
-        a, xp = a - _top(a, axis), lib(a)
-        return a - xp.log(xp.exp(a).sum(axis=axis, keepdims=True))
-
-    return Row("log_softmax", forward, lambda g, out, _a: g - ops.exp(out) * g.sum(axis=axis, keepdims=True))
-
-
 # ---- products
 
 matmul = Row(
@@ -374,34 +316,6 @@ matmul = Row(
 
 
 # ---- several operands
-
-column_sums = Row("column_sums", lambda a: lib(a).column_sums(a), lambda g, _out, like: broadcast_to(like.shape)(g))
-
-linear = Each(
-    "linear",
-    lambda x, w, b: _plus(x @ w.T, b),  # x: (..., in), w: (out, in), b: (out,)
-    lambda g, _x, w, _b: g @ w,
-    lambda g, x, like, _b: _matmul_like(_matrix(g).T, _matrix(x), like),
-    lambda g, _x, _w, _b: column_sums(_matrix(g)),
-)
-
-
-def _matrix(a: Any) -> Any:
-    """a as a matrix: all axes but the last merged."""
-    return a if a.ndim == 2 else reshape((math.prod(a.shape[:-1]), a.shape[-1]))(a)
-
-
-def _matmul_like(a: Any, b: Any, like: Any) -> Any:
-    """a @ b; for arrays, in the memory order of `like`."""
-    return a @ b if hasattr(like, "_node") else lib(like).matmul_like(a, b, like)
-
-
-def _plus(a: Any, b: Any) -> Any:
-    """a + b, in place if the dtypes match."""
-    if a.dtype != b.dtype:
-        return a + b
-    a += b
-    return a
 
 
 @maker
@@ -416,4 +330,4 @@ def concatenate(axis: int) -> Many:
             start = stop
         return parts
 
-    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, keeps=False)
+    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, needs_values=False)

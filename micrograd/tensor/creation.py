@@ -19,23 +19,6 @@ import numpy as np
 
 from .tensor import Tensor, lengths
 
-__all__ = [
-    "zeros",
-    "ones",
-    "full",
-    "randn",
-    "rand",
-    "arange",
-    "linspace",
-    "eye",
-    "zeros_like",
-    "ones_like",
-    "full_like",
-    "randn_like",
-    "rand_like",
-    "manual_seed",
-]
-
 Shape = int | Sequence[int]
 _generator = np.random.default_rng()
 
@@ -76,7 +59,15 @@ def generator(rng: np.random.Generator | None = None) -> np.random.Generator:
 
 
 def zeros(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """A Tensor of zeros, float64 by default.
+    """Make a Tensor of zeros.
+
+    Args:
+        *shape: the lengths of the axes, as several ints or one sequence.
+        requires_grad: whether to accumulate a gradient in `.grad`; for float dtypes only.
+        dtype: a real NumPy dtype, float64 by default.
+
+    Returns:
+        A Tensor of that shape.
 
     >>> zeros(2, 3).shape, zeros((2, 3)).shape
     ((2, 3), (2, 3))
@@ -85,7 +76,13 @@ def zeros(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tens
 
 
 def ones(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """A Tensor of ones, float64 by default.
+    """Make a Tensor of ones.
+
+    Args:
+        *shape, requires_grad, dtype: as in `zeros`.
+
+    Returns:
+        A Tensor of that shape.
 
     >>> ones(2)
     Tensor([1., 1.])
@@ -94,7 +91,16 @@ def ones(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tenso
 
 
 def full(shape: Shape, value: float, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """A Tensor filled with one number, by default of the number's dtype.
+    """Make a Tensor filled with one number.
+
+    Args:
+        shape: the lengths of the axes, an int or a sequence.
+        value: the number.
+        requires_grad: as in `zeros`.
+        dtype: a real NumPy dtype, by default that of the number.
+
+    Returns:
+        A Tensor of that shape.
 
     >>> full((2,), 7.0)
     Tensor([7., 7.])
@@ -105,7 +111,17 @@ def full(shape: Shape, value: float, *, requires_grad: bool = False, dtype: Any 
 def randn(
     *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Samples from the standard normal distribution, float64 by default.
+    """Draw samples from the standard normal distribution.
+
+    Args:
+        *shape, requires_grad, dtype: as in `zeros`.
+        rng: the NumPy Generator to draw from; by default the package's own, which `manual_seed` seeds.
+
+    Returns:
+        A Tensor of that shape.
+
+    Raises:
+        TypeError: `rng` is not a NumPy Generator.
 
     >>> randn(2, 3).shape
     (2, 3)
@@ -116,7 +132,17 @@ def randn(
 def rand(
     *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Samples from the uniform distribution on [0, 1), float64 by default.
+    """Draw samples from the uniform distribution on [0, 1).
+
+    Args:
+        *shape, requires_grad, dtype: as in `zeros`.
+        rng: as in `randn`.
+
+    Returns:
+        A Tensor of that shape.
+
+    Raises:
+        TypeError: `rng` is not a NumPy Generator.
 
     >>> rand(2, 3).shape
     (2, 3)
@@ -125,9 +151,15 @@ def rand(
 
 
 def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Evenly spaced numbers: `arange(stop)`, `arange(start, stop)` or `arange(start, stop, step)`, without `stop`.
+    """Make a Tensor of evenly spaced numbers, up to a bound that is left out.
 
-    The dtype is an integer's by default if all bounds are integers.
+    Args:
+        *bounds: `arange(stop)`, `arange(start, stop)` or `arange(start, stop, step)`.
+        requires_grad: as in `zeros`.
+        dtype: a real NumPy dtype; by default an integer one if all bounds are integers, else float64.
+
+    Returns:
+        A Tensor of shape (ceil((stop - start) / step),).
 
     >>> arange(2, 5)
     Tensor([2, 3, 4])
@@ -138,7 +170,17 @@ def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Te
 def linspace(
     start: float, stop: float, num: int = 50, endpoint: bool = True, *, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """`num` evenly spaced numbers from start to stop, which is included unless `endpoint` is False.
+    """Make a Tensor of evenly spaced numbers between two bounds.
+
+    Args:
+        start, stop: the bounds.
+        num: how many numbers.
+        endpoint: whether `stop` is the last of them.
+        requires_grad: as in `zeros`.
+        dtype: a real NumPy dtype, float64 by default.
+
+    Returns:
+        A Tensor of shape (num,).
 
     >>> linspace(0, 1, 3)
     Tensor([0. , 0.5, 1. ])
@@ -147,7 +189,15 @@ def linspace(
 
 
 def eye(rows: int, columns: int | None = None, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """A matrix with ones on the diagonal and zeros elsewhere, square by default, float64 by default.
+    """Make a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        rows: the number of rows.
+        columns: the number of columns; by default that of rows.
+        requires_grad, dtype: as in `zeros`.
+
+    Returns:
+        A Tensor of shape (rows, columns).
 
     >>> eye(2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -165,17 +215,50 @@ def _like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def zeros_like(x: Any, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Zeros with the shape of x and, by default, its dtype."""
+    """Make a Tensor of zeros, in the shape of another.
+
+    Args:
+        x: a Tensor, an array, or a list of numbers.
+        requires_grad: as in `zeros`.
+        dtype: a real NumPy dtype, by default that of x.
+
+    Returns:
+        A Tensor of x's shape.
+
+    >>> zeros_like([1.0, 2.0])
+    Tensor([0., 0.])
+    """
     return full_like(x, 0, requires_grad=requires_grad, dtype=dtype)
 
 
 def ones_like(x: Any, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """Ones with the shape of x and, by default, its dtype."""
+    """Make a Tensor of ones, in the shape of another.
+
+    Args:
+        x, requires_grad, dtype: as in `zeros_like`.
+
+    Returns:
+        A Tensor of x's shape.
+
+    >>> ones_like([1.0, 2.0])
+    Tensor([1., 1.])
+    """
     return full_like(x, 1, requires_grad=requires_grad, dtype=dtype)
 
 
 def full_like(x: Any, value: float, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
-    """A Tensor filled with one number, with the shape of x and, by default, its dtype."""
+    """Make a Tensor filled with one number, in the shape of another.
+
+    Args:
+        x, requires_grad, dtype: as in `zeros_like`.
+        value: the number.
+
+    Returns:
+        A Tensor of x's shape.
+
+    >>> full_like([1.0, 2.0], 7)
+    Tensor([7., 7.])
+    """
     shape, dtype = _like(x, dtype)
     return full(shape, value, requires_grad=requires_grad, dtype=dtype)
 
@@ -183,10 +266,20 @@ def full_like(x: Any, value: float, *, requires_grad: bool = False, dtype: Any =
 def randn_like(
     x: Any, *, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Samples from the standard normal distribution, with the shape of x and, by default, its dtype.
+    """Draw samples from the standard normal distribution, in the shape of a Tensor.
+
+    Args:
+        x, requires_grad, dtype: as in `zeros_like`.
+        rng: as in `randn`.
+
+    Returns:
+        A Tensor of x's shape.
 
     Raises:
         TypeError: the dtype is not a float.
+
+    >>> randn_like([1.0, 2.0]).shape
+    (2,)
     """
     shape, dtype = _drawn_like(x, dtype)
     return randn(shape, rng=rng, requires_grad=requires_grad, dtype=dtype)
@@ -195,10 +288,20 @@ def randn_like(
 def rand_like(
     x: Any, *, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
 ) -> Tensor:
-    """Samples from the uniform distribution on [0, 1), with the shape of x and, by default, its dtype.
+    """Draw samples from the uniform distribution on [0, 1), in the shape of a Tensor.
+
+    Args:
+        x, requires_grad, dtype: as in `zeros_like`.
+        rng: as in `randn`.
+
+    Returns:
+        A Tensor of x's shape.
 
     Raises:
         TypeError: the dtype is not a float.
+
+    >>> rand_like([1.0, 2.0]).shape
+    (2,)
     """
     shape, dtype = _drawn_like(x, dtype)
     return rand(shape, rng=rng, requires_grad=requires_grad, dtype=dtype)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.ops import lib
 from ..engine.rows import Many
 from . import arrays
 from .functions import answer, of_arrays, tensors_of
@@ -132,10 +133,10 @@ def _einsum(inputs: tuple[str, ...], output: str) -> Many:
     # NumPy takes only ASCII letters, so they are numbered in order of occurrence
     names = {c: i for i, c in enumerate(dict.fromkeys("".join(inputs)))}
 
+    letters, kept = [[names[c] for c in s] for s in inputs], [names.get(c, len(names)) for c in output]
+
     def forward(*xs: Any) -> Any:
-        pairs = [part for x, letters in zip(xs, inputs, strict=True) for part in (x, [names[c] for c in letters])]
-        out = np.einsum(*pairs, [names.get(c, len(names)) for c in output], optimize=len(xs) > 1)
-        return np.array(out) if len(xs) == 1 else np.asarray(out)  # with one operand it may be a view
+        return lib(xs[0]).einsum_of(letters, kept, *xs)
 
     def rule(g: Any, *operands: Any) -> list[Any]:
         return [_part(g, i, operands) for i in range(len(inputs))]
@@ -149,4 +150,4 @@ def _einsum(inputs: tuple[str, ...], output: str) -> Many:
         part = arrays.reshape(tuple(lengths.get(c, 1) for c in inputs[i]))(part)
         return arrays.broadcast_to(np.broadcast_shapes(part.shape, operands[i].shape))(part)
 
-    return Many("einsum", forward, rule)
+    return Many("einsum", forward, rule, settings={"inputs": inputs, "output": output})

@@ -36,8 +36,8 @@ from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.words import check, unknown
 from . import arrays
-from .node import ArrayNode, record
-from .tensor import Tensor
+from .node import record
+from .tensor import Tensor, as_tensor
 
 FUNCTIONS: dict[str, Callable] = {}
 
@@ -48,17 +48,9 @@ def function(made: Callable) -> Callable:
     return made
 
 
-def _is_tensor(x: Any) -> bool:
-    return isinstance(x, ArrayNode.kind)
-
-
-def _tensor(x: Any) -> Tensor:
-    return x if _is_tensor(x) else ArrayNode.kind(_array(x))
-
-
 def _operand(x: Any) -> Any:
     """An operand as rows take it: nodes and numbers unchanged, lists as arrays."""
-    return x if isinstance(x, (Node, ArrayNode.kind, int, float)) or hasattr(x, "_apply") else _array(x, True)
+    return x if isinstance(x, (Node, Tensor, int, float)) or hasattr(x, "_apply") else _array(x, True)
 
 
 def _array(x: Any, of_values: bool = False) -> np.ndarray:
@@ -86,7 +78,18 @@ def elementwise(row: Row, name: str = "") -> Callable:
     def binary(a: Any, b: Any) -> Any:
         return _applied(row, _operand(a), _operand(b))
 
-    return _described(unary if row.to_b is None else binary, name, f"{row.doc}, elementwise.")
+    return _described(unary if row.to_b is None else binary, name, _documented(row, name))
+
+
+def _documented(row: Row, name: str) -> str:
+    """The docstring of a row's function, with an example."""
+    takes, numbers = "a, b: nodes, arrays or numbers, broadcast together", (3.0, 4.0)
+    if row.to_b is None:
+        takes, numbers = "a: a node, an array or a number", (0.5,) if row.forward(0.5) > -1 else (2.0,)
+    returns = "The result for each element: a node for nodes, an array for arrays, else a number"
+    call = f"round(micrograd.{name}({', '.join(map(str, numbers))}), 4)"
+    example = f">>> import micrograd\n>>> {call}\n{round(row.forward(*numbers), 4)}\n"
+    return f"{row.doc}.\n\nArgs:\n    {takes}.\n\nReturns:\n    {returns}.\n\n{example}"
 
 
 def _applied(row: Row, *operands: Any) -> Any:
@@ -106,29 +109,33 @@ def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
     def made(a: Any, *settings: Any, **named: Any) -> Any:
         return _applied(maker(*settings, **named), _operand(a))
 
-    first = inspect.Parameter("a", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
-    made.__signature__ = inspect.Signature([first, *inspect.signature(maker).parameters.values()])  # type: ignore
-    return _described(made, name, maker.__doc__)
+    return _described_by(getattr(Tensor, name), made)
 
 
 def of_array(method: Callable) -> Callable:
     """The function of a method of Tensor; it takes arrays and lists too, and returns arrays for them."""
     numpys = getattr(np, method.__name__, None)
 
-    @wraps(method)
     def made(a: Any, *settings: Any, **named: Any) -> Any:
         check(named)
-        if _is_tensor(a):
+        if isinstance(a, Tensor):
             return method(a, *settings, **named)
         array = _array(a, numpys is not None)
         if array.dtype == object:
             return numpys(array, *settings, **named)  # type: ignore[misc]
-        out = method(_tensor(array), *settings, **named)
+        out = method(Tensor(array), *settings, **named)
         return [part.data for part in out] if isinstance(out, list) else out.data[()]
 
-    parameters = [*inspect.signature(method).parameters.values()]
-    made.__signature__ = inspect.Signature([parameters[0].replace(name="a"), *parameters[1:]])  # type: ignore
-    return _described(made, method.__name__, method.__doc__)
+    return _described_by(method, made)
+
+
+def _described_by(method: Callable, made: Callable) -> Callable:
+    """Name, signature and docstring of a method, for a function whose first parameter is `a`."""
+    self, *settings = inspect.signature(method).parameters.values()
+    made.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
+    takes = "    a: a Tensor, or an array or a list, for which the result is an array.\n"
+    doc = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)
+    return _described(made, method.__name__, doc)
 
 
 for _name, _row in ops.PUBLIC.items():
@@ -156,9 +163,20 @@ def __dir__() -> list[str]:
 
 @function
 def pow(a: Any, exponent: Any) -> Any:
-    """a ** exponent, elementwise."""
+    """a ** exponent, elementwise.
+
+    Args:
+        a: a Value, a Tensor, an array or a number.
+        exponent: likewise; broadcast with a.
+
+    Returns:
+        A node if one of the two is, else an array or a number.
+
+    >>> pow(2.0, 3.0), pow(Value(2.0), 3.0)
+    (8.0, Value(data=8.0, grad=0))
+    """
     a, exponent = _operand(a), _operand(exponent)
-    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else _applied(ops.pow, a, exponent)
+    return a**exponent if isinstance(a, (Node, Tensor)) else _applied(ops.pow, a, exponent)
 
 
 @function
@@ -183,12 +201,12 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
-    chosen = stand_in(condition)._node._data if _is_tensor(condition) else _array(condition)
+    chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _array(condition)
     row = arrays.where(chosen != 0)  # a new array, unaffected by later writes to the condition
-    if _is_tensor(a) or _is_tensor(b):
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
         return record(row, _operand(a), _operand(b))
     out = row.forward(_operand(a), _operand(b))
-    return ArrayNode.kind(out) if _is_tensor(condition) else out
+    return Tensor(out) if isinstance(condition, Tensor) else out
 
 
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
@@ -205,7 +223,6 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     """Select elements along the axis by index, such as those from `argsort`, or from `argmax` with keepdims.
 
     Args:
-        a: a Tensor or an array.
         indices: integers, of as many dimensions as a; the other axes are broadcast.
         axis: the axis of the indices; None flattens a first.
 
@@ -223,7 +240,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    places = stand_in(indices)._node._data.copy() if _is_tensor(indices) else np.array(indices)
+    places = stand_in(indices)._node._data.copy() if isinstance(indices, Tensor) else np.array(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
     if axis is None:
@@ -250,7 +267,6 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     """Split a along the axis.
 
     Args:
-        a: a Tensor or an array.
         sections: the number of parts, all of one length; or a list of the indices at which to cut.
         axis: the axis to split.
 
@@ -299,21 +315,28 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
         raise TypeError(f"{what} takes a list of Tensors, found {type(operands).__name__}")
     if not len(operands):
         raise ValueError(f"{what} needs one Tensor at least, found an empty list")
-    return [*map(_tensor, operands)]
+    return [*map(as_tensor, operands)]
 
 
 def answer(out: Tensor, operands: Any) -> Any:
     """The result: a Tensor if there is one among the operands, else its array."""
-    return out if any(map(_is_tensor, operands)) else out.data[()]
+    return out if any(isinstance(x, Tensor) for x in operands) else out.data[()]
 
 
 @of_arrays
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
-    """Join a list of operands along an existing axis; None flattens them first.
+    """Join a list of operands along an existing axis.
 
     Args:
         operands: Tensors or arrays, whose shapes differ at most along the axis.
-        axis: the axis to join along.
+        axis: the axis to join along; None flattens them first.
+
+    Returns:
+        A Tensor if one of them is, else an array; its length along the axis is the sum of theirs.
+
+    Raises:
+        TypeError: `operands` is not a list.
+        ValueError: it is empty, or the shapes do not match.
 
     >>> from micrograd.tensor import Tensor
     >>> concatenate([Tensor([1.0]), Tensor([2.0, 3.0])])
@@ -330,11 +353,15 @@ def stack(operands: Any, axis: int = 0) -> Any:
     """Join a list of operands along a new axis.
 
     Args:
-        operands: Tensors or arrays of one shape.
+        operands: n Tensors or arrays of one shape.
         axis: the position of the new axis in the result.
 
+    Returns:
+        A Tensor if one of them is, else an array; of their shape with length n inserted at `axis`.
+
     Raises:
-        ValueError: the shapes differ.
+        TypeError: `operands` is not a list.
+        ValueError: it is empty, or the shapes differ.
 
     >>> from micrograd.tensor import Tensor
     >>> stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1)
@@ -354,7 +381,17 @@ def _joined(tensors: list[Tensor], axis: int) -> Tensor:
 
 @of_arrays
 def matmul(a: Any, b: Any) -> Any:
-    """a @ b, for vectors, matrices or batches of matrices: (..., n, k) @ (..., k, m) is (..., n, m).
+    """a @ b, for vectors, matrices or batches of matrices.
+
+    Args:
+        a: shape (..., n, k), or (k,) for a vector.
+        b: shape (..., k, m), or (k,) for a vector.
+
+    Returns:
+        A Tensor if one of the two is, else an array; of shape (..., n, m), without the axis that a vector lacks.
+
+    Raises:
+        ValueError: an operand is a number, or the shapes do not match.
 
     >>> from micrograd.tensor import Tensor
     >>> matmul(Tensor([[1.0, 2.0]]), [[3.0], [4.0]])
@@ -366,6 +403,13 @@ def matmul(a: Any, b: Any) -> Any:
 @of_arrays
 def dot(a: Any, b: Any) -> Any:
     """NumPy's dot product: a sum over the last axis of a and the second to last of b (the only one of a vector).
+
+    Args:
+        a: shape (..., k), or a number.
+        b: shape (..., k, m) or (k,), or a number.
+
+    Returns:
+        A Tensor if one of the two is, else an array; of shape (*a.shape[:-1], *b.shape[:-2], m). Numbers multiply.
 
     >>> from micrograd.tensor import Tensor
     >>> dot(Tensor([1.0, 2.0]), [3.0, 4.0])
@@ -381,7 +425,13 @@ def dot(a: Any, b: Any) -> Any:
 
 @of_arrays
 def outer(a: Any, b: Any) -> Any:
-    """The outer product, of shape (a.size, b.size): each element of a times each of b.
+    """The outer product: each element of a times each of b.
+
+    Args:
+        a, b: Tensors or arrays; flattened.
+
+    Returns:
+        A Tensor if one of the two is, else an array; of shape (a.size, b.size).
 
     >>> from micrograd.tensor import Tensor
     >>> outer(Tensor([1.0, 2.0]), [3.0, 4.0]).tolist()
@@ -393,14 +443,36 @@ def outer(a: Any, b: Any) -> Any:
 
 @of_arrays
 def hstack(operands: Any) -> Any:
-    """Join a list of operands horizontally: along the second axis, or for vectors along their only one."""
+    """Join a list of operands horizontally: along the second axis, or for vectors along their only one.
+
+    Args:
+        operands: Tensors or arrays, whose shapes differ at most along that axis.
+
+    Returns:
+        A Tensor if one of them is, else an array.
+
+    >>> from micrograd.tensor import Tensor
+    >>> hstack([Tensor([1.0]), Tensor([2.0, 3.0])])
+    Tensor([1., 2., 3.])
+    """
     tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
     return answer(_joined(tensors, 0 if tensors[0].ndim == 1 else 1), operands)
 
 
 @of_arrays
 def vstack(operands: Any) -> Any:
-    """Join a list of operands vertically: along the first axis, where a vector is a row."""
+    """Join a list of operands vertically: along the first axis, where a vector is a row.
+
+    Args:
+        operands: Tensors or arrays, whose shapes differ at most along that axis.
+
+    Returns:
+        A Tensor if one of them is, else an array.
+
+    >>> from micrograd.tensor import Tensor
+    >>> vstack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])]).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
     return answer(_joined(tensors, 0), operands)
 

@@ -95,7 +95,7 @@ class Handle:
         if modes:
             look(node)
         storage = node._store
-        if storage is not None and storage.kept:
+        if storage is not None and storage.users:
             if storage.views:
                 storage.show(node._data)
             else:
@@ -151,7 +151,13 @@ class Handle:
         self.requires_grad_(wanted)
 
     def requires_grad_(self, wanted: bool = True) -> Self:
-        """Set whether this leaf requires a gradient; returns self.
+        """Set whether this leaf requires a gradient.
+
+        Args:
+            wanted: True to accumulate a gradient, False for a constant.
+
+        Returns:
+            self.
 
         Raises:
             RuntimeError: the dtype is not a float, or self is not a leaf.
@@ -164,14 +170,15 @@ class Handle:
         node = self._node
         if wanted == (node._row is not None):
             return self
-        node.requires_grad = False
+        node.requires_grad = not wanted  # as it is; raises for an inner node
         # Constant and leaf are separate nodes, so graphs that used the constant still see one. The constant holds the
         # leaf's node in `_a`, to be restored with its hooks by unfreezing
         other = node._a or new_node(node._data)
-        other._row, other._a = (LEAF, None) if wanted else (None, node)
         for name in ("_data", "_store", "_handle", "grad", "label"):
             setattr(other, name, getattr(node, name))
-        self._node = other
+        other._row, other._a = (LEAF, None) if wanted else (None, node)
+        self._node = other  # all or nothing, whenever a Ctrl-C comes
+        node._row = None
         return self
 
     is_leaf = property(lambda self: self._node.is_leaf, doc="True if no recorded operation produced this.")
@@ -218,12 +225,23 @@ class Handle:
         walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def realize(self) -> Self:
-        """Compute a Tensor that `lazy` deferred; returns self."""
+        """Compute a Tensor that `lazy` deferred.
+
+        Returns:
+            self.
+        """
         _ = self._node
         return self
 
     def show(self, **options: Any) -> Any:
-        """An interactive page that steps forward and backward through the graph; see `micrograd.viz.player`."""
+        """An interactive page that steps forward and backward through the graph.
+
+        Args:
+            **options: as for `micrograd.viz.player`.
+
+        Returns:
+            The page: it displays itself in notebooks; `save(path)` writes it, `open()` opens it in the browser.
+        """
         from ..viz.playing.play import player  # imported on demand: tensor does not depend on viz
 
         return player(self, **options)
@@ -254,7 +272,7 @@ class Handle:
         """
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
-        self._node._keeps_grad = True
+        self._node._retains_grad = True
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once the gradient of self is complete.
@@ -302,18 +320,33 @@ class Handle:
         return write(self, ops.pow, other)
 
     def copy_(self, other: Any) -> Self:
-        """Copy other, broadcast to self's shape, into self; returns self.
+        """Copy other into self.
 
-        The write is recorded: other gets the gradient, and self's old values none.
+        Args:
+            other: a Tensor, an array or a number, broadcast to self's shape.
+
+        Returns:
+            self. The write is recorded: other gets the gradient, and self's old values none.
         """
         return write(self, arrays.setitem(...), other)
 
     def fill_(self, number: float) -> Self:
-        """Set all elements to the number; returns self."""
+        """Set all elements to one number.
+
+        Args:
+            number: the number.
+
+        Returns:
+            self.
+        """
         return self.copy_(number)
 
     def zero_(self) -> Self:
-        """Set all elements to 0; returns self."""
+        """Set all elements to 0.
+
+        Returns:
+            self.
+        """
         return self.copy_(0)
 
     # ---- plain results: comparisons are elementwise and return arrays; hash is by identity
@@ -323,11 +356,26 @@ class Handle:
     __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
-        """The index of the maximum along the axis (None: in the flattened array), as a plain integer array."""
+        """The index of the maximum.
+
+        Args:
+            axis: the axis to search along; None searches the flattened array.
+            keepdims: keep that axis with length 1.
+
+        Returns:
+            A plain integer, or an integer array without the axis.
+        """
         return look(self._node).argmax(axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
-        """The index of the minimum along the axis (None: in the flattened array), as a plain integer array."""
+        """The index of the minimum.
+
+        Args:
+            axis, keepdims: as in `argmax`.
+
+        Returns:
+            A plain integer, or an integer array without the axis.
+        """
         return look(self._node).argmin(axis, keepdims=keepdims)
 
     def __len__(self) -> int:
@@ -358,7 +406,11 @@ class Handle:
         return look(self._node).tolist()
 
     def numpy(self) -> Array:
-        """The array. Raises for a Tensor that requires a gradient: use `detach().numpy()`."""
+        """The array, which shares self's memory.
+
+        Raises:
+            RuntimeError: self requires a gradient: use `detach().numpy()`.
+        """
         if self.requires_grad:
             raise RuntimeError("this Tensor requires a gradient, which an array cannot carry: use detach().numpy()")
         return self.data

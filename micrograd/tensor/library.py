@@ -1,8 +1,15 @@
-"""The functions that rows call on arrays, as `floats` for numbers: NumPy's, and the three defined here."""
+"""The functions that rows call on arrays, as `floats` for numbers: NumPy's, and those defined here.
+
+That is also where arrays are filled: a row calls `scatter(a, index, shape)`, so that the compiler need not look inside.
+"""
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
+from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
@@ -32,6 +39,74 @@ def column_sums(a: np.ndarray) -> np.ndarray:
 def matmul_like(a: np.ndarray, b: np.ndarray, like: np.ndarray) -> np.ndarray:
     """a @ b in the memory order of `like`, of the same shape: adding mixed orders takes five times as long."""
     return np.matmul(a, b, out=np.empty_like(like, a.dtype))
+
+
+# ---- functions that write to a new array
+
+
+def index_types(index: Any) -> set[type]:
+    """The types of the parts of an index."""
+    return {*map(type, index)} if isinstance(index, tuple) else {type(index)}
+
+
+def is_basic(index: Any) -> builtins.bool:
+    """True for a basic index, for which NumPy returns a view: ints, slices, None and `...`."""
+    return index_types(index) <= _BASIC
+
+
+_BASIC = {int, slice, NoneType, EllipsisType}
+
+
+def scatter(a: np.ndarray, index: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros of the shape, with a added at the index, also where the index names an element twice."""
+    out = np.zeros(shape, a.dtype)
+    if is_basic(index):
+        out[index] = a
+    else:
+        np.add.at(out, index, a)
+    return out
+
+
+def setitem(a: np.ndarray, index: Any, b: Any) -> np.ndarray:
+    """A copy of a in which a[index] is replaced by b."""
+    out = np.array(a)
+    out[index] = b
+    return out
+
+
+def scatter_along_axis(a: np.ndarray, indices: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros of the shape, with each element of a added at its index along the axis."""
+    places: list[Any] = list(np.indices(indices.shape, sparse=True))
+    places[axis] = indices
+    return scatter(a, tuple(places), shape)
+
+
+def windows(a: np.ndarray, size: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> np.ndarray:
+    """The sliding windows of a over its last axes, as a view of shape (..., *size, *counts)."""
+    n = len(size)
+    spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
+    found = np.lib.stride_tricks.sliding_window_view(a, spans, tuple(range(-n, 0)))  # type: ignore[call-overload]
+    steps = (..., *(slice(None, None, step) for step in (*stride, *dilation)))
+    return np.moveaxis(found[steps], tuple(range(-n, 0)), tuple(range(-2 * n, -n)))
+
+
+def windows_back(
+    a: np.ndarray, size: Sequence[int], stride: Sequence[int], dilation: Sequence[int], shape: tuple[int, ...]
+) -> np.ndarray:
+    """The adjoint of `windows`: zeros of the shape, with each window added at its position."""
+    n, out = len(size), np.zeros(shape, a.dtype)
+    for place in product(*map(range, size)):
+        ends = zip(place, stride, dilation, a.shape[-n:], strict=True)
+        steps = (slice(d * i, d * i + s * (m - 1) + 1, s) for i, s, d, m in ends)
+        out[(..., *steps)] += a[(..., *place, *[slice(None)] * n)]
+    return out
+
+
+def einsum_of(letters: Sequence[Sequence[int]], output: Sequence[int], *operands: Any) -> np.ndarray:
+    """np.einsum of operands whose axes are named by numbers; never a view of an operand."""
+    pairs = [part for pair in zip(operands, letters, strict=True) for part in pair]
+    out = np.einsum(*pairs, output, optimize=len(operands) > 1)
+    return np.array(out) if len(operands) == 1 else np.asarray(out)
 
 
 @lru_cache(maxsize=64)

@@ -7,96 +7,37 @@ broadcast to (n, n), and silently give a wrong loss.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..engine import ops
 from ..engine.modes import is_tracing, stand_in
-from ..engine.rows import Row
-from . import arrays
+from . import arrays, fused
 from .node import record
-from .tensor import Tensor
+from .tensor import Tensor, as_tensor
 
 
-def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Tensor:
-    """Mean of max(0, 1 - target * score)."""
+def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any) -> Tensor:
+    """See `functional._of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
-    if not is_tracing() and np.count_nonzero(abs(_array(targets)) != 1):
-        raise ValueError("the targets of a hinge loss must be -1 or 1; 2 * y - 1 makes them of 0 and 1")
-    return record(HINGE[reduction], scores, targets)
-
-
-def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Tensor:
-    """Mean of the squared differences."""
-    outputs, targets = _pair(outputs, targets)
-    return _reduced((outputs - targets) ** 2, reduction)
-
-
-def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Tensor:
-    """Mean binary cross-entropy between sigmoid(logits) and target probabilities."""
-    logits, targets = _pair(logits, targets)
-    if not is_tracing() and not (((found := _array(targets)) >= 0).all() and (found <= 1).all()):
-        raise ValueError("the targets of a binary cross-entropy are probabilities, from 0 to 1")
-    return _reduced(targets * (-logits).softplus() + (1 - targets) * logits.softplus(), reduction)
+    if rule and not is_tracing():
+        _check_each(_array(targets), rule[0](_array(targets)), rule[1])
+    if row := fused.OF_PAIRS.get(name):
+        return record(row(reduction), scores, targets)
+    return fused.REDUCTIONS[reduction](formula(scores, targets))
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log(softmax(logits)[target])."""
     logits, classes = _with_classes(logits, target)
-    return record(_cross_entropy(classes, reduction), logits)
+    return record(fused.cross_entropy(classes, reduction), logits)
 
 
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log_probs[target]."""
     log_probs, classes = _with_classes(log_probs, target)
-    return _reduced(-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1), reduction)
-
-
-def _reduced(losses: Any, reduction: str) -> Any:
-    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.mean()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Rows of losses that are a single node, reduction included
-
-
-def _total(losses: Any, reduction: str) -> Any:
-    """`_reduced` for arrays. `mean` takes three times as long, but sums float16 in float32."""
-    return losses.sum() / losses.size if reduction == "mean" and losses.dtype != "e" else _reduced(losses, reduction)
-
-
-def _hinge(reduction: str) -> Row:
-    def rule(g: Any, a: Any, b: Any) -> Any:
-        return ops.gate(b * (g / -a.size if reduction == "mean" else -g), 1 - a * b)
-
-    return Row(
-        "hinge",
-        lambda a, b: _total(np.maximum(1 - a * b, 0.0), reduction),
-        rule,
-        lambda g, a, b: rule(g, b, a),
-    )
-
-
-HINGE = {reduction: _hinge(reduction) for reduction in ("mean", "sum", "none")}
-
-
-def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
-    """The row for these classes: a single node, whose gradient is softmax - onehot (divided by n for the mean)."""
-
-    def forward(a: Any) -> Any:
-        a = a - a.max(-1, keepdims=True)
-        right = a.reshape(-1, a.shape[-1])[np.arange(classes.size), classes.reshape(-1)]
-        return _total(np.log(np.exp(a).sum(-1)) - right.reshape(classes.shape), reduction)
-
-    def rule(g: Any, _out: Any, a: Any) -> Any:
-        onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
-        if reduction == "none":
-            g = arrays.reshape((*classes.shape, 1))(g)
-        slope = arrays.softmax(-1)(a) - onehot
-        return slope * (g / classes.size if reduction == "mean" else g)
-
-    return Row("cross_entropy", forward, rule)
+    return fused.REDUCTIONS[reduction](-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -105,7 +46,7 @@ def _cross_entropy(classes: np.ndarray, reduction: str) -> Row:
 
 def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
     """Scores and targets of one shape and dtype, checked. Targets may stay a plain array; else both are Tensors."""
-    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    scores = as_tensor(scores)
     found = _array(scores)
     if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == found.dtype)):
         targets = Tensor(targets)
@@ -122,7 +63,7 @@ def _array(x: Any) -> np.ndarray:
 
 def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     """Scores, and the class index of each sample in a private copy; checked."""
-    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    scores = as_tensor(scores)
     classes = stand_in(target)._node._data.copy() if isinstance(target, Tensor) else np.array(target)
     if classes.dtype.kind not in "iu":
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
@@ -135,10 +76,17 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     _check_scores(found)
     n = found.shape[-1]
     if not is_tracing() and classes.astype(np.uintp).max() >= n:  # as unsigned, a negative index is large
-        place = np.argwhere((classes < 0) | (classes >= n))[0]
-        index = "".join(f"[{i}]" for i in place)
-        raise IndexError(f"targets{index} is {classes[tuple(place)]}: with {n} classes it must be from 0 to {n - 1}")
+        _check_each(
+            classes, (classes >= 0) & (classes < n), f"with {n} classes it must be from 0 to {n - 1}", IndexError
+        )
     return scores, classes
+
+
+def _check_each(targets: np.ndarray, allowed: np.ndarray, needed: str, error: type[Exception] = ValueError) -> None:
+    """Raise for the first target that is not allowed."""
+    if np.count_nonzero(allowed) < allowed.size:
+        place = np.argwhere(~allowed)[0]
+        raise error(f"targets{''.join(f'[{i}]' for i in place)} is {targets[tuple(place)]}: {needed}")
 
 
 def _check_scores(scores: np.ndarray) -> None:

@@ -9,6 +9,7 @@ import builtins
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..engine import ops
 from ..engine.methods import Elementwise, elementwise
 from ..engine.rows import Row
 from ..engine.words import checked
-from . import arrays
+from . import arrays, fused
 from .handle import Handle
 from .node import ArrayNode, fits, record, renewed
 from .settings import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
@@ -99,13 +100,36 @@ class Tensor(Handle, Elementwise):
         return record(ops.pow, other, self) if fits(other) else NotImplemented
 
     def astype(self, dtype: Any) -> Tensor:
-        """A copy with another real dtype. The gradient is cast back."""
+        """A copy with another dtype.
+
+        Args:
+            dtype: a real NumPy dtype.
+
+        Returns:
+            A Tensor of the same shape. The gradient is cast back.
+
+        Raises:
+            TypeError: the dtype is not a real one.
+
+        >>> Tensor([1.5, 2.5]).astype(int)
+        Tensor([1, 2])
+        """
         return record(arrays.astype(real_dtype(dtype)), self)
 
     # ---- shapes
 
     def reshape(self, shape: Shape, *more: int) -> Tensor:
-        """The elements in another shape, in C order; one length may be -1.
+        """The elements in another shape, in C order.
+
+        Args:
+            shape: the new lengths, as one sequence or as several ints; one of them may be -1, for what remains.
+            *more: the other lengths, if `shape` is the first.
+
+        Returns:
+            A Tensor of that shape: a view where NumPy makes one.
+
+        Raises:
+            ValueError: the shape has another number of elements.
 
         >>> Tensor([1, 2, 3, 4]).reshape(2, -1).tolist()
         [[1, 2], [3, 4]]
@@ -118,17 +142,49 @@ class Tensor(Handle, Elementwise):
         return record(arrays.reshape(wanted), self)
 
     def flatten(self, start: int = 0) -> Tensor:
-        """The axes from `start` on, merged into one."""
+        """Merge the axes from `start` on into one.
+
+        Args:
+            start: the first axis to merge; by default all axes are.
+
+        Returns:
+            A Tensor of shape (*shape[:start], product of the other lengths).
+
+        >>> Tensor([[1, 2], [3, 4]]).flatten()
+        Tensor([1, 2, 3, 4])
+        """
         start = normalize_axis_index(start, max(self.ndim, 1))
         return self.reshape((*self.shape[:start], math.prod(self.shape[start:])))
 
     def transpose(self, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
-        """The axes in another order: `transpose(1, 0, 2)` or `transpose((1, 0, 2))`. None reverses them."""
+        """The axes in another order.
+
+        Args:
+            axes: the axes in their new order, as one sequence or as several ints; None reverses them.
+            *more: the other axes, if `axes` is the first.
+
+        Returns:
+            A view, of the lengths in the new order.
+
+        >>> x = Tensor([[1, 2], [3, 4]])
+        >>> x.transpose().tolist(), x.transpose(0, 1).tolist()
+        ([[1, 3], [2, 4]], [[1, 2], [3, 4]])
+        """
         order = range(self.ndim)[::-1] if axes is None else axes if isinstance(axes, Sequence) else (axes, *more)
         return record(arrays.transpose(normalize_axis_tuple(tuple(order), self.ndim)), self)
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
-        """Two axes swapped."""
+        """Swap two axes.
+
+        Args:
+            axis1, axis2: the axes.
+
+        Returns:
+            A view, with the two lengths exchanged.
+
+        >>> Tensor([[[1, 2, 3]]]).swapaxes(0, 2).shape
+        (3, 1, 1)
+        """
         order = list(range(self.ndim))
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
         order[a], order[b] = order[b], order[a]
@@ -137,17 +193,53 @@ class Tensor(Handle, Elementwise):
     T = property(transpose, doc="The transpose.")
 
     def expand_dims(self, axis: int) -> Tensor:
-        """Insert an axis of length 1 at position `axis`."""
+        """Insert an axis of length 1.
+
+        Args:
+            axis: its position in the result.
+
+        Returns:
+            A view of one dimension more.
+
+        >>> Tensor([1, 2, 3]).expand_dims(0).shape
+        (1, 3)
+        """
         shape = list(self.shape)
         shape.insert(normalize_axis_index(axis, self.ndim + 1), 1)
         return self.reshape(shape)
 
     def squeeze(self, axis: Axis = None) -> Tensor:
-        """Remove the axes of length 1: all, or those named."""
+        """Remove axes of length 1.
+
+        Args:
+            axis: the axes to remove, an int or several; None removes all of length 1.
+
+        Returns:
+            A view without them.
+
+        Raises:
+            ValueError: an axis has another length than 1.
+
+        >>> Tensor([[[1, 2, 3]]]).squeeze().shape
+        (3,)
+        """
         return self.reshape(np.squeeze(self._node._data, axis=axis_of(axis, self.ndim)).shape)
 
     def broadcast_to(self, shape: Shape) -> Tensor:
-        """Broadcast to the shape, by NumPy's rules. The gradient is summed over the broadcast axes."""
+        """Broadcast to a shape, by NumPy's rules.
+
+        Args:
+            shape: the shape of the result.
+
+        Returns:
+            A Tensor of that shape. The gradient is summed over the broadcast axes.
+
+        Raises:
+            ValueError: the shapes are not compatible.
+
+        >>> Tensor([1, 2]).broadcast_to((2, 2)).tolist()
+        [[1, 2], [1, 2]]
+        """
         return record(arrays.broadcast_to(lengths(shape)), self)
 
     def __getitem__(self, index: Any) -> Tensor:
@@ -156,16 +248,44 @@ class Tensor(Handle, Elementwise):
     # ---- selection
 
     def flip(self, axis: Axis = None) -> Tensor:
-        """The elements in reverse order along the axis, several axes, or (None) all."""
+        """Reverse the order of the elements along axes.
+
+        Args:
+            axis: an int or several; None reverses along all axes.
+
+        Returns:
+            A view of the same shape.
+
+        >>> Tensor([1, 2, 3]).flip()
+        Tensor([3, 2, 1])
+        """
         axes = axes_of(axis, self.ndim)
         return self[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(self.ndim))]
 
     def roll(self, shift: int | Sequence[int], axis: Axis = None) -> Tensor:
-        """The elements shifted cyclically along the axis; None rolls the flattened array and restores the shape."""
+        """Shift the elements cyclically.
+
+        Args:
+            shift: the number of places, or one for each axis.
+            axis: an int or several; None shifts the flattened elements, and restores the shape.
+
+        Returns:
+            A Tensor of the same shape.
+
+        >>> Tensor([1, 2, 3]).roll(1)
+        Tensor([3, 1, 2])
+        """
         return _chosen(self, np.roll, shift, axis)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
-        """Repeat each element along the axis; None flattens first.
+        """Repeat each element.
+
+        Args:
+            repeats: how often, an int or one for each element along the axis.
+            axis: the axis to repeat along; None flattens first.
+
+        Returns:
+            A Tensor that is longer along the axis.
 
         >>> Tensor([1, 2]).repeat(2).tolist()
         [1, 1, 2, 2]
@@ -174,6 +294,12 @@ class Tensor(Handle, Elementwise):
 
     def tile(self, reps: Shape) -> Tensor:
         """Repeat the whole array along each axis.
+
+        Args:
+            reps: how often, an int for the last axis, or one for each.
+
+        Returns:
+            A Tensor with each length multiplied by that of `reps`.
 
         >>> Tensor([1, 2]).tile(2).tolist()
         [1, 2, 1, 2]
@@ -188,6 +314,9 @@ class Tensor(Handle, Elementwise):
             mode: "constant", or a mode of NumPy's that repeats elements: "edge", "reflect", "symmetric", "wrap".
             constant_values: the number to pad with in mode "constant".
 
+        Returns:
+            A Tensor with each length increased by its pair.
+
         >>> Tensor([1, 2]).pad((1, 2)).tolist()
         [0, 1, 2, 0, 0]
         """
@@ -200,7 +329,14 @@ class Tensor(Handle, Elementwise):
         return record(arrays.where(inside), out, constant_values) if constant_values else out
 
     def diag(self, k: int = 0) -> Tensor:
-        """The k-th diagonal of a matrix; of a vector, the matrix with it as its k-th diagonal and zeros elsewhere.
+        """The diagonal of a matrix, or the matrix with a given diagonal.
+
+        Args:
+            k: which diagonal: 0 is the main one, those above it are positive.
+
+        Returns:
+            The k-th diagonal of a matrix, a vector. Of a vector of length n, a square matrix of n + abs(k) rows with
+            it as the k-th diagonal, and zeros elsewhere.
 
         >>> Tensor([1, 2]).diag().tolist()
         [[1, 0], [0, 2]]
@@ -211,25 +347,58 @@ class Tensor(Handle, Elementwise):
         return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
 
     def tril(self, k: int = 0) -> Tensor:
-        """The lower triangle: zero above the k-th diagonal of the last two axes."""
+        """The lower triangle: zero above the k-th diagonal of the last two axes.
+
+        Args:
+            k: the last diagonal to keep, as in `diag`.
+
+        Returns:
+            A Tensor of the same shape.
+
+        >>> Tensor([[1, 2], [3, 4]]).tril().tolist()
+        [[1, 0], [3, 4]]
+        """
         return record(arrays.where(np.tri(*self.shape[-2:], k=k, dtype=bool)), self, 0)
 
     def triu(self, k: int = 0) -> Tensor:
-        """The upper triangle: zero below the k-th diagonal of the last two axes."""
+        """The upper triangle: zero below the k-th diagonal of the last two axes.
+
+        Args:
+            k: the first diagonal to keep, as in `diag`.
+
+        Returns:
+            A Tensor of the same shape.
+
+        >>> Tensor([[1, 2], [3, 4]]).triu().tolist()
+        [[1, 2], [0, 4]]
+        """
         return record(arrays.where(~np.tri(*self.shape[-2:], k=k - 1, dtype=bool)), self, 0)
 
     def sort(self, axis: int | None = -1) -> Tensor:
-        """Sort in ascending order along the axis; None flattens first. The gradient is permuted back."""
+        """Sort in ascending order.
+
+        Args:
+            axis: the axis to sort along; None flattens first.
+
+        Returns:
+            A Tensor of the same shape, or a vector for None. The gradient is permuted back.
+
+        >>> Tensor([3, 1, 2]).sort()
+        Tensor([1, 2, 3])
+        """
         return self.flatten().sort(0) if axis is None else record(arrays.sort(axis_of(axis, self.ndim)), self)
 
     # ---- reductions: `axis` is None (all axes), an int or several; `keepdims` keeps them with length 1
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The sum over the axes (None: all).
+        """The sum over axes.
 
         Args:
-            axis: an int, several, or None, here and in all reductions.
-            keepdims: keep the reduced axes with length 1, here and in all reductions.
+            axis: an int or several; None is all axes.
+            keepdims: keep the reduced axes with length 1.
+
+        Returns:
+            A Tensor without those axes.
 
         >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(axis=0)
         Tensor([4., 6.])
@@ -237,19 +406,56 @@ class Tensor(Handle, Elementwise):
         return record(arrays.sum(axis_of(axis, self.ndim), keepdims), self)
 
     def mean(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The mean over the axes (None: all)."""
+        """The mean over axes.
+
+        Args:
+            axis, keepdims: as in `sum`.
+
+        Returns:
+            A Tensor without those axes; nan for a mean of no elements.
+
+        >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).mean(axis=0)
+        Tensor([2., 3.])
+        """
         return record(arrays.mean(axis_of(axis, self.ndim), keepdims), self)
 
     def max(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The maximum over the axes (None: all); tied elements share the gradient equally. `argmax` gives the index."""
+        """The maximum over axes.
+
+        Args:
+            axis, keepdims: as in `sum`.
+
+        Returns:
+            A Tensor without those axes. Tied elements share the gradient equally; `argmax` gives the index.
+
+        >>> Tensor([[1.0, 4.0], [3.0, 2.0]]).max(axis=0)
+        Tensor([3., 4.])
+        """
         return record(arrays.extreme("max", axis_of(axis, self.ndim), keepdims), self)
 
     def min(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The minimum over the axes (None: all); tied elements share the gradient equally."""
+        """The minimum over axes.
+
+        Args:
+            axis, keepdims: as in `sum`.
+
+        Returns:
+            A Tensor without those axes. Tied elements share the gradient equally; `argmin` gives the index.
+
+        >>> Tensor([[1.0, 4.0], [3.0, 2.0]]).min(axis=0)
+        Tensor([1., 2.])
+        """
         return record(arrays.extreme("min", axis_of(axis, self.ndim), keepdims), self)
 
     def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The variance over the axes (None: all): the sum of squared deviations, divided by n - ddof.
+        """The variance over axes: the sum of squared deviations, divided by n - ddof.
+
+        Args:
+            axis, keepdims: as in `sum`.
+            ddof: 0 for the variance of these n elements, 1 for an unbiased estimate from a sample.
+
+        Returns:
+            A Tensor without those axes.
 
         >>> Tensor([1.0, 3.0]).var(), Tensor([1.0, 3.0]).var(ddof=1)
         (Tensor(1.), Tensor(2.))
@@ -260,11 +466,31 @@ class Tensor(Handle, Elementwise):
         return ((self - mean) ** 2).sum(axis, keepdims) / (n - ddof)
 
     def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The standard deviation: the square root of `var`. Where it is 0, so is the gradient, as in PyTorch."""
-        return record(arrays.deviation, self.var(axis, keepdims, ddof))
+        """The standard deviation over axes: the square root of the variance.
+
+        Args:
+            axis, keepdims, ddof: as in `var`.
+
+        Returns:
+            A Tensor without those axes. Where it is 0, so is the gradient, as in PyTorch.
+
+        >>> Tensor([1.0, 3.0]).std()
+        Tensor(1.)
+        """
+        return record(fused.deviation, self.var(axis, keepdims, ddof))
 
     def prod(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The product over the axes (None: all). The gradient is correct for zero factors too."""
+        """The product over axes.
+
+        Args:
+            axis, keepdims: as in `sum`.
+
+        Returns:
+            A Tensor without those axes. The gradient is correct for zero factors too.
+
+        >>> Tensor([2.0, 3.0, 4.0]).prod()
+        Tensor(24.)
+        """
         axes = axes_of(axis, self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
         n = math.prod(self.shape[a] for a in axes)
@@ -277,28 +503,44 @@ class Tensor(Handle, Elementwise):
         shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
 
-    def norm(self, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """The norm of the vectors along the axis, or (None) of all elements; where the 2-norm is 0, so is its gradient.
+    def norm(self, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """The norm of the vectors along an axis, or of all elements.
 
         Args:
-            ord: 2 or None for the Euclidean norm, 1 for the sum of absolute values, inf or -inf for the largest or the
-                smallest of them. Only None takes more than one axis.
+            ord: None is the Euclidean norm, over any axes. Over one axis any number p, for sum(|x|**p)**(1/p): 1 is the
+                sum of absolute values, inf and -inf are the largest and the smallest of them, and 0 counts what is
+                not 0. Over two axes "fro" is the Frobenius norm.
             axis, keepdims: as in `sum`.
 
-        Raises:
-            ValueError: another `ord`, or an `ord` over several axes.
+        Returns:
+            A Tensor without those axes. Where the norm is 0, so is its gradient.
 
-        >>> Tensor([3.0, 4.0]).norm()
-        Tensor(5.)
+        Raises:
+            ValueError: an `ord` that is not one for that number of axes.
+
+        >>> Tensor([3.0, 4.0]).norm(), Tensor([1.0, 2.0]).norm(3) ** 3
+        (Tensor(5.), Tensor(9.))
         """
-        if ord is not None and len(axes_of(axis, self.ndim)) != 1:
-            raise ValueError(f"norm with ord={ord} is one of vectors, found {self.ndim} axes: give one, or flatten()")
-        if ord not in _NORMS:
-            raise ValueError(f"norm takes ord 1, 2, inf or -inf, found {ord!r}")
-        return _NORMS[ord](self, axis, keepdims)
+        axes = axes_of(axis, self.ndim)
+        if ord is None or (ord == "fro" and len(axes) == 2):
+            ord = 2
+        elif len(axes) != 1 or not isinstance(ord, Real):
+            fits = {1: "None or a number", 2: 'None or "fro"'}.get(len(axes), "None")
+            raise ValueError(
+                f"a norm over {len(axes)} axes takes ord={fits}, found {ord!r}: name an axis, or flatten()"
+            )
+        if ord in _NORMS:
+            return _NORMS[ord](self, axis, keepdims)
+        return record(fused.norm(float(ord), axes, keepdims), self)
 
     def cumsum(self, axis: int | None = None) -> Tensor:
-        """The cumulative sum along the axis; None flattens first.
+        """The cumulative sum.
+
+        Args:
+            axis: the axis to sum along; None flattens first.
+
+        Returns:
+            A Tensor of the same shape, or a vector for None.
 
         >>> Tensor([1.0, 2.0, 3.0]).cumsum()
         Tensor([1., 3., 6.])
@@ -308,17 +550,47 @@ class Tensor(Handle, Elementwise):
         return record(arrays.cumsum(axis_of(axis, self.ndim)), self)
 
     def logsumexp(self, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """log(sum(exp(a))) over the axes (None: all), without overflow. The gradient is the softmax."""
-        out = record(arrays.logsumexp(axis_of(axis, self.ndim)), self)
+        """log(sum(exp(a))) over axes, without overflow.
+
+        Args:
+            axis, keepdims: as in `sum`.
+
+        Returns:
+            A Tensor without those axes. The gradient is the softmax.
+
+        >>> Tensor([1000.0, 1000.0]).logsumexp()
+        Tensor(1000.69314718)
+        """
+        out = record(fused.logsumexp(axis_of(axis, self.ndim)), self)
         return out if keepdims else out.squeeze(tuple(range(self.ndim)) if axis is None else axis)
 
     def softmax(self, axis: int = -1) -> Tensor:
-        """exp(a) / sum(exp(a)) along the axis, without overflow."""
-        return record(arrays.softmax(axis_of(axis, self.ndim)), self)
+        """exp(a) / sum(exp(a)), without overflow.
+
+        Args:
+            axis: the axis along which the probabilities sum to 1.
+
+        Returns:
+            A Tensor of the same shape.
+
+        >>> Tensor([1000.0, 1000.0]).softmax()
+        Tensor([0.5, 0.5])
+        """
+        return record(fused.softmax(axis_of(axis, self.ndim)), self)
 
     def log_softmax(self, axis: int = -1) -> Tensor:
-        """log(softmax(a)) along the axis, without underflow."""
-        return record(arrays.log_softmax(axis_of(axis, self.ndim)), self)
+        """log(softmax(a)), without underflow.
+
+        Args:
+            axis: as in `softmax`.
+
+        Returns:
+            A Tensor of the same shape.
+
+        >>> Tensor([1000.0, 0.0]).log_softmax()
+        Tensor([    0., -1000.])
+        """
+        return record(fused.log_softmax(axis_of(axis, self.ndim)), self)
 
     # ---- products
 
@@ -335,13 +607,13 @@ def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
     return record(arrays.getitem(places), a.flatten())
 
 
-_NORMS: dict[float | None, Callable[..., Tensor]] = {
+_NORMS: dict[Any, Callable[..., Tensor]] = {
+    0: lambda a, *over: abs(a.sign()).sum(*over),
     1: lambda a, *over: abs(a).sum(*over),
-    2: lambda a, *over: record(arrays.length, (a * a).sum(*over)),
+    2: lambda a, *over: record(fused.length, (a * a).sum(*over)),
     math.inf: lambda a, *over: abs(a).max(*over),
     -math.inf: lambda a, *over: abs(a).min(*over),
 }
-_NORMS[None] = _NORMS[2]
 for _name, _method in [*vars(Tensor).items()]:
     if callable(_method) and "axis" in inspect.signature(_method).parameters:
         setattr(Tensor, _name, checked(_method))
@@ -371,7 +643,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
         return x @ weight.T
     bias = as_tensor(bias)
     if weight.ndim == 2 and bias.ndim == 1:
-        return record(arrays.linear, x, weight, bias)
+        return record(fused.linear, x, weight, bias)
     return x @ weight.T + bias
 
 

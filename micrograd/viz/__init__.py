@@ -1,4 +1,5 @@
-"""Pictures: three subpackages, and what they share: `page` (self-contained HTML), `text` and `values`.
+"""Pictures: three subpackages, and what they share: `page` (self-contained HTML), `text`, `values`, `infix` (notation
+with the parentheses that are needed) and `rule_text` (the rules of the derivative table as text).
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`

@@ -366,6 +366,34 @@ def test_tangents_have_the_form_of_the_arguments(primals: Any, tangents: Any, er
         jvp(lambda x: x * 2, primals, tangents)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: vjp(lambda x: x * x, 2.0)[1](None),
+        lambda: vjp(lambda x: [x * x, x], 2.0)[1]([1.0, None]),
+        lambda: vjp(lambda x: (x * x).sum(), np.ones(2))[1](None),
+        lambda: hvp(lambda x: x**3)(2.0, None),
+    ],
+)
+def test_none_is_no_gradient_of_an_output(call: Callable):
+    with pytest.raises(TypeError, match="None as the gradient of an output: write zeros"):
+        call()
+
+
+def test_a_node_that_left_its_transform_leads_to_no_input_any_more():
+    """Though an inner transform has seen it lead to one."""
+    left = []
+
+    def f(x: Any) -> Any:
+        left.append(x * 2)
+        return (x * gradient(lambda z: (z * left[-1]).sum())(np.ones(1))).sum()
+
+    assert np.array_equal(gradient(f)(np.ones(1)), [4.0])
+    found = gradient(lambda z: (z * left[0]).sum())(np.ones(1))
+    assert type(found) is np.ndarray
+    assert np.array_equal(found, [2.0])
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Linear
 

@@ -326,3 +326,21 @@ def test_a_second_pass_over_one_element_of_another_shape_is_summed():
     out = micrograd.compile(lambda x: (w * x).sum().reshape(1, 1, 1))(np.array([1.0, 10.0, 100.0]))
     (out * 2).sum().backward()
     assert w.grad.tolist() == [2.0, 20.0, 200.0]
+
+
+TABLE = np.random.default_rng(0).normal(size=(3, 3))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda i: Tensor(TABLE)[i],
+        lambda i: np.take_along_axis(Tensor(TABLE), i[:, None], 1),
+        lambda i: (Tensor(TABLE)[i] * TABLE).mean(),
+        lambda i: F.cross_entropy(Tensor(TABLE), i, "none"),
+    ],
+)
+def test_indices_among_the_arguments_select_from_a_constant(function: Any):
+    compiled = micrograd.compile(function)
+    for index in ([0, 2, 1], [1, 1, 0]):
+        same([compiled(np.array(index))], [function(Tensor(np.array(index)))])

@@ -139,6 +139,7 @@ W, V = Tensor([1.0], requires_grad=True), Value(1.0)
         (SGD([W], lr=1.0), {"scalars": True}, "takes Tensors, found Values"),
         (SGD([W], lr=1.0), {"batch": True}, "takes Tensors, found Values"),
         ([W], {}, r"takes an SGD without"),
+        (SGD([W], lr=1.0, reduce=lambda flat: flat), {}, "without reduce=, found one that sums over workers"),
     ],
 )
 def test_what_no_program_can_do_is_refused(update: Any, settings: dict[str, bool], message: str):

@@ -180,7 +180,7 @@ V = Value(1.0)
         (lambda: F.softmax([V, V], 1), ValueError, "found axis 1 for a list"),
         (lambda: F.log_softmax([V, V], axis=-2), ValueError, "found axis -2 for a list"),
         (lambda: F.logsumexp([V, V], axis=None), ValueError, "found axis None for a list"),
-        (lambda: F.hinge([V], [0]), ValueError, "target 0 of a hinge loss is 0.0: it must be -1 or 1"),
+        (lambda: F.hinge([V], [0]), ValueError, r"targets\[0\] is 0.0: a hinge loss takes -1 or 1"),
         (lambda: F.hinge(V, 1), TypeError, "scores must be a list of Values or numbers, found Value"),
         (lambda: F.hinge([V], 1), TypeError, "targets must be a list of Values or numbers, found int"),
         (lambda: F.mse((x for x in [V]), [1]), TypeError, "found generator"),

@@ -342,6 +342,8 @@ def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
         ([math.inf, 1.0], math.inf),
         ([1.0, -math.inf], math.inf),
         ([math.nan, 1.0], math.nan),
+        ([math.nan, math.inf], math.nan),
+        ([-math.inf, math.nan], math.nan),
         ([0.0, 0.0], 0.0),
     ],
 )

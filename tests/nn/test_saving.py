@@ -17,6 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 from micrograd import nn
 from micrograd.nn.saving import load, save
+from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, StepLR
 from micrograd.tensor import Tensor
 
 
@@ -109,6 +110,173 @@ def test_pytorch_reads_what_is_saved_and_what_pytorch_saves_is_read(dtype, path)
     torch_save(theirs.state_dict(), path)
     load(path, into=twin)
     assert all((a == b).all() for a, b in zip(ours.parameters(), twin.parameters(), strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Optimizers and schedules, in one file with the network
+
+TRAININGS = {
+    "SGD": lambda params: SGD(params, lr=0.1, momentum=0.9, nesterov=True),
+    "Adam": lambda params: Adam(params, lr=0.1, betas=(0.8, 0.9)),
+    "AdamW": lambda params: AdamW(params, lr=0.1),
+}
+
+
+def training(make, values, seed):
+    """A network of Values or of Tensors, with its optimizer and schedule; and a function that takes one step."""
+    model = nn.MLP(3, [2], rng=random.Random(seed)) if values else network(seed)
+    optimizer = TRAININGS[make](model.parameters())
+    run = {"model": model, "optimizer": optimizer, "schedule": CosineAnnealingLR(optimizer, T_max=20)}
+
+    def step(number):
+        x = np.random.default_rng([7, number]).standard_normal((4, 3))
+        optimizer.zero_grad()
+        outputs = [out for row in x for out in model(list(row))] if values else [model(x)]
+        sum((out * out - out).sum() if not values else out * out - out for out in outputs).backward()
+        optimizer.step()
+        run["schedule"].step()
+
+    return run, step
+
+
+def bits(run):
+    """All that a step depends on."""
+    model, optimizer = run["model"], run["optimizer"]
+    state = optimizer.state_dict()
+    remembered = [{name: np.asarray(x).tobytes() for name, x in held.items()} for held in state["state"]]
+    weights = {name: x.tobytes() for name, x in model.state_dict().items()}
+    return weights, state["settings"], remembered, run["schedule"].state_dict()
+
+
+@pytest.mark.parametrize("values", [False, True], ids=["Tensors", "Values"])
+@pytest.mark.parametrize("make", TRAININGS)
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_training_resumes_bit_by_bit(make, values, after, path):
+    whole, step = training(make, values, seed=0)
+    for number in range(after):
+        step(number)
+    save({**whole, "step": after}, path)
+    twin, twin_step = training(make, values, seed=1)
+    start = load(path, into=twin)["step"].item()
+    assert start == after
+    assert bits(twin) == bits(whole)
+    for number in range(start, 6):
+        step(number)
+        twin_step(number)
+    assert bits(twin) == bits(whole)
+
+
+@pytest.mark.parametrize("which", ["optimizer", "schedule"])
+def test_an_optimizer_or_a_schedule_may_be_saved_alone(which, path):
+    whole, step = training("Adam", False, seed=0)
+    step(0)
+    twin, _ = training("Adam", False, seed=0)
+    save(whole[which], path)
+    load(path, into=twin[which])
+    assert bits(twin)[2 if which == "optimizer" else 3] == bits(whole)[2 if which == "optimizer" else 3]
+
+
+def test_a_network_alone_is_taken_out_of_the_file_of_a_training(path):
+    whole, _ = training("Adam", False, seed=0)
+    twin, _ = training("Adam", False, seed=1)
+    save({**whole, "step": 3}, path)
+    load(path, into={"model": twin["model"]})
+    assert bits(twin)[0] == bits(whole)[0]
+
+
+def test_other_tools_read_the_arrays_of_a_training_by_name(path):
+    whole, step = training("Adam", False, seed=0)
+    step(0)
+    save({**whole, "step": 3}, path)
+    found = load_file(path)
+    assert found["step"] == 3
+    assert (found["model.0.weight"] == whole["model"].state_dict()["0.weight"]).all()
+    assert found["optimizer.state.0.mean"].shape == whole["optimizer"].params[0].shape
+
+
+@pytest.mark.parametrize("damaged", ["model", "optimizer", "schedule"])
+def test_where_one_state_does_not_fit_no_object_is_changed(damaged, path):
+    whole, step = training("Adam", False, seed=0)
+    twin, twin_step = training("Adam", False, seed=1)
+    step(0)
+    twin_step(0)
+    other = nn.Linear(1, 1)
+    wrong = {"model": other, "optimizer": SGD(other.parameters(), lr=1.0), "schedule": StepLR(whole["optimizer"], 2)}
+    save(whole | {damaged: wrong[damaged]}, path)
+    before = bits(twin)
+    with pytest.raises(ValueError, match=r"not|no state|settings") as found:
+        load(path, into=twin)
+    assert bits(twin) == before
+    assert str(path) in found.value.__notes__[-1]
+
+
+def test_a_state_that_the_file_lacks_is_named_with_those_it_has(path):
+    whole, _ = training("SGD", False, seed=0)
+    save({"model": whole["model"], "first": whole["optimizer"]}, path)
+    with pytest.raises(ValueError, match=r"no state of a SGD called 'optimizer'; states there: 'first'"):
+        load(path, into={"optimizer": whole["optimizer"]})
+    save(whole["model"], path)
+    with pytest.raises(ValueError, match=r"no state of a SGD called ''; states there: none"):
+        load(path, into=whole["optimizer"])
+
+
+class Odd:
+    """An object with a state, of whatever JSON and safetensors can hold."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def state_dict(self):
+        return self.state
+
+    def load_state_dict(self, state):
+        self.state = state
+
+
+def test_a_state_comes_back_with_its_types(path):
+    state = {
+        "numbers": [1, 0.1, 2**70, float("inf"), -0.0, True, None, "ü\n"],
+        "nested": {"": (), "pair": ("list", [1]), "dict": {"list": []}},
+        "array": ["array", "list", ("dict", {})],
+    }
+    save({"odd": Odd(state)}, path)
+    twin = Odd(None)
+    load(path, into={"odd": twin})
+    assert repr(twin.state) == repr(state)
+
+
+def test_arrays_deep_in_a_state_keep_their_dtype(path):
+    save({"odd": Odd([{"x": (np.arange(3, dtype="i2"), Tensor([1.5]))}])}, path)
+    twin = Odd(None)
+    assert list(load(path, into={"odd": twin})) == ["odd.0.x.0", "odd.0.x.1"]
+    first, second = twin.state[0]["x"]
+    assert (first.dtype, first.tolist(), second.tolist()) == ("i2", [0, 1, 2], [1.5])
+
+
+def test_a_state_that_was_altered_is_told_by_its_hash(path):
+    optimizer = SGD([Tensor([1.0], requires_grad=True)], lr=0.25)
+    save(optimizer, path)
+    content = path.read_bytes()
+    assert content.count(b"0.25") == 1
+    path.write_bytes(content.replace(b"0.25", b"0.35"))
+    with pytest.raises(ValueError, match="damaged"):
+        load(path, into=optimizer)
+    assert optimizer.lr == 0.25
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [
+        ({"a": nn.Linear(1, 1), "a.b": np.ones(1)}, ValueError, "names 'a' and 'a.b': what belongs to which"),
+        ({"": nn.Linear(1, 1), "b": np.ones(1)}, ValueError, "names '' and 'b': what belongs to which"),
+        ({"odd": Odd({1: 2})}, ValueError, "found the name 1"),
+        ({"odd": Odd({"x": [object()]})}, TypeError, "odd.x.0 has dtype object"),
+    ],
+)
+def test_what_could_not_be_told_apart_or_held_is_refused(source, error, message, path):
+    with pytest.raises(error, match=message):
+        save(source, path)
+    assert not list(path.parent.iterdir())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -374,7 +542,7 @@ def test_a_path_may_be_a_string_relative_or_a_link(path, monkeypatch):
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        ([1, 2], TypeError, "takes a module or a dict of arrays by name, found list"),
+        ([1, 2], TypeError, "takes a module, an optimizer, a schedule, or a dict .* by name, found list"),
         ({1: np.ones(1)}, ValueError, "found the name 1"),
         ({"__metadata__": np.ones(1)}, ValueError, "the format's own"),
         ({"x": np.ones(1, complex)}, TypeError, "x has dtype complex128"),
@@ -388,10 +556,11 @@ def test_what_the_format_cannot_hold_is_refused_before_anything_is_written(sourc
     assert not list(path.parent.iterdir())
 
 
-def test_only_a_module_can_be_filled(path):
+@pytest.mark.parametrize(("into", "found"), [([], "list"), ({"x": np.ones(1)}, "ndarray"), (nn.Linear, "type")])
+def test_only_what_has_a_state_can_be_filled(into, found, path):
     save({"x": np.ones(1)}, path)
-    with pytest.raises(TypeError, match="fills a module, found dict"):
-        load(path, into={})
+    with pytest.raises(TypeError, match=f"fills modules, optimizers and schedules, found {found}"):
+        load(path, into=into)
 
 
 def test_safetensors_is_imported_only_by_who_saves_or_loads():

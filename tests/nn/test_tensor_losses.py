@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from micrograd import functional as F
-from micrograd import nn
+from micrograd import nn, optim
 from micrograd.autograd.check import gradcheck
 from micrograd.engine import Value
 from micrograd.tensor import Tensor
@@ -261,13 +261,22 @@ X = leaf([[1.0, 2.0], [3.0, 4.0]])
         (lambda: F.mse(X, [1.0, 2.0]), ValueError, r"scores of shape \(2, 2\) and targets of shape \(2,\): reshape"),
         (lambda: F.mse(X, 1.0), ValueError, r"targets of shape \(\)"),
         (lambda: F.mse(Tensor([]), []), ValueError, "something to look at"),
-        (lambda: F.hinge(X[0], [0, 1]), ValueError, "must be -1 or 1"),
-        (lambda: F.bce_with_logits(X[0], [0, 1.5]), ValueError, "probabilities, from 0 to 1"),
+        (lambda: F.hinge(X[0], [1, 0]), ValueError, r"targets\[1\] is 0.0: a hinge loss takes -1 or 1"),
+        (lambda: F.bce_with_logits(X, [[0, 1], [1.5, 2]]), ValueError, r"targets\[1\]\[0\] is 1.5: .* from 0 to 1"),
         (lambda: F.bce_with_logits(X[0], [0, np.nan]), ValueError, "probabilities, from 0 to 1"),
-        (lambda: F.bce_with_logits([Value(1.0)], [2]), ValueError, "target 0 .* is 2.0: it must be from 0 to 1"),
+        (
+            lambda: F.bce_with_logits([Value(1.0)], [2]),
+            ValueError,
+            r"targets\[0\] is 2.0: .* probabilities, from 0 to 1",
+        ),
         (lambda: F.mse(X, "ab"), TypeError, "a Tensor holds real numbers"),
     ],
 )
 def test_wrong_inputs_are_told_what_is_wrong(wrong, error, message):
     with pytest.raises(error, match=message):
         wrong()
+
+
+def test_what_pytorch_calls_by_another_name_answers_to_it():
+    assert (F.mse_loss, F.nll_loss, F.binary_cross_entropy_with_logits) == (F.mse, F.nll, F.bce_with_logits)
+    assert optim.clip_grad_norm_ is optim.clip_grad_norm

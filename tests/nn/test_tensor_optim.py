@@ -294,6 +294,21 @@ def test_batches_of_tensors_are_tensors():
     assert set(y) == {"a", "b"}
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+def test_the_shares_of_all_workers_make_up_each_batch(workers):
+    samples = np.arange(23)
+
+    def of(share):
+        return list(batches(samples, samples * 2, size=10, rng=np.random.default_rng(0), share=share))
+
+    for whole, *parts in zip(of((0, 1)), *(of((rank, workers)) for rank in range(workers)), strict=True):
+        for i in (0, 1):
+            assert np.concatenate([part[i] for part in parts]).tolist() == whole[i].tolist()
+        sizes = [len(part[0]) for part in parts]
+        assert max(sizes) - min(sizes) <= 1
+        assert {part.whole for part in parts} == {len(whole[0])}
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
@@ -303,6 +318,12 @@ def test_batches_of_tensors_are_tensors():
         (lambda: batches([1, 2], size=1.5), ValueError, "found 1.5"),
         (lambda: batches(np.array(1.0), size=1), ValueError, "samples along its first axis"),
         (lambda: batches([1, 2], size=1, rng=7), TypeError, "rng must be a NumPy Generator"),
+        (lambda: batches([1, 2], size=1, share=(2, 2)), ValueError, r"found the share \(2, 2\): workers are numbered"),
+        (lambda: batches([1, 2], size=1, share=(-1, 2)), ValueError, "numbered from 0"),
+        (lambda: batches([1, 2], size=1, share=(0, 0)), ValueError, "numbered from 0"),
+        (lambda: batches([1, 2], size=1, share=(0.0, 2)), TypeError, "share= takes"),
+        (lambda: batches([1, 2], size=1, share=2), TypeError, "the number of workers.*, found 2"),
+        (lambda: batches([1, 2], size=1, share=None), TypeError, "share= takes"),
     ],
 )
 def test_wrong_batches_are_refused_at_the_call(wrong, error, message):

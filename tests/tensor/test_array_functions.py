@@ -69,7 +69,7 @@ def test_elementwise_functions_have_the_gradients_of_their_methods(name):
 def test_elementwise_functions_are_named_and_described(name):
     function = getattr(F, name)
     assert function.__name__ == name
-    assert function.__doc__.endswith(".")
+    assert function.__doc__.splitlines()[0].endswith(".")
 
 
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
@@ -93,7 +93,7 @@ def test_a_tie_is_shared():
 @pytest.mark.parametrize("wrong", ["text", None, [None], {1.0}, 1j, ["a"]])
 @pytest.mark.parametrize("function", [F.exp, F.sum, F.relu, lambda x: F.maximum(1.0, x), lambda x: F.stack([x])])
 def test_what_is_no_number_raises(function, wrong):
-    with pytest.raises(TypeError, match="an operand is a node, a number or an array of numbers"):
+    with pytest.raises(TypeError, match="an operand is a node, a number or an array of numbers|a Tensor holds real numbers"):
         function(wrong)
 
 
@@ -394,7 +394,7 @@ def test_every_function_is_there_under_the_packages_own_name():
 
 @pytest.mark.parametrize("name", sorted(ops.PUBLIC.keys() | ops.MAKERS.keys()))
 def test_a_row_that_is_described_is_a_method_of_both_kinds_and_a_function(name):
-    doc = getattr(F, name).__doc__.removesuffix(", elementwise.")
+    first = getattr(F, name).__doc__.splitlines()[0]
     for kind in (Value, Tensor):
-        assert getattr(kind, name).__doc__.removesuffix(".") == doc.removesuffix(".")
+        assert getattr(kind, name).__doc__.splitlines()[0] == first
         assert getattr(kind, name).__qualname__.endswith(f".{name}")

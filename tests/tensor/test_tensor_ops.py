@@ -13,7 +13,7 @@ from tensor_ops_list import BAD, BINARY, MATMUL, OPS, Op, Shape
 
 from micrograd import Tensor, grad, no_grad
 from micrograd.engine import ops
-from micrograd.tensor import arrays
+from micrograd.tensor import arrays, fused
 from micrograd.tensor import functions as functions
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_a_refused_call_leaves_no_trace(op: Op):
     (lambda: arrays.sum((0.0, 1.0), False), lambda: arrays.sum((0, 1), False)),
     (lambda: arrays.mean(1.0, True), lambda: arrays.mean(1, True)),
     (lambda: arrays.extreme("max", 1.0, False), lambda: arrays.extreme("max", 1, False)),
-    (lambda: arrays.softmax(1.0), lambda: arrays.softmax(1)),
+    (lambda: fused.softmax(1.0), lambda: fused.softmax(1)),
     (lambda: arrays.cumsum(1.0), lambda: arrays.cumsum(1)),
 ])  # fmt: skip
 def test_a_row_made_for_what_looks_like_its_settings_is_not_given_for_them(loose: Callable, strict: Callable):
@@ -354,3 +354,16 @@ def test_a_row_made_for_what_looks_like_its_settings_is_not_given_for_them(loose
     with pytest.raises(TypeError):
         loose()(x)
     assert np.isfinite(strict()(x).data).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (arrays.sum(0, True), "<Row sum(axis=0, keepdims=True)>"),
+        (arrays.scatter((0, slice(2)), (3, 4)), "<Row scatter(index=(0, slice(None, 2, None)), shape=(3, 4))>"),
+        (ops.power(3), "<Row pow(n=3)>"),
+        (ops.exp, "<Row exp>"),
+    ],
+)
+def test_a_row_says_what_it_was_made_with(row: Any, text: str):
+    assert repr(row) == text

@@ -1,6 +1,6 @@
 """Nodes to plain data: a snapshot of what is drawn, as strings and numbers.
 
-`walk` orders the nodes, `describe` turns each box of a drawing into text. The result (`Graph`) holds no nodes, so it
+`walk` orders the nodes, `describe` turns each box of a drawing into text. The result (`Picture`) holds no nodes, so it
 can be stored, compared, sent as JSON (`dataclasses.asdict`), laid out and drawn after the nodes have changed.
 Text is unescaped here; each writer escapes for its own format.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ...engine import infix
-from ...engine.infix import Text
+from .. import infix
+from ..infix import Text
 from ..values import exact_text, is_array, shape_text, value_text
 
 NO_TERM: Text = ("", infix.ATOM)
@@ -37,7 +37,7 @@ class Box:
 
 @dataclass
 class Edge:
-    """`count` uses of the box `tail` by the box `head`, both indices into `Graph.boxes`."""
+    """`count` uses of the box `tail` by the box `head`, both indices into `Picture.boxes`."""
 
     tail: int
     head: int
@@ -45,7 +45,7 @@ class Edge:
 
 
 @dataclass
-class Graph:
+class Picture:
     """A drawing without coordinates. `note` says what was folded and how to draw all nodes; "" if nothing was."""
 
     boxes: list[Box]
@@ -113,7 +113,7 @@ def _checked_roots(root: Any) -> list[Any]:
 def _operands(node: Any) -> tuple[Any, ...]:
     below = getattr(node, "_prev", ())
     if isinstance(below, Set):  # from a foreign subclass; the order of a set varies between processes
-        below = sorted(below, key=lambda n: (_label(n), _op(n), repr(getattr(n, "data", n))))
+        below = sorted(below, key=lambda n: (label_of(n), op_of(n), repr(getattr(n, "data", n))))
     return tuple(below)
 
 
@@ -164,7 +164,7 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
 # ------------------------------------------------------------------------------------------------ nodes to boxes
 def describe(
     graph: Walk, groups: Sequence[Group] | None = None, note: str = "", names: Mapping[int, str] | None = None
-) -> Graph:
+) -> Picture:
     """The plain data of a drawing: one box per group, in the order of the walk; by default one box per node.
 
     `names` maps the ids of nodes without a label to names. If it is passed, boxes that have neither a name nor a short
@@ -193,7 +193,7 @@ def describe(
                 boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
         else:
             boxes.append(_group_box(id_, group, graph, home))
-    return Graph(boxes, edges, note)
+    return Picture(boxes, edges, note)
 
 
 def _needs_name(box: Box) -> bool:
@@ -223,7 +223,7 @@ def _module_inputs(nodes: Iterable[Any]) -> set[int]:
 def _node_box(
     id_: str, node: Any, below: Sequence[Box], is_input: bool = False, names: Mapping[int, str] = MappingProxyType({})
 ) -> Box:
-    name, op = _label(node) or names.get(id(node), ""), _op(node)
+    name, op = label_of(node) or names.get(id(node), ""), op_of(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
     kind = "result" if op or below else "constant" if not requires_grad else "input" if is_input else "parameter"
     data = data_of(node)
@@ -252,14 +252,14 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
     if group.kind == "stretch":
         name = f"{len(nodes):,} nodes"
     else:
-        name = group.name or _common([_label(node) for node in outputs]) or ("" if group.op else _plural(nodes))
+        name = group.name or _common([label_of(node) for node in outputs]) or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
 
 
 def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
     """Counts of nodes by op: ["40 +", "30 *", "12 constants"], the most common first."""
-    counts = Counter(_op(node) or _plural([node]) for node in nodes)
+    counts = Counter(op_of(node) or _plural([node]) for node in nodes)
     parts = [f"{count:,} {op}" for op, count in counts.most_common(most)]
     return parts + ([f"and {len(counts) - most} more kinds"] if len(counts) > most else [])
 
@@ -281,7 +281,7 @@ def _common(labels: Sequence[str]) -> str:
     return labels[0] if len(set(labels)) == 1 else ""
 
 
-def _label(node: Any) -> str:
+def label_of(node: Any) -> str:
     label = getattr(node, "label", "")
     return "" if label is None else str(label)
 
@@ -292,7 +292,7 @@ def data_of(node: Any) -> Any:
     return node._data if hasattr(node, "_data") else getattr(node, "data", node)
 
 
-def _op(node: Any) -> str:
+def op_of(node: Any) -> str:
     op = getattr(node, "_op", "")
     return "" if op is None else str(op)
 
@@ -307,7 +307,7 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
     terms: list[Text] = []
     for node, below in zip(graph.nodes, graph.operands, strict=True):
         leaf = term(_node_box("", node, [], names=names))
-        terms.append(_made(_op(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
+        terms.append(_made(op_of(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 

@@ -6,7 +6,7 @@ the same in every run.
 """
 
 from ..text import clean, shorten
-from .data import Box, Graph
+from .data import Box, Picture
 
 GRAPH = {"bgcolor": "transparent", "fontname": "Helvetica,Arial,sans-serif", "fontsize": "11", "fontcolor": "#6B778C"}
 NODE = {
@@ -42,7 +42,7 @@ LONGEST_STRING = 16_000  # bytes; `dot` rejects strings longer than 16 KiB
 CROWDED = 60  # with more counted edges than this, the counts are shown in tooltips instead
 
 
-def body(graph: Graph, rankdir: str) -> list[str]:
+def body(graph: Picture, rankdir: str) -> list[str]:
     """The lines between the braces of a digraph."""
     lines = [_FAINT] if dense(graph) else []
     for box in graph.boxes:
@@ -60,7 +60,7 @@ def body(graph: Graph, rankdir: str) -> list[str]:
     return lines
 
 
-def dense(graph: Graph) -> bool:
+def dense(graph: Picture) -> bool:
     """True if there are so many edges that they are drawn faint, without arrowheads, and with more room to bend."""
     return len(graph.edges) > max(150, 3 * len(graph.boxes))
 

@@ -12,7 +12,7 @@ import graphviz
 
 from ..page import bundle, image
 from . import dot, svg
-from .data import Graph, describe, walk
+from .data import Picture, describe, walk
 from .fold import fold
 from .words import spoken
 
@@ -62,7 +62,7 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: 
     return drawing
 
 
-def _picture(root: Any, max_nodes: int | None) -> Graph:
+def _picture(root: Any, max_nodes: int | None) -> Picture:
     nodes = walk(root)
     groups, how = fold(nodes, max_nodes)
     note = ""
@@ -79,7 +79,7 @@ class Drawing(graphviz.Digraph):
     formats other than SVG, and where `engine` is passed. DOT lines that the caller adds appear only in its output.
     """
 
-    graph: Graph
+    graph: Picture
 
     def svg(self) -> str:
         """The drawing in the built-in layout, as the text of an SVG file."""

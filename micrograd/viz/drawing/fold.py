@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from .data import Group, Walk, _label, _op
+from .data import Group, Walk, label_of, op_of
 
 AIM = 150  # the most boxes of a folded drawing, however many the caller allows
 _LONGEST = 24  # characters of a module's name
@@ -29,58 +29,42 @@ def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
     """At most `limit` groups (None: no limit), and how they were folded; "" if every node has its own box."""
     if limit is None or len(graph.nodes) <= limit:
         return [Group([i]) for i in range(len(graph.nodes))], ""
-    limit = min(limit, AIM)
-    modules, rest, how, depth = [], [], "", []
-    for modules, home in _levels(graph, limit):
-        how = "by module" if modules else "by structure"
-        top = _sums(graph, home)
-        depth = _depths(graph, top)
-        for rest in _outside(graph, home, top, depth, limit - len(modules)):
-            if len(modules) + len(rest) <= limit:
-                return modules + rest, how
-    pieces = min(limit - len(modules), STRETCHES)
-    return modules + _stretches(graph, rest, depth, pieces), f"{how} and by depth"
+    limit, calls = min(limit, AIM), calls_of(graph)
+    groups: list[Group] = []
+    for level in range(max((len(call[0]) for call in calls if call), default=0), -1, -1):
+        groups = fold_at(graph, calls, level, limit)
+        if len(groups) <= limit and (level < 2 or not _has(groups, "stretch")):
+            break
+    how = "by module" if _has(groups, "module") else "by structure"
+    return groups, f"{how} and by depth" if _has(groups, "stretch") else how
 
 
 def fold_at(graph: Walk, calls: "list[Call | None]", level: int, limit: int) -> list[Group]:
-    """At most `limit` groups: modules at this nesting level (0: none), long sums, the rest as fine as possible."""
+    """Modules at this nesting level (0: none), long sums, and the rest as fine as `limit` groups allow."""
     modules, home = _modules(graph, calls, level) if level else ([], [-1] * len(graph.nodes))
     top = _sums(graph, home)
     depth = _depths(graph, top)
-    long = any(len(members) >= LONG for members in _chains(home, top).values())
     rest: list[Group] = []
     for rest in _outside(graph, home, top, depth, limit - len(modules)):
-        if len(modules) + len(rest) <= limit and not long:
+        if len(modules) + len(rest) <= limit:
             return modules + rest
-        long = False  # skip the first candidate, in which nothing is folded
-    if len(modules) + len(rest) <= limit:
-        return modules + rest
     return modules + _stretches(graph, rest, depth, max(min(limit - len(modules), STRETCHES), 1))
 
 
-def _levels(graph: Walk, limit: int) -> Iterator[tuple[list[Group], list[int]]]:
-    """Groups by module, deepest nesting first, and each node's group (-1: none); no modules if no level fits."""
-    calls = calls_of(graph)
-    found = False
-    for level in range(max((len(call[0]) for call in calls if call), default=0), 0, -1):
-        modules, home = _modules(graph, calls, level)
-        if len(modules) + (None in calls) <= limit:
-            found = True
-            yield modules, home
-    if not found:
-        yield [], [-1] * len(graph.nodes)
+def _has(groups: list[Group], kind: str) -> bool:
+    return any(group.kind == kind for group in groups)
 
 
 def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], room: int) -> Iterator[list[Group]]:
     """Groupings of the nodes outside modules, finest first; the fine ones only if there is room."""
-    if home.count(-1) <= room:
-        yield [Group([i]) for i, h in enumerate(home) if h < 0]
     sums = _chains(home, top)
+    if home.count(-1) <= room and all(len(members) < LONG for members in sums.values()):
+        yield [Group([i]) for i, h in enumerate(home) if h < 0]
     if sum(h < 0 and t == i for i, (h, t) in enumerate(zip(home, top, strict=True))) <= room:
         alone = [Group([i]) for i, h in enumerate(home) if h < 0 and top[i] == i and i not in sums]
         yield [*alone, *[Group(members, "repeat", op="sum") for members in sums.values()]]
     yield _repeats(graph, home, top, depth, sums, labels_matter=True)
-    if any(map(_label, graph.nodes)):
+    if any(map(label_of, graph.nodes)):
         yield _repeats(graph, home, top, depth, sums, labels_matter=False)
 
 
@@ -181,11 +165,11 @@ def _sums(graph: Walk, home: list[int]) -> list[int]:
         for j in below:
             uses[j] += 1
             user[j] = i
-    plus = [h < 0 and _op(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
+    plus = [h < 0 and op_of(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
     roots = set(graph.roots)
     top = list(range(len(graph.nodes)))
     for i in reversed(range(len(graph.nodes))):
-        if plus[i] and uses[i] == 1 and plus[user[i]] and i not in roots and not _label(graph.nodes[i]):
+        if plus[i] and uses[i] == 1 and plus[user[i]] and i not in roots and not label_of(graph.nodes[i]):
             top[i] = top[user[i]]
     return top
 
@@ -224,12 +208,12 @@ def _repeats(
     for i, node in enumerate(graph.nodes):
         if home[i] >= 0 or top[i] != i:
             continue
-        label = _label(node) if labels_matter else ""
+        label = label_of(node) if labels_matter else ""
         if members := sums.get(i):  # its operands come before it, so their kinds are known
             op, below = "sum", [kind[top[j]] for m in members for j in graph.operands[m] if top[j] != i]
             key = (op, label, depth[i], tuple(sorted(Counter(below).items())))
         else:
-            op, members = _op(node), (i,)
+            op, members = op_of(node), (i,)
             key = (op, label, depth[i], tuple([kind[top[j]] for j in graph.operands[i]]) or leaf_key[i])
         kind[i] = kinds.setdefault(key, len(groups))
         if kind[i] == len(groups):
@@ -244,7 +228,7 @@ def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -
     users: dict[int, Any] = {}
     highest = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
-        user = _op(graph.nodes[i]) if home[i] < 0 else home[i]
+        user = op_of(graph.nodes[i]) if home[i] < 0 else home[i]
         for j in below:
             highest[j] = max(highest[j], depth[top[i]])
             if users.setdefault(j, user) != user:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from ..text import clean, pretty, shorten, sign, text_width
 from ..text import coordinate as _n
-from .data import Box, Edge, Graph
+from .data import Box, Edge, Picture
 from .dot import CROWDED, dense, not_finite
 from .layout import Layout, Point, layout
 from .words import spoken, summary
@@ -70,7 +70,7 @@ STYLE = """
 """
 
 
-def write(graph: Graph, rankdir: str = "LR") -> str:
+def write(graph: Picture, rankdir: str = "LR") -> str:
     """The drawing as an SVG document."""
     cards = [_Card(box, rankdir) for box in graph.boxes]
     modules = [card for card in cards if card.box.kind == "module"]
@@ -229,7 +229,7 @@ class _Card:
 
 
 # ------------------------------------------------------------------------------------------------ edges
-def _edges(graph: Graph, cards: list[_Card], shape: Layout, rankdir: str) -> list[str]:
+def _edges(graph: Picture, cards: list[_Card], shape: Layout, rankdir: str) -> list[str]:
     """Lines with arrowheads, then counts on top; dense drawings have faint lines only, and counts in tooltips."""
     faint = dense(graph)
     crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
@@ -258,7 +258,7 @@ def _moved(point: Point, by: float, rankdir: str) -> Point:
     return (point[0] + by, point[1]) if rankdir == "LR" else (point[0], point[1] + by)
 
 
-def _tip(graph: Graph, edge: Edge) -> str:
+def _tip(graph: Picture, edge: Edge) -> str:
     tail, head = graph.boxes[edge.tail], graph.boxes[edge.head]
     names = [shorten(box.name or box.expression or box.op or box.id, 32, "\u2026") for box in (tail, head)]
     return f"{names[0]} \u2192 {names[1]}" + (f" \u00d7{edge.count:,}" if edge.count > 1 else "")

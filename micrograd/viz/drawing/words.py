@@ -1,12 +1,12 @@
 """Drawings as text, for screen readers and plain-text notebooks."""
 
 from ..text import shorten
-from .data import Box, Graph
+from .data import Box, Picture
 
 _SPOKEN = 40  # the most boxes that are listed one by one
 
 
-def summary(graph: Graph) -> str:
+def summary(graph: Picture) -> str:
     """One line: "Computation graph: 12 nodes, 14 edges"."""
     if graph.note:
         return f"Computation graph: {graph.note}"
@@ -14,14 +14,14 @@ def summary(graph: Graph) -> str:
     return f"Computation graph: {boxes} node{'s' * (boxes != 1)}, {edges} edge{'s' * (edges != 1)}"
 
 
-def spoken(graph: Graph) -> str:
+def spoken(graph: Picture) -> str:
     """The drawing as text, one line per box; for a large drawing only the last boxes, which hold the results."""
     lines = [_sentence(graph, i) for i in range(len(graph.boxes))[-_SPOKEN:]]
     left_out = len(graph.boxes) - len(lines)
     return "\n".join([summary(graph), *([f"(the first {left_out} are not listed)"] if left_out else []), *lines])
 
 
-def _sentence(graph: Graph, i: int) -> str:
+def _sentence(graph: Picture, i: int) -> str:
     box = graph.boxes[i]
     parts = [shorten(f"{key} {text}".strip(), 60, "...") for key, text in box.rows]
     return f"{title(box)}{f' x{box.times}' if box.times > 1 else ''}: {', '.join(parts)}"

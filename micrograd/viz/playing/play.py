@@ -26,8 +26,8 @@ from functools import cache
 from typing import Any
 from zlib import compressobj
 
-from ...engine import infix
 from ...engine.collector import without_collector
+from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken

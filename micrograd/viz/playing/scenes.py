@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...engine.graph import Node
-from ...engine.rule_text import RuleText, rule_texts
-from ..drawing.data import Box, Edge, Graph, Group, Walk, describe, expression, walk
+from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, walk
 from ..drawing.fold import AIM, calls_of, fold_at, names_of, plural
+from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
@@ -107,12 +107,12 @@ def story(root: Node, max_nodes: int = OPEN) -> Story:
     return Story(teller.scenes, title, root.label or "out", len(graph.nodes), *said)
 
 
-def still(told: Story) -> Graph:
+def still(told: Story) -> Picture:
     """The first scene as a static drawing, for viewers without scripts."""
     first = told.scenes[0]
     edges = [Edge(wire.tail, wire.head, wire.count) for wire in first.wires]
     note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
-    return Graph([card.box for card in first.cards], edges, note)
+    return Picture([card.box for card in first.cards], edges, note)
 
 
 def _changed(count: int) -> str:

@@ -116,23 +116,51 @@ class Movie(Recording):
 
     # -------------------------------------------------------------------------------------------- showing it
     def page(self) -> Page:
-        """The page that plays the movie; it is self-contained."""
+        """The page that plays the movie; it is self-contained.
+
+        Raises:
+            ValueError: the movie has no frame yet, here and in all that shows it.
+        """
         return page(self._some())
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to a file and return its path."""
+        """Write the page to a file.
+
+        Args:
+            path: the name of the file.
+
+        Returns:
+            Its path.
+        """
         return self.page().save(path)
 
     def open(self) -> Path:
-        """Open the page in the browser, from a temporary file, and return its path."""
+        """Open the page in the browser, from a temporary file.
+
+        Returns:
+            The path of the file.
+        """
         return self.page().open()
 
     def still(self, n: int = -1) -> str:
-        """Frame `n` as an SVG document."""
+        """One frame as an SVG document.
+
+        Args:
+            n: index among the frames that the movie holds; -1 is the last.
+
+        Returns:
+            The text of the document.
+        """
         return still(self, self._some().frames[n])
 
     def gif(self, path: str | Path, *, seconds: float = 0.1, width: int = 480) -> None:
-        """Write a GIF, `width` pixels wide, that shows each frame for `seconds`; needs Pillow."""
+        """Write a GIF; needs Pillow.
+
+        Args:
+            path: the name of the file.
+            seconds: how long each frame is shown.
+            width: in pixels.
+        """
         gif.save(self._some(), path, seconds, width)
 
     def _some(self) -> "Movie":

@@ -1,0 +1,81 @@
+"""A Ctrl-C at any line of the package."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from micrograd.engine.graph import grads_lock
+
+__all__ = ["ctrl_c", "interrupted_at"]
+
+
+class Signal(int):
+    """Its number; `sent` has it sent to this thread.
+
+    An attribute, since Python looks for signals after a call: it would find this one in the tracer, which no real one
+    ever meets, and not where the tracer was called.
+    """
+
+    sent = property(_thread.interrupt_main)
+
+
+SIGINT = Signal(signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """A SIGINT raises KeyboardInterrupt, whoever runs the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted_at(step: int, run: Callable[[], None]) -> bool:
+    """Run with a Ctrl-C at the given line (counted from 0) of the engine; was there such a line?"""
+    left = step
+
+    def trace(frame, event, _):
+        nonlocal left
+        if not frame.f_globals.get("__name__", "").startswith("micrograd."):
+            return None
+        if event == "line":
+            left -= 1
+            if left == -1:
+                sys.settrace(None)
+                SIGINT.sent
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+        sys.gettrace()  # a call: what was sent at the very end comes now
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+        assert_nobody_holds_the_lock()
+    return False
+
+
+def assert_nobody_holds_the_lock() -> None:
+    """The lock is one that its own thread may take twice: so another must ask."""
+
+    def ask() -> None:
+        if grads_lock.acquire(timeout=10):
+            grads_lock.release()
+            free.append(True)
+
+    free: list[bool] = []
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    if not free:
+        grads_lock.release()  # for the tests that follow
+    assert free, "a pass that failed has left the lock taken"

@@ -1,0 +1,103 @@
+"""A Ctrl-C at any line of what changes a Tensor in place leaves it as it was, or as it is meant to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from interrupts import ctrl_c as ctrl_c
+from interrupts import interrupted_at
+
+from micrograd import Tensor
+
+
+def add(y: Tensor) -> None:
+    y += 1.0
+
+
+def multiply(y: Tensor) -> None:
+    y *= 3.0
+
+
+def divide_by_itself(y: Tensor) -> None:
+    y /= y
+
+
+def set_item(y: Tensor) -> None:
+    y[1:] = 5.0
+
+
+WRITES = [add, multiply, divide_by_itself, set_item]
+TARGETS = {
+    "itself": lambda x: (x, x, []),
+    "a base": lambda x: (x, x, [x[:2], x[1:], x[1:][:1]]),
+    "a view": lambda x: (x, x[1:], [x[:2]]),
+    "a view of a view": lambda x: (x, x[1:][:1], [x[:2], x[0:]]),
+}
+
+
+def numbers(x: Tensor, base: Tensor, others: list[Tensor]) -> list[list[float]]:
+    """What is read of a Tensor and its views, and the gradients that come back from them."""
+    tensors = [base, *others]
+    loss = sum((i + 2.0) * (t * t).sum() for i, t in enumerate(tensors))
+    x.grad = None
+    loss.backward(retain_graph=True)
+    return [t.data.tolist() for t in tensors] + [x.grad.tolist()]
+
+
+def fresh(target: str) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
+    x = Tensor([1.0, 2.0, 4.0], requires_grad=True)
+    base, written, views = TARGETS[target](x * 2)
+    return x, base, written, [written, *views]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python drops one inside a __del__
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("write", WRITES)
+def test_an_interrupt_at_any_line_of_a_write_leaves_all_of_it_or_nothing(write, target: str):
+    def after(times: int) -> list[list[float]]:
+        x, base, written, tensors = fresh(target)
+        for _ in range(times):
+            write(written)
+        return numbers(x, base, tensors)
+
+    expected, step = [after(0), after(1), after(2)], 0
+    while True:
+        x, base, written, tensors = fresh(target)
+        interrupted = interrupted_at(step, lambda written=written: write(written))
+        found = numbers(x, base, tensors)
+        assert found in expected[:2], f"line {step}"
+        write(written)
+        assert numbers(x, base, tensors) == expected[expected.index(found) + 1], f"after line {step}"
+        if not interrupted:
+            break
+        step += 1
+    assert step > 20
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_write_that_raises_when_it_is_done_is_undone(target: str):
+    x, base, written, tensors = fresh(target)
+    before = numbers(x, base, tensors)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        written /= 0.0
+    assert numbers(x, base, tensors) == before
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_an_interrupt_at_any_line_of_freezing_loses_no_gradient_and_no_hook(frozen: bool):
+    step, interrupted = 0, True
+    while interrupted:
+        x, seen = Tensor([1.0, 2.0], requires_grad=True, label="x"), []
+        x.register_hook(seen.append)
+        y = (x * x).sum()
+        x.grad = np.array([10.0, 20.0])
+        if not frozen:
+            x.requires_grad_(False)
+        interrupted = interrupted_at(step, lambda x=x: x.requires_grad_(not frozen))
+        z = (x * x).sum()
+        assert z.requires_grad == x.requires_grad
+        x.requires_grad_(True)
+        y.backward()
+        assert (x.grad.tolist(), len(seen), x.label) == ([12.0, 24.0], 1, "x"), f"line {step}"
+        step += 1
+    assert step > 10
