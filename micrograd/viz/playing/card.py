@@ -99,7 +99,7 @@ def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, floa
     """(width, height, width of the badge or 0) of a card; `uses` are the wires that leave it."""
     badge = max(BADGE, text_width(sign(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
     if is_number(card):
-        return 84.0, 34.0, badge
+        return max(84.0, DIGIT * len(value_text(card.data)) + 2 * PAD), 34.0, badge
     left = PAD + max(badge / 2 - 2, 0)
     head = text_width(headline(card), 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
     rows = lines(card)

@@ -23,6 +23,8 @@ from base64 import b64encode
 from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cache
+from os import PathLike
+from pathlib import Path
 from typing import Any
 from zlib import compressobj
 
@@ -34,6 +36,7 @@ from ..drawing.words import spoken
 from ..page import Page, asset, join
 from ..text import clean, shorten, sign
 from ..values import value_text
+from .animation import Film
 from .card import is_number, pieces
 from .nudge import Nudge
 from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
@@ -45,6 +48,31 @@ class Player(Page):
     """The page of a player, and the plain data that it shows."""
 
     data: dict[str, Any]
+    scene: Scene
+
+    def save(self, path: str | PathLike[str], *, seconds: float = 1.2) -> Path:
+        """Write the page, or the steps of its first view as a moving picture.
+
+        Args:
+            path: ends in ".gif" (needs Pillow), in ".mp4" (needs Pillow and the program ffmpeg), or is that of a page.
+            seconds: duration of a step, in a moving picture.
+
+        Returns:
+            The path.
+
+        Raises:
+            ValueError: the view has more than 60 boxes, or `seconds` is not positive.
+            FileNotFoundError: an MP4, and there is no ffmpeg.
+        """
+        target = Path(path)
+        if target.suffix.lower() not in (".gif", ".mp4"):
+            return super().save(path)
+        from . import gif
+
+        if not seconds > 0:
+            raise ValueError(f"seconds is {seconds}; a step takes more than none")
+        gif.save(Film(self.scene, stage(self.scene), seconds), target, seconds)
+        return target
 
     def story(self) -> dict[str, Any]:
         """What the page shows, as JSON data; send it to a page that is open, and it is redrawn in place.
@@ -74,7 +102,8 @@ def player(
         present: a clean view of 16:9 for a projector or a video: large type, keys only. The key p leaves it.
 
     Returns:
-        A `Player` that notebooks display; `save(path)` writes its page, `open()` opens it in the browser. It loads
+        A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a
+        moving picture of it; `open()` opens it in the browser. It loads
         nothing. `story()` is its data, for a page that shows players in place.
 
     Raises:
@@ -96,7 +125,7 @@ def player(
         if frame := _lean(height=height, panels=None if panels else 0, present=present):
             data["frame"] = frame
         page = join("playing/player", told.title, data, script=_script())
-        return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data)
+        return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
 
 
 @cache

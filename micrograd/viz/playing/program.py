@@ -175,7 +175,7 @@ floor_divide"""
 def is_linear(row: Row) -> bool:
     """True if the row is linear in its operands: its rules use no values."""
     if isinstance(row, Many) and not row.rules:
-        return not row.keeps
+        return not row.needs_values
     names = [name for _, rule in row.rules for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]
     return bool(names) and all(name[0] == "_" or name == "like" for name in names)  # see `ops`
 
