@@ -28,8 +28,8 @@ def test_a_gif_has_a_picture_for_each_step_and_rests_at_the_last(tmp_path):
     assert [duration for _, duration in shown] == [500] * 12 + [1500]
 
 
-def test_a_gif_needs_no_gradient(tmp_path):
-    assert len(list(frames(player(Value(2.0, requires_grad=False) * 3).save(tmp_path / "a.gif")))) == 2
+def test_a_constant_is_one_picture(tmp_path):
+    assert len(list(frames(player(Value(2.0, requires_grad=False) * 3).save(tmp_path / "a.gif")))) == 1
 
 
 def test_arrays_are_drawn_as_heat_maps(tmp_path):

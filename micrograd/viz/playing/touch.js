@@ -43,6 +43,14 @@ function reheat(heat, map) {
   heat.tip = `${heat.name}: up to ${heat.most} either way`;
   if (map) paint(heat, map);
 }
+$("scroll").addEventListener("pointerover", event => {  // the number of a cell
+  const at = event.target.dataset?.at, card = at && scene.cards.find(card => card.group.contains(event.target)), k = card ? card.maps.findIndex(map => map.contains(event.target)) : -1;
+  if (k < 0) return;
+  const heat = card.heats[k], from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data;
+  const x = !engine || heat.of === undefined ? undefined : Array.isArray(heat.of) ? from[heat.of[at]] : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
+  const place = `row ${Math.floor(at / heat.columns) + 1}, column ${at % heat.columns + 1}`;
+  card.maps[k].firstChild.textContent = x === undefined ? heat.tip : `${place}: ${number(x)}`;
+});
 function again() {  // something moved
   touched = true;
   engine.run();

@@ -14,7 +14,7 @@ function fit() {
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, READABLE()), 1.15);
     const around = $("app").offsetHeight - $("stage").offsetHeight;
-    $("stage").style.height = `${frame.height ? Math.max(160, frame.height - around) : Math.min(Math.ceil(height * scale), 600)}px`;
+    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 600)}px`;
   } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + 60, .5 * innerHeight)}px`;
   else $("stage").style.height = "";
   if (view.free) return apply();
@@ -168,9 +168,8 @@ addEventListener("keydown", event => {
 let sought = "", turnOfFound = -1;
 function seek(forth = 1) {
   const text = $("find").value.trim().toLowerCase();
-  const order = [scene, ...scenes.filter(at => at !== scene)];
   const hits = text ? scenes.flatMap(at => at.cards.filter(card => !card.outside && card.name.toLowerCase().includes(text)).map(card => [at, card])) : [];
-  if (text !== sought) turnOfFound = hits.findIndex(([at]) => at === order[0]) - forth;
+  if (text !== sought) turnOfFound = Math.max(0, hits.findIndex(([at]) => at === scene)) - forth;
   sought = text;
   if (!hits.length) { found = null; show(); $("hits").textContent = text ? "none" : ""; return; }
   turnOfFound = (turnOfFound + forth + hits.length) % hits.length;
@@ -259,7 +258,7 @@ function reserve() {  // the panels are as high as the most that they say at any
     high = Math.max(high, panels.offsetHeight);
   }
   step = at;
-  panels.style.height = `${Math.min(Math.max(high + 2, 90), framed() || phone() ? 300 : .4 * innerHeight)}px`;
+  panels.style.height = `${Math.min(Math.max(high + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : .4 * innerHeight)}px`;
 }
 for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", () => {
   $("panels").dataset.seen = name;
