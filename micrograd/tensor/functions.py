@@ -37,6 +37,8 @@ from ..engine.value import Value
 from ..engine.words import check, unknown
 from . import arrays
 from .node import record
+from .settings import Axis as Axis  # for the signatures of methods, which are those of functions here
+from .settings import Shape as Shape
 from .settings import plain_array
 from .tensor import Tensor, as_tensor
 
