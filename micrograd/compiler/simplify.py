@@ -7,8 +7,8 @@ preserve the sign of zero, except in x + 0.0, which becomes x, because every sum
 >>> a = Graph().input("a", (2, 3), np.dtype(float))
 >>> a.reshape(6).reshape(3, 2).reshape(2, 3) is a
 True
->>> a.T.T is a, a.sum(axis=0), (a * a).mean()
-(True, .sum(a), divide(.sum(multiply(a, a)), 6.0))
+>>> a.T.T is a, a.sum(axis=0), (a * a).sum()
+(True, .sum(a), .sum(multiply(a, a)))
 """
 
 from __future__ import annotations
@@ -107,12 +107,6 @@ def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return a.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape) if keepdims or i not in axes))
 
 
-def _mean(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum divided by the number of elements."""
-    total = a.sum(axis=axis, keepdims=keepdims)
-    return total / float(a.size // max(total.size, 1)) if a.dtype.kind == "f" and a.size else None
-
-
 def _negative(graph: Any, a: Any) -> Any:
     if _is_choice(a):
         return graph.make("where", (a.args[0], -a.args[1], -a.args[2]))
@@ -180,7 +174,6 @@ RULES: dict[str, Callable[..., Any]] = {
     "matmul": _matmul,
     "negative": _negative,
     ".sum": _sum,
-    ".mean": _mean,
     "absolute": _absolute,
     ".reshape": _reshape,
     ".swapaxes": _swapaxes,

@@ -318,3 +318,11 @@ def test_indices_among_the_arguments_select_from_a_constant(function: Any):
     compiled = micrograd.compile(function)
     for index in ([0, 2, 1], [1, 1, 0]):
         same([compiled(np.array(index))], [function(Tensor(np.array(index)))])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("shape", [(), (1,), (10_000,), (100, 100)])
+def test_a_compiled_mean_is_summed_in_the_dtype_in_which_the_eager_one_is(dtype, shape):
+    x = Tensor(np.full(shape, 100, dtype))
+    mean = micrograd.compile(lambda x: x.mean())(x)
+    assert (mean.item(), mean.dtype) == (x.mean().item(), x.mean().dtype) == (100.0, x.mean().dtype)
