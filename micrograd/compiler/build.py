@@ -249,7 +249,7 @@ def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -
     else:
         of_numbers = all(symbol.shape is None for symbol in trace.graph.symbols)
         many = ops > MANY and ops > WIDTH * _depth(trace.rows)
-    return of_numbers and (many and bool(np) if backend == "auto" else backend == "numpy")
+    return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
 
 
 def _depth(rows: dict[Symbol, Any]) -> int:

@@ -61,7 +61,8 @@ def compile(
         batch: True if fn is written for one sample, in scalars; the compiled function takes arrays of shape (N, ...),
             and each result is a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
         backend: target for programs of numbers: "python", straight-line Python; "numpy", array operations, in which
-            sums are reassociated; "auto", Python for short programs, NumPy for long ones.
+            sums are reassociated; "auto", Python for short programs, NumPy for long ones. "jax" runs programs of arrays
+            by JAX, on a GPU if it finds one; it needs the extra `[jax]`, and refuses programs of plain numbers.
         update: an SGD of Tensors, without momentum and weight decay. fn returns a loss, and each call is a whole
             training step: `zero_grad`, `backward` and `step`. `lr` is read on every call, `.grad` is not written, and
             the loss is returned as a constant. Or any optimizer with `reduce=`: the forward and backward passes are

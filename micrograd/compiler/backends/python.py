@@ -80,6 +80,14 @@ def _define(source: str, names: dict[str, Any]) -> Callable:
     return names["program"]
 
 
+def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
+    """A function of the program's parameters that returns its inputs, for other back ends."""
+    names = [symbol.args[0] for symbol in program.steps if symbol.op == "input"]
+    lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
+    text = "".join(f"    {line}\n" for line in lines)
+    return _define(f"def program({', '.join(program.parameters)}):\n{text}", {"np": np, "vector": vector})
+
+
 READING = {
     "number": "float({0})",
     "value": "{0}._data",
