@@ -174,7 +174,7 @@ def min(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 def minimum(a: Any, b: Any) -> Any:
     """The smaller of the two, which gets the gradient; a tie shares it equally."""
 
-def norm(a: Any, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
+def norm(a: Any, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Any:
     """The norm of the vectors along an axis, or of all elements."""
 
 def outer(a: Any, b: Any) -> Any:

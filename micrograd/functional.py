@@ -17,7 +17,7 @@ a list with one Value for each. For Tensors it is a Tensor, of shape () or, with
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from math import isfinite
 from numbers import Real
 from operator import index
@@ -108,7 +108,7 @@ _SHARE = (lambda t: (t >= 0) & (t <= 1), "a binary cross-entropy takes probabili
 def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any = None) -> Any:
     """The reduced loss of scores and targets. The formula is that of a pair of Values, or of Tensors elementwise."""
     _check_reduction(reduction)
-    if _any_tensor(scores, targets):
+    if _is_tensor(scores) or _is_tensor(targets):
         return _of_tensors().of_pairs(name, formula, scores, targets, reduction, rule)
     scores, targets = _values(scores, "scores"), _values(targets, "targets")
     _check_lengths(scores, targets)
@@ -144,7 +144,7 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
     5000.3466
     """
     _check_reduction(reduction)
-    if _any_tensor(logits):
+    if _is_tensor(logits):
         return _of_tensors().cross_entropy(logits, target, reduction)
     return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
 
@@ -168,7 +168,7 @@ def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     2.0
     """
     _check_reduction(reduction)
-    if _any_tensor(log_probs):
+    if _is_tensor(log_probs):
         return _of_tensors().nll(log_probs, target, reduction)
     return _of_classes(lambda row, i: -row[i], log_probs, target, reduction)
 
@@ -186,7 +186,7 @@ def softmax(logits: Any, axis: int = -1) -> Any:
     >>> [p.data for p in softmax([Value(1e4), Value(1e4)])]
     [0.5, 0.5]
     """
-    if _any_tensor(logits):
+    if _is_tensor(logits):
         return logits.softmax(axis)
     _, shifted = _shifted(logits, axis)
     parts = [x.exp() for x in shifted]
@@ -206,7 +206,7 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
     >>> [p.data for p in log_softmax([Value(1e4), Value(0.0)])]
     [0.0, -10000.0]
     """
-    if _any_tensor(logits):
+    if _is_tensor(logits):
         return logits.log_softmax(axis)
     _, shifted = _shifted(logits, axis)
     whole = _sum([x.exp() for x in shifted]).log()
@@ -229,7 +229,7 @@ def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
     >>> round(logsumexp([Value(1000.0), Value(1000.0)]).data, 4)
     1000.6931
     """
-    if _any_tensor(xs):
+    if _is_tensor(xs):
         return xs.logsumexp(axis, keepdims)
     greatest, shifted = _shifted(xs, axis)
     return _sum([x.exp() for x in shifted]).log() + greatest
@@ -241,7 +241,7 @@ def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
     The maximum is a constant here: it cancels out of the result, and so does its derivative.
     """
     if axis not in (0, -1):
-        raise ValueError(f"found axis {axis!r} for a list, which has but one: 0, or -1 counted from the end")
+        raise ValueError(f"found axis {axis!r} for a list, which has only one: 0, or -1 counted from the end")
     values = _values(xs, "logits")
     if is_tracing():
         greatest = reduce(Value.maximum, values).detach()
@@ -264,6 +264,9 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
         raise ValueError(f"found rows of {[len(row) for row in rows]} scores: each sample needs one for each class")
     classes = [_class(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
     return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
+
+
+mse_loss, nll_loss, binary_cross_entropy_with_logits = mse, nll, bce_with_logits  # PyTorch's names
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -381,10 +384,11 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
 # Arguments, checked; sums
 
 
-def _any_tensor(*xs: Any) -> bool:
-    return any(hasattr(x, "_node") for x in xs)
+def _is_tensor(x: Any) -> bool:
+    return hasattr(x, "_node")
 
 
+@cache
 def _of_tensors() -> Any:
     """The losses for Tensors, imported on demand since they load NumPy."""
     from .tensor import losses
@@ -431,7 +435,7 @@ def _listed(xs: Any, name: str) -> list[Any]:
     if not _is_list(xs):
         raise TypeError(f"{name} must be a list of Values or numbers, found {type(xs).__name__}")
     if not len(xs):
-        raise ValueError(f"{name} is empty: a loss needs something to look at")
+        raise ValueError(f"{name} is empty: a loss needs at least one score")
     return list(xs)
 
 

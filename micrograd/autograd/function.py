@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, no_grad
+from ..engine.modes import deferred, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Many
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
-from ..tensor.storage import Kept
 from ..tensor.tensor import Tensor
 from .transforms import copied, leaves, tree_map
+from .unreadable import Unreadable, reading
 
 __all__ = ["Context", "Function"]
 
@@ -167,7 +167,7 @@ class _Call:
             if isinstance(x, (list, tuple, dict)) and any(map(_is_node, leaves(x))):
                 raise TypeError(
                     f"{self.name}.apply found nodes in the {type(x).__name__} that is argument {i}, where they would "
-                    "get no gradient: pass each as an argument of its own"
+                    "get no gradient: pass each as a separate argument"
                 )
 
     # ---- forward
@@ -184,11 +184,11 @@ class _Call:
         if any(self.ctx.needs_input_grad) and is_grad_enabled():
             constants = vars(self.ctx).pop("_constants", ())
             self.saved = {name: self._put_away(x, results) for name, x in vars(self.ctx).items()}
-            self.kept = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
+            self.places = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
             nodes = list(map(_node, outs))
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
-            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.kept]
-            self.storages = [node.storage for node in sources] if self.kind is Tensor else []
+            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
+            self.storages = [[node.storage for node in sources]] if self.kind is Tensor else []
             del self.ctx, self.given
             self.differentiable = [not any(result is x for x in constants) for result in results]
             for j, node in enumerate(nodes):
@@ -201,29 +201,24 @@ class _Call:
             result = _node(result)._data
         elif _is_node(result) or isinstance(result, (tuple, list)) or result is None:
             raise TypeError(
-                f"{self.name}.forward of {self.kind.__name__}s must give one of these, or a tuple of several, "
+                f"{self.name}.forward of {self.kind.__name__}s must return one of these, or a tuple of several, "
                 f"found {type(result).__name__}"
             )
         if self.kind is Tensor:
             return Tensor(result)
         if (x := number(result)) is None:
-            raise TypeError(f"{self.name}.forward of Values must give one number, found {type(result).__name__}")
+            raise TypeError(f"{self.name}.forward of Values must return one number, found {type(result).__name__}")
         return self.operands[0]._constant(x)
 
     def remember(self, node: Any, j: int) -> None:
         """Record the history of result j: a row, the operands and the values that were saved."""
         if not self.differentiable[j] or (isinstance(node, ArrayNode) and node._data.dtype.kind != "f"):
             return
-        node._x = tuple(map(_node, self.operands))
-        node._y = tuple(n._data if i in self.kept or self.kind is Value else None for i, n in enumerate(node._x))
-        if isinstance(node, ArrayNode):
-            node._saved = Kept()
-            for storage in self.storages:
-                node._saved.add(storage)
-        node._row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
-        node._row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
-        if is_anomaly_enabled():
-            node._made_at = line_of_the_user()
+        row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
+        row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
+        nodes = tuple(map(_node, self.operands))
+        values = tuple(n._data if i in self.places or self.kind is Value else None for i, n in enumerate(nodes))
+        node._record(row, nodes, values, *self.storages)
 
     def _put_away(self, held: Any, results: tuple[Any, ...]) -> Any:
         """What a context holds, with arguments and results replaced by their numbers."""
@@ -269,14 +264,14 @@ class _Call:
     def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """A pass under create_graph: backward receives nodes, whose numbers it must not read."""
         self._refuse_frozen()
-        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.kept}
+        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.places}
         guard = _guard(g)
         parts = self._parts(self.context(at.__getitem__), self._gradients(j, guard))
         _unguard(parts, [guard, *at.values()])
         parts = [None if part is None else _handle(_node(part)) for part in parts]
         for i, part in enumerate(parts):
             if part is not None and g.requires_grad and not part.requires_grad and np.any(_node(part)._data):
-                raise RuntimeError(self._frozen(f"what it gave for operand {i} was not made from the node g"))
+                raise RuntimeError(self._frozen(f"what it returned for operand {i} was not computed from the node g"))
         # a constant may be a Tensor that the user holds: copy it, since it may become a `.grad`
         return [Tensor(part) if isinstance(part, Tensor) and not part.requires_grad else part for part in parts]
 
@@ -329,13 +324,13 @@ class _Call:
             parts.pop()
         if len(parts) != len(self.args):
             raise ValueError(
-                f"{self.name}.backward gave {len(parts)} gradients for the {len(self.args)} arguments of apply: "
+                f"{self.name}.backward returned {len(parts)} gradients for the {len(self.args)} arguments of apply: "
                 "each needs one, or None"
             )
         for i, (part, x) in enumerate(zip(parts, self.args, strict=True)):
             if part is not None and not _is_node(x):
                 raise ValueError(
-                    f"{self.name}.backward gave a gradient for argument {i}, a {type(x).__name__}: it must be None"
+                    f"{self.name}.backward returned a gradient for argument {i}, a {type(x).__name__}: it must be None"
                 )
         return [self._part(i, part, x) for i, (part, x) in enumerate(zip(parts, self.args, strict=True)) if _is_node(x)]
 
@@ -351,13 +346,13 @@ class _Call:
             raise TypeError(f"{self.name}.backward gave {part!r:.50} for argument {i}: a gradient is a node or numbers")
         if np.shape(data) != np.shape(node._data):
             raise ValueError(
-                f"{self.name}.backward gave a gradient of shape {np.shape(data)} for argument {i}, "
+                f"{self.name}.backward returned a gradient of shape {np.shape(data)} for argument {i}, "
                 f"whose shape is {np.shape(node._data)}"
             )
         if _is_node(part):
             return part
         if is_grad_enabled() and np.any(data):
-            raise RuntimeError(self._frozen(f"what it gave for argument {i} is a plain {type(part).__name__}"))
+            raise RuntimeError(self._frozen(f"what it returned for argument {i} is a plain {type(part).__name__}"))
         return _constant(node, np.asarray(data) if self.kind is Tensor else float(data))
 
 
@@ -407,19 +402,17 @@ def _view(data: Any) -> Any:
     return data.view() if isinstance(data, np.ndarray) else data
 
 
-class _Watched:
+class _Watched(Unreadable):
     """A node whose numbers must not be read: results computed from them would be constants to the next derivative."""
 
     __slots__ = ()
+    detach = reading("detach()")
 
-    def _read(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError(
+    def _unreadable(self, what: str) -> RuntimeError:
+        return RuntimeError(
             "create_graph=True: this backward reads the numbers in a node, which would be frozen in higher "
             "derivatives; write it with ops on g and on saved nodes"
         )
-
-    data = property(_read)
-    item = numpy = tolist = detach = __array__ = __float__ = __int__ = __bool__ = __round__ = _read
 
 
 class _WatchedTensor(_Watched, Tensor):

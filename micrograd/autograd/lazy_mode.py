@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.graph import Node
-from ..engine.modes import _Mode, deferring, enable_grad, is_grad_enabled, no_grad
+from ..engine.modes import Mode, deferring, enable_grad, is_grad_enabled, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
 from ..tensor.tensor import Tensor
@@ -139,7 +139,7 @@ def _compute(node: Any) -> None:
         then(getattr(node, "_node", node))
 
 
-class lazy(_Mode):
+class lazy(Mode):
     """Context manager and decorator that defers computation: ops build the graph, `.data` or `realize` computes it.
 
     Each node is computed once, with everything it depends on. See `realize` for what raises.
@@ -158,5 +158,5 @@ class lazy(_Mode):
     _variable, _value = deferring, staticmethod(_defer)
 
 
-class _eager(_Mode):
+class _eager(Mode):
     _variable, _value = deferring, None

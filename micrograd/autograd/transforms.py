@@ -31,16 +31,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from ..engine.graph import LEAF
-from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, stand_in
+from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
 from ..engine.value import Value
-from ..engine.walk import along, clock, forward, seeded, short_cut, towards
+from ..engine.walk import forward, propagate, seeded, short_cut, towards
 from ..tensor.functions import stack
 from ..tensor.tensor import Tensor
 
@@ -73,6 +73,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 # Arguments and results
 
 copied = Row("copy", operator.pos, lambda g, _out, _a: g)
+ONES = object()  # the default gradients at the outputs
 
 
 def is_point(x: Any) -> bool:
@@ -96,7 +97,7 @@ class Call:
             raise TypeError(f"found {type(fn).__name__} where a function is needed: grad(outputs, inputs) is for nodes")
         self.args: tuple[Any, ...] = args
         self.argnum, self.chosen = argnum, _chosen(args, argnum)
-        self.recording, self.tracing, self.since = is_grad_enabled(), is_tracing(), next(clock)
+        self.recording, self.tracing = is_grad_enabled(), is_tracing()
         points = [x for x in leaves(args) if is_point(x)]
         self.has_nodes = self.tracing or any(map(_is_node, points))
         dtypes = [x.dtype for x in points if isinstance(x, (Tensor, np.ndarray))]
@@ -110,9 +111,12 @@ class Call:
             with self._open():
                 output = fn(*seen, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
-            raise TypeError(f"has_aux=True needs a function that gives a pair (output, aux), found {output!r:.60}")
+            raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
         output, self.aux = output if has_aux else (output, None)
         self.output = _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
+        roots = [_node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
+        self.order, others = towards(roots, self.points, open_scopes())
+        self.read = not others.isdisjoint(roots)  # True if fn read another node that requires a gradient
 
     def _node(self, x: Any) -> Any:
         """An argument as a node; anything that cannot be differentiated is returned unchanged."""
@@ -134,17 +138,10 @@ class Call:
             for node in self.own:
                 _close(node)
 
-    @cached_property
-    def _way(self) -> tuple[list[Any], bool]:
-        """The nodes from the inputs to fn's output, and whether it read another node that requires a gradient."""
-        roots = [_node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
-        order, others = towards(roots, self.points, self.since)
-        return order, not others.isdisjoint(roots)
-
     @property
     def create_graph(self) -> bool:
         """True if the results are differentiable nodes, as they always are while `compile` traces."""
-        return self.tracing or (self.recording and self._way[1])
+        return self.tracing or (self.recording and self.read)
 
     def answer(self, tree: Any) -> Any:
         """fn's output as nodes, or plain if the arguments are plain; non-nodes are returned unchanged."""
@@ -158,15 +155,17 @@ class Call:
         if self.tracing and self.recording:
             return tree
         roots = [_node_of(y) for y in leaves(tree) if _requires_grad(y)]
-        others = towards(roots, (), self.since)[1] if self.recording else ()
+        others = towards(roots, (), open_scopes())[1] if self.recording else ()
         return tree_map(lambda y: y.detach() if _requires_grad(y) and _node_of(y) not in others else y, tree)
 
-    def gradient(self, outputs: Any, seeds: Any = None) -> Any:
+    def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
         ys = list(leaves(outputs))
-        gs = [np.ones(y.shape) if _is_tensor(y) else 1.0 for y in ys] if seeds is None else list(leaves(seeds))
+        gs = [np.ones(y.shape) if _is_tensor(y) else 1.0 for y in ys] if seeds is ONES else list(leaves(seeds))
         if len(gs) != len(ys):
             raise ValueError(f"found {len(gs)} gradients for {len(ys)} outputs: each needs its own")
+        if any(y is not None and g is None for y, g in zip(ys, gs, strict=True)):
+            raise TypeError("found None as the gradient of an output: write zeros for one that does not count")
         create_graph = self.create_graph or self._recorded(gs)
         pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
         found = self._found(pairs, create_graph) if pairs else {}
@@ -185,17 +184,16 @@ class Call:
         ys, gs = map(list, zip(*pairs, strict=True))
         grads = seeded(ys, gs, create_graph)
         try:
-            order, read = self._way
             if create_graph:  # which may call user functions again
                 with self._open():
-                    along(order, grads, self.points, create_graph)
-            elif read or not short_cut(grads, self.points):
-                along(order, grads, self.points, create_graph)
+                    propagate(grads, True, self.order, self.points)
+            elif self.read or not short_cut(grads, self.points):
+                propagate(grads, False, self.order, self.points)
         except RuntimeError as error:
             if create_graph and not self.has_nodes:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
             raise
-        return {node: node._kept(grads, [node])[node] for node in self.points if node in grads}
+        return {node: node._for_grad(grads, [node])[node] for node in self.points if node in grads}
 
     def _in_form(self, arg: Any, parts: Iterator[Any]) -> Any:
         """The gradients with the structure of an argument; a float's gradient is a float, even if fn saw a Tensor."""
@@ -210,11 +208,11 @@ class Call:
         """The tangents of fn's output, given those of the arguments."""
         ts = [t for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
         if any(t is None for t in ts):
-            raise TypeError("found None as the tangent of a float, an array or a node: write zeros for one at rest")
+            raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self.create_graph or self._recorded(ts)
         given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
         with self._open(), enable_grad() if create_graph else nullcontext():
-            found = forward(self._way[0], given, create_graph)
+            found = forward(self.order, given, create_graph)
         has_nodes = create_graph or self.has_nodes or any(map(_is_node, ts))
 
         def tangent(y: Any) -> Any:
@@ -240,7 +238,9 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
         if i not in range(len(args)):
             raise IndexError(f"found argnum {argnum} for {len(args)} positional arguments")
         if i not in with_points:
-            raise TypeError(f"argument {i} is no float, float array or node; found {args[i]!r:.60}: write 2.0 for 2")
+            raise TypeError(
+                f"argument {i} must be a float, float array or node, found {args[i]!r:.60}: write 2.0 for 2"
+            )
     return chosen
 
 
@@ -255,12 +255,8 @@ def _fresh(x: Any) -> Any:
 
 def _close(node: Any) -> None:
     """Turn a leaf into a copy of a constant, so that it is not taken for a parameter afterwards."""
-    constant, data = node._constant(node._data), node._data
-    node._row = copied
-    if node._is_number:
-        node._a, node._x, node._y = constant, data, data
-    else:
-        node._x, node._y = (constant,), [data, data]
+    data = node._data
+    node._record(copied, (node._constant(data),), [data, data])
 
 
 def _answer(node: Any, g: Any, as_node: bool) -> Any:
@@ -298,7 +294,7 @@ def _output(y: Any) -> Any:
         return Tensor(y)
     if isinstance(y, (int, float, np.number)):
         return Value(float(y), requires_grad=False)
-    raise TypeError(f"a function to differentiate gives Values or Tensors, found {type(y).__name__} {y!r:.60}")
+    raise TypeError(f"a function to differentiate returns Values or Tensors, found {type(y).__name__} {y!r:.60}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -394,6 +390,7 @@ def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     Raises:
         TypeError: no argument can be differentiated.
+        TypeError: (from `back`) g is None, or contains it.
         ValueError: (from `back`) g has more or fewer leaves than fn's output.
 
     >>> value, back = vjp(lambda x: x * x, np.array([1.0, 2.0]))
@@ -513,7 +510,7 @@ def hvp(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[.
         a tuple for several), as has the result.
 
     Raises:
-        TypeError, IndexError: as for `gradient`.
+        TypeError, IndexError: as for `gradient`; also if v is None, or contains it.
         ValueError: (when called) v has more or fewer leaves than the gradient.
 
     >>> hvp(lambda x: (x**3).sum())(np.array([1.0, 2.0]), np.array([1.0, 1.0]))

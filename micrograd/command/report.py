@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import count
 
 from ..engine.graph import Node, contributions
-from ..engine.infix import name, number, written
 from ..engine.value import Value
 from ..viz.drawing.data import data_of, walk
+from ..viz.infix import name, number, written
 from ..viz.text import clean, columns, shorten
 from ..viz.values import value_text
 

@@ -107,7 +107,7 @@ class Built:
         if self.trained and given.wanted:
             raise TypeError(
                 f"with update= the function closes over its parameters, found one among the arguments: "
-                f"{given.wanted[0][0].removesuffix('._node')} requires a gradient; give x.detach() for a constant"
+                f"{given.wanted[0][0].removesuffix('._node')} requires a gradient; pass x.detach() for a constant"
             )
         with tracing(trace):
             tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
@@ -150,7 +150,7 @@ class Built:
             alone = len(roots) == 1 and np.size(data_of(roots[0])) == 1
             self.fused = alone and not (self.vector and len(nodes) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
-            raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
+            raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
 
     # ---- without levels
 
@@ -187,7 +187,7 @@ class Built:
         trained = {id(p) for p in self.trained}
         chosen = [(leaf, g) for leaf, g in pairs if id(leaf.ref()) in trained]
         if not chosen:
-            raise ValueError("update= was given an optimizer none of whose parameters has a part in the loss")
+            raise ValueError("none of the parameters of the optimizer in update= affects the loss")
         self.trained = [leaf.ref() for leaf, _ in chosen]
         lr = alive[0].symbol.graph.input("lr")
         return [(leaf.symbol, lr * g) for leaf, g in chosen]

@@ -97,7 +97,7 @@ def compile(
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
     if scalars and batch:
-        raise ValueError("found scalars=True and batch=True: the one takes whole arrays apart, the other one sample")
+        raise ValueError("found scalars=True and batch=True: choose one")
     settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update}
     if getattr(update, "_total", None) is not None:
         return SharedStep(fn, fn, settings)
@@ -145,7 +145,7 @@ def kind(x: Any) -> Any:
 def static(name: str, x: Any) -> Any:
     """The cache key of a keyword argument, which is a constant."""
     if isinstance(x, (np.ndarray, Value, Tensor)):
-        raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
+        raise TypeError(f"{name}= is a {type(x).__name__}: pass it by position; keyword arguments are constants")
     if isinstance(x, (list, tuple)):
         return type(x), *(static(name, part) for part in x)
     if isinstance(x, dict):
@@ -157,7 +157,7 @@ def static(name: str, x: Any) -> Any:
     except TypeError:
         raise TypeError(
             f"{name}= holds a {type(x).__name__}, which cannot be hashed, so a compiled function cannot tell it from "
-            "another: give numbers, strings, lists, tuples or dicts of them, or close over it"
+            "another: pass numbers, strings, lists, tuples or dicts of them, or close over it"
         ) from None
     return type(x), x
 
@@ -217,9 +217,9 @@ class Compiled:
     def _inside(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call while another function is traced: it becomes part of that function's program."""
         if self.settings["batch"]:
-            raise TypeError(f"{self!r} takes arrays of samples, and so cannot be called inside of a compiled function")
+            raise TypeError(f"{self!r} takes arrays of samples, and so cannot be called inside a compiled function")
         if self.settings["update"] is not None:
-            raise TypeError(f"{self!r} updates parameters, and so cannot be called inside of a compiled function")
+            raise TypeError(f"{self!r} updates parameters, and so cannot be called inside a compiled function")
         return self.fn(*args, **named)
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:

@@ -22,23 +22,16 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.unreadable import Unreadable, reading
 from ..engine.graph import LEAF
 from ..engine.modes import deferred, is_tracing
 from ..engine.rows import HandWritten, Row
-from ..engine.value import Value
-from ..engine.value import _fill as fill
+from ..engine.value import Value, fill
 from ..tensor import arrays
 from ..tensor.node import ArrayNode, new_node
 from ..tensor.tensor import Tensor
 from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
 from .symbols import Symbol
-
-
-def _reading(what: str) -> Callable:
-    def refuse(self: Any, *_: Any, **__: Any) -> Any:
-        raise frozen(READ.format(what))
-
-    return refuse
 
 
 def _writing(self: Any, *_: Any) -> Any:
@@ -59,17 +52,16 @@ def _comparison(name: str) -> Callable:
 DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
 
 
-class Traced:
-    """A node whose numbers cannot be read."""
+class Traced(Unreadable):
+    """A node whose numbers cannot be read, and are not there yet."""
 
     __slots__ = ()
-    data = property(_reading(".data"), _reading(".data"))
-    item = numpy = tolist = argmax = argmin = __array__ = _reading("a number")
-    __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
-    __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
-    register_hook = _reading("gradients through hooks")
+    register_hook = reading("gradients through hooks")
 
-    def _kept(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
+    def _unreadable(self, what: str) -> Exception:
+        return frozen(READ.format(what))
+
+    def _for_grad(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:
             raise frozen(BACKWARD)
         if is_tracing():
@@ -138,7 +130,7 @@ class TracedNode(ArrayNode):
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
 
-    _kept, _hand_write = Traced._kept, Traced._hand_write  # type: ignore[assignment]
+    _for_grad, _hand_write = Traced._for_grad, Traced._hand_write  # type: ignore[assignment]
 
     def _as_node(self, g: Any) -> Any:
         return g if is_traced(g) else traced_tensor(new_node(g))

@@ -31,21 +31,20 @@ import numpy as np
 from ..autograd.transforms import copied, leaves, tree_map
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
-from ..engine.modes import is_anomaly_enabled, line_of_the_user, modes, pass_is_watched
+from ..engine.modes import modes, pass_is_watched
 from ..engine.rows import Many, nothing
-from ..engine.value import Value
-from ..engine.value import _fill as fill
+from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.node import ArrayNode, handle, new_node
-from ..tensor.storage import Kept
+from ..tensor.storage import Storage
 from ..tensor.tensor import Tensor
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
 
 _ONE_OF_TWO = (
-    "a compiled function that takes a gradient with respect to a node it is given cannot tell that node from the same "
-    "one in another place, or from what was computed from it: give detach() of one, or compile gradient(fn)"
+    "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
+    "in another place, or from what was computed from it: pass detach() of one, or compile gradient(fn)"
 )
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
 
@@ -63,7 +62,7 @@ class Program:
         self._operands = picker(built.names, built.places, built.own)
         self.current = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), keeps=False)
+        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
     # ---- running
 
@@ -89,17 +88,13 @@ class Program:
         if out.root is None or not call.operands:
             return handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
         if not out.is_array:
-            made = fill(object.__new__(CompiledValue), value, self.row, None, None, call.operands, (call, out.root))
-            if modes and is_anomaly_enabled():
-                made._made_at = line_of_the_user()
+            made = fill(object.__new__(CompiledValue), value)
+            made._record(self.row, call.operands, (call, out.root))
             return made
-        made = handle(new_node(np.asarray(value), self.row))
+        made = handle(new_node(np.asarray(value)))
         node, made.__class__ = made._node, CompiledTensor
-        node.__class__, node._x, node._y = CompiledNode, call.operands, (call, out.root)
-        if modes and is_anomaly_enabled():
-            node._made_at = line_of_the_user()
-        if not self.built.fused:
-            node._saved = call.kept()
+        node.__class__ = CompiledNode
+        node._record(self.row, call.operands, (call, out.root), () if self.built.fused else call.storages())
         return made
 
     def back(self, call: Call, root: int, g: Any) -> list[Any]:
@@ -156,7 +151,7 @@ class Call:
     """One call of a program, the history of its results; `given` is what the code ran on.
 
     If the gradients are not known yet, the code will run again and must see the same numbers: those of Values, lists
-    and arrays are copied. Tensors are checked by their versions (`kept`).
+    and arrays are copied. Tensors are checked by their versions (`storages`).
     """
 
     __slots__ = ("args", "given", "grads", "operands", "program")
@@ -168,13 +163,9 @@ class Call:
             copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
             self.given = (*given[: len(given) - len(args)], *copies)
 
-    def kept(self) -> Kept:
-        """The storages that a later run will read, with their versions."""
-        kept = Kept()
-        for x in (*leaves(self.args), *self.program.leaves):
-            if isinstance(x, Tensor):
-                kept.add(x._node.storage)
-        return kept
+    def storages(self) -> list[Storage]:
+        """The storages that a later run will read."""
+        return [x._node.storage for x in (*leaves(self.args), *self.program.leaves) if isinstance(x, Tensor)]
 
     def parts(self, g: Any, root: int) -> list[Any]:
         """The gradients of the operands, given the incoming one."""
@@ -293,7 +284,7 @@ class CompiledTensor(Tensor):
     ) -> None:
         """As `Tensor.backward`, but without a walk if no option is set."""
         node = self._node
-        simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._keeps_grad)
+        simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._retains_grad)
         if simple and node._row.__class__ is ProgramRow and committed(node):
             node._let_go()
         else:
@@ -333,7 +324,7 @@ def _rate(update: Any) -> float:
     """The current learning rate; a program supports no other setting of SGD."""
     if update.momentum or update.weight_decay:
         raise RuntimeError(
-            f"{update!r} has got momentum or weight decay since it was compiled into a training step: set them to 0"
+            f"{update!r}has gained momentum or weight decay since it was compiled into a training step: set them to 0"
         )
     return update.lr
 

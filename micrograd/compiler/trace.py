@@ -26,11 +26,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.graph import LEAF
-from ..engine.modes import _Mode, deferring, detect_anomaly, is_grad_enabled, modes
+from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled, modes
 from ..engine.rows import HandWritten, Many, Row
-from ..engine.value import Value, number
-from ..engine.value import _fill as fill
-from ..engine.value import _settle as settle
+from ..engine.value import Value, fill, number, settle
 from ..tensor.node import new_node, operand, remember
 from ..tensor.tensor import Tensor
 from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
@@ -175,7 +173,7 @@ class Trace:
         return self.graph.known | {leaf.symbol: leaf.data for leaf, _ in self.order if leaf.ref() is None}
 
 
-class tracing(_Mode):
+class tracing(Mode):
     """A context in which a trace computes the ops; anomaly detection is off, since there are no numbers to check."""
 
     _variable = deferring
@@ -194,7 +192,7 @@ class tracing(_Mode):
         super().__exit__(*error)
 
 
-class _Unchecked(_Mode):
+class _Unchecked(Mode):
     """Turns `detect_anomaly` off."""
 
     _variable, _value = detect_anomaly._variable, False

@@ -32,24 +32,33 @@ A complete reverse-mode engine fits on a page:
 >>> a.grad, b.grad
 (-2.0, 2.0)
 
-The package splits it into these files, in reading order:
+Every line of it is still there. Where it went, and why it grew:
 
-    value         `Node` as users see it: `Value`, its operators, and how an op is recorded
-    ops, rows     `rules`: a table with one row per op, written as algebra on g, so that the same row serves numbers,
-                  arrays, nodes (higher derivatives) and symbols (`compile`)
-    methods       x.exp(), x.maximum(y), ...: methods generated from the table
-    floats        the functions of `math`, returning inf or nan where `math` raises
-    graph         what a node stores, and the gradients it sends to its operands. A node stores its row and no
-                  closure: a closure over its own node is a reference cycle, and collecting those cycles would take
-                  nine tenths of the time
-    walk          `backward`: an iterative topological sort, so a chain of a million nodes does not overflow the stack;
-                  gradients are summed within the pass and committed to `.grad` all at once, or not at all on an error
-    scalar_walk   the same for graphs of plain Values, twice as fast
-    modes         no_grad, enable_grad, detect_anomaly; and the hook by which `lazy` and `compile` intercept ops
-    grad_fn       the graph through PyTorch's interface
-    rule_text     rules as text, for pictures and `repr`s; `infix` adds the parentheses
-    words         names from other libraries, for error messages: `view` is `reshape` here
-    collector     a context manager that pauses the garbage collector
+    data, grad, operands, rules     `graph.Node`. In place of closures it stores the row of the op and the numbers that
+                                    the rules need. A closure over its own node is a reference cycle, and collecting
+                                    those cycles would take nine tenths of the time; and a later change of `data` must
+                                    not change a gradient
+    __add__, __mul__                `value.Value`: the operators, and how an op is recorded; numbers as operands
+    lambda g: g * other.data        `ops`, a table with one `Row` (`rows`) per op, written as algebra on g, so that one
+                                    line serves numbers, arrays, nodes (higher derivatives) and symbols (`compile`)
+    visit, order, seen              `walk.topological`: iterative, so a chain of a million nodes does not overflow the
+                                    stack; `walk.towards` visits only what leads to given inputs
+    rule(node.grad)                 `graph.contributions`; a gradient reaches hooks first, and closures that users write
+    operand.grad += ...             `walk.propagate` sums in a dict, `walk.commit` writes the sums: all at once, or none
+                                    after an error or a Ctrl-C. A second pass adds the right amount
+    backward                        `walk.backward` and `walk.grad`, from several roots; `scalar_walk` does the same for
+                                    graphs of plain Values, twice as fast
+
+What it has no line for:
+
+    methods      x.exp(), x.maximum(y), ...: methods made from the table
+    floats       the functions of `math`, returning inf or nan where `math` raises
+    modes        no_grad, enable_grad, detect_anomaly; and the hook by which `lazy` and `compile` intercept ops
+    grad_fn      the graph through PyTorch's interface
+    words        names from other libraries, for error messages: `view` is `reshape` here
+    collector    a context manager that pauses the garbage collector
+
+Read `value` first, then `ops`, `graph` and `walk`: they are the engine.
 """
 
 from .value import Value as Value

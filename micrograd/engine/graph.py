@@ -7,7 +7,6 @@ sends to each operand, given its own gradient; `walk.py` does that for a whole g
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -15,9 +14,8 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
-from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, no_grad
+from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, modes, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
-from .rule_text import statements
 
 LEAF = ()  # the `_row` of a parameter: a leaf that receives a gradient. Falsy, like None, the `_row` of a constant
 
@@ -46,14 +44,14 @@ class Node:
     _y: Any
     label: str = ""
     _hooks: dict[RemovableHandle, Callable] = {}
-    _met: float = math.inf  # when a transform's search last visited this node; see `walk.towards`
+    _known_in: object = None  # the scope in which a transform's search found it to lead elsewhere; see `walk.towards`
     _made_by: tuple[Any, ...] = ()  # (*modules, inputs) if this is the output of a module's call; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"
     _own_closure: Callable[[], object] = staticmethod(nothing)  # assigned to a leaf; called if the leaf is the root
 
     def __init_subclass__(cls) -> None:
         if "__eq__" in cls.__dict__ or "__hash__" in cls.__dict__:
-            raise TypeError(f"{cls.__name__} defines == or hash: a pass tells nodes apart by identity, which must stay")
+            raise TypeError(f"{cls.__name__} defines == or hash: nodes are told apart by identity, so leave these out")
 
     @property
     def requires_grad(self) -> bool:
@@ -161,15 +159,23 @@ class Node:
 
     def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
         """Give this node a hand-written row and its operands."""
-        self._row, self._a, self._b, self._x = row, None, None, operands
-        if is_anomaly_enabled():
+        self._record(row, operands, None)
+
+    def _record(self, row: Row, operands: Sequence[Any], values: Any) -> None:
+        """Give this node a history: a row, the operands, and the values that the rules will be called with."""
+        if row.to_a is None:
+            self._a, self._b, self._x, self._y = None, None, operands, values
+        else:
+            self._a, self._b, (self._x, self._y) = operands[0], operands[1] if row.to_b else None, values
+        self._row = row
+        if modes and is_anomaly_enabled():
             self._made_at = line_of_the_user()
 
     # The interface between a kind of node and the walk
 
     _is_number = False  # True for Values: rules run on floats, and the graph is retained by default
     _saves = True  # False for a node without saved values: a graph of only such nodes is not released
-    _keeps_grad = True  # whether an inner node's gradient goes to its `.grad`
+    _retains_grad = True  # whether an inner node's gradient goes to its `.grad`
     _constant: Callable[[Any], Any]  # (data): a constant node of this kind
     _seed: Callable[[Any, bool], Any]  # (gradient, create_graph): the checked gradient of a root; None means 1
     _used: Callable[[bool], tuple]  # (create_graph): the operands, and the rules' arguments after g
@@ -211,7 +217,7 @@ class Node:
         """The gradient as it is passed to a hook."""
         return g
 
-    def _kept(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
+    def _for_grad(self, grads: dict[Node, Any], inputs: Sequence[Node] | None) -> dict[Node, Any]:
         """The gradients of a pass that go to `.grad`: all of them, or those of the inputs."""
         return grads if inputs is None else {node: grads[node] for node in inputs if node in grads}
 
@@ -228,6 +234,12 @@ class Node:
 
 
 hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
+
+
+def hooked_nodes() -> set[Node]:
+    """The nodes that have hooks."""
+    return {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
+
 
 # Held while writing to `.grad` of nodes that other threads may share.
 grads_lock = threading.RLock()
@@ -274,7 +286,9 @@ class Closure:
         _push(self._then, self._node.grad)
 
     def __repr__(self) -> str:
-        done = "its graph was let go" if isinstance(self._then._row, LetGo) else statements(self._then)
+        from ..viz.rule_text import statements  # imported on demand: only readers need rules as text
+
+        done = "its graph was released" if isinstance(self._then._row, LetGo) else statements(self._then)
         return f"<_backward of '{self._then._op}': {done}>"
 
 
@@ -309,8 +323,7 @@ def edges(node: Node) -> Sequence[Node]:
 def was_let_go(row: LetGo) -> RuntimeError:
     """The error for a pass through a node whose graph was released."""
     return RuntimeError(
-        f"the graph behind '{row.name}' was let go by an earlier backward pass: "
-        "give that one retain_graph=True to walk it again"
+        f"the graph behind '{row.name}' was released by an earlier backward pass: pass retain_graph=True to that one"
     )
 
 
@@ -401,4 +414,4 @@ def added(node: Node, g: Any) -> Any:
 def _push(node: Node, g: Any) -> None:
     """Accumulate the node's contributions into its operands' `.grad`, without sharing arrays among them."""
     for operand, part in contributions(node, g):
-        operand.grad = added(operand, node._kept({node: g, operand: part}, None)[operand])
+        operand.grad = added(operand, node._for_grad({node: g, operand: part}, None)[operand])

@@ -13,6 +13,7 @@ from contextvars import ContextVar, Token
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from linecache import getline
+from types import FrameType
 from typing import Any, Self, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable)
@@ -25,34 +26,29 @@ modes: list[object] = []
 class _State:
     """What a context variable holds while a mode is on: its value, and the enclosing state.
 
+    `entered` is False for the state set by `set_grad_enabled(False)` outside of any mode, which has none to return to.
     It is counted in `modes` for its lifetime, not until the mode is left: a task started inside the mode has a copy of
     the context, where the mode stays on.
     """
 
-    __slots__ = ("outer", "value")
+    __slots__ = ("entered", "outer", "value")
 
-    def __init__(self, value: Any, outer: _State | None):
+    def __init__(self, value: Any, outer: _State | None, entered: bool = True):
         modes.append(None)
-        self.value, self.outer = value, outer
+        self.value, self.entered, self.outer = value, entered, outer
 
     def __del__(self, pop: Callable = modes.pop) -> None:
         if hasattr(self, "outer"):  # else a Ctrl-C came before it was counted; one too many is harmless, one less not
             pop()
 
 
-class _Base(_State):
-    """The state set by `set_grad_enabled(False)` outside of any mode: there is no enclosing state to return to."""
-
-    __slots__ = ()
-
-
 _recording: ContextVar[_State | None] = ContextVar("recording", default=None)
 _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
-_differentiating: ContextVar[bool] = ContextVar("differentiating", default=False)
+_scopes: ContextVar[tuple[object, ...]] = ContextVar("scopes", default=(object(),))  # the last: outside of transforms
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 
 
-class _Mode:
+class Mode:
     """A context manager that sets a context variable; also a decorator of functions, generators and coroutines."""
 
     _variable: ContextVar[_State | None]
@@ -74,8 +70,8 @@ class _Mode:
 
     def __exit__(self, *_: object) -> None:
         state = self._variable.get()
-        if state is None or isinstance(state, _Base):
-            raise RuntimeError(f"{type(self).__name__} was left without having been entered")
+        if state is None or not state.entered:
+            raise RuntimeError(f"{type(self).__name__} was exited without having been entered")
         self._variable.set(state.outer)
 
     def __call__(self, fn: Function) -> Function:
@@ -85,7 +81,7 @@ class _Mode:
         if not callable(fn):
             raise TypeError(f"{type(self).__name__} decorates a function, found {type(fn).__name__}")
         if isasyncgenfunction(fn):
-            raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside of it")
+            raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside it")
         if isgeneratorfunction(fn):
             return _around_generator(self, fn)
         if iscoroutinefunction(fn):
@@ -105,7 +101,7 @@ class _Mode:
         return called
 
 
-def _around_generator(mode: _Mode, fn: Callable) -> Callable:
+def _around_generator(mode: Mode, fn: Callable) -> Callable:
     """Decorate a generator: the mode is on while it runs, and off while its caller does."""
 
     @wraps(fn)
@@ -132,7 +128,7 @@ def _around_generator(mode: _Mode, fn: Callable) -> Callable:
     return resumed
 
 
-class no_grad(_Mode):
+class no_grad(Mode):
     """Context manager or decorator: operations record no graph, and their results are constants.
 
     Args:
@@ -149,7 +145,7 @@ class no_grad(_Mode):
     _variable, _value = _recording, False
 
 
-class enable_grad(_Mode):
+class enable_grad(Mode):
     """Context manager or decorator: operations record a graph, even inside `no_grad`.
 
     Args:
@@ -165,7 +161,7 @@ class enable_grad(_Mode):
     _variable, _value = _recording, True
 
 
-class set_grad_enabled(_Mode):
+class set_grad_enabled(Mode):
     """Switch recording on or off: from now on, inside a `with`, or in a decorated function.
 
     Args:
@@ -194,8 +190,8 @@ class set_grad_enabled(_Mode):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled takes True or False, found {type(mode).__name__} {mode!r:.50}")
         self._value, now = mode, _recording.get()
-        if now is None or isinstance(now, _Base):
-            state = None if mode else _Base(mode, None)
+        if now is None or not now.entered:
+            state = None if mode else _State(mode, None, entered=False)
         else:
             state = _State(mode, now.outer)
         self._called: tuple[_State | None, Token] | None = state, _recording.set(state)
@@ -216,7 +212,7 @@ class set_grad_enabled(_Mode):
                 _recording.reset(called[1])
 
 
-class detect_anomaly(_Mode):
+class detect_anomaly(Mode):
     """Context manager or decorator: a backward pass that produces a NaN raises, naming the line of the forward pass.
 
     Run forward and backward inside it. It is slow, so use it for debugging only.
@@ -232,7 +228,7 @@ class detect_anomaly(_Mode):
     >>> with detect_anomaly():
     ...     (x * x.log()).backward()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    RuntimeError: the backward of 'log' made a nan for its operand Value(data=0.0, grad=0)...
+    RuntimeError: the backward of 'log'produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
     _variable, _value = _checking, True
@@ -264,17 +260,22 @@ def deferred() -> Callable | None:
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """Context in which a transform runs the function that it differentiates."""
-    token = _differentiating.set(True)
+    """Context in which a transform runs the function that it differentiates: a scope, inside those that are open."""
+    token = _scopes.set((object(), *_scopes.get()))
     try:
         yield
     finally:
-        _differentiating.reset(token)
+        _scopes.reset(token)
+
+
+def open_scopes() -> tuple[object, ...]:
+    """The scopes of the transforms that are running, innermost first, and one outside of them all."""
+    return _scopes.get()
 
 
 def is_differentiating() -> bool:
     """True inside a function that a transform such as `gradient` differentiates."""
-    return _differentiating.get()
+    return len(_scopes.get()) > 1
 
 
 def pass_is_watched() -> bool:
@@ -299,11 +300,17 @@ def look(node: Any) -> Any:
     return node._data
 
 
-def line_of_the_user() -> str:
-    """The innermost line of the stack outside of this package: file, line number and text."""
+def frame_of_the_user() -> FrameType:
+    """The innermost frame of the stack outside of this package."""
     frame = sys._getframe(1)
     here = os.path.dirname(os.path.dirname(__file__)) + os.sep  # the package
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame = frame.f_back
+    return frame
+
+
+def line_of_the_user() -> str:
+    """The innermost line of the stack outside of this package: file, line number and text."""
+    frame = frame_of_the_user()
     name, line = frame.f_code.co_filename, frame.f_lineno
     return f"{name}:{line}: {getline(name, line).strip()}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -67,14 +66,16 @@ def passed(g: Any, _a: Any, _b: Any) -> Any:
 class Many(Row):
     """A row with any number of operands: `rule(g, *operands)` returns a list of gradients, None for an operand without.
 
-    With `keeps=False` the rule uses only the operands' shapes, so their values are not saved.
+    With `needs_values=False` the rule uses only the operands' shapes, so their values are not saved.
     """
 
-    __slots__ = ("keeps", "rule")
+    __slots__ = ("needs_values", "rule")
 
-    def __init__(self, name: str, forward: Callable, rule: Callable, keeps: bool = True, settings: Any = NO_SETTINGS):
+    def __init__(
+        self, name: str, forward: Callable, rule: Callable, needs_values: bool = True, settings: Any = NO_SETTINGS
+    ):
         super().__init__(name, forward, None, settings=settings)
-        self.rule, self.keeps = rule, keeps
+        self.rule, self.needs_values = rule, needs_values
 
 
 class HandWritten(Row):
@@ -113,7 +114,7 @@ class LetGo(Row):
     rules = ()
     of_out, settings = False, NO_SETTINGS
     _row = property(lambda self: self)  # a search traverses these rows as if they were nodes
-    _met = math.inf
+    _known_in = None
 
     def __init__(self, row: Row, ways: list[Any]):
         self.name, self.word, self.ways = row.name, row.word, ways

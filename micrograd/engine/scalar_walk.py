@@ -10,10 +10,10 @@ restores the grads after an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from .graph import Node, added, grads_lock, hooked, undo
+from .graph import Node, added, grads_lock, hooked, hooked_nodes, undo
 from .ops import mul
 from .rows import passed
 
@@ -22,39 +22,40 @@ TIMES_B, TIMES_A = mul.to_a, mul.to_b  # g * b and g * a
 
 def backward(grads: dict[Node, float]) -> bool:
     """Run a pass from the gradients of the roots to `.grad`. Returns False, having done nothing, if it cannot."""
-    seen: list[Node] = []
-    before: list[Any] = []
-    leaves: list[Node] = []
-    with grads_lock:
-        try:
-            if plain := _sum(grads, seen, before, leaves):
-                for leaf in leaves:
-                    grad = added(leaf, leaf._y)
-                    before.append(leaf.grad)
-                    seen.append(leaf)
-                    leaf.grad = grad
-            else:
-                undo(seen, before)
-            _clear(leaves)
-        except BaseException:
-            undo(seen, before)
-            _clear(leaves)
-            raise
-    return plain
+
+    def commit(seen: list[Node], before: list[Any], leaves: list[Node]) -> None:
+        for leaf in leaves:
+            grad = added(leaf, leaf._y)
+            before.append(leaf.grad)
+            seen.append(leaf)
+            leaf.grad = grad
+
+    return _pass(grads, commit)
 
 
 def gradients(grads: dict[Node, float], inputs: Sequence[Node]) -> bool:
     """Replace the roots' gradients in `grads` by those of the inputs reached; False, and no change, if it cannot."""
+
+    def read(seen: list[Node], before: list[Any], leaves: list[Node]) -> None:
+        found = {leaf: leaf._y for leaf in leaves} | {node: node.grad for node in {*inputs} & {*seen}}
+        undo(seen, before)
+        grads.clear()
+        grads.update((node, found[node]) for node in inputs if node in found)
+
+    return _pass(grads, read)
+
+
+def _pass(grads: dict[Node, float], finish: Callable[[list[Node], list[Any], list[Node]], None]) -> bool:
+    """Sum the gradients and `finish` with the nodes seen, their grads before, and the leaves; undone if it fails."""
     seen: list[Node] = []
     before: list[Any] = []
     leaves: list[Node] = []
     with grads_lock:
         try:
             if plain := _sum(grads, seen, before, leaves):
-                found = {leaf: leaf._y for leaf in leaves} | {node: node.grad for node in {*inputs} & {*seen}}
-                grads.clear()
-                grads.update((node, found[node]) for node in inputs if node in found)
-            undo(seen, before)
+                finish(seen, before, leaves)
+            else:
+                undo(seen, before)
             _clear(leaves)
         except BaseException:
             undo(seen, before)
@@ -67,7 +68,7 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
     """Sum the gradients, of inner nodes in `.grad`, of leaves in `_y`. False if a node needs the general path."""
     unsummed = object()
     order = _topological(grads, unsummed, seen, before)
-    if order is None or (hooked and any(node.grad is unsummed for node in _hooked())):
+    if order is None or (hooked and any(node.grad is unsummed for node in hooked_nodes())):
         return False
     for root, g in grads.items():
         if root._row:
@@ -76,12 +77,7 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
             leaves.append(root)
             root._y = g
     _push(order, unsummed, leaves)
-    return not hooked or _hooked().isdisjoint(leaves)
-
-
-def _hooked() -> set[Node]:
-    """The nodes that have hooks."""
-    return {node for ref in hooked.copy() if (node := ref()) is not None}
+    return not hooked or hooked_nodes().isdisjoint(leaves)
 
 
 def _clear(leaves: list[Node]) -> None:

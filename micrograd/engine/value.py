@@ -41,7 +41,7 @@ def number(x: Any) -> float | None:
 # with. `_apply` does this for any row; `_unary` and `_binary` are fast paths for the common case, six times as fast.
 
 
-def _fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, x: Any = None, y: Any = None) -> Any:
+def fill(out: Any, data: float, row: Any = None, a: Any = None, b: Any = None, x: Any = None, y: Any = None) -> Any:
     """Set every slot of a new node."""
     out._data, out.grad, out._row = data, 0, row
     out._a, out._b, out._x, out._y = a, b, x, y
@@ -61,18 +61,18 @@ def _apply(row: Row, *operands: Any) -> Any:
     cls = max((type(n) for n in nodes if n is not None), key=lambda cls: len(cls.__mro__))
     data = row.forward(*values)
     if row.to_b is None:
-        return _settle(_new(cls), data, row, nodes[0], None, data, values[0])
-    return _settle(_new(cls), data, row, *nodes, *values)
+        return settle(_new(cls), data, row, nodes[0], None, data, values[0])
+    return settle(_new(cls), data, row, *nodes, *values)
 
 
-def _settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -> Value:
+def settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -> Value:
     """Fill in the node, with its history if an operand requires a gradient and grad mode is on; else as a constant."""
     wanted = (a is not None and a._row is not None) or (b is not None and b._row is not None)
     if not wanted or (modes and not is_grad_enabled()):
-        return _fill(out, data)
+        return fill(out, data)
     if modes and is_anomaly_enabled():
         out._made_at = line_of_the_user()
-    return _fill(out, data, row, a, b, x, y)
+    return fill(out, data, row, a, b, x, y)
 
 
 def _unary(row: Row, a: Any) -> Any:
@@ -82,7 +82,7 @@ def _unary(row: Row, a: Any) -> Any:
     out = _new(a.__class__)
     y = row.forward(x)
     if modes or a._row is None:
-        return _settle(out, y, row, a, None, y, x)
+        return settle(out, y, row, a, None, y, x)
     out._data = y
     out.grad = 0
     out._row = row
@@ -116,7 +116,7 @@ def _binary(row: Row) -> tuple[Operator, Operator]:
             return NotImplemented
         out = _new(cls)
         if modes or (self._row is None and (b is None or b._row is None)):
-            return _settle(out, forward(x, y), row, self, b, x, y)
+            return settle(out, forward(x, y), row, self, b, x, y)
         out._data = forward(x, y)
         out.grad = 0
         out._row = row
@@ -134,8 +134,8 @@ def _binary(row: Row) -> tuple[Operator, Operator]:
         y = self._data
         out = _new(self.__class__)
         if modes or self._row is None:
-            return _settle(out, forward(x, y), row, None, self, x, y)
-        return _fill(out, forward(x, y), row, None, self, x, y)
+            return settle(out, forward(x, y), row, None, self, x, y)
+        return fill(out, forward(x, y), row, None, self, x, y)
 
     return method, reflected
 
@@ -330,7 +330,7 @@ class Value(Node, Elementwise):
         return _apply(row, *operands) if other is None else other._apply(row, operands)
 
     def _constant(self, data: float) -> Self:
-        return _fill(_new(type(self)), data)
+        return fill(_new(type(self)), data)
 
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         if isinstance(gradient, Value):
@@ -385,6 +385,6 @@ def _data_of(x: Any) -> float | None:
 
 
 def _restore(cls: type[Value], data: float, grad: Any, requires_grad: bool) -> Value:
-    value = _fill(_new(cls), data)
+    value = fill(_new(cls), data)
     value.grad, value._row = grad, LEAF if requires_grad else None
     return value

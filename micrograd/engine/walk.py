@@ -6,8 +6,8 @@
     commit        the sums go to `.grad`       all or nothing: a pass that fails changes no `.grad`
     forward       forward mode                 tangents, from the inputs to the roots
 
-The passes of this file keep no state on the nodes (except `_met`, the time of a transform's search), so threads may
-walk graphs that share nodes. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the
+The passes of this file keep no state on the nodes (except `_known_in`, see `towards`), so threads may walk graphs that
+share nodes. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the
 rounding, depends only on the program.
 
 A graph of plain Values takes the fast path in `scalar_walk.py`, which does keep its sums on the nodes, under a lock.
@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from itertools import count
 from typing import Any
 
 from . import scalar_walk
-from .graph import Node, added, contributions, grads_lock, hooked, run_hooks, undo, was_let_go
-from .modes import enable_grad, is_anomaly_enabled, modes, pass_is_watched, stand_in
+from .graph import Node, added, contributions, grads_lock, hooked_nodes, run_hooks, undo, was_let_go
+from .modes import enable_grad, is_anomaly_enabled, modes, open_scopes, pass_is_watched, stand_in
 from .rows import HandWritten, LetGo
 
 
@@ -49,15 +48,16 @@ def topological(roots: Iterable[Node]) -> list[Node]:
 
 
 def towards(
-    roots: Iterable[Node], inputs: Iterable[Node], since: float = 0, beyond: bool = True
+    roots: Iterable[Node], inputs: Iterable[Node], scopes: tuple[object, ...] = (), beyond: bool = True
 ) -> tuple[list[Node], set[Any]]:
     """The inner nodes on a path from the roots to an input, and the nodes that lead to other leaves.
 
     Args:
         roots: where the search starts.
         inputs: leaves or inner nodes.
-        since: the time (of `clock`) at which the inputs were made. A node visited by an earlier search is older than
-            they are, cannot lead to them, and is skipped: so many searches that reach one large graph traverse it once.
+        scopes: where the search runs, innermost first (see `modes.differentiating`). A node that an earlier search in
+            one of them found to lead elsewhere is older than the inputs, and is skipped: so many searches that reach
+            one large graph traverse it once. A scope ends with its transform, after which its inputs are no leaves.
         beyond: whether to search below an input for the others.
 
     Returns:
@@ -76,7 +76,7 @@ def towards(
     def meet(nodes: Iterable[Any]) -> None:
         for node in nodes:
             if node is not None and (row := node._row) is not None:
-                if row and node._met >= since:
+                if row and node._known_in not in scopes:
                     waiting.append(node)
                 elif node not in leads:
                     others.add(node)
@@ -98,15 +98,11 @@ def towards(
             seen.add(node)
             waiting += (node, None)
             meet(reversed(_below(node)))
-    if since:
-        now = next(clock)
+    if scopes:
         for node in others - leads:
             if node._row and not isinstance(node._row, LetGo):
-                node._met = now
+                node._known_in = scopes[0]
     return order, others
-
-
-clock = count(1)
 
 
 def _below(node: Any) -> Sequence[Any]:
@@ -119,13 +115,13 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
     """Propagate the gradients of the roots back through the nodes of the order.
 
     `grads` maps the roots to their gradients, and is updated in place: afterwards it has the gradients of the leaves,
-    of the nodes with `_keeps_grad`, and of those in `wanted`.
+    of the nodes with `_retains_grad`, and of those in `wanted`. Under `create_graph` they are recorded.
     """
-    watched = {node for ref in hooked.copy() if (node := ref()) is not None} if hooked else set()
-    checking = modes and is_anomaly_enabled()
+    watched = hooked_nodes()
+    checking = is_anomaly_enabled()
     wanted = set(wanted)
     summed: set[Node] = set()
-    with next(iter(grads))._quiet():
+    with enable_grad() if create_graph else nullcontext(), next(iter(grads))._quiet():
         for node in reversed(order):
             g = grads.pop(node, None)
             if g is None:
@@ -133,12 +129,12 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
             if watched and node in watched:
                 watched.remove(node)
                 g = run_hooks(node, g)
-            if node._keeps_grad or node in wanted:
+            if node._retains_grad or node in wanted:
                 grads[node] = g
             for operand, part in contributions(node, g, create_graph):
                 if checking and _is_nan(part):
                     raise RuntimeError(
-                        f"the backward of '{node._op}' made a nan for its operand {operand!r}; "
+                        f"the backward of '{node._op}'produced a nan for its operand {operand!r}; "
                         f"it was created at {node._made_at}"
                     )
                 if operand in grads:
@@ -209,9 +205,9 @@ def backward(
     order = None
     if targets is not None or not _is_plain(roots, create_graph) or not scalar_walk.backward(grads):
         order = topological(roots) if targets is None else towards(roots, targets)[0]
+        propagate(grads, create_graph, order, targets or ())
         with enable_grad() if create_graph else nullcontext():
-            propagate(grads, create_graph, order, targets or ())
-            commit(roots[0]._kept(grads, targets))
+            commit(roots[0]._for_grad(grads, targets))
     let_go(roots, order, retain_graph, create_graph)
     for root in roots:
         if not root._row:
@@ -254,25 +250,19 @@ def grad(
     order = None
     if not _is_plain(outputs, create_graph) or not scalar_walk.gradients(grads, inputs):
         order = towards(outputs, inputs)[0]
-        along(order, grads, inputs, create_graph)
+        propagate(grads, create_graph, order, inputs)
     for i, node in enumerate(inputs):
         if node not in grads and not allow_unused:
             raise RuntimeError(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
     let_go(outputs, order, retain_graph, create_graph)
-    kept, given, result = outputs[0]._kept(grads, inputs), set(), []
+    found, given, result = outputs[0]._for_grad(grads, inputs), set(), []
     for node in inputs:
-        g = kept.get(node)
+        g = found.get(node)
         result.append(g.copy() if node in given and hasattr(g, "copy") else g)  # no two results are one array
         given.add(node)
     return tuple(result)
-
-
-def along(order: Sequence[Node], grads: dict[Node, Any], inputs: Sequence[Node], create_graph: bool) -> None:
-    """`propagate` the gradients in `grads` to the inputs, along an order found by `towards`."""
-    with enable_grad() if create_graph else nullcontext():
-        propagate(grads, create_graph, order, inputs)
 
 
 def partials(output: Any, inputs: Sequence[Node], g: Any = None, create_graph: bool = False) -> tuple[Any, ...]:
@@ -282,7 +272,7 @@ def partials(output: Any, inputs: Sequence[Node], g: Any = None, create_graph: b
     """
     grads = seeded(output, g, create_graph) if output.requires_grad else {}
     if grads:
-        along(towards([*grads], inputs, beyond=False)[0], grads, inputs, create_graph)
+        propagate(grads, create_graph, towards([*grads], inputs, beyond=False)[0], inputs)
     return tuple([grads.get(node) for node in inputs])
 
 
@@ -303,7 +293,7 @@ def forward(order: Sequence[Node], tangents: dict[Node, Any], create_graph: bool
     For arrays the tangent needs the transpose of that linear map: the rule is recorded on a dummy gradient u, and
     differentiated with respect to u.
     """
-    since = next(clock)
+    scopes = (object(), *open_scopes())  # the first for these searches alone
     for node in order:
         if all(n is None or n._is_number for n in (node, *node._operands)):
             parts = contributions(node, node._seed(None, create_graph), create_graph)
@@ -312,13 +302,13 @@ def forward(order: Sequence[Node], tangents: dict[Node, Any], create_graph: bool
             for product in products[1:]:
                 total = node._plus(total, product)
         else:
-            total = _transposed(node, tangents, create_graph, since)
+            total = _transposed(node, tangents, create_graph, scopes)
         if total is not None:
             tangents[node] = total
     return tangents
 
 
-def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, since: float) -> Any:
+def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, scopes: tuple[object, ...]) -> Any:
     """A node's tangent from those of its operands; None if it does not depend on them."""
     if isinstance(node._row, HandWritten):
         raise RuntimeError(f"jvp needs the derivative of '{node._op}' as a row: its _backward was written by hand")
@@ -332,8 +322,7 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, since:
         if getattr(part, "_row", None) is not None:  # else it does not depend on u
             grads[part] = part._plus(grads[part], t) if part in grads else part._seed(t, create_graph)
     if grads:
-        order = towards(grads, [given], since)[0]
-        along(order, grads, [given], create_graph)
+        propagate(grads, create_graph, towards(grads, [given], scopes)[0], [given])
     return grads.get(given)
 
 

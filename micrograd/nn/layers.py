@@ -31,7 +31,7 @@ from ..tensor.convolution import pair
 from ..tensor.creation import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
-from .neurons import Layer, _size
+from .neurons import Layer, whole
 
 Rng = np.random.Generator | None
 
@@ -75,7 +75,7 @@ class Linear(Module):
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, rng: Rng = None):
-        n, m = _size(in_features, "in_features"), _size(out_features, "out_features")
+        n, m = whole(in_features, "in_features"), whole(out_features, "out_features")
         bound, draw = 1 / math.sqrt(n), generator(rng).uniform
         self.weight = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
         self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
@@ -206,7 +206,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, rng: Rng = None):
         if not 0 <= p <= 1:
-            raise ValueError(f"p is the part of the elements that is dropped, from 0 to 1; found {p}")
+            raise ValueError(f"p is the fraction of the elements to drop, from 0 to 1; found {p}")
         generator(rng)  # raises if it is none
         self.p, self.rng = p, rng
 
@@ -325,9 +325,9 @@ class Conv2d(Module):
         dtype: Any = None,
         rng: Rng = None,
     ):
-        c, m, groups = _size(in_channels, "in_channels"), _size(out_channels, "out_channels"), _size(groups, "groups")
+        c, m, groups = whole(in_channels, "in_channels"), whole(out_channels, "out_channels"), whole(groups, "groups")
         if c % groups or m % groups:
-            raise ValueError(f"{groups} groups share neither {c} channels nor {m} filters evenly: both are multiples")
+            raise ValueError(f"{groups} groups must divide {c} channels and {m} filters evenly")
         self.kernel_size, self.stride = pair(kernel_size, "kernel_size"), pair(stride, "stride")
         self.padding = padding if isinstance(padding, str) else pair(padding, "padding", 0)
         self.dilation, self.groups = pair(dilation, "dilation"), groups
@@ -417,7 +417,7 @@ class LayerNorm1d(Module):
 
     def __init__(self, dim: int, eps: float = 1e-5, dtype: Any = None):
         self.eps = eps
-        self.weight = Parameter(np.ones(_size(dim, "dim")), dtype=dtype)
+        self.weight = Parameter(np.ones(whole(dim, "dim")), dtype=dtype)
         self.bias = Parameter(np.zeros(dim), dtype=dtype)
 
     def forward(self, x: Any) -> Tensor:
@@ -454,7 +454,7 @@ class RMSNorm(Module):
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, dtype: Any = None
     ):
         sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-        self.normalized_shape = tuple(_size(n, "normalized_shape") for n in sizes)
+        self.normalized_shape = tuple(whole(n, "normalized_shape") for n in sizes)
         self.eps = eps
         self.weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
 
@@ -494,7 +494,7 @@ class BatchNorm1d(Module):
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, dtype: Any = None):
-        n = _size(num_features, "num_features")
+        n = whole(num_features, "num_features")
         self.eps, self.momentum = eps, momentum
         self.weight, self.bias = Parameter(np.ones(n), dtype=dtype), Parameter(np.zeros(n), dtype=dtype)
         self.running_mean, self.running_var = Tensor(np.zeros(n), dtype=dtype), Tensor(np.ones(n), dtype=dtype)
@@ -515,7 +515,7 @@ class BatchNorm1d(Module):
         """Mean and variance of each feature in the batch; updates the running statistics."""
         n, axes = x.size // self.weight.size, (0, 2)[: x.ndim - 1]
         if n < 2:
-            raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs two at least")
+            raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs at least two")
         mean, variance = x.mean(axes), x.var(axes)
         unbiased = variance.detach().numpy() * (n / (n - 1))
         for running, now in ((self.running_mean, mean.detach().numpy()), (self.running_var, unbiased)):
@@ -551,7 +551,7 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, dtype: Any = None, rng: Rng = None):
-        shape = _size(num_embeddings, "num_embeddings"), _size(embedding_dim, "embedding_dim")
+        shape = whole(num_embeddings, "num_embeddings"), whole(embedding_dim, "embedding_dim")
         self.weight = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
     def forward(self, indices: Any) -> Tensor:

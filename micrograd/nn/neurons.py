@@ -60,10 +60,10 @@ class Neuron(Module, signs=True):
         rng: random.Random | None = None,
     ):
         draw = _generator(rng).uniform
-        self.w = [Value(draw(-1, 1)) for _ in range(_size(nin, "nin"))]
+        self.w = [Value(draw(-1, 1)) for _ in range(whole(nin, "nin"))]
         self.b = Value(0)
         self.nonlin = nonlin
-        self.activation = _checked(activation)
+        self.activation = _checked_activation(activation)
 
     def __call__(self, x: Iterable[Any]) -> Any:
         if not isinstance(x, tuple) or len(x) != len(self.w):
@@ -104,7 +104,7 @@ class Layer(Module, parts_sign=True):
     """
 
     def __init__(self, nin: int, nout: int, **kwargs: Any):
-        self.neurons = [Neuron(nin, **kwargs) for _ in range(_size(nout, "nout"))]
+        self.neurons = [Neuron(nin, **kwargs) for _ in range(whole(nout, "nout"))]
 
     def __call__(self, x: Iterable[Any]) -> Any:
         x = _inputs(x)
@@ -186,7 +186,8 @@ def _no_number_in(x: tuple[Any, ...]) -> TypeError:
     return TypeError(f"these inputs cannot be multiplied with weights: {x!r:.80}")
 
 
-def _size(n: Any, name: str) -> int:
+def whole(n: Any, name: str) -> int:
+    """A whole number, at least 1; raises otherwise."""
     try:
         size = index(n)
     except TypeError:
@@ -199,7 +200,7 @@ def _size(n: Any, name: str) -> int:
 def _sizes(nouts: Any) -> list[int]:
     if not isinstance(nouts, Iterable) or isinstance(nouts, str):
         raise TypeError(f"nouts must be a list with the size of each layer, such as [16, 1]; found {nouts!r:.50}")
-    sizes = [_size(n, f"nouts[{i}]") for i, n in enumerate(nouts)]
+    sizes = [whole(n, f"nouts[{i}]") for i, n in enumerate(nouts)]
     if not sizes:
         raise ValueError("nouts is empty: a network needs at least one layer, such as [1]")
     return sizes
@@ -213,7 +214,7 @@ def _generator(rng: Any) -> Any:
     return rng
 
 
-def _checked(activation: Any) -> Any:
+def _checked_activation(activation: Any) -> Any:
     if not callable(activation) and activation not in ACTIVATIONS:
         raise ValueError(f"found the activation {activation!r:.50}: it must be {', '.join(ACTIVATIONS)}, or a function")
     return activation

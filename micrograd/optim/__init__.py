@@ -24,6 +24,7 @@ from .optimizers import Adam as Adam
 from .optimizers import AdamW as AdamW
 from .optimizers import Optimizer as Optimizer
 from .optimizers import clip_grad_norm as clip_grad_norm
+from .optimizers import clip_grad_norm_ as clip_grad_norm_
 from .schedules import CosineAnnealingLR as CosineAnnealingLR
 from .schedules import LambdaLR as LambdaLR
 from .schedules import LinearLR as LinearLR

@@ -269,7 +269,7 @@ class Adam(Optimizer):
         if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be two numbers from 0 to below 1, found {betas}")
         if not eps > 0:
-            raise ValueError(f"eps must be above 0, found {eps}: it stands where a gradient of 0 would be divided by")
+            raise ValueError(f"eps must be above 0, found {eps}: it prevents a division by 0")
         self.betas = tuple(betas)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
@@ -350,12 +350,16 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     """
     not_negative(max_norm, "max_norm")
     reached = [p for p in parameters_of(params, "clip_grad_norm") if p.grad is not None]
-    norm = math.hypot(*[_norm(_plain(p.grad)) for p in reached])
+    norms = [_norm(_plain(p.grad)) for p in reached]
+    norm = math.hypot(*norms) if not any(map(math.isnan, norms)) else math.nan  # hypot(nan, inf) is inf
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         for p in reached:
             p.grad = _plain(p.grad) * factor
     return norm
+
+
+clip_grad_norm_ = clip_grad_norm  # PyTorch's name
 
 
 def _plain(grad: Any) -> Any:

@@ -51,7 +51,7 @@ def _setting(x: Any) -> Any:
     return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
 
 
-def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
+def keepdims_shape(like: Any, axis: Axis) -> tuple[int, ...]:
     """The shape of a reduction over the axis with keepdims."""
     axes = (
         range(like.ndim)
@@ -61,9 +61,9 @@ def _kept(like: Any, axis: Axis) -> tuple[int, ...]:
     return tuple(1 if i in axes else n for i, n in enumerate(like.shape))
 
 
-def _spread(g: Any, like: Any, axis: Axis) -> Any:
+def spread(g: Any, like: Any, axis: Axis) -> Any:
     """The gradient of a reduction, broadcast to the shape that was reduced."""
-    return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(_kept(like, axis))(g))
+    return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(keepdims_shape(like, axis))(g))
 
 
 # ---- shapes
@@ -230,17 +230,23 @@ def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tupl
 @maker
 def sum(axis: Axis, keepdims: bool) -> Row:
     """The sum over one axis, several, or (None) all."""
-    return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: _spread(g, like, axis))
+    return Row("sum", lambda a: a.sum(axis=axis, keepdims=keepdims), lambda g, _out, like: spread(g, like, axis))
 
 
 @maker
 def mean(axis: Axis, keepdims: bool) -> Row:
     """The mean over the axis."""
 
-    def rule(g: Any, _out: Any, like: Any) -> Any:
-        return _spread(g * (math.prod(_kept(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
+    def forward(a: Any) -> Any:
+        if a.dtype.kind != "f" or a.dtype.itemsize < 4 or a.size < 2:  # NumPy sums in a larger dtype, warns or refuses
+            return a.mean(axis=axis, keepdims=keepdims)
+        total = a.sum(axis=axis, keepdims=keepdims)
+        return total / (a.size // total.size)
 
-    return Row("mean", lambda a: a.mean(axis=axis, keepdims=keepdims), rule)
+    def rule(g: Any, _out: Any, like: Any) -> Any:
+        return spread(g * (math.prod(keepdims_shape(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
+
+    return Row("mean", forward, rule)
 
 
 @maker
@@ -248,9 +254,9 @@ def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
     """The `max` or `min` over the axis; tied elements share the gradient equally."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
-        top = reshape(_kept(a, axis))(out)
-        chosen = ops.equal(a, top)
-        return reshape(_kept(a, axis))(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
+        keep = reshape(keepdims_shape(a, axis))
+        chosen = ops.equal(a, keep(out))
+        return keep(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
 
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
 
@@ -260,9 +266,9 @@ def first_max(axis: int) -> Row:
     """The maximum along one axis; among tied elements the first gets the gradient."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
-        kept = _kept(a, axis)
-        chosen = ops.equal(a, reshape(kept)(out))
-        return reshape(kept)(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
+        keep = reshape(keepdims_shape(a, axis))
+        chosen = ops.equal(a, keep(out))
+        return keep(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
 
     return Row("max", lambda a: a.max(axis=axis), rule)
 
@@ -324,4 +330,4 @@ def concatenate(axis: int) -> Many:
             start = stop
         return parts
 
-    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, keeps=False)
+    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, needs_values=False)

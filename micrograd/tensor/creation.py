@@ -19,23 +19,6 @@ import numpy as np
 
 from .tensor import Tensor, lengths
 
-__all__ = [
-    "zeros",
-    "ones",
-    "full",
-    "randn",
-    "rand",
-    "arange",
-    "linspace",
-    "eye",
-    "zeros_like",
-    "ones_like",
-    "full_like",
-    "randn_like",
-    "rand_like",
-    "manual_seed",
-]
-
 Shape = int | Sequence[int]
 _generator = np.random.default_rng()
 
@@ -327,5 +310,5 @@ def rand_like(
 def _drawn_like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
     shape, dtype = _like(x, dtype)
     if np.dtype(dtype).kind != "f":  # as integers, all samples of rand would be 0
-        raise TypeError(f"random draws are floats, found dtype {np.dtype(dtype)}: give dtype=float")
+        raise TypeError(f"random draws are floats, found dtype {np.dtype(dtype)}: pass dtype=float")
     return shape, dtype

@@ -36,8 +36,8 @@ from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.words import check, unknown
 from . import arrays
-from .node import ArrayNode, record
-from .tensor import Tensor
+from .node import record
+from .tensor import Tensor, as_tensor
 
 FUNCTIONS: dict[str, Callable] = {}
 
@@ -48,17 +48,9 @@ def function(made: Callable) -> Callable:
     return made
 
 
-def _is_tensor(x: Any) -> bool:
-    return isinstance(x, ArrayNode.kind)
-
-
-def _tensor(x: Any) -> Tensor:
-    return x if _is_tensor(x) else ArrayNode.kind(_array(x))
-
-
 def _operand(x: Any) -> Any:
     """An operand as rows take it: nodes and numbers unchanged, lists as arrays."""
-    return x if isinstance(x, (Node, ArrayNode.kind, int, float)) or hasattr(x, "_apply") else _array(x, True)
+    return x if isinstance(x, (Node, Tensor, int, float)) or hasattr(x, "_apply") else _array(x, True)
 
 
 def _array(x: Any, of_values: bool = False) -> np.ndarray:
@@ -117,35 +109,33 @@ def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
     def made(a: Any, *settings: Any, **named: Any) -> Any:
         return _applied(maker(*settings, **named), _operand(a))
 
-    first = inspect.Parameter("a", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
-    made.__signature__ = inspect.Signature([first, *inspect.signature(maker).parameters.values()])  # type: ignore
-    return _described(made, name, _with_operand(maker.__doc__))
+    return _described_by(getattr(Tensor, name), made)
 
 
 def of_array(method: Callable) -> Callable:
     """The function of a method of Tensor; it takes arrays and lists too, and returns arrays for them."""
     numpys = getattr(np, method.__name__, None)
 
-    @wraps(method)
     def made(a: Any, *settings: Any, **named: Any) -> Any:
         check(named)
-        if _is_tensor(a):
+        if isinstance(a, Tensor):
             return method(a, *settings, **named)
         array = _array(a, numpys is not None)
         if array.dtype == object:
             return numpys(array, *settings, **named)  # type: ignore[misc]
-        out = method(_tensor(array), *settings, **named)
+        out = method(Tensor(array), *settings, **named)
         return [part.data for part in out] if isinstance(out, list) else out.data[()]
 
-    parameters = [*inspect.signature(method).parameters.values()]
-    made.__signature__ = inspect.Signature([parameters[0].replace(name="a"), *parameters[1:]])  # type: ignore
-    return _described(made, method.__name__, _with_operand(method.__doc__))
+    return _described_by(method, made)
 
 
-def _with_operand(doc: str | None) -> str:
-    """The docstring of a method as one of a function, whose first parameter is `a`."""
+def _described_by(method: Callable, made: Callable) -> Callable:
+    """Name, signature and docstring of a method, for a function whose first parameter is `a`."""
+    self, *settings = inspect.signature(method).parameters.values()
+    made.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
     takes = "    a: a Tensor, or an array or a list, for which the result is an array.\n"
-    return inspect.cleandoc(doc or "").replace("Args:\n", f"Args:\n{takes}", 1)
+    doc = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)
+    return _described(made, method.__name__, doc)
 
 
 for _name, _row in ops.PUBLIC.items():
@@ -186,7 +176,7 @@ def pow(a: Any, exponent: Any) -> Any:
     (8.0, Value(data=8.0, grad=0))
     """
     a, exponent = _operand(a), _operand(exponent)
-    return a**exponent if isinstance(a, (Node, ArrayNode.kind)) else _applied(ops.pow, a, exponent)
+    return a**exponent if isinstance(a, (Node, Tensor)) else _applied(ops.pow, a, exponent)
 
 
 @function
@@ -211,18 +201,18 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
-    chosen = stand_in(condition)._node._data if _is_tensor(condition) else _array(condition)
+    chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _array(condition)
     row = arrays.where(chosen != 0)  # a new array, unaffected by later writes to the condition
-    if _is_tensor(a) or _is_tensor(b):
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
         return record(row, _operand(a), _operand(b))
     out = row.forward(_operand(a), _operand(b))
-    return ArrayNode.kind(out) if _is_tensor(condition) else out
+    return Tensor(out) if isinstance(condition, Tensor) else out
 
 
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
     """`where` composed of ops on Values, so that the graph does not depend on the condition."""
     if not isinstance(condition, (Value, int, float, np.bool_)):
-        raise TypeError(f"the condition of a choice between Values is one, or a bool; found {type(condition).__name__}")
+        raise TypeError(f"the condition of where() for Values is a Value or a bool; found {type(condition).__name__}")
     no = ops.equal(condition, 0.0) if isinstance(condition, Value) else float(not condition)
     return ops.gate(a, 1 - no) + ops.gate(b, no)
 
@@ -250,7 +240,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    places = stand_in(indices)._node._data.copy() if _is_tensor(indices) else np.array(indices)
+    places = stand_in(indices)._node._data.copy() if isinstance(indices, Tensor) else np.array(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
     if axis is None:
@@ -324,13 +314,13 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
     if isinstance(operands, (Node, str)) or not hasattr(operands, "__len__"):
         raise TypeError(f"{what} takes a list of Tensors, found {type(operands).__name__}")
     if not len(operands):
-        raise ValueError(f"{what} needs one Tensor at least, found an empty list")
-    return [*map(_tensor, operands)]
+        raise ValueError(f"{what} needs at least one Tensor, found an empty list")
+    return [*map(as_tensor, operands)]
 
 
 def answer(out: Tensor, operands: Any) -> Any:
     """The result: a Tensor if there is one among the operands, else its array."""
-    return out if any(map(_is_tensor, operands)) else out.data[()]
+    return out if any(isinstance(x, Tensor) for x in operands) else out.data[()]
 
 
 @of_arrays

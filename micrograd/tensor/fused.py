@@ -9,6 +9,7 @@ accurate. This is the only place where a derivative is written that follows from
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from ..engine import ops
 from ..engine.ops import lib
 from ..engine.rows import Each, Row
-from .arrays import Axis, broadcast_to, maker, reshape
+from .arrays import Axis, broadcast_to, keepdims_shape, maker, mean, reshape
+from .arrays import sum as total
 
 # ---- affine layers
 
@@ -49,7 +51,7 @@ def _plus(a: Any, b: Any) -> Any:
     return a
 
 
-# ---- roots
+# ---- roots and norms
 
 
 def _root(name: str) -> Row:
@@ -58,6 +60,23 @@ def _root(name: str) -> Row:
 
 
 deviation, length = _root("std"), _root("norm")
+
+
+def norm(ord: float, axis: Axis, keepdims: bool) -> Row:
+    """(|a|**ord).sum(axis)**(1/ord). The gradient is 0 where a is 0, and where the norm is."""
+
+    def rule(g: Any, out: Any, a: Any) -> Any:
+        keep = reshape(keepdims_shape(a, axis))
+        g, out, size = keep(g), keep(out), abs(a)
+        ratio = (size + (1 - ops.step(size))) / (out + (1 - ops.step(out)))  # without a division by 0
+        return g * ops.step(out) * ops.sign(a) * ratio ** (ord - 1)
+
+    return Row(
+        "norm",
+        lambda a: (abs(a) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord),
+        rule,
+        settings={"ord": ord, "axis": axis, "keepdims": keepdims},
+    )
 
 
 # ---- softmax and its logarithm
@@ -105,26 +124,21 @@ def log_softmax(axis: Axis) -> Row:
 # ---- losses, reduction included
 
 
-def reduced(losses: Any, reduction: str) -> Any:
-    """The mean or the sum of losses, which are a Tensor or an array; unchanged for "none"."""
-    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.mean()
-
-
-def _total(losses: Any, reduction: str) -> Any:
-    """`reduced` for arrays. `mean` takes three times as long, but sums float16 in float32."""
-    return losses.sum() / losses.size if reduction == "mean" and losses.dtype != "e" else reduced(losses, reduction)
+# From the losses, a Tensor or an array, to what the user asked for
+REDUCTIONS: dict[str, Callable] = {"mean": mean(None, False), "sum": total(None, False), "none": lambda losses: losses}
 
 
 @maker
 def hinge(reduction: str) -> Row:
     """max(0, 1 - a * b), reduced."""
+    reduce = REDUCTIONS[reduction]
 
     def rule(g: Any, a: Any, b: Any) -> Any:
         return ops.gate(b * (g / -a.size if reduction == "mean" else -g), 1 - a * b)
 
     return Row(
         "hinge",
-        lambda a, b: _total(np.maximum(1 - a * b, 0.0), reduction),
+        lambda a, b: reduce(np.maximum(1 - a * b, 0.0)),
         rule,
         lambda g, a, b: rule(g, b, a),
     )
@@ -139,7 +153,7 @@ def cross_entropy(classes: np.ndarray, reduction: str) -> Row:
     def forward(a: Any) -> Any:
         a = a - a.max(-1, keepdims=True)
         right = a.reshape(-1, a.shape[-1])[np.arange(classes.size), classes.reshape(-1)]
-        return _total(np.log(np.exp(a).sum(-1)) - right.reshape(classes.shape), reduction)
+        return REDUCTIONS[reduction](np.log(np.exp(a).sum(-1)) - right.reshape(classes.shape))
 
     def rule(g: Any, _out: Any, a: Any) -> Any:
         onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)

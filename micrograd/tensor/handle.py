@@ -95,7 +95,7 @@ class Handle:
         if modes:
             look(node)
         storage = node._store
-        if storage is not None and storage.kept:
+        if storage is not None and storage.users:
             if storage.views:
                 storage.show(node._data)
             else:
@@ -165,7 +165,7 @@ class Handle:
         if wanted and self.dtype.kind != "f":
             raise RuntimeError(
                 f"only floating-point Tensors can require a gradient, found dtype {self.dtype}: write 1.0 for 1, "
-                "or give a dtype"
+                "or pass a dtype"
             )
         node = self._node
         if wanted == (node._row is not None):
@@ -272,7 +272,7 @@ class Handle:
         """
         if not self.requires_grad:
             raise RuntimeError("retain_grad() needs a Tensor that requires a gradient")
-        self._node._keeps_grad = True
+        self._node._retains_grad = True
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(gradient)` in every pass, once the gradient of self is complete.

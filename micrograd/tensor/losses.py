@@ -15,7 +15,7 @@ import numpy as np
 from ..engine.modes import is_tracing, stand_in
 from . import arrays, fused
 from .node import record
-from .tensor import Tensor
+from .tensor import Tensor, as_tensor
 
 
 def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any) -> Tensor:
@@ -25,7 +25,7 @@ def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction:
         _check_each(_array(targets), rule[0](_array(targets)), rule[1])
     if row := fused.OF_PAIRS.get(name):
         return record(row(reduction), scores, targets)
-    return fused.reduced(formula(scores, targets), reduction)
+    return fused.REDUCTIONS[reduction](formula(scores, targets))
 
 
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
@@ -37,7 +37,7 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Mean of -log_probs[target]."""
     log_probs, classes = _with_classes(log_probs, target)
-    return fused.reduced(-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1), reduction)
+    return fused.REDUCTIONS[reduction](-record(arrays.take_along_axis(classes[..., None], -1), log_probs).squeeze(-1))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
 
 def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
     """Scores and targets of one shape and dtype, checked. Targets may stay a plain array; else both are Tensors."""
-    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    scores = as_tensor(scores)
     found = _array(scores)
     if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == found.dtype)):
         targets = Tensor(targets)
@@ -63,7 +63,7 @@ def _array(x: Any) -> np.ndarray:
 
 def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     """Scores, and the class index of each sample in a private copy; checked."""
-    scores = scores if isinstance(scores, Tensor) else Tensor(scores)
+    scores = as_tensor(scores)
     classes = stand_in(target)._node._data.copy() if isinstance(target, Tensor) else np.array(target)
     if classes.dtype.kind not in "iu":
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
@@ -91,6 +91,6 @@ def _check_each(targets: np.ndarray, allowed: np.ndarray, needed: str, error: ty
 
 def _check_scores(scores: np.ndarray) -> None:
     if not scores.size:
-        raise ValueError(f"found scores of shape {scores.shape}: a loss needs something to look at")
+        raise ValueError(f"found scores of shape {scores.shape}: a loss needs at least one score")
     if scores.dtype.kind != "f":
         raise TypeError(f"scores are floats, found dtype {scores.dtype}: use astype(float)")

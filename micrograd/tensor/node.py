@@ -32,7 +32,7 @@ from ..engine.rows import PLAIN, Each, HandWritten, Many, Row
 from ..engine.value import Value
 from . import arrays
 from . import library as array_library
-from .storage import Kept, Storage
+from .storage import Saved, Storage
 
 Tensor = Any  # `tensor.py` imports this file, and sets its class as `ArrayNode.kind`
 
@@ -52,13 +52,13 @@ class ArrayNode(Node):
     """
 
     __slots__ = ("_handle", "_store")
-    _keeps_grad = False
+    _retains_grad = False
 
     kind: type[Any]  # Tensor, and LateTensor for views whose new history is not made yet; `tensor.py` sets both
     late_kind: type[Any]
     _store: Storage | None
     _operands = Node._x  # type: ignore[assignment]  # two of Node's slots, reused under other names
-    _saved = Node._b
+    _saved: Any = Node._b  # Saved, or an empty tuple
 
     @property
     def tensor(self) -> Tensor:
@@ -150,7 +150,7 @@ class ArrayNode(Node):
     def _quiet(self) -> Any:
         return np.errstate(all="ignore")
 
-    def _kept(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
+    def _for_grad(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
         """The gradients for `.grad`: all, or those of the inputs. No array is shared with another, or is a view."""
         kept, taken = {}, set()
         for node, g in grads.items() if inputs is None else [(n, grads[n]) for n in inputs if n in grads]:
@@ -187,10 +187,14 @@ class ArrayNode(Node):
         return twin
 
     def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
-        super()._hand_write(row, operands)
-        self._y, self._saved = [n._data for n in (self, *operands)], Kept()
-        for n in (self, *operands):
-            self._saved.add(n.storage)
+        nodes = (self, *operands)
+        self._record(row, operands, [n._data for n in nodes], [n.storage for n in nodes])
+
+    def _record(self, row: Row, operands: Sequence[Any], values: Any, saved: Sequence[Storage] = ()) -> None:
+        """As for any node; `saved` are the storages of the values, which must not be written to before the pass."""
+        self._a, self._x, self._y, self._saved, self._row = None, operands, values, saved and Saved(saved), row
+        if modes and is_anomaly_enabled():
+            self._made_at = line_of_the_user()
 
     def _check_unchanged(self) -> None:
         self._used(False)
@@ -245,7 +249,7 @@ def handle(node: ArrayNode) -> Tensor:
 def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
     """The indices of the values that a row's rules use, where `wants` says which operands need a gradient."""
     if isinstance(row, Many) and not row.rules:
-        return [*range(len(wants))] if row.keeps else []
+        return [*range(len(wants))] if row.needs_values else []
     rules = [rule.__code__ if isinstance(rule, FunctionType) else None for i, rule in row.rules if wants[i]]
     needed = row.needed[wants] = _named(len(wants) + row.of_out, *rules)
     return needed
@@ -311,16 +315,14 @@ def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], 
     if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
     sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
-    needed, saved = row.needed.get(wants), Kept()
+    needed, saved = row.needed.get(wants), []
     for i in _needed(row, wants) if needed is None else needed:
         source = sources[i]
         if source is not None:
-            saved.add(source._store or source.storage)
+            saved.append(source._store or source.storage)
         elif seen[i].__class__ is Array:
             seen[i] = seen[i].copy()
-    node._row, node._x, node._y, node._saved = row, operands, seen, saved
-    if modes and is_anomaly_enabled():
-        node._made_at = line_of_the_user()
+    node._record(row, operands, seen, saved)
     return node
 
 
@@ -349,7 +351,7 @@ def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -
     node = line[0]._node
     _refuse(row, line)
     made = remember(new_node(node._data, storage=node.storage), row, (node, b), (node._data, y))
-    old, data, storage, nodes = _keep_own(made), node._data, node.storage, [tensor._node for tensor in line]
+    old, data, storage, nodes = _copy_saved(made), node._data, node.storage, [tensor._node for tensor in line]
     version, before = storage.version, old if old is not data else data.copy(order="K")
     try:
         _change(node, row, y)
@@ -417,7 +419,7 @@ def _change(node: ArrayNode, row: Row, y: Any) -> None:
         raise
 
 
-def _keep_own(node: ArrayNode) -> Array:
+def _copy_saved(node: ArrayNode) -> Array:
     """Replace saved values that the in-place op is about to overwrite by copies, in the op's node.
 
     Returns the array with the old data: the copy, if there is one.
@@ -441,19 +443,19 @@ def _written(view: Row) -> Row:
 
 
 def _succeed(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
-    """Give a Tensor a new node, and move to it what belongs to the Tensor: label, grad and `_keeps_grad`."""
+    """Give a Tensor a new node, and move to it what belongs to the Tensor: label, grad and `_retains_grad`."""
     _inherit(tensor, old, new)
     tensor._node = new
     _retire(old)
 
 
 def _inherit(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
-    new.label, new.grad, new._keeps_grad = old.label, old.grad, old._keeps_grad
+    new.label, new.grad, new._retains_grad = old.label, old.grad, old._retains_grad
     new._handle = weakref.ref(tensor)
 
 
 def _retire(node: ArrayNode) -> None:
-    node._handle, node.grad, node._keeps_grad = _no_tensor, None, False
+    node._handle, node.grad, node._retains_grad = _no_tensor, None, False
 
 
 # A view stores its parent and the row that made it (None inside `no_grad`) in `_view`. When a write is recorded, the
@@ -554,7 +556,7 @@ def lowered(x: Any) -> Any:
 def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
     """The result, with an operand of the other kind as its history."""
     if operand._row is not None and is_grad_enabled():
-        node._row, node._x, node._y = row, (operand,), (operand._data,)
+        node._record(row, (operand,), (operand._data,))
     return result
 
 

@@ -35,7 +35,7 @@ def real_dtype(dtype: Any) -> np.dtype:
     """The dtype; TypeError if it is not one of real numbers."""
     found = np.dtype(dtype)
     if found.kind not in "fiub":
-        raise TypeError(f"a Tensor holds real numbers, which dtype {found} is not for")
+        raise TypeError(f"a Tensor holds real numbers, found dtype {found}")
     return found
 
 

@@ -1,12 +1,13 @@
 """Version counters for shared memory, and the values saved for backward.
 
-A `Storage` counts the in-place writes to its memory. `Kept` lists the storages of the values that a node saved, with
+A `Storage` counts the in-place writes to its memory. `Saved` lists the storages of the values that a node saved, with
 their versions, so that the backward pass can raise if one was written to since.
 """
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ class Storage:
     """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
 
     version = 0
-    kept = 0
+    users = 0
     views: Any = ()  # weak references to the other Tensors that share the memory
     shown: tuple[int, int, np.ndarray, np.ndarray] | None = None  # see `show`: (from, to version, array, its copy)
 
@@ -56,23 +57,23 @@ class Storage:
         return since <= version and until == self.version and np.array_equal(array, then, equal_nan=True)
 
 
-class Kept(list[tuple[Storage, int]]):
-    """The storages of the values that a node saved, with their versions. Each counts in `Storage.kept` until freed."""
+class Saved(list[tuple[Storage, int]]):
+    """The storages of the values that a node saved, with their versions. Each counts in `Storage.users` until freed."""
 
     __slots__ = ()
 
-    def add(self, storage: Storage) -> None:
-        """Save the current version of a storage."""
-        storage.kept += 1
-        self.append((storage, storage.version))
+    def __init__(self, storages: Sequence[Storage]):
+        for storage in storages:
+            storage.users += 1
+            self.append((storage, storage.version))
 
     def drop(self, storage: Storage) -> bool:
         """Stop saving a storage; returns True if it was saved."""
         before = len(self)
         self[:] = [pair for pair in self if pair[0] is not storage]
-        storage.kept -= before - len(self)
+        storage.users -= before - len(self)
         return len(self) < before
 
     def __del__(self) -> None:
         for storage, _ in self:
-            storage.kept -= 1
+            storage.users -= 1

@@ -9,6 +9,7 @@ import builtins
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -502,28 +503,35 @@ class Tensor(Handle, Elementwise):
         shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
 
-    def norm(self, ord: float | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def norm(self, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """The norm of the vectors along an axis, or of all elements.
 
         Args:
-            ord: 2 or None for the Euclidean norm, 1 for the sum of absolute values, inf or -inf for the largest or the
-                smallest of them. Only None takes more than one axis.
+            ord: None is the Euclidean norm, over any axes. Over one axis any number p, for sum(|x|**p)**(1/p): 1 is the
+                sum of absolute values, inf and -inf are the largest and the smallest of them, and 0 counts what is
+                not 0. Over two axes "fro" is the Frobenius norm.
             axis, keepdims: as in `sum`.
 
         Returns:
-            A Tensor without those axes. Where the Euclidean norm is 0, so is its gradient.
+            A Tensor without those axes. Where the norm is 0, so is its gradient.
 
         Raises:
-            ValueError: another `ord`, or an `ord` over several axes.
+            ValueError: an `ord` that is not one for that number of axes.
 
-        >>> Tensor([3.0, 4.0]).norm()
-        Tensor(5.)
+        >>> Tensor([3.0, 4.0]).norm(), Tensor([1.0, 2.0]).norm(3) ** 3
+        (Tensor(5.), Tensor(9.))
         """
-        if ord is not None and len(axes_of(axis, self.ndim)) != 1:
-            raise ValueError(f"norm with ord={ord} is one of vectors, found {self.ndim} axes: give one, or flatten()")
-        if ord not in _NORMS:
-            raise ValueError(f"norm takes ord 1, 2, inf or -inf, found {ord!r}")
-        return _NORMS[ord](self, axis, keepdims)
+        axes = axes_of(axis, self.ndim)
+        if ord is None or (ord == "fro" and len(axes) == 2):
+            ord = 2
+        elif len(axes) != 1 or not isinstance(ord, Real):
+            fits = {1: "None or a number", 2: 'None or "fro"'}.get(len(axes), "None")
+            raise ValueError(
+                f"a norm over {len(axes)} axes takes ord={fits}, found {ord!r}: name an axis, or flatten()"
+            )
+        if ord in _NORMS:
+            return _NORMS[ord](self, axis, keepdims)
+        return record(fused.norm(float(ord), axes, keepdims), self)
 
     def cumsum(self, axis: int | None = None) -> Tensor:
         """The cumulative sum.
@@ -599,13 +607,13 @@ def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
     return record(arrays.getitem(places), a.flatten())
 
 
-_NORMS: dict[float | None, Callable[..., Tensor]] = {
+_NORMS: dict[Any, Callable[..., Tensor]] = {
+    0: lambda a, *over: abs(a.sign()).sum(*over),
     1: lambda a, *over: abs(a).sum(*over),
     2: lambda a, *over: record(fused.length, (a * a).sum(*over)),
     math.inf: lambda a, *over: abs(a).max(*over),
     -math.inf: lambda a, *over: abs(a).min(*over),
 }
-_NORMS[None] = _NORMS[2]
 for _name, _method in [*vars(Tensor).items()]:
     if callable(_method) and "axis" in inspect.signature(_method).parameters:
         setattr(Tensor, _name, checked(_method))
@@ -616,7 +624,7 @@ def _matmul(a: Any, b: Any) -> Tensor:
     a, b = as_tensor(a), as_tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
-            f"@ needs a dimension on either side, found shapes {a.shape} and {b.shape}: use * for a number"
+            f"@ needs at least one dimension on each side, found shapes {a.shape} and {b.shape}: use * for a number"
         )
     out = record(arrays.matmul, a if a.ndim > 1 else a.expand_dims(0), b if b.ndim > 1 else b.expand_dims(1))
     gone = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]

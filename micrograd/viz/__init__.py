@@ -1,10 +1,12 @@
-"""Pictures: three subpackages, and what they share: `page` (self-contained HTML), `text` and `values`.
+"""Pictures: three subpackages, and what they share: `page` (self-contained HTML), `text`, `values`, `infix` (notation
+with the parentheses that are needed) and `rule_text` (the rules of the derivative table as text).
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`
 training   of a training:   `movie`, `plot_decision_boundary`, `plot_loss`
 
-The engine imports nothing from here. NumPy, matplotlib and graphviz are imported on first use.
+The engine imports nothing from here until `show()` is called. NumPy, matplotlib and graphviz are imported on first
+use.
 """
 
 from ..face import face

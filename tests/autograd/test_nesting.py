@@ -316,7 +316,7 @@ def test_aux_comes_back_beside_the_gradient_in_the_kind_of_the_arguments(way: Ca
     assert value_and_grad(f, has_aux=True)(2.0) == ((8.0, {"square": 4.0, "name": "cube"}), 12.0)
     slope, aux = gradient(f, has_aux=True)(Value(2.0))
     assert grad(slope + aux["square"], slope) == (1.0,)
-    with pytest.raises(TypeError, match=r"has_aux=True needs a function that gives a pair"):
+    with pytest.raises(TypeError, match=r"has_aux=True needs a function that returns a pair"):
         gradient(lambda x: x, has_aux=True)(2.0)
 
 
@@ -364,6 +364,34 @@ def test_jvp_of_what_does_not_move_is_zero():
 def test_tangents_have_the_form_of_the_arguments(primals: Any, tangents: Any, error: type[Exception], says: str):
     with pytest.raises(error, match=says):
         jvp(lambda x: x * 2, primals, tangents)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: vjp(lambda x: x * x, 2.0)[1](None),
+        lambda: vjp(lambda x: [x * x, x], 2.0)[1]([1.0, None]),
+        lambda: vjp(lambda x: (x * x).sum(), np.ones(2))[1](None),
+        lambda: hvp(lambda x: x**3)(2.0, None),
+    ],
+)
+def test_none_is_no_gradient_of_an_output(call: Callable):
+    with pytest.raises(TypeError, match="None as the gradient of an output: write zeros"):
+        call()
+
+
+def test_a_node_that_left_its_transform_leads_to_no_input_any_more():
+    """Though an inner transform has seen it lead to one."""
+    left = []
+
+    def f(x: Any) -> Any:
+        left.append(x * 2)
+        return (x * gradient(lambda z: (z * left[-1]).sum())(np.ones(1))).sum()
+
+    assert np.array_equal(gradient(f)(np.ones(1)), [4.0])
+    found = gradient(lambda z: (z * left[0]).sum())(np.ones(1))
+    assert type(found) is np.ndarray
+    assert np.array_equal(found, [2.0])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

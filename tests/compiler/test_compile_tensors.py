@@ -316,7 +316,7 @@ def test_a_graph_that_was_walked_is_let_go_unless_it_is_retained():
     loss = micrograd.compile(lambda x: (w * x).sum())(np.ones(2))
     loss.backward(retain_graph=True)
     loss.backward()
-    with pytest.raises(RuntimeError, match="was let go"):
+    with pytest.raises(RuntimeError, match="was released"):
         loss.backward()
     assert w.grad.tolist() == [2.0, 2.0]
 

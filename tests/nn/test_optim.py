@@ -312,7 +312,7 @@ NOT_PARAMETERS = [
     (exhausted, ValueError, "found an empty one: there is nothing to train"),
     (lambda: (p for p in [X, X]), ValueError, "parameter 1 of .* is in the list twice"),
     (list, ValueError, "found an empty one: there is nothing to train"),
-    (lambda: X, TypeError, "found Value: put what is to be trained in a list"),
+    (lambda: X, TypeError, "found Value: put the parameters in a list"),
     (lambda: {"x": X}, TypeError, "found dict"),
     (lambda: {X}, TypeError, "found set"),
     (lambda: None, TypeError, "found NoneType"),
@@ -342,6 +342,8 @@ def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
         ([math.inf, 1.0], math.inf),
         ([1.0, -math.inf], math.inf),
         ([math.nan, 1.0], math.nan),
+        ([math.nan, math.inf], math.nan),
+        ([-math.inf, math.nan], math.nan),
         ([0.0, 0.0], 0.0),
     ],
 )

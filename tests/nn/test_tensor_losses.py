@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from micrograd import functional as F
-from micrograd import nn
+from micrograd import nn, optim
 from micrograd.autograd.check import gradcheck
 from micrograd.engine import Value
 from micrograd.tensor import Tensor
@@ -275,3 +275,8 @@ X = leaf([[1.0, 2.0], [3.0, 4.0]])
 def test_wrong_inputs_are_told_what_is_wrong(wrong, error, message):
     with pytest.raises(error, match=message):
         wrong()
+
+
+def test_what_pytorch_calls_by_another_name_answers_to_it():
+    assert (F.mse_loss, F.nll_loss, F.binary_cross_entropy_with_logits) == (F.mse, F.nll, F.bce_with_logits)
+    assert optim.clip_grad_norm_ is optim.clip_grad_norm

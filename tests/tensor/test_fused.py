@@ -35,6 +35,10 @@ COMPOSITIONS: dict[str, tuple[Row, Callable, tuple]] = {
     "deviation": (fused.deviation, lambda a: a**0.5, ((4, 3),)),
     "length": (fused.length, lambda a: a**0.5, ((4, 3),)),
 }
+for ord in (3.0, 1.5, 0.5, -1.0):
+    COMPOSITIONS[f"norm {ord}"] = (
+        fused.norm(ord, (1,), False), lambda a, ord=ord: (abs(a) ** ord).sum(1) ** (1 / ord), ((3, 4),)
+    )  # fmt: skip
 for axis in (0, 1, None, (0, 1)):
     COMPOSITIONS |= {
         f"logsumexp {axis}": (fused.logsumexp(axis), lambda a, axis=axis: exp_sum(a, axis).log(), ((2, 3),)),
@@ -79,5 +83,17 @@ def test_every_fused_row_has_a_composition_here():
     rows = {
         name for name, x in vars(fused).items() if getattr(x, "__module__", "") == fused.__name__ or isinstance(x, Row)
     }
-    public = {name for name in rows if name[0] != "_"} - {"reduced"}
+    public = {name for name in rows if name[0] != "_"}
     assert public == {name.split()[0] for name in COMPOSITIONS}
+
+
+@pytest.mark.parametrize("ord", [None, 1, 2, 3, 1.5, 0.5, -1.0])
+@pytest.mark.parametrize("vector", [[0.0, 0.0], [0.0, -4.0]])
+def test_the_gradient_of_a_norm_is_finite_and_0_where_an_element_or_the_norm_is_0(ord, vector):
+    x = Tensor(vector, requires_grad=True)
+    with np.errstate(divide="ignore"):
+        norm = x.norm(ord)
+        expected = np.linalg.norm(vector, ord)
+    norm.backward()
+    assert norm.item() == expected
+    assert x.grad == pytest.approx(np.array([0.0, -np.sign(expected) if vector[1] else 0.0]))

@@ -91,7 +91,7 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
 def _read(node: Node) -> Iterable[tuple[Any, Any]]:
     """(operand or node, saved data) for everything that the rules of a node use."""
     row = node._row
-    if not row or isinstance(row, HandWritten | LetGo) or (isinstance(row, Many) and not row.keeps):
+    if not row or isinstance(row, HandWritten | LetGo) or (isinstance(row, Many) and not row.needs_values):
         return ()
     operands, values = node._operands, (node._x, node._y) if row.to_a and node._is_number else node._y
     pairs = [*zip((node, *operands) if row.of_out else operands, values, strict=False)]

@@ -10,7 +10,7 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
                                           `scene=2&step=3`.
     {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
                                           in pixels, whenever that changes. A parent of the same origin need do
-                                          nothing: the player sets the height of its own frame.
+                                          nothing: the player sets the height of its frame.
     {micrograd: "leaf", leaf: 0, name: "a", value: 1.5}
                                           from the player to its parent: somebody changed a leaf in the page. `leaf`
                                           counts the leaves of the graph, in the order of `trace(root)[0]`.
@@ -20,11 +20,12 @@ The player's first place is `iframe.dataset.place`, else the address's `#step=3`
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...engine import infix
 from ...engine.collector import without_collector
+from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
@@ -53,7 +54,7 @@ class Player(Page):
         return self.data
 
 
-def player(root: Any, *, max_nodes: int = OPEN) -> Player:
+def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None = None) -> Player:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
     The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`.
@@ -61,6 +62,7 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Player:
     Args:
         root: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
         max_nodes: a graph with more nodes opens folded by module.
+        names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
 
     Returns:
         A `Player` that notebooks display; `save(path)` writes its page, `open()` opens it in the browser. It loads
@@ -76,7 +78,7 @@ def player(root: Any, *, max_nodes: int = OPEN) -> Player:
     """
     node = _checked(root)
     with without_collector():
-        told = story(node, max_nodes)
+        told = story(node, max_nodes, names)
         graph = still(told)
         data = _plain(told)
         page = join("playing/player", told.title, data)
@@ -88,9 +90,9 @@ def _checked(root: Any) -> Any:
 
     node = getattr(root, "_node", root)
     if isinstance(root, list | tuple):
-        raise TypeError("a player shows one root: give it the sum of these, or one after the other")
+        raise TypeError("a player shows one root: pass the sum of these, or one at a time")
     if not isinstance(node, Node):
-        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
+        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; pass what the model returns")
     return node.realize()
 
 

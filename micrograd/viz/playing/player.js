@@ -8,7 +8,7 @@ const number = (x, digits = 4) => {
   x = +x;
   if (Number.isNaN(x)) return "nan";
   if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
-  x += 0;  // −0 is 0 to whoever looks
+  x += 0;  // −0 looks like 0
   const size = Math.abs(x), plain = size === 0 || (size >= 1e-4 && size < 1e6);
   return (plain ? x.toFixed(digits) : x.toExponential(digits)).replace(/-/g, "−");
 };
@@ -472,7 +472,7 @@ function tellEnd() {
 function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
-    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was let go after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
+    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
   const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;

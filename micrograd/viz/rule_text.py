@@ -12,9 +12,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..engine.ops import TABLE
+from ..engine.rows import HandWritten, Row
 from .infix import ATOM, CONDITION, PLUS, UNARY, number, within, written
-from .ops import TABLE
-from .rows import HandWritten, Row
 
 
 class Symbol:

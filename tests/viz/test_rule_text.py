@@ -8,7 +8,7 @@ from micrograd import Tensor, Value, concatenate, einsum
 from micrograd.engine import ops
 from micrograd.engine.graph import contributions
 from micrograd.engine.rows import Row
-from micrograd.engine.rule_text import Symbol, rule_texts
+from micrograd.viz.rule_text import Symbol, rule_texts
 
 
 def texts(node):
