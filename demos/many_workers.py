@@ -75,7 +75,7 @@ class Workers:
         self.lost(f"has waited {self.limit:g} seconds for the others: one of them is stuck, or slow (see --limit)")
 
     def lost(self, why):
-        """End this worker at once, even if it waits in C; the process that started the workers then ends the others."""
+        """End this worker at once, whatever it waits for; the launcher then ends the others."""
         print(f"Worker {self.rank} {why}. The job ends. {RESUME}", file=sys.stderr, flush=True)
         os._exit(1)
 

@@ -122,16 +122,20 @@ def test_what_the_table_of_the_api_says_to_write_runs(tmp_path, monkeypatch):
     names = {name: getattr(home, name) for home in (nn, optim, functional, micrograd) for name in dir(home)}
     names |= {"model": model, "loss": loss, "x": x, "t": Tensor(np.eye(2)), "u": x, "f": lambda x: (x * x).sum()}
     names |= {"np": np, "out": Value(1.0, (Value(1.0),)), "state_dict": model.state_dict}
+    names |= {"optimizer": optim.SGD(model.parameters(), lr=0.1), "step": 20, "params": [x], "total": lambda flat: flat}
+    names |= {"rank": 0, "workers": 2, "path": "run.safetensors"}
     names["load_state_dict"] = lambda: model.load_state_dict(model.state_dict())
-    names |= {"total": lambda flat: flat, "rank": 0, "workers": 1, "path": "run.safetensors"}
-    names["optimizer"] = optim.SGD(model.parameters(), lr=0.1)
     wanted = SPAN.findall(" ".join(row[1] for row in rows(section(README, "Use it: the API by task"))))
     wanted.remove(".grad")
     assert len(wanted) > 50
     for span in wanted:
         names["y"] = (x * x).sum()
         code = span.replace("SGD(...)", "SGD(model.parameters(), lr=0.1)")
-        code = code.replace("batches(x, y", "batches(x, x.data").replace("[t, u]", "[t, t]")
+        code = (
+            code.replace("batches(x, y", "batches(x, x.data")
+            .replace("[t, u]", "[t, t]")
+            .replace("{...}", "{'model': model}")
+        )
         code = "y.backward(create_graph=True)" if span == "create_graph=True" else code
         exec(code.replace(":", ": pass") if span.endswith(":") else code, names)
 
@@ -303,6 +307,13 @@ def test_the_command_line_has_the_options_that_are_named():
     pytest.importorskip("tqdm")
     said = run("demos/microgpt.py", "--help")
     assert all(word in said for word in ("--engine", "value", "tensor", "compiled", "--player"))
+
+
+def test_it_is_as_much_faster_than_the_classic_as_was_measured():
+    measured = [row for row in rows((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")) if len(row) > 4]
+    eager = [row for row in measured if row[1] == "default" and "classic" in row[3] and "compiled" not in row[0]]
+    ratios = [float(re.match(r"\*\*([\d.]+)\*\* times", row[4])[1]) for row in eager if "times" in row[4]]
+    assert f"{min(ratios):.0f} to {max(ratios):.0f} times as fast" in README
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from ..engine.value import Value
 from ..optim import SGD
 from ..tensor.tensor import Tensor
 from .arguments import TEXT
-from .build import BACKENDS
-from .emit import Step
+from .backends import BACKENDS
+from .lowered import Lowered, Step, drawing
 from .program import Program, program_for
 
 _UNFUSED = "call backward() on the loss, and step() of the optimizer"
@@ -70,9 +70,10 @@ def compile(
             compiled, and the sum over all workers and the update are the optimizer's own.
 
     Returns:
-        Callable with fn's positional arguments and results, as nodes. `f.source` is the source of its last program,
-        `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces. `gradient(f)` and the other transforms
-        of a compiled function are compiled too. A program does not warn of overflow. Without fn: a decorator.
+        Callable with fn's positional arguments and results, as nodes. `f.lowered` is its last program as data (print
+        it), `f.source` the source, `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces.
+        `gradient(f)` and the other transforms of a compiled function are compiled too. A program does not warn of
+        overflow. Without fn: a decorator.
 
     Raises:
         TypeError: fn is not callable, or `update` is not such an SGD.
@@ -266,9 +267,14 @@ class Compiled:
         return self.program.code.source
 
     @property
+    def lowered(self) -> Lowered:
+        """That program as data, before it was written for a back end: print it."""
+        return self.program.built.lowered
+
+    @property
     def graph(self) -> list[Step]:
         """That program as a graph for `draw_dot`: the nodes of its outputs and gradients."""
-        return self.program.code.graph
+        return drawing(self.lowered)
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics: hits, misses (traces), the greatest and the current number of programs."""

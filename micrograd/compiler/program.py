@@ -41,6 +41,7 @@ from ..tensor.tensor import Tensor
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
+from .lowered import Read
 
 _ONE_OF_TWO = (
     "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
@@ -329,10 +330,11 @@ def _rate(update: Any) -> float:
     return update.lr
 
 
-def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
+def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
     """A function of the arguments that returns the nodes at these places, followed by those from outside."""
     if not places and not any(isinstance(x, Tensor) for x in outside):
         always = tuple(outside)
         return lambda *_: always
-    texts = [*places, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
+    found = (read.place + "._node" * (read.kind == "tensor") for read in places)
+    texts = [*found, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
     return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)", {"outside": outside})
