@@ -141,6 +141,10 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("exercise", "answer", "hint"),
     [
+        ("18.1", lambda errors, whole: sum(errors) / len(errors) / 2, "gives the 11 as much weight as the other three"),
+        ("18.2", 8e6, "only a piece is sent in each round"),
+        ("18.3", lambda arrived: arrived[0][1], "the sum of 0.1, 0.2, 0.3 and 0.4 is 1, not"),
+        ("18.4", 40, "a tenth of the whole time"),
         ("1.1", lambda f, x: (f(x + 1e-6) - f(x)) / 1e-6, "you have looked to one side only"),
         ("1.1", lambda f, x: None, "found None, which a function gives that has no return"),
         ("1.4", 12.0, "a list of 2 numbers is needed here; found the float 12.0"),
