@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -141,8 +142,11 @@ def moved(text: str, source: str, name: str) -> str:
 
 
 def lesson(path: Path) -> str:
-    """A notebook with links that are right in the site."""
+    """A notebook with links that are right in the site, and one to the playground, with the lesson's own expression."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
+    code = quote((ROOT / "site" / "expressions" / f"{path.name[:2]}.py").read_text(encoding="utf-8"), safe="")
+    live = f'<p><a href="../live/playground.html#code={code}">Its expression in the playground</a></p>'
+    notebook["cells"][0]["source"] = "".join(notebook["cells"][0]["source"]) + f"\n\n{live}\n"
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
             source = f"demos/lessons/{path.name}"

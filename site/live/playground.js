@@ -52,6 +52,7 @@ function show(answer) {
   if (answer.hint) $("error").textContent = answer.hint;
   if (!answer.error) sliders(answer);
   if (answer.story) player.show(answer.story);
+  moved &&= held;
   if (!ready) return;
   const took = answer.story ? `: ${answer.ran.toFixed(1)} ms, drawn in ${answer.drew.toFixed(0)}` : "";
   state(`Python ${version} runs in this page${took}`);
@@ -99,7 +100,7 @@ function row(slider, k) {
   line.append(label, input, Object.assign(document.createElement("output"), {htmlFor: input.id}), Object.assign(document.createElement("span"), {className: "slope"}));
   return line;
 }
-function drag(k, x) {
+function drag(k, x, wait = 0) {
   const slider = current[k], digits = x.toFixed(2), grown = digits.length - (slider.to - slider.from);
   held = true;
   edit.replace(edit.place(slider.line, slider.from), edit.place(slider.line, slider.to), digits, moved);
@@ -110,8 +111,15 @@ function drag(k, x) {
   slider.to += grown;
   slider.value = x;
   $("numbers").children[k].children[2].textContent = four(x);
-  soon();
+  soon(wait);
 }
+addEventListener("message", ({data, source}) => {  // a leaf was changed in the player, where the numbers follow by themselves
+  const k = data?.micrograd === "leaf" && source === $("player").contentWindow ? current.findIndex(slider => slider.name === data.name) : -1;
+  if (k < 0) return;
+  drag(k, data.value, TYPED);
+  $("numbers").children[k].children[1].value = data.value;
+  held = false;
+});
 
 // ---- the text
 const bare = text => text.replace(/-?\d[\d.]*/g, "0");  // a number that was dragged is no loss
@@ -131,9 +139,7 @@ function open(name) {  // an example, with the picture that was made when the si
 }
 function typed(byPage) {
   remember("playground", edit.text === opened ? "" : edit.text);
-  if (!byPage) {
-    soon(TYPED);
-  }
+  if (!byPage) soon(TYPED);
 }
 themed();
 for (const {name} of examples) $("example").append(new Option(name));

@@ -179,6 +179,17 @@ def test_the_step_stays_while_a_number_changes(playground):
     assert playground.page.run("return player.contentDocument.getElementById('scrub').value") == "3"
 
 
+def test_a_leaf_that_is_changed_in_the_player_is_changed_in_the_text(playground):
+    playground.choose("#example", "Used twice")
+    playground.shown("#numbers", "∂c/∂a = 7.0000")
+    playground.page.run(
+        "player.contentWindow.eval(\"parent.postMessage({micrograd: 'leaf', leaf: 0, name: 'a', value: 4}, '*')\")"
+    )
+    playground.shown("#numbers", "∂c/∂a = 9.0000")
+    assert "a = Value(4.00)" in playground.code()
+    assert playground.page.run("return document.querySelector('#number0').value") == "4"
+
+
 def test_an_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
     playground.write("from micrograd import Value\nx = Value(2.0)\ny = x / 'two'\n")
     playground.shown("#error", "Line 3: TypeError")

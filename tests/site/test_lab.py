@@ -113,6 +113,14 @@ def test_every_example_runs_and_draws(path):
     assert answer["sliders"]
 
 
+@pytest.mark.parametrize("lesson", sorted(SITE.parent.glob("demos/lessons/*.ipynb")), ids=lambda path: path.name[:2])
+def test_every_lesson_has_an_expression_for_the_playground(lesson):
+    answer = ran((SITE / "expressions" / f"{lesson.name[:2]}.py").read_text(encoding="utf-8"))
+    assert answer["error"] is None
+    assert answer["story"]["scenes"]
+    assert answer["sliders"]
+
+
 # ------------------------------------------------------------------------------------------------ a training
 def begun(data, text=None, noise=0.1):
     about = json.loads(start(text or TEXTS[KINDS[data]], data, noise, 1))
