@@ -1,8 +1,8 @@
 """Answers to the exercises, checked offline: `check("1.2", answer)` says that it is right, or what is wrong with it.
 
 An exercise is a function that takes the answer; it returns None if the answer is right, else a hint, a sentence. Those
-of lesson 1 are in exercises/lesson_01.py, and so on; the solutions are in the notebooks, folded away. A cell that nobody
-has changed yet is recognised by its digest in exercises/untried.json, which refresh.py writes.
+of lesson 1 are in exercises/lesson_01.py, and so on; the solutions are in the notebooks, folded away. An unchanged cell
+is recognised by its digest in exercises/untried.json, which refresh.py writes.
 """
 
 import hashlib
