@@ -125,6 +125,10 @@ class Arguments:
 
         return part()
 
+    def result(self, x: Any) -> Any:
+        """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
+        return traced_value(float(x)) if self.batch and x.__class__ in (int, float) else self.trace.stand_in(x)
+
     def for_each(self, x: Any) -> Any:
         """A result of a function of one sample, expanded to one number for each sample under `batch`."""
         if not self.batch or not isinstance(x, Value) or getattr(data_of(x), "shape", None) is not None:

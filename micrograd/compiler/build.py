@@ -102,7 +102,7 @@ class Built:
                 f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with tracing(trace):
-            tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            tree = tree_map(given.result, trace.run(fn, given.seen, named))
             self.by_identity = trace.by_identity
             self.plain = plain and not (is_grad_enabled() and any(node.requires_grad for _, node in trace.order))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
