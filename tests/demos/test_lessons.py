@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -181,6 +182,21 @@ def test_an_answer_of_the_wrong_kind_is_told_what_is_needed(exercise, answer, hi
 
     check(exercise, answer)
     assert hint in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answer", [float("nan"), *[[float("nan")] * count for count in range(1, 6)]], ids=str)
+def test_nan_is_the_answer_to_no_exercise(answer, monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    import check
+
+    for path in PATHS:
+        with suppress(ModuleNotFoundError, KeyError):  # a lesson without exercises
+            check.check(f"{int(path.stem[:2])}.1", answer)
+    right = []
+    for name, checker in check.EXERCISES.items():
+        with suppress(Exception):  # another kind of answer is asked for
+            right += [name] if checker(answer) is None else []
+    assert right == []
 
 
 @over_lessons
