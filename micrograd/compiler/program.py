@@ -26,8 +26,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..autograd.transforms import copied, leaves, tree_map
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
@@ -35,9 +33,7 @@ from ..engine.modes import modes, pass_is_watched
 from ..engine.rows import Many, nothing
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
-from ..tensor.node import ArrayNode, handle, new_node
-from ..tensor.storage import Storage
-from ..tensor.tensor import Tensor
+from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
