@@ -20,7 +20,7 @@ function tell(now, state, card, paths) {
   const tellers = {start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd};
   const [why, ran, said] = tellers[now.kind](card, state);
   $("why").innerHTML = chosen ? tellPaths(state, paths) : why;
-  wrap();
+  if (!held?.moved) wrap();  // it measures, which takes half of a frame
   $("ran").innerHTML = ran;
   $("flow").innerHTML = scene.most ? `<span class="ramp">${[1, 2.4, 4.2, 6].map(h => `<i style="height:${h}px"></i>`).join("")}</span> |∂${escaped(rootName)}/∂line| 0 to ${short(scene.most)}` : "";
   return `${phases[now.kind]}. ${said}`;

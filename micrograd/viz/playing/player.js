@@ -259,9 +259,9 @@ function show(moving = false) {
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
   const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
-  const dead = grad?.whole && grad.value === 0;
+  const dead = grad?.whole && grad.value === 0, stale = touched && card.kind === "repeat" && card.node === undefined;
   const kinds = ["card", card.kind, known ? "" : "waiting", active ? now.kind : receiving ? "receiving" : "",
-    card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : ""];
+    card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : "", stale ? "stale" : ""];
   card.group.setAttribute("class", kinds.filter(Boolean).join(" "));
   if (card.slots.data) fillSlot(card, "data", known, card.data, known ? "data" : "");
   if (card.slots.grad) fillSlot(card, "grad", grad, grad?.value, grad ? `grad${grad.whole ? "" : " part"}` : "");
@@ -272,7 +272,7 @@ function showCard(card, now, state) {
   });
   const words = [card.name, card.shape && `shape ${card.shape}`, card.data !== undefined && `data ${known ? number(card.data) : "not yet"}`,
     card.grad !== undefined && `gradient ${grad ? number(grad.value) : "not yet"}`, card.times && `${card.times} times`,
-    card.opens !== undefined && "opens"].filter(Boolean).join(", ");
+    card.opens !== undefined && "opens", stale && "its numbers are those from before the change"].filter(Boolean).join(", ");
   card.group.setAttribute("aria-label", words);
   if (leaf) {
     card.group.setAttribute("aria-valuenow", valueOf(card, card.cell));
@@ -280,7 +280,7 @@ function showCard(card, now, state) {
   } else card.group.setAttribute("aria-pressed", chosen === card);
 }
 function fillSlot(card, kind, known, x, look) {
-  const slot = card.slots[kind], room = (card.box[2] - (card.badge ?? 0) / 2 - 58 - 9 * card.dots.length) / 8;
+  const slot = card.slots[kind], room = (card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : 24) - 9 * card.dots.length) / 8;
   let text = known ? number(x) : "–";
   for (let digits = 3; text.length > Math.max(room, 8) && digits >= 0; digits--) text = Math.abs(x) < 1e6 ? number(x, digits) : (+x).toExponential(digits).replace(/-/g, "−");
   slot.textContent = text;
@@ -334,6 +334,9 @@ function drawTrack() {
   const svg = $("marks"), count = scene.steps.length - 1, width = svg.clientWidth || 400;
   const x = k => 9 + (width - 18) * k / Math.max(count, 1), small = width / count < 9;
   const seed = scene.steps.findIndex(s => s.kind === "seed"), turn = seed < 0 ? count : seed;
+  const key = [scene.index, step, count, width].join();
+  if (svg.dataset.drawn === key) return;
+  svg.dataset.drawn = key;
   svg.replaceChildren();
   el("line", {class: "rail", x1: x(0), x2: x(count), y1: 13, y2: 13}, svg);
   if (step) el("line", {class: "rail forward", x1: x(0), x2: x(Math.min(step, turn)), y1: 13, y2: 13}, svg);
