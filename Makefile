@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons test check lint format types pytest mutants hunt docs bench bench-peers clean
+.PHONY: help which-python demo lessons test check lint format types pytest coverage mutants hunt docs bench bench-peers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -38,6 +38,11 @@ types: .venv/.dev  ## pyright
 
 pytest: .venv/.dev  ## tests, doctests, README
 	$(PYTEST)
+
+coverage: .venv/.dev  ## branches that tests take: all of the engine's and of Tensors', 97 of 100 of the rest
+	$(PYTEST) --cov=micrograd --cov-branch --cov-report=
+	$(BIN)/coverage report --skip-covered --show-missing --fail-under=97
+	$(BIN)/coverage report --skip-covered --show-missing --fail-under=100 --include='micrograd/engine/*,micrograd/tensor/*'
 
 which-python:
 	@command -v $(PYTHON)

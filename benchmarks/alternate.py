@@ -1,4 +1,4 @@
-"""The runner: every engine in a process of its own, the processes taking turns.
+"""The runner: every engine in a separate process, the processes taking turns.
 
 In one process, the live objects of one engine slow the garbage collector for the other. And a machine drifts: it warms
 up, others use it, by the second. So all processes stay alive, and each measures for some hundredths of a second while

@@ -32,7 +32,7 @@ def installed() -> dict[str, Path | None]:
 
 
 def install(name: str, packages: str) -> bool:
-    """Fetch an engine once, into a folder of its own: some are imported under the same name as ours."""
+    """Fetch an engine once, into a separate folder: some are imported under the same name as ours."""
     folder = PEERS / name
     if not folder.is_dir():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]

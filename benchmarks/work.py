@@ -19,7 +19,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True)
 class Work:
-    """One benchmark. `measure` runs in a process of its own for each engine, collector and round; a `yield` is a turn.
+    """One benchmark. `measure` runs in a separate process for each engine, collector and round; a `yield` is a turn.
 
     Setting up and warming up come before the first; between two it waits, while another engine has its turn.
     """

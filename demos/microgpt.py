@@ -157,7 +157,7 @@ class TensorGPT(Module):
 
 
 class TensorBlock(Module):
-    """Attention and two layers, as above; the heads have an axis of their own."""
+    """Attention and two layers, as above; the heads have a separate axis."""
 
     def __init__(self, width, heads, rng):
         self.query, self.key, self.value, self.join = (Linear(width, width, rng=rng) for _ in range(4))

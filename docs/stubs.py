@@ -1,6 +1,6 @@
 """Stubs for editors and type checkers: the names that the tables make, and those that are looked up when asked for.
 
-`python docs/stubs.py` writes them anew, after an op or a public name was added; a test compares them.
+`python docs/stubs.py` writes them again, after an op or a public name was added; a test compares them.
 """
 
 import inspect

@@ -9,8 +9,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from .engine.words import unknown
-
 
 def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make the module-level `__getattr__` and `__dir__` of a package.
@@ -35,6 +33,8 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
         if name not in home_of and name[0] != "_" and find_spec(f"{package}.{name}"):
             return import_module(f".{name}", package)
         if name not in home_of and (name[0] == "_" or name not in others()):
+            from .engine.words import unknown  # not at the top: `import micrograd` loads no engine
+
             raise unknown(f"module {package!r}", name)
         home = import_module(f".{home_of.get(name, made)}", package)
         value = home if home_of.get(name) == name else getattr(home, name)

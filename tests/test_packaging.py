@@ -34,22 +34,42 @@ def tracked() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def installed(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An otherwise empty folder into which the wheel of a clean copy of this checkout is installed."""
-    source, wheels, target = (tmp_path_factory.mktemp(name) for name in ("source", "wheels", "target"))
+def environment(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean environment with the package alone in it: checkout to sdist, sdist to wheel, and the wheel installed."""
+    source, made, clean = (tmp_path_factory.mktemp(name) for name in ("source", "made", "clean"))
     for name in tracked:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, source / name)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     # No build isolation: the build then takes the setuptools of the dev extra, and works without a network.
-    output(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
-    output(*pip, "install", "--no-deps", "--no-index", "--target", target, *wheels.glob("*.whl"))
-    return target
+    python(f"from setuptools.build_meta import build_sdist; build_sdist({str(made)!r})", cwd=source)
+    output(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", made, *made.glob("*.tar.gz"))
+    output(sys.executable, "-m", "venv", "--without-pip", clean)
+    output(*pip, "--python", clean, "install", "--no-deps", "--no-index", *made.glob("*.whl"))
+    return clean
+
+
+@pytest.fixture(scope="module")
+def installed(environment: Path) -> Path:
+    """The folder with the installed package."""
+    [package] = environment.rglob("micrograd/__init__.py")
+    return package.parents[1]
+
+
+def test_it_works_in_a_clean_environment(environment, tmp_path):
+    [own] = [*environment.glob("bin/python"), *environment.glob("Scripts/python.exe")]
+    run = [own, "-I", "-W", "error", "-m", "micrograd"]
+    assert output(*run, "x**2", "x=3", cwd=tmp_path).startswith("x**2 = 9")
 
 
 def test_the_wheel_holds_every_file_of_the_package(installed, tracked):
     missing = [name for name in tracked if name.startswith("micrograd/") and not (installed / name).is_file()]
     assert missing == []
+
+
+def test_importing_it_loads_nothing_but_its_list_of_names():
+    code = "import sys, micrograd; print(*sorted(name for name in sys.modules if name.startswith('micrograd')))"
+    assert python(code).split() == ["micrograd", "micrograd.face"]
 
 
 def test_the_wheel_holds_nothing_beside_the_package(installed):

@@ -36,7 +36,7 @@ def follow(pip: subprocess.Popen[bytes], said, start: float) -> None:
 
 
 def show(text: str, end: str) -> None:
-    """On a terminal, in the place of what was shown before."""
+    """On a terminal, replacing what was shown before."""
     print(f"\r\033[K{text[:78]}" if TERMINAL else text[:78], end=end, flush=True)
 
 

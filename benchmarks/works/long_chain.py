@@ -17,7 +17,7 @@ GOAL = Goal(aim=2, limit=3, more_is_better=False)
 
 
 def chain(operations: int) -> None:
-    """Forward and backward; the graph is let go on return, so that this is counted too."""
+    """Forward and backward; the graph is released on return, so that this is counted too."""
     from micrograd.engine import Value
 
     x, c = Value(0.0), Value(1.0)

@@ -64,7 +64,7 @@ def gradcheck(
       expected:  2
     """
     if order < 1:
-        raise ValueError(f"order counts derivatives, from 1; found {order}")
+        raise ValueError(f"order must be at least 1, found {order}")
     inputs, function = tree_map(_plain, inputs), _weighted(f)
     with np.errstate(all="ignore"), no_grad():
         for n in range(1, order + 1):
@@ -86,7 +86,7 @@ def _plain(x: Any) -> Any:
         return x
     data = x.data if isinstance(x, (Value, Tensor)) else x
     if (dtype := np.asarray(data).dtype) != np.float64:
-        raise TypeError(f"gradcheck needs float64, found an input of dtype {dtype}: too few digits to tell")
+        raise TypeError(f"gradcheck needs float64, found an input of dtype {dtype}: it needs more digits")
     return np.array(data) if isinstance(data, np.ndarray) else float(data)
 
 
@@ -99,7 +99,7 @@ def _weighted(f: Callable) -> Callable:
         total: Any = 0.0
         for y in outputs:
             if isinstance(y, Tensor) and y.dtype != np.float64:
-                raise TypeError(f"gradcheck needs float64, found a result of dtype {y.dtype}: too few digits to tell")
+                raise TypeError(f"gradcheck needs float64, found a result of dtype {y.dtype}: it needs more digits")
             alone = len(outputs) == 1 and getattr(y, "size", 1) == 1
             shape = y.shape if isinstance(y, Tensor) else ()
             weights = np.ones(shape) if alone else rng.uniform(1, 2, shape) * rng.choice([-1, 1], shape)

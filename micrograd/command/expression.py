@@ -83,11 +83,11 @@ def assignments(words: Iterable[str]) -> dict[str, float]:
         name, sign, value = word.partition("=")
         name = unicodedata.normalize("NFKC", name.strip())  # as Python does for names in the expression
         if not sign or not value.strip():
-            _refuse("this gives no number: write name=number, without spaces, and the expression in quotes", word)
+            _refuse("this sets no number: write name=number, without spaces, and the expression in quotes", word)
         if not name.isidentifier() or keyword.iskeyword(name):
             _refuse("this cannot be a name", word, 0, word.index("="))
         if name in numbers:
-            _refuse(f"{name:.40} is given twice", word, 0, word.index("="))
+            _refuse(f"{name:.40} is set twice", word, 0, word.index("="))
         numbers[name] = _only_number(word, len(word) - len(value.lstrip()))
     return numbers
 
@@ -136,7 +136,7 @@ def _parsed(text: str) -> ast.expr:
 def _advice(said: str, text: str) -> str:
     """Python's message for a syntax error, or advice where the mistake is a common one."""
     if "=" in text:
-        return "an expression has no '=' in it: numbers are given after it, each as a word of its own, as in x=2"
+        return "an expression has no '=' in it: numbers follow it, each as a separate word, as in x=2"
     said = said.partition(". Perhaps")[0]
     return f"{said}: {_PRODUCT}, and a sign a number on both sides" if said.startswith("invalid") else said
 

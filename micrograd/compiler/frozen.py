@@ -6,7 +6,7 @@ after the trace. If one has changed, the states are restored and the function ru
 one changes again, the function drew, and is run line by line to find out where.
 
     f = compile(lambda x: x if x > 0 else -x)
-    f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; it stands in demo.py:1: f = compile(...)
+    f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; at demo.py:1: f = compile(...)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..tensor import creation
 
 READ = (
     "a compiled function cannot look at {}: its value would be frozen into the program. Write where(condition, a, b) "
-    "for an if, give what it may look at by keyword, and compute on nodes instead of their data"
+    "for an if, pass what it may look at by keyword, and compute on nodes instead of their data"
 )
 OUTSIDE = (
     "a compiled function cannot look at or change the numbers in a node: its program could not. Compute on the node "
@@ -44,11 +44,11 @@ BACKWARD = (
 )
 MASKED = (
     "a compiled function cannot be given an index by a condition: the numbers decide how many elements it picks. Write "
-    "where(condition, a, 0.0), or give the mask as an array that the function closes over"
+    "where(condition, a, 0.0), or pass the mask as an array that the function closes over"
 )
 DRAWN = (
     "a compiled function cannot draw random numbers: each call of the program would have the same ones. Draw outside, "
-    "and give the draws as an argument; dropout is for eager mode, or off by eval()"
+    "and pass the draws as an argument; dropout is for eager mode, or off by eval()"
 )
 OWN_OP = (
     "a compiled function cannot use {}, whose derivative was written by hand for numbers: its program is made from the "
@@ -56,7 +56,7 @@ OWN_OP = (
 )
 UNWATCHED = (
     "a compiled function cannot use {}: no variable, attribute, list or dict that its code names leads there, so "
-    "nobody would see that it was replaced. Keep it in one of these, or give it as an argument"
+    "replacing it would go undetected. Store it in one of these, or pass it as an argument"
 )
 PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
@@ -74,7 +74,7 @@ def frozen(what: str, kind: type[Frozen] = Frozen) -> Frozen:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
-    return kind(f"{what}; it stands in {_line(frame)}")
+    return kind(f"{what}; at {_line(frame)}")
 
 
 def _line(frame: Any) -> str:
@@ -122,7 +122,7 @@ def without_draws(run: Callable[[], Any]) -> Any:
         finally:
             restore(before if ours == after else after)  # after: others have drawn too, and keep what they drew
     if line:
-        raise Frozen(f"{DRAWN}; it stands in {line}")
+        raise Frozen(f"{DRAWN}; at {line}")
     return out
 
 

@@ -251,7 +251,7 @@ def _is_users(module: str) -> bool:
 
 
 def _names_in(code: Any) -> Iterator[str]:
-    """The names that a function's code, and that of the functions inside of it, has for globals and attributes."""
+    """The names that a function's code, and that of the functions inside it, has for globals and attributes."""
     if isinstance(code, types.CodeType):
         yield from code.co_names
         for constant in code.co_consts:

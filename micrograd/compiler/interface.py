@@ -24,8 +24,8 @@ from ..engine.value import Value
 from ..optim import SGD
 from ..tensor.tensor import Tensor
 from .arguments import TEXT
-from .build import BACKENDS
-from .emit import Step
+from .backends import BACKENDS
+from .lowered import Lowered, Step, drawing
 from .program import Program, program_for
 
 _UNFUSED = "call backward() on the loss, and step() of the optimizer"
@@ -66,12 +66,14 @@ def compile(
             sums are reassociated; "auto", Python for short programs, NumPy for long ones.
         update: an SGD of Tensors, without momentum and weight decay. fn returns a loss, and each call is a whole
             training step: `zero_grad`, `backward` and `step`. `lr` is read on every call, `.grad` is not written, and
-            the loss is returned as a constant.
+            the loss is returned as a constant. Or any optimizer with `reduce=`: the forward and backward passes are
+            compiled, and the sum over all workers and the update are the optimizer's own.
 
     Returns:
-        Callable with fn's positional arguments and results, as nodes. `f.source` is the source of its last program,
-        `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces. `gradient(f)` and the other transforms
-        of a compiled function are compiled too. A program does not warn of overflow. Without fn: a decorator.
+        Callable with fn's positional arguments and results, as nodes. `f.lowered` is its last program as data (print
+        it), `f.source` the source, `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces.
+        `gradient(f)` and the other transforms of a compiled function are compiled too. A program does not warn of
+        overflow. Without fn: a decorator.
 
     Raises:
         TypeError: fn is not callable, or `update` is not such an SGD.
@@ -96,16 +98,17 @@ def compile(
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
     if scalars and batch:
-        raise ValueError("found scalars=True and batch=True: the one takes whole arrays apart, the other one sample")
+        raise ValueError("found scalars=True and batch=True: choose one")
+    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update}
+    if getattr(update, "_total", None) is not None:
+        return SharedStep(fn, fn, settings)
     if update is not None:
         _check(update, scalars or batch)
-    return Compiled(fn, fn, {"scalars": scalars, "batch": batch, "backend": backend, "update": update})
+    return Compiled(fn, fn, settings)
 
 
 def _check(update: Any, in_scalars: bool) -> None:
     """Raise if the update is not supported."""
-    if getattr(update, "_total", None) is not None:
-        raise TypeError(f"update= takes an optimizer without reduce=, found one that sums over workers: {_UNFUSED}")
     if type(update) is not SGD or update.momentum or update.weight_decay:
         raise TypeError(f"update= takes an SGD without momentum and weight decay, found {update!r}: {_UNFUSED}")
     if in_scalars or not all(isinstance(p, Tensor) for p in update.params):
@@ -143,7 +146,7 @@ def kind(x: Any) -> Any:
 def static(name: str, x: Any) -> Any:
     """The cache key of a keyword argument, which is a constant."""
     if isinstance(x, (np.ndarray, Value, Tensor)):
-        raise TypeError(f"{name}= is a {type(x).__name__}: give it by position; what is given by keyword is a constant")
+        raise TypeError(f"{name}= is a {type(x).__name__}: pass it by position; keyword arguments are constants")
     if isinstance(x, (list, tuple)):
         return type(x), *(static(name, part) for part in x)
     if isinstance(x, dict):
@@ -155,7 +158,7 @@ def static(name: str, x: Any) -> Any:
     except TypeError:
         raise TypeError(
             f"{name}= holds a {type(x).__name__}, which cannot be hashed, so a compiled function cannot tell it from "
-            "another: give numbers, strings, lists, tuples or dicts of them, or close over it"
+            "another: pass numbers, strings, lists, tuples or dicts of them, or close over it"
         ) from None
     return type(x), x
 
@@ -215,9 +218,9 @@ class Compiled:
     def _inside(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call while another function is traced: it becomes part of that function's program."""
         if self.settings["batch"]:
-            raise TypeError(f"{self!r} takes arrays of samples, and so cannot be called inside of a compiled function")
+            raise TypeError(f"{self!r} takes arrays of samples, and so cannot be called inside a compiled function")
         if self.settings["update"] is not None:
-            raise TypeError(f"{self!r} updates parameters, and so cannot be called inside of a compiled function")
+            raise TypeError(f"{self!r} updates parameters, and so cannot be called inside a compiled function")
         return self.fn(*args, **named)
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
@@ -238,12 +241,12 @@ class Compiled:
         """As a method: one compiled function for each object, stored on it."""
         if owner is None:
             return self
-        bound = Compiled(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
+        bound = type(self)(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
         return vars(owner).setdefault(self.origin.__name__, bound)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy starts with an empty cache."""
-        return Compiled, (self.fn, self.origin, self.settings, self.plain)
+        return type(self), (self.fn, self.origin, self.settings, self.plain)
 
     def transformed(self, transform: Callable) -> Compiled:
         """The compiled `gradient`, `value_and_grad` or other transform of this function."""
@@ -264,9 +267,14 @@ class Compiled:
         return self.program.code.source
 
     @property
+    def lowered(self) -> Lowered:
+        """That program as data, before it was written for a back end: print it."""
+        return self.program.built.lowered
+
+    @property
     def graph(self) -> list[Step]:
         """That program as a graph for `draw_dot`: the nodes of its outputs and gradients."""
-        return self.program.code.graph
+        return drawing(self.lowered)
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics: hits, misses (traces), the greatest and the current number of programs."""
@@ -274,3 +282,33 @@ class Compiled:
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.origin, '__qualname__', self.origin)!s}>"
+
+
+class SharedStep(Compiled):
+    """A training step of one of several workers. Their sum lies between the gradients, which the program of the loss
+    computes, and the update, which depends on it.
+    """
+
+    def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
+        super().__init__(fn, origin, settings, plain)
+        self.loss, self.optimizer = Compiled(fn, origin, {**settings, "update": None}), settings["update"]
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if is_tracing():
+            return self._inside(args, named)
+        loss = self.loss(*args, **named)
+        if not (isinstance(loss, (Value, Tensor)) and np.size(loss.data) == 1 and loss.requires_grad):
+            raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    @property
+    def program(self) -> Program:
+        """The program of the loss and its gradients that was traced last."""
+        return self.loss.program
+
+    def cache_info(self) -> CacheInfo:
+        """Cache statistics of that program."""
+        return self.loss.cache_info()

@@ -41,10 +41,11 @@ from ..tensor.tensor import Tensor
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
+from .lowered import Read
 
 _ONE_OF_TWO = (
-    "a compiled function that takes a gradient with respect to a node it is given cannot tell that node from the same "
-    "one in another place, or from what was computed from it: give detach() of one, or compile gradient(fn)"
+    "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
+    "in another place, or from what was computed from it: pass detach() of one, or compile gradient(fn)"
 )
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
 
@@ -324,15 +325,16 @@ def _rate(update: Any) -> float:
     """The current learning rate; a program supports no other setting of SGD."""
     if update.momentum or update.weight_decay:
         raise RuntimeError(
-            f"{update!r} has got momentum or weight decay since it was compiled into a training step: set them to 0"
+            f"{update!r}has gained momentum or weight decay since it was compiled into a training step: set them to 0"
         )
     return update.lr
 
 
-def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
+def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
     """A function of the arguments that returns the nodes at these places, followed by those from outside."""
     if not places and not any(isinstance(x, Tensor) for x in outside):
         always = tuple(outside)
         return lambda *_: always
-    texts = [*places, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
+    found = (read.place + "._node" * (read.kind == "tensor") for read in places)
+    texts = [*found, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
     return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)", {"outside": outside})

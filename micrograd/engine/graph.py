@@ -17,6 +17,7 @@ from .grad_fn import GradFn
 from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, modes, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
 
+SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # what a node stores; see `Node`
 LEAF = ()  # the `_row` of a parameter: a leaf that receives a gradient. Falsy, like None, the `_row` of a constant
 
 
@@ -33,7 +34,7 @@ class Node:
     `tensor.node`), a `Many` row or a hand-written one, `_x` is the tuple of operands and `_y` has the values.
     """
 
-    __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
+    __slots__ = (*SLOTS, "__dict__", "__weakref__")
 
     _data: Any
     grad: Any
@@ -51,7 +52,7 @@ class Node:
 
     def __init_subclass__(cls) -> None:
         if "__eq__" in cls.__dict__ or "__hash__" in cls.__dict__:
-            raise TypeError(f"{cls.__name__} defines == or hash: a pass tells nodes apart by identity, which must stay")
+            raise TypeError(f"{cls.__name__} defines == or hash: nodes are told apart by identity, so leave these out")
 
     @property
     def requires_grad(self) -> bool:
@@ -199,7 +200,7 @@ class Node:
     def _as_now(self) -> Node:
         """A copy of this node, unaffected by later changes to it."""
         twin = object.__new__(type(self))
-        for name in ("_data", "grad", "_row", "_a", "_b", "_x", "_y"):
+        for name in SLOTS:
             setattr(twin, name, getattr(self, name))
         return twin
 
@@ -288,7 +289,7 @@ class Closure:
     def __repr__(self) -> str:
         from ..viz.rule_text import statements  # imported on demand: only readers need rules as text
 
-        done = "its graph was let go" if isinstance(self._then._row, LetGo) else statements(self._then)
+        done = "its graph was released" if isinstance(self._then._row, LetGo) else statements(self._then)
         return f"<_backward of '{self._then._op}': {done}>"
 
 
@@ -323,8 +324,7 @@ def edges(node: Node) -> Sequence[Node]:
 def was_let_go(row: LetGo) -> RuntimeError:
     """The error for a pass through a node whose graph was released."""
     return RuntimeError(
-        f"the graph behind '{row.name}' was let go by an earlier backward pass: "
-        "give that one retain_graph=True to walk it again"
+        f"the graph behind '{row.name}' was released by an earlier backward pass: pass retain_graph=True to that one"
     )
 
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar, Token
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from linecache import getline
+from types import FrameType
 from typing import Any, Self, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable)
@@ -70,7 +71,7 @@ class Mode:
     def __exit__(self, *_: object) -> None:
         state = self._variable.get()
         if state is None or not state.entered:
-            raise RuntimeError(f"{type(self).__name__} was left without having been entered")
+            raise RuntimeError(f"{type(self).__name__} was exited without having been entered")
         self._variable.set(state.outer)
 
     def __call__(self, fn: Function) -> Function:
@@ -80,7 +81,7 @@ class Mode:
         if not callable(fn):
             raise TypeError(f"{type(self).__name__} decorates a function, found {type(fn).__name__}")
         if isasyncgenfunction(fn):
-            raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside of it")
+            raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside it")
         if isgeneratorfunction(fn):
             return _around_generator(self, fn)
         if iscoroutinefunction(fn):
@@ -227,7 +228,7 @@ class detect_anomaly(Mode):
     >>> with detect_anomaly():
     ...     (x * x.log()).backward()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    RuntimeError: the backward of 'log' made a nan for its operand Value(data=0.0, grad=0)...
+    RuntimeError: the backward of 'log' produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
     _variable, _value = _checking, True
@@ -299,11 +300,17 @@ def look(node: Any) -> Any:
     return node._data
 
 
-def line_of_the_user() -> str:
-    """The innermost line of the stack outside of this package: file, line number and text."""
+def frame_of_the_user() -> FrameType:
+    """The innermost frame of the stack outside of this package."""
     frame = sys._getframe(1)
     here = os.path.dirname(os.path.dirname(__file__)) + os.sep  # the package
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame = frame.f_back
+    return frame
+
+
+def line_of_the_user() -> str:
+    """The innermost line of the stack outside of this package: file, line number and text."""
+    frame = frame_of_the_user()
     name, line = frame.f_code.co_filename, frame.f_lineno
     return f"{name}:{line}: {getline(name, line).strip()}"

@@ -1,4 +1,4 @@
-"""The derivative table: one row per op. Each derivative is written here and nowhere else.
+"""The derivative table: one row per elementwise op. (`tensor/arrays.py` has the rows of shapes and reductions.)
 
 A row's forward function takes numbers or arrays. Its rules are algebra on `g`, the incoming gradient, and on the values
 of the forward pass: (out, a) for a unary row, (a, b) for a binary one. They use only operators and other rows, so that

@@ -49,7 +49,7 @@ def batches(
     """
     parts = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(list(x)) for x in arrays]
     if not parts or not all(x.ndim for x in parts):
-        raise ValueError("batches() needs an array at least, and each with samples along its first axis")
+        raise ValueError("batches() needs at least one array, and each with samples along its first axis")
     if len({len(x) for x in parts}) > 1:
         raise ValueError(f"found {', '.join(str(len(x)) for x in parts)} samples: each array needs the same number")
     if not isinstance(size, (int, np.integer)) or size < 1:

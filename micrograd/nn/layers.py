@@ -206,7 +206,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, rng: Rng = None):
         if not 0 <= p <= 1:
-            raise ValueError(f"p is the part of the elements that is dropped, from 0 to 1; found {p}")
+            raise ValueError(f"p is the fraction of the elements to drop, from 0 to 1; found {p}")
         generator(rng)  # raises if it is none
         self.p, self.rng = p, rng
 
@@ -327,7 +327,7 @@ class Conv2d(Module):
     ):
         c, m, groups = whole(in_channels, "in_channels"), whole(out_channels, "out_channels"), whole(groups, "groups")
         if c % groups or m % groups:
-            raise ValueError(f"{groups} groups share neither {c} channels nor {m} filters evenly: both are multiples")
+            raise ValueError(f"{groups} groups must divide {c} channels and {m} filters evenly")
         self.kernel_size, self.stride = pair(kernel_size, "kernel_size"), pair(stride, "stride")
         self.padding = padding if isinstance(padding, str) else pair(padding, "padding", 0)
         self.dilation, self.groups = pair(dilation, "dilation"), groups
@@ -515,7 +515,7 @@ class BatchNorm1d(Module):
         """Mean and variance of each feature in the batch; updates the running statistics."""
         n, axes = x.size // self.weight.size, (0, 2)[: x.ndim - 1]
         if n < 2:
-            raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs two at least")
+            raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs at least two")
         mean, variance = x.mean(axes), x.var(axes)
         unbiased = variance.detach().numpy() * (n / (n - 1))
         for running, now in ((self.running_mean, mean.detach().numpy()), (self.running_var, unbiased)):

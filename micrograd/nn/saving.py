@@ -155,7 +155,7 @@ def _contents(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         if not _has_state(x):
             arrays[name] = _array(x, name)
         elif clash := next((other for other in parts if other != name and _name(other).startswith(prefix)), None):
-            raise ValueError(f"found the names {name!r} and {clash!r}: what belongs to which? Rename one of them")
+            raise ValueError(f"found the names {name!r} and {clash!r}: they overlap: rename one of them")
         elif isinstance(x, Module):
             arrays |= {prefix + _name(key): _array(array, key) for key, array in type(x).state_dict(x).items()}
         else:

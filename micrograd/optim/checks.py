@@ -14,11 +14,11 @@ def parameters_of(params: Any, who: str) -> list[Any]:
     """The parameters as a non-empty list of distinct, trainable leaves; raises otherwise."""
     found = f"{who} needs a list of parameters, found"
     if hasattr(params, "parameters"):
-        raise TypeError(f"{found} {type(params).__name__}: give it .parameters() of that")
+        raise TypeError(f"{found} {type(params).__name__}: pass its .parameters()")
     if isinstance(params, MethodType):
         raise TypeError(f"{found} the method {params.__name__} itself: call it, {params.__name__}()")
     if _is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
-        raise TypeError(f"{found} {type(params).__name__}: put what is to be trained in a list")
+        raise TypeError(f"{found} {type(params).__name__}: put the parameters in a list")
     listed = list(params)
     if not listed:
         raise ValueError(f"{found} an empty one: there is nothing to train")
@@ -27,7 +27,7 @@ def parameters_of(params: Any, who: str) -> list[Any]:
     if len(set(listed)) < len(listed):
         seen: set[Any] = set()
         twice = next(i for i, p in enumerate(listed) if p in seen or seen.add(p))
-        raise ValueError(f"parameter {twice} of {who} is in the list twice: it would be moved twice a step")
+        raise ValueError(f"parameter {twice} of {who} is in the list twice: it would be updated twice per step")
     return listed
 
 
@@ -41,7 +41,7 @@ def _check_parameter(p: Any, name: str) -> None:
     if not p.requires_grad:
         raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")
     if not p.is_leaf:
-        raise ValueError(f"{name} was made by '{p._op}' of others: train those, or a leaf made of its detach()")
+        raise ValueError(f"{name} is the result of '{p._op}': train its operands, or a leaf made from its detach()")
 
 
 def parts_of(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:

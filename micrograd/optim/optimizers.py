@@ -269,7 +269,7 @@ class Adam(Optimizer):
         if not isinstance(betas, (tuple, list)) or len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be two numbers from 0 to below 1, found {betas}")
         if not eps > 0:
-            raise ValueError(f"eps must be above 0, found {eps}: it stands where a gradient of 0 would be divided by")
+            raise ValueError(f"eps must be above 0, found {eps}: it prevents a division by 0")
         self.betas = tuple(betas)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:

@@ -60,7 +60,7 @@ def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: An
     """The windows of a pooling, whose stride defaults to their size."""
     size, padding = pair(kernel_size, "kernel_size"), pair(padding, "padding", 0)
     if any(2 * p > k for p, k in zip(padding, size, strict=True)):
-        raise ValueError(f"found a padding of {padding} for windows of {size}: it is half of them at most")
+        raise ValueError(f"found a padding of {padding} for windows of {size}: at most half of that is possible")
     stride = size if stride is None else pair(stride, "stride")
     return _windows(x, size, stride, ((padding[0],) * 2, (padding[1],) * 2), pair(dilation, "dilation"), fill)
 
@@ -70,7 +70,7 @@ def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], di
     x = _padded(x, padding, fill)
     spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
     if spans[0] > x.shape[-2] or spans[1] > x.shape[-1]:
-        raise ValueError(f"found a window of {spans} and a padded picture of {x.shape[-2:]}, which is smaller")
+        raise ValueError(f"found a window of {spans} and a padded image of {x.shape[-2:]}, which is smaller")
     return record(arrays.windows(size, stride, dilation), x)
 
 
@@ -112,5 +112,5 @@ def pair(given: Any, name: str, least: int = 1) -> Pair:
 def _picture(x: Any) -> Tensor:
     x = as_tensor(x)
     if x.ndim < 3:
-        raise ValueError(f"found shape {x.shape}: a picture needs (channels, height, width), and may have more before")
+        raise ValueError(f"found shape {x.shape}: an image needs (channels, height, width), and may have more before")
     return x if x.dtype.kind == "f" else x.astype(float)

@@ -310,5 +310,5 @@ def rand_like(
 def _drawn_like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
     shape, dtype = _like(x, dtype)
     if np.dtype(dtype).kind != "f":  # as integers, all samples of rand would be 0
-        raise TypeError(f"random draws are floats, found dtype {np.dtype(dtype)}: give dtype=float")
+        raise TypeError(f"random draws are floats, found dtype {np.dtype(dtype)}: pass dtype=float")
     return shape, dtype

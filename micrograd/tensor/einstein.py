@@ -90,7 +90,7 @@ def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
     widths = [ndim - len(s.replace("...", "")) for s, ndim in zip(inputs, ndims, strict=True)]
     for s, width, ndim in zip(inputs, widths, ndims, strict=True):
         if width < 0 or (width and "..." not in s) or s.count("...") > 1:
-            raise ValueError(f"einsum {subscripts!r} gives {s!r} to an operand of {ndim} dimensions")
+            raise ValueError(f"einsum {subscripts!r} names {s!r} for an operand of {ndim} dimensions")
     dots = "".join(free[: max([0, *(w for s, w in zip(inputs, widths, strict=True) if "..." in s)])])
     inputs = [s.replace("...", dots[len(dots) - width :]) for s, width in zip(inputs, widths, strict=True)]
     once = [c for c, n in Counter("".join(inputs)).items() if n == 1 and c not in dots]
@@ -102,7 +102,7 @@ def _letters(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
             raise ValueError(f"einsum {subscripts!r}: found {c!r} where a letter or '...' is needed")
     for c in output:
         if output.count(c) > 1 or c not in "".join(inputs):
-            raise ValueError(f"einsum {subscripts!r}: the result's {c!r} must stand there once, and in an operand")
+            raise ValueError(f"einsum {subscripts!r}: the result's {c!r} must occur once in it, and in an operand")
     return inputs, output
 
 

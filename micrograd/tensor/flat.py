@@ -26,7 +26,7 @@ def summed(total: Callable[[np.ndarray], Any], data: list[Any], grads: list[Any]
         what = f"an array of shape {sums.shape} and dtype {sums.dtype}" if sums.dtype != object else repr(found)
         raise ValueError(
             f"reduce= must return the sum over all workers, {flat.size} floats in one dimension; found {what:.200}"
-            + ", which a function without `return` gives" * (found is None)
+            + ", which a function without `return` returns" * (found is None)
         )
     return [
         sums[end - size : end].reshape(x.shape).astype(x.dtype) if isinstance(x, np.ndarray) else float(sums[end - 1])

@@ -37,6 +37,9 @@ from ..engine.value import Value
 from ..engine.words import check, unknown
 from . import arrays
 from .node import record
+from .settings import Axis as Axis  # for the signatures of methods, which are those of functions here
+from .settings import Shape as Shape
+from .settings import plain_array
 from .tensor import Tensor, as_tensor
 
 FUNCTIONS: dict[str, Callable] = {}
@@ -212,7 +215,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
     """`where` composed of ops on Values, so that the graph does not depend on the condition."""
     if not isinstance(condition, (Value, int, float, np.bool_)):
-        raise TypeError(f"the condition of a choice between Values is one, or a bool; found {type(condition).__name__}")
+        raise TypeError(f"the condition of where() for Values is a Value or a bool; found {type(condition).__name__}")
     no = ops.equal(condition, 0.0) if isinstance(condition, Value) else float(not condition)
     return ops.gate(a, 1 - no) + ops.gate(b, no)
 
@@ -240,7 +243,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    places = stand_in(indices)._node._data.copy() if isinstance(indices, Tensor) else np.array(indices)
+    places = plain_array(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
     if axis is None:
@@ -314,7 +317,7 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
     if isinstance(operands, (Node, str)) or not hasattr(operands, "__len__"):
         raise TypeError(f"{what} takes a list of Tensors, found {type(operands).__name__}")
     if not len(operands):
-        raise ValueError(f"{what} needs one Tensor at least, found an empty list")
+        raise ValueError(f"{what} needs at least one Tensor, found an empty list")
     return [*map(as_tensor, operands)]
 
 

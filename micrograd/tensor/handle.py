@@ -165,7 +165,7 @@ class Handle:
         if wanted and self.dtype.kind != "f":
             raise RuntimeError(
                 f"only floating-point Tensors can require a gradient, found dtype {self.dtype}: write 1.0 for 1, "
-                "or give a dtype"
+                "or pass a dtype"
             )
         node = self._node
         if wanted == (node._row is not None):

@@ -78,7 +78,7 @@ def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name
             raise
     recording = ", ".join(sorted({f.__name__ for f in ROWS}))
     raise TypeError(
-        f"numpy.{name}({', '.join(['...', *named])}) records no graph of a Tensor: give it t.detach(), or use those of "
+        f"numpy.{name}({', '.join(['...', *named])}) records no graph of a Tensor: pass t.detach(), or use one of "
         f"NumPy's functions that do: {recording}"
     )
 

@@ -624,7 +624,7 @@ def _matmul(a: Any, b: Any) -> Tensor:
     a, b = as_tensor(a), as_tensor(b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
-            f"@ needs a dimension on either side, found shapes {a.shape} and {b.shape}: use * for a number"
+            f"@ needs at least one dimension on each side, found shapes {a.shape} and {b.shape}: use * for a number"
         )
     out = record(arrays.matmul, a if a.ndim > 1 else a.expand_dims(0), b if b.ndim > 1 else b.expand_dims(1))
     gone = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]

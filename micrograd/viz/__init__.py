@@ -5,7 +5,8 @@ drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`
 training   of a training:   `movie`, `plot_decision_boundary`, `plot_loss`
 
-The engine imports nothing from here. NumPy, matplotlib and graphviz are imported on first use.
+The engine imports nothing from here until `show()` is called. NumPy, matplotlib and graphviz are imported on first
+use.
 """
 
 from ..face import face

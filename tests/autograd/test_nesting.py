@@ -316,7 +316,7 @@ def test_aux_comes_back_beside_the_gradient_in_the_kind_of_the_arguments(way: Ca
     assert value_and_grad(f, has_aux=True)(2.0) == ((8.0, {"square": 4.0, "name": "cube"}), 12.0)
     slope, aux = gradient(f, has_aux=True)(Value(2.0))
     assert grad(slope + aux["square"], slope) == (1.0,)
-    with pytest.raises(TypeError, match=r"has_aux=True needs a function that gives a pair"):
+    with pytest.raises(TypeError, match=r"has_aux=True needs a function that returns a pair"):
         gradient(lambda x: x, has_aux=True)(2.0)
 
 

@@ -154,7 +154,7 @@ def test_a_node_in_the_place_of_a_function_raises():
 
 @pytest.mark.parametrize("result", ["text", None, {1.0}])
 def test_a_result_that_is_no_node_raises(result):
-    with pytest.raises(TypeError, match="a function to differentiate gives Values or Tensors"):
+    with pytest.raises(TypeError, match="a function to differentiate returns Values or Tensors"):
         gradient(lambda x: result)(2.0)
 
 

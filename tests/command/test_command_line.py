@@ -312,7 +312,7 @@ def test_what_is_no_number_is_pointed_at(word, column, said):
 
 
 def test_a_name_is_given_once():
-    with pytest.raises(SyntaxError, match="x is given twice"):
+    with pytest.raises(SyntaxError, match="x is set twice"):
         assignments(["x=1", "y=2", "x=3"])
 
 

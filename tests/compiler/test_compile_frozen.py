@@ -70,8 +70,8 @@ OF_NUMBERS = [
     (steps, "change parameters outside of the function"),
     (trains, "call backward() on what comes back"),
     (trains_by_function, "call backward() on what comes back"),
-    (lambda x: x * random.random(), "give the draws as an argument"),  # here
-    (lambda x: x * np.random.rand(), "give the draws as an argument"),  # here
+    (lambda x: x * random.random(), "pass the draws as an argument"),  # here
+    (lambda x: x * np.random.rand(), "pass the draws as an argument"),  # here
 ]
 
 
@@ -129,7 +129,7 @@ OF_ARRAYS = [
     (writes_the_array, "change parameters outside of the function"),
     (lambda x: DROPOUT(x), "eval()"),  # here
     (lambda x: OWN_DROPOUT(x), "eval()"),  # here
-    (draws, "give the draws as an argument"),
+    (draws, "pass the draws as an argument"),
 ]
 
 

@@ -9,29 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tensor_helpers import every_op, leaves, numbers, seed
+from compile_helpers import first_order, same, squared_gradient
+from tensor_helpers import every_op
 from tensor_ops_list import Op
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, nn
 from micrograd import functional as F
 from micrograd.optim import SGD, Adam
-
-
-def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    """Equal to 1e-12 of the greatest element: sums may be taken in another order."""
-    for a, b in zip(found, expected, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(abs(b).max(initial=0), 1))
-
-
-def first_order(op: Op, call: Callable, operands: list[np.ndarray]) -> list[np.ndarray]:
-    inputs = leaves(operands)
-    out = call(*inputs)
-    if not out.requires_grad:
-        return [out.data]
-    return [out.detach().data, *numbers(grad(out, inputs, seed(op, out), allow_unused=True), inputs)]
 
 
 @every_op
@@ -52,17 +37,6 @@ def test_an_op_has_the_same_second_derivatives_compiled(op: Op):
         square = squared_gradient(op)
         found, expected = gradient(micrograd.compile(square))(*operands), gradient(square)(*operands)
         same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-11)
-
-
-def squared_gradient(op: Op) -> Callable:
-    """The sum of the squares of an op's gradients, each element of its result weighted by another number."""
-
-    def square(*inputs: Any) -> Any:
-        weighted = lambda *xs: (out := op.call(*xs)) * out * seed(op, out)  # noqa: E731
-        gradients = gradient(weighted)(*inputs)
-        return sum((g * g).sum() for g in (gradients if isinstance(gradients, tuple) else [gradients]))
-
-    return square
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -316,7 +290,7 @@ def test_a_graph_that_was_walked_is_let_go_unless_it_is_retained():
     loss = micrograd.compile(lambda x: (w * x).sum())(np.ones(2))
     loss.backward(retain_graph=True)
     loss.backward()
-    with pytest.raises(RuntimeError, match="was let go"):
+    with pytest.raises(RuntimeError, match="was released"):
         loss.backward()
     assert w.grad.tolist() == [2.0, 2.0]
 
@@ -344,3 +318,11 @@ def test_indices_among_the_arguments_select_from_a_constant(function: Any):
     compiled = micrograd.compile(function)
     for index in ([0, 2, 1], [1, 1, 0]):
         same([compiled(np.array(index))], [function(Tensor(np.array(index)))])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("shape", [(), (1,), (10_000,), (100, 100)])
+def test_a_compiled_mean_is_summed_in_the_dtype_in_which_the_eager_one_is(dtype, shape):
+    x = Tensor(np.full(shape, 100, dtype))
+    mean = micrograd.compile(lambda x: x.mean())(x)
+    assert (mean.item(), mean.dtype) == (x.mean().item(), x.mean().dtype) == (100.0, x.mean().dtype)

@@ -139,7 +139,6 @@ W, V = Tensor([1.0], requires_grad=True), Value(1.0)
         (SGD([W], lr=1.0), {"scalars": True}, "takes Tensors, found Values"),
         (SGD([W], lr=1.0), {"batch": True}, "takes Tensors, found Values"),
         ([W], {}, r"takes an SGD without"),
-        (SGD([W], lr=1.0, reduce=lambda flat: flat), {}, "without reduce=, found one that sums over workers"),
     ],
 )
 def test_what_no_program_can_do_is_refused(update: Any, settings: dict[str, bool], message: str):
@@ -174,3 +173,70 @@ def test_a_step_cannot_be_differentiated_or_be_a_part_of_another_program():
         gradient(step)
     with pytest.raises(TypeError, match="cannot be called inside"):
         micrograd.compile(lambda: step() * 2)()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Several workers
+
+
+def parameters(kind: str) -> list[Any]:
+    return [Value(0.5), Value(-1.0)] if kind == "Values" else [Tensor([0.5, -1.0], requires_grad=True)]
+
+
+def loss_of(params: list[Any]) -> Callable:
+    if len(params) == 2:
+        return lambda x, y: (params[0] * x + params[1] - y) ** 2
+    return lambda x, y: ((params[0] * x - y) ** 2).sum()
+
+
+def numbers(params: list[Any]) -> np.ndarray:
+    return np.array([np.asarray(p.data) for p in params])
+
+
+@pytest.mark.parametrize("optimizer", [lambda p, f: SGD(p, 0.1, 0.9, reduce=f), lambda p, f: Adam(p, 0.1, reduce=f)])
+@pytest.mark.parametrize("kind", ["Values", "Tensors"])
+def test_a_compiled_step_of_a_worker_does_what_the_eager_one_does(kind: str, optimizer: Callable):
+    seen: list[int] = []
+
+    def total(flat: np.ndarray) -> np.ndarray:
+        seen.append(len(flat))
+        return flat * 3.0
+
+    eager, compiled = parameters(kind), parameters(kind)
+    loss, opt = loss_of(eager), optimizer(eager, total)
+    step = micrograd.compile(loss_of(compiled), update=optimizer(compiled, total))
+    for i in range(5):
+        opt.zero_grad()
+        x = 0.5 * i if kind == "Values" else np.array([0.5 * i, 1.0])
+        found = loss(x, 2.0)
+        found.backward()
+        opt.step()
+        answer = step(x, 2.0)
+        assert float(answer) == pytest.approx(float(found), rel=1e-12)
+        assert not answer.requires_grad
+    np.testing.assert_allclose(numbers(compiled), numbers(eager), rtol=1e-12)
+    assert seen == [2] * 10
+    assert (step.cache_info().misses, step.cache_info().hits) == (1, 4)
+    assert "def program" in step.source
+
+
+def test_a_step_of_a_worker_is_refused_where_any_step_is():
+    step = micrograd.compile(lambda: W * 2, update=SGD([W], lr=1.0, reduce=lambda flat: flat))
+    with pytest.raises(TypeError, match="compiled without update="):
+        gradient(step)
+    with pytest.raises(TypeError, match="cannot be called inside"):
+        micrograd.compile(lambda: step() * 2)()
+    with pytest.raises(ValueError, match="gives one loss"):
+        micrograd.compile(lambda: Tensor([1.0]), update=SGD([W], lr=1.0, reduce=lambda flat: flat))()
+
+
+def test_a_method_may_be_the_step_of_a_worker():
+    w = Tensor([2.0], requires_grad=True)
+
+    class Model:
+        @micrograd.compile(update=SGD([w], lr=0.25, reduce=lambda flat: 2 * flat))
+        def step(self):
+            return (w * w).sum()
+
+    assert Model().step().item() == 4.0
+    assert w.tolist() == [0.0]

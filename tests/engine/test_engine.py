@@ -481,9 +481,9 @@ WRONG = [
     (lambda: backward([x * 2, 3.0]), TypeError, ["root", "float"]),
     (lambda: backward([x * 2, x * 3], [1.0]), ValueError, ["2 roots", "2 gradients", "found 1"]),
     (lambda: backward([x * 2, x * 3], 1.0), ValueError, ["2 roots", "found float"]),
-    (lambda: let_go().backward(), RuntimeError, ["let go", "retain_graph=True"]),
-    (lambda: (let_go() + 1).backward(), RuntimeError, ["let go", "retain_graph=True"]),
-    (lambda: let_go()._backward(), RuntimeError, ["let go"]),
+    (lambda: let_go().backward(), RuntimeError, ["released", "retain_graph=True"]),
+    (lambda: (let_go() + 1).backward(), RuntimeError, ["released", "retain_graph=True"]),
+    (lambda: let_go()._backward(), RuntimeError, ["released"]),
     # grad
     (lambda: grad(x * 2, Value(1.0)), RuntimeError, ["input 0", "allow_unused=True"]),
     (lambda: grad(x * 2, [x, Value(1.0)]), RuntimeError, ["input 1", "allow_unused=True"]),

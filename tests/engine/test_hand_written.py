@@ -149,7 +149,7 @@ def test_what_is_no_function_is_no_closure(closure):
 def test_a_node_that_was_let_go_takes_no_closure():
     y = Value(3.0) * 2
     y.backward(retain_graph=False)
-    with pytest.raises(RuntimeError, match="let go"):
+    with pytest.raises(RuntimeError, match="released"):
         y._backward = lambda: None
 
 

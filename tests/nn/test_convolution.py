@@ -184,7 +184,7 @@ X = np.ones((1, 2, 4, 4))
         (lambda: F.conv2d(X, np.ones((1, 2, 2))), r"found a weight of shape \(1, 2, 2\)"),
         (lambda: F.conv2d(X, np.ones((1, 3, 2, 2))), "found 2 channels, .* the weight is for 3 channels"),
         (lambda: F.conv2d(X, np.ones((3, 1, 2, 2)), groups=2), "3 filters are shared among the groups"),
-        (lambda: F.conv2d(X, np.ones((1, 2, 5, 2))), r"found a window of \(5, 2\) and a padded picture of \(4, 4\)"),
+        (lambda: F.conv2d(X, np.ones((1, 2, 5, 2))), r"found a window of \(5, 2\) and a padded image of \(4, 4\)"),
         (lambda: F.conv2d(X, np.ones((1, 2, 2, 2)), stride=0), "stride is a whole number, .* at least 1; found 0"),
         (lambda: F.conv2d(X, np.ones((1, 2, 2, 2)), stride=1.5), "stride is a whole number"),
         (lambda: F.conv2d(X, np.ones((1, 2, 2, 2)), padding=-1), "padding is a whole number, .* at least 0"),

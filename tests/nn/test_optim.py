@@ -312,7 +312,7 @@ NOT_PARAMETERS = [
     (exhausted, ValueError, "found an empty one: there is nothing to train"),
     (lambda: (p for p in [X, X]), ValueError, "parameter 1 of .* is in the list twice"),
     (list, ValueError, "found an empty one: there is nothing to train"),
-    (lambda: X, TypeError, "found Value: put what is to be trained in a list"),
+    (lambda: X, TypeError, "found Value: put the parameters in a list"),
     (lambda: {"x": X}, TypeError, "found dict"),
     (lambda: {X}, TypeError, "found set"),
     (lambda: None, TypeError, "found NoneType"),

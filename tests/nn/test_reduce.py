@@ -171,7 +171,7 @@ def test_the_sum_is_copied_so_that_a_function_may_use_its_memory_again():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, "3 floats in one dimension; found None, which a function without `return` gives"),
+        (None, "3 floats in one dimension; found None, which a function without `return` returns"),
         (np.zeros(2), r"found an array of shape \(2,\) and dtype float64"),
         (np.zeros((3, 1)), r"found an array of shape \(3, 1\)"),
         (np.zeros(3, int), "dtype int64"),

@@ -267,8 +267,8 @@ def test_a_state_that_was_altered_is_told_by_its_hash(path):
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        ({"a": nn.Linear(1, 1), "a.b": np.ones(1)}, ValueError, "names 'a' and 'a.b': what belongs to which"),
-        ({"": nn.Linear(1, 1), "b": np.ones(1)}, ValueError, "names '' and 'b': what belongs to which"),
+        ({"a": nn.Linear(1, 1), "a.b": np.ones(1)}, ValueError, "names 'a' and 'a.b': they overlap"),
+        ({"": nn.Linear(1, 1), "b": np.ones(1)}, ValueError, "names '' and 'b': they overlap"),
         ({"odd": Odd({1: 2})}, ValueError, "found the name 1"),
         ({"odd": Odd({"x": [object()]})}, TypeError, "odd.x.0 has dtype object"),
     ],

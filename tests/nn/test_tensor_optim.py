@@ -231,7 +231,7 @@ def test_a_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong,
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        (lambda: Tensor([1.0], requires_grad=True), TypeError, "found Tensor: put what is to be trained in a list"),
+        (lambda: Tensor([1.0], requires_grad=True), TypeError, "found Tensor: put the parameters in a list"),
         (lambda: [Tensor([1.0])], ValueError, "parameter 0 of SGD is a constant"),
         (lambda: [Tensor([1.0], requires_grad=True) * 2], ValueError, r"parameter 0 of SGD was made by '\*'"),
         (lambda: [nn.Parameter([1.0])] * 2, ValueError, "parameter 1 of SGD is in the list twice"),
@@ -312,7 +312,7 @@ def test_the_shares_of_all_workers_make_up_each_batch(workers):
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        (lambda: batches(size=2), ValueError, "needs an array at least"),
+        (lambda: batches(size=2), ValueError, "needs at least one array"),
         (lambda: batches([1, 2], [1], size=2), ValueError, "found 2, 1 samples"),
         (lambda: batches([1, 2], size=0), ValueError, "at least 1; found 0"),
         (lambda: batches([1, 2], size=1.5), ValueError, "found 1.5"),

@@ -93,7 +93,9 @@ def test_a_tie_is_shared():
 @pytest.mark.parametrize("wrong", ["text", None, [None], {1.0}, 1j, ["a"]])
 @pytest.mark.parametrize("function", [F.exp, F.sum, F.relu, lambda x: F.maximum(1.0, x), lambda x: F.stack([x])])
 def test_what_is_no_number_raises(function, wrong):
-    with pytest.raises(TypeError, match="an operand is a node, a number or an array of numbers|a Tensor holds real numbers"):
+    with pytest.raises(
+        TypeError, match=r"an operand is a node, a number or an array of numbers|a Tensor holds real numbers"
+    ):
         function(wrong)
 
 
@@ -160,7 +162,7 @@ def test_where_of_values_lets_no_infinity_through_from_what_was_not_chosen():
 
 
 def test_a_choice_between_values_by_an_array_raises():
-    with pytest.raises(TypeError, match="the condition of a choice between Values is one, or a bool; found ndarray"):
+    with pytest.raises(TypeError, match=r"the condition of where\(\) for Values is a Value or a bool; found ndarray"):
         F.where(np.array([True]), Value(1.0), 2.0)
 
 
@@ -356,7 +358,7 @@ def test_joining_what_does_not_fit_raises_and_shows_the_shapes():
 
 @pytest.mark.parametrize("function", [F.concatenate, F.stack])
 def test_joining_nothing_or_no_list_raises(function):
-    with pytest.raises(ValueError, match="needs one Tensor at least, found an empty list"):
+    with pytest.raises(ValueError, match="needs at least one Tensor, found an empty list"):
         function([])
     with pytest.raises(TypeError, match="takes a list of Tensors, found Value"):
         function(Value(1.0))

@@ -113,18 +113,18 @@ def test_einsum_keeps_float32_and_shares_no_memory():
     [
         ("ij,jk->ik", [(2, 3)], "names 2 operands, found 1"),
         ("ij->i", [(2, 3), (3,)], "names 1 operands, found 2"),
-        ("ijk->i", [(2, 3)], "gives 'ijk' to an operand of 2 dimensions"),
-        ("i->i", [(2, 3)], "gives 'i' to an operand of 2 dimensions"),
-        ("ijk...->i", [(2, 3)], "gives 'ijk...' to an operand of 2 dimensions"),
+        ("ijk->i", [(2, 3)], "names 'ijk' for an operand of 2 dimensions"),
+        ("i->i", [(2, 3)], "names 'i' for an operand of 2 dimensions"),
+        ("ijk...->i", [(2, 3)], "names 'ijk...' for an operand of 2 dimensions"),
         ("ij,jk->ik", [(2, 3), (4, 2)], "the axes of 'j' differ in length in shapes (2, 3), (4, 2)"),
         ("...i,...i->...", [(2, 3), (4, 3)], "the axes of '...' differ in length in shapes (2, 3), (4, 3)"),
-        ("ij->k", [(2, 3)], "the result's 'k' must stand there once, and in an operand"),
-        ("ij->ii", [(2, 3)], "the result's 'i' must stand there once, and in an operand"),
+        ("ij->k", [(2, 3)], "the result's 'k' must occur once in it, and in an operand"),
+        ("ij->ii", [(2, 3)], "the result's 'i' must occur once in it, and in an operand"),
         ("ii->i", [(2, 3)], "the axes of 'i' differ in length in shapes (2, 3)"),
         ("ii->i", [(1, 3)], "the axes of 'i' differ in length in shapes (1, 3)"),
         ("i1->i", [(2, 3)], "found '1' where a letter or '...' is needed"),
         ("i->->i", [(2,)], "found '-' where a letter"),
-        ("i......", [(2,)], "gives 'i......' to an operand of 1 dimensions"),
+        ("i......", [(2,)], "names 'i......' for an operand of 1 dimensions"),
         ("...->", [(2, 3)], "the result needs '...' too"),
     ],
 )
@@ -158,5 +158,5 @@ def test_einsum_of_neither_form_raises():
 
 
 def test_einsum_of_nothing_raises():
-    with pytest.raises(ValueError, match="einsum needs one Tensor at least"):
+    with pytest.raises(ValueError, match="einsum needs at least one Tensor"):
         einsum("")

@@ -81,7 +81,7 @@ def test_it_leaves_every_gradient_alone():
 
 def test_what_has_no_name_is_called_by_its_expression():
     a, b = Value(2.0, label="a"), Value(3.0, label="b")
-    assert [card["name"] for card in cards_of((a + b) * (a * b))] == ["a", "b", "a + b", "a * b", "out"]
+    assert [card["name"] for card in cards_of((a + b) * (a * b))] == ["a", "b", "a + b", "a * b", "root"]
 
 
 def test_what_has_no_short_expression_gets_a_number():
@@ -91,7 +91,7 @@ def test_what_has_no_short_expression_gets_a_number():
         "v2",
         "v1 * v2",
         "v3",
-        "out",
+        "root",  # the name that `cards_of` has for it
     ]
 
 
@@ -261,7 +261,7 @@ def test_layers_lead_to_neurons_and_these_to_operations():
     assert len(neurons) == 16
     operations = scenes[neurons[0]["opens"]]["cards"]
     assert {card["op"] for card in operations if "op" in card} == {"×", "Σ", "ReLU"}
-    assert {"w0", "w15", "b", "x0", "x15"} <= {card["name"] for card in operations}
+    assert {"w[0]", "w[15]", "b", "x0", "x15"} <= {card["name"] for card in operations}
 
 
 def test_a_long_sum_opens_into_its_additions():

@@ -20,7 +20,7 @@ def _(given: Any) -> str | None:
     try:
         out.send_back(2.0)
     except TypeError:
-        return "send_back takes no gradient yet: def send_back(g), and g in the place of out.grad"
+        return "send_back takes no gradient yet: def send_back(g), and g instead of out.grad"
     if a.grad == b.grad == 0.0:
         return "send_back is given g and does not use it: out.grad is 0 here"
     if (a.grad, b.grad) != (6.0, 10.0):

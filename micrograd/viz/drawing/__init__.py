@@ -1,6 +1,7 @@
 """Drawings of graphs, one step per file; each step reads only the plain data of the step before.
 
 data     walk the graph and copy what is drawn into strings      (reads nodes)
+names    names of the caller's variables and of parameters     (reads nodes)
 fold     group nodes into boxes when there are too many          (reads nodes)
 layout   sizes and edges to coordinates                          (numbers only)
 svg      plain data to SVG

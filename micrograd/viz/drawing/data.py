@@ -6,7 +6,7 @@ Text is unescaped here; each writer escapes for its own format.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from ..infix import Text
 from ..values import exact_text, is_array, shape_text, value_text
 
 NO_TERM: Text = ("", infix.ATOM)
+NO_GRADIENT = "\u2013"  # before the backward pass
 
 
 # ------------------------------------------------------------------------------------------------ what comes out
@@ -101,10 +102,10 @@ def walk(root: Any) -> Walk:
 def _checked_roots(root: Any) -> list[Any]:
     roots = list(root) if isinstance(root, list | tuple) else [root]
     if not roots:
-        raise ValueError("there is nothing to draw: the list of roots is empty; give at least one Value or Tensor")
+        raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
     for node in roots:
         if not (hasattr(node, "_prev") and hasattr(node, "data")):
-            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "give what the model returns"
+            hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "pass what the model returns"
             kind = type(node).__name__
             raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, not {kind}; {hint}")
     return roots
@@ -163,12 +164,17 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
 
 # ------------------------------------------------------------------------------------------------ nodes to boxes
 def describe(
-    graph: Walk, groups: Sequence[Group] | None = None, note: str = "", names: Mapping[int, str] | None = None
+    graph: Walk,
+    groups: Sequence[Group] | None = None,
+    note: str = "",
+    names: Mapping[int, str] = MappingProxyType({}),
+    owned: Collection[int] = (),
+    number: bool = False,
 ) -> Picture:
     """The plain data of a drawing: one box per group, in the order of the walk; by default one box per node.
 
-    `names` maps the ids of nodes without a label to names. If it is passed, boxes that have neither a name nor a short
-    expression are called v1, v2 and so on.
+    `names` maps the ids of nodes without a label to names. With `number`, boxes that have neither a name nor a short
+    expression are called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs.
     """
     if groups is None:
         groups = [Group([i]) for i in range(len(graph.nodes))]
@@ -179,7 +185,7 @@ def describe(
             home[i] = g
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
-    inputs = _module_inputs(graph.nodes)
+    began = any(_grad(graph.nodes[i]) not in (None, 0) for i in graph.roots)  # was there a backward pass?
     unnamed = 0
     for g, group in enumerate(groups):
         id_ = f"n{g}"
@@ -187,12 +193,12 @@ def describe(
             i = group.members[0]
             below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
             complete = len(below) == len(graph.operands[i])
-            is_input = id(graph.nodes[i]) in inputs
-            boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], is_input, names or {}))
-            if names is not None and _needs_name(boxes[-1]):
+            leaf = "parameter" if id(graph.nodes[i]) in owned else "input"
+            boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], leaf, names, began))
+            if number and _needs_name(boxes[-1]):
                 boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
         else:
-            boxes.append(_group_box(id_, group, graph, home))
+            boxes.append(_group_box(id_, group, graph, home, began))
     return Picture(boxes, edges, note)
 
 
@@ -215,30 +221,34 @@ def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
     return single + [Edge(tail, head, count) for (tail, head), count in counted.items()]
 
 
-def _module_inputs(nodes: Iterable[Any]) -> set[int]:
-    marks = (getattr(node, "_made_by", None) for node in nodes)
-    return {id(node) for mark in marks if mark for node in mark[-1]}
+def _grad(node: Any) -> Any:
+    grad = getattr(node, "grad", None)
+    return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
 
 
 def _node_box(
-    id_: str, node: Any, below: Sequence[Box], is_input: bool = False, names: Mapping[int, str] = MappingProxyType({})
+    id_: str,
+    node: Any,
+    below: Sequence[Box],
+    leaf: str = "input",
+    names: Mapping[int, str] = MappingProxyType({}),
+    began: bool = True,
 ) -> Box:
     name, op = label_of(node) or names.get(id(node), ""), op_of(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
-    kind = "result" if op or below else "constant" if not requires_grad else "input" if is_input else "parameter"
-    data = data_of(node)
-    grad = getattr(node, "grad", None)
-    grad = getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
+    kind = "result" if op or below else leaf if requires_grad else "constant"
+    data, grad = data_of(node), _grad(node)
+    grad_text = value_text(grad) if began or is_array(grad) or grad else NO_GRADIENT
     rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
-    rows += [("data", value_text(data))] + ([("grad", value_text(grad))] if requires_grad else [])
+    rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
     stands_for = _made(op, list(map(term, below))) if below else _number_term(data) if kind == "constant" else NO_TERM
     expression = stands_for[0] if below else ""
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
-    lines += [f"grad {exact_text(grad)}"] if requires_grad else []
+    lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
     return Box(id_, kind, name, op, rows, expression, stands_for, "\n".join(filter(None, lines)))
 
 
-def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
+def _group_box(id_: str, group: Group, graph: Walk, home: list[int], began: bool) -> Box:
     nodes = [graph.nodes[i] for i in group.members]
     rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
     used_inside = {j for i in group.members for j in graph.operands[i] if home[j] == home[i]}
@@ -246,7 +256,7 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int]) -> Box:
     if group.kind == "stretch":
         rows = [("", part) for part in _census(nodes)]
     elif len(outputs) == 1:
-        rows += _node_box("", outputs[0], []).rows
+        rows += _node_box("", outputs[0], [], began=began).rows
     elif group.kind == "repeat":
         rows += _range(outputs)
     if group.kind == "stretch":
@@ -265,7 +275,7 @@ def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
 
 
 def _plural(leaves: Sequence[Any]) -> str:
-    return "parameters" if getattr(leaves[0], "requires_grad", True) else "constants"
+    return "inputs" if getattr(leaves[0], "requires_grad", True) else "constants"
 
 
 def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:

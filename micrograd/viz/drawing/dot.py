@@ -6,9 +6,9 @@ the same in every run.
 """
 
 from ..text import clean, shorten
-from .data import Box, Picture
+from .data import NO_GRADIENT, Box, Picture
 
-GRAPH = {"bgcolor": "transparent", "fontname": "Helvetica,Arial,sans-serif", "fontsize": "11", "fontcolor": "#6B778C"}
+GRAPH = {"bgcolor": "transparent", "fontname": "Helvetica,Arial,sans-serif", "fontsize": "11", "fontcolor": "#5D6B82"}
 NODE = {
     "shape": "record",
     "style": "rounded,filled",
@@ -29,14 +29,14 @@ EDGE = {
 }
 
 _LOOK = {
-    "parameter": 'color="#00775A" penwidth="1.6"',
+    "parameter": 'color="#1B2436" penwidth="1.8"',
     "constant": 'color="#CBD3E1" fontcolor="#5D6B82"',
-    "module": 'fillcolor="#EAF2FA" color="#0072B2"',
-    "repeat": 'fillcolor="#EAF2FA" color="#0072B2"',
+    "module": 'fillcolor="#EDF0F5" color="#5D6B82"',
+    "repeat": 'fillcolor="#EDF0F5" color="#5D6B82"',
     "stretch": 'style="rounded,filled,dashed"',
 }
-_OVAL = 'shape="oval" style="filled" fillcolor="#EAF2FA" color="#0072B2" width="0.3" margin="0.04,0.02"'
-_NOT_FINITE = 'color="#B34700" penwidth="2"'
+_OVAL = 'shape="oval" style="filled" fillcolor="#EDF0F5" color="#5D6B82" width="0.3" margin="0.04,0.02"'
+_NOT_FINITE = 'fillcolor="#1B2436" fontcolor="#FFFFFF"'
 _FAINT = '\tgraph [ranksep="1.8"]\n\tedge [color="#7C879D70" arrowhead="none"]\n'
 LONGEST_STRING = 16_000  # bytes; `dot` rejects strings longer than 16 KiB
 CROWDED = 60  # with more counted edges than this, the counts are shown in tooltips instead
@@ -61,12 +61,12 @@ def body(graph: Picture, rankdir: str) -> list[str]:
 
 
 def dense(graph: Picture) -> bool:
-    """True if there are so many edges that they are drawn faint, without arrowheads, and with more room to bend."""
+    """True if there are too many edges to draw in full: they are faint, without arrowheads, with more room to bend."""
     return len(graph.edges) > max(150, 3 * len(graph.boxes))
 
 
 def not_finite(box: Box) -> bool:
-    """True if a number on the card is nan or inf; such cards are highlighted."""
+    """True if a number on the card is nan or inf; such cards are marked."""
     words = " ".join([text for _, text in box.rows]).replace(",", " ").replace("[", " ").replace("]", " ").split()
     return not {"nan", "inf", "-inf"}.isdisjoint(words)
 
@@ -75,7 +75,8 @@ def _record(box: Box, rankdir: str) -> str:
     """The label of a record, its fields stacked: Graphviz stacks them in LR, and with braces in TB."""
     name = shorten(box.name, 32, "...")
     name += f" x{box.times}" if box.times > 1 else ""
-    fields = [name.strip(), *[shorten(f"{key} {text}".strip(), 48, "...") for key, text in box.rows]]
+    rows = [(key, "-" if text == NO_GRADIENT else text) for key, text in box.rows]
+    fields = [name.strip(), *[shorten(f"{key} {text}".strip(), 48, "...") for key, text in rows]]
     label = " | ".join([_field(field) for field in fields if field])
     return label if rankdir in ("LR", "RL") else f"{{ {label} }}"
 
@@ -93,6 +94,7 @@ def _text(text: str) -> str:
 
 
 def _tip(text: str) -> str:
+    text = text.replace(f"grad {NO_GRADIENT}", "grad -")
     said = _quoted(_text(clean(text, newline=chr(10))).replace(chr(10), chr(92) + "n"))
     fits = len(said.encode()) <= LONGEST_STRING
     return f"tooltip={said if fits else _quoted(_text(shorten(text, 1_500, '...')))}"

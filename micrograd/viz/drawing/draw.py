@@ -3,7 +3,7 @@
 import inspect
 import logging
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import graphviz
 from ..page import bundle, image
 from . import dot, svg
 from .data import Picture, describe, walk
-from .fold import fold
+from .fold import calls_of, fold
+from .names import find_names
 from .words import spoken
 
 MAX_NODES = 500  # more are unreadable in one picture, and `dot` begins to take seconds
@@ -22,10 +23,18 @@ _GRAPHVIZ_S = {"engine", "renderer", "formatter", "neato_no_op"}  # arguments th
 _log = logging.getLogger(__name__)
 
 
-def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: int | None = MAX_NODES) -> "Drawing":
+def draw_dot(
+    root: Any,
+    format: str = "svg",
+    rankdir: str = "LR",
+    *,
+    max_nodes: int | None = MAX_NODES,
+    names: Mapping[str, Any] | None = None,
+) -> "Drawing":
     """Draw the graph of everything that `root` depends on.
 
-    Each node shows its label, data and grad at the time of the call; ops are small ovals.
+    Each node shows its name, data and grad at the time of the call; ops are small ovals. The name is the node's label,
+    else that of the caller's variable, or its path in a module. A dash is a gradient that no backward pass has reached.
 
     Args:
         root: a Value or a Tensor, or a list or tuple of them.
@@ -33,6 +42,7 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: 
         rankdir: "LR" (left to right) or "TB" (top to bottom).
         max_nodes: a larger graph is folded, by module, then by structure, to at most `max_nodes` boxes (and never more
             than 150); a line below the drawing says what was folded. None draws every node.
+        names: the variables that give names, such as `globals()`; by default those of the caller.
 
     Returns:
         A `graphviz.Digraph` that notebooks display as a picture. `svg()`, `source`, `render(filename)` and `view()`
@@ -51,7 +61,7 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: 
         raise ValueError(f"rankdir is {rankdir!r}; it must be 'LR' (left to right) or 'TB' (top to bottom)")
     if max_nodes is not None and max_nodes < 1:
         raise ValueError(f"max_nodes is {max_nodes!r}; it must be at least 1, or None to draw every node")
-    graph = _picture(root, max_nodes)
+    graph = _picture(root, max_nodes, names)
     drawing = Drawing(filename="Digraph.gv", format=format, graph_attr={"rankdir": rankdir, **dot.GRAPH})
     drawing.node_attr.update(dot.NODE)
     drawing.edge_attr.update(dot.EDGE)
@@ -62,14 +72,16 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR", *, max_nodes: 
     return drawing
 
 
-def _picture(root: Any, max_nodes: int | None) -> Picture:
-    nodes = walk(root)
+def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | None) -> Picture:
+    roots = root if isinstance(root, list | tuple) else [root]
+    nodes = walk([getattr(node, "_node", node) for node in roots])
+    names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
     note = ""
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         note = f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node"
-    return describe(nodes, groups, note)
+    return describe(nodes, groups, note, names.by_id, names.owned)
 
 
 class Drawing(graphviz.Digraph):

@@ -130,25 +130,6 @@ def _number(graph: Walk, groups: list[Group]) -> None:
             group.name = f"{name} #{count[name]}"
 
 
-def names_of(calls: "Iterable[Call | None]") -> dict[int, str]:
-    """The names of parameters within their modules, such as "w0" or "weight", by node id."""
-    names: dict[int, str] = {}
-    asked: set[int] = set()
-    for call in calls:
-        if call is not None and id(call[0][-1]) not in asked:
-            asked.add(id(call[0][-1]))
-            module = call[0][-1]
-            for path, parameter in type(module).named_parameters(module):
-                names.setdefault(id(getattr(parameter, "_node", parameter)), _short(path))
-    return names
-
-
-def _short(path: str) -> str:
-    """`neurons.0.w.3` becomes w3, `0.weight` becomes weight."""
-    *_, name, last = ["", *path.split(".")]
-    return f"{name}{last}" if last.isdigit() else last
-
-
 def plural(modules: Iterable[Any]) -> str:
     """The plural of the modules' class, such as "neurons", or "modules" if the classes differ."""
     kinds = {type(module).__name__ for module in modules}

@@ -26,13 +26,14 @@ STYLE = """
 .micrograd-graph text{font-family:system-ui,sans-serif;font-size:12px;fill:#1b2436}
 .micrograd-graph .ground{fill:#f7f9fc}
 .micrograd-graph .card{fill:#fff;stroke:#c3ccdb;stroke-width:1.2}
-.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#eaf2fa;stroke:#9dbcd6}
+.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#edf0f5;stroke:#a3afc0}
 .micrograd-graph .stretch .card{stroke-dasharray:5 3}
 .micrograd-graph .constant .card{stroke:#dde3ec}
-.micrograd-graph .odd .card{stroke:#b34700;stroke-width:2}
+.micrograd-graph .odd .card{stroke:#1b2436;stroke-width:2.5}
+.micrograd-graph .flag{fill:#1b2436}
+.micrograd-graph .alarm{font-weight:700;text-anchor:middle;fill:#fff}
 .micrograd-graph .badge{fill:#fff;stroke:#8d99ae;stroke-width:1.2}
-.micrograd-graph .bar{fill:#7d8aa0}
-.micrograd-graph .parameter .bar{fill:#00775a}
+.micrograd-graph .bar{fill:#1b2436}
 .micrograd-graph .line{fill:none;stroke:#97a3b8;stroke-width:1.5}
 .micrograd-graph .tip{fill:#97a3b8}
 .micrograd-graph .name{font-size:13.5px;font-weight:700}
@@ -44,27 +45,28 @@ STYLE = """
 .micrograd-graph .aside{font-size:11px;text-anchor:end}
 .micrograd-graph .times{font-weight:700;text-anchor:end}
 .micrograd-graph .number{font-family:ui-monospace,monospace;font-variant-numeric:tabular-nums;text-anchor:end}
-.micrograd-graph .data{fill:#0072b2}
-.micrograd-graph .grad{fill:#b34700;font-weight:700}
-.micrograd-graph .constant .number{fill:#5a677d;text-anchor:middle}
+.micrograd-graph .above{fill:#0072b2}
+.micrograd-graph .below{fill:#b34700}
+.micrograd-graph .grad{font-weight:700}
+.micrograd-graph .alone{text-anchor:middle}
 .micrograd-graph .count{font-size:11px;text-anchor:middle;fill:#5a677d}
 .micrograd-graph .count{stroke:#f7f9fc;stroke-width:4px;paint-order:stroke}
 @media (prefers-color-scheme:dark){
 .micrograd-graph text{fill:#e8edf5}
 .micrograd-graph .ground{fill:#0f141c}
 .micrograd-graph .card{fill:#1a222e;stroke:#3a465a}
-.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#16283a;stroke:#35597a}
+.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#232d3b;stroke:#55637a}
 .micrograd-graph .constant .card{stroke:#2b3646}
-.micrograd-graph .odd .card{stroke:#ffab70}
+.micrograd-graph .odd .card{stroke:#e8edf5}
+.micrograd-graph .flag{fill:#e8edf5}
+.micrograd-graph .alarm{fill:#1a222e}
 .micrograd-graph .badge{fill:#1a222e;stroke:#76849a}
-.micrograd-graph .bar{fill:#8a97ab}
-.micrograd-graph .parameter .bar{fill:#4fd3a5}
+.micrograd-graph .bar{fill:#e8edf5}
 .micrograd-graph .line{stroke:#66748a}
 .micrograd-graph .tip{fill:#66748a}
 .micrograd-graph .key,.micrograd-graph .note,.micrograd-graph .made,.micrograd-graph .aside{fill:#9aa7ba}
-.micrograd-graph .data{fill:#6bbcf0}
-.micrograd-graph .grad{fill:#ffab70}
-.micrograd-graph .constant .number{fill:#9aa7ba}
+.micrograd-graph .above{fill:#6bbcf0}
+.micrograd-graph .below{fill:#ffab70}
 .micrograd-graph .count{fill:#9aa7ba;stroke:#0f141c}
 }
 """
@@ -107,6 +109,19 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
 
 
 # ------------------------------------------------------------------------------------------------ cards
+def hue(text: str) -> str:
+    """The colour class of a number, by its sign; "" for zero, for nan and for what is not one number.
+
+    >>> hue("2.0000"), hue("-inf"), hue("nan"), hue("0 .. 9, mean 4.5")
+    (' above', ' below', '', '')
+    """
+    try:
+        x = float(text)
+    except ValueError:
+        return ""
+    return " above" if x > 0 else " below" if x < 0 else ""
+
+
 @dataclass
 class _Text:
     """Text on a card, positioned relative to the card's top left corner."""
@@ -136,10 +151,12 @@ class _Card:
         self.left, self.top = (out, self.deck) if self.across else (0.0, max(out, self.deck))
         name = shorten(box.name, 26, "\u2026")
         self.title = name or pretty(box.expression)
-        self.rows = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in box.rows]
+        self.rows = [
+            (key, pretty(shorten(text, 34, "\u2026")), hue(text) if key != "nodes" else "") for key, text in box.rows
+        ]
         self.texts: list[_Text] = []
         if box.kind == "constant" and not self.title and len(self.rows) == 1:
-            self._set_number(self.rows[0][1])
+            self._set_number(*self.rows[0][1:])
         else:
             self._set_lines(PAD + (out if self.across else 0), 0 if self.across else out, bool(name))
         self.height = self.top + self.card_height
@@ -157,11 +174,11 @@ class _Card:
                 text.x += card_width - self.card_width
         self.card_width = card_width
 
-    def _set_number(self, number: str) -> None:
-        """An unnamed constant is only its number, in a muted colour."""
+    def _set_number(self, number: str, hue: str) -> None:
+        """An unnamed constant is only its number."""
         self.card_width = text_width(number, 12, mono=True) + 2 * PAD
         self.card_height = 26.0
-        self.texts.append(_Text(self.card_width / 2, 17.0, "number data", number))
+        self.texts.append(_Text(self.card_width / 2, 17.0, f"number data alone{hue}", number))
 
     def _set_lines(self, indent: float, down: float, named: bool) -> None:
         """Place the title, the note to its right, and the rows, after measuring the widest of them."""
@@ -169,7 +186,7 @@ class _Card:
         aside = times or (pretty(self.box.expression) if named and len(self.box.expression) <= 20 else "")
         beside = text_width(aside, 12 if times else 11, bold=bool(times)) + 14 if aside else 0.0
         top = text_width(self.title, 13.5, bold=named) + beside
-        wide = [text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text in self.rows]
+        wide = [text_width(key, 12) + 14 + text_width(text, 12, mono=bool(key)) for key, text, _ in self.rows]
         widest = max(wide, default=0.0)
         right = indent + 100 + 12 * max(0, -(-(max(top, widest) - 100) // 12))  # in steps of 12: even columns
         y = 9.0 + down
@@ -178,9 +195,9 @@ class _Card:
         if aside:
             self.texts.append(_Text(right, y + 12.5, "times" if times else "aside", aside))
         y += TITLE * bool(self.title or aside)
-        for key, text in self.rows:
+        for key, text, hue in self.rows:
             if key:
-                self.texts.append(_Text(right, y + 12, f"number {key}", text))
+                self.texts.append(_Text(right, y + 12, f"number {key}{hue}", text))
             self.texts.append(_Text(indent, y + 12, "key", key or text))
             y += ROW
         self.card_width, self.card_height = right + PAD, y + 5
@@ -192,12 +209,16 @@ class _Card:
         if self.deck:
             parts.append(self._rect(left + self.deck, top - self.deck))
         parts.append(self._rect(left, top))
-        if self.box.kind in ("parameter", "input"):
+        if self.box.kind == "parameter":
             size = f'width="4" height="{_n(self.card_height - 12)}"'
             parts.append(f'<rect class="bar" x="{_n(left)}" y="{_n(top + 6)}" {size} rx="2"/>')
         parts += [text.draw(left, top) for text in self.texts]
         if self.box.op:
             parts.append(self._badge(left, top))
+        if not_finite(self.box):
+            right = _n(left + self.card_width - 4)
+            parts.append(f'<circle class="flag" cx="{right}" cy="{_n(top + 4)}" r="8"/>')
+            parts.append(f'<text class="alarm" x="{right}" y="{_n(top + 8)}">!</text>')
         return "".join([*parts, "</g>"])
 
     def _rect(self, x: float, y: float) -> str:

@@ -76,7 +76,7 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
     <Animation: Computation graph: 4 nodes, 4 edges; save(path)>
     """
     if not seconds > 0:
-        raise ValueError(f"seconds is {seconds}; a step takes more than none")
+        raise ValueError(f"seconds is {seconds}; it must be above 0")
     node = _checked(root)
     told = story(node, MAX_NODES)
     scene = told.scenes[0]
@@ -86,7 +86,7 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
 def _checked(root: Any) -> Any:
     graph = walk(getattr(root, "_node", root))
     if len(graph.roots) > 1:
-        raise TypeError("an animation shows one root: give it the sum of these, or one after the other")
+        raise TypeError("an animation shows one root: pass the sum of these, or one at a time")
     if len(graph.nodes) > MAX_NODES:
         raise ValueError(
             f"this graph has {len(graph.nodes):,} nodes; an animation is for at most {MAX_NODES}: "

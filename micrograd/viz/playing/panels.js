@@ -160,7 +160,7 @@ function tellEnd() {
 function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
-    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was let go after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
+    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
   const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;

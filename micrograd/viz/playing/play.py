@@ -10,7 +10,7 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
                                           `scene=2&step=3`.
     {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
                                           in pixels, whenever that changes. A parent of the same origin need do
-                                          nothing: the player sets the height of its own frame.
+                                          nothing: the player sets the height of its frame.
     {micrograd: "leaf", leaf: 0, name: "a", value: 1.5}
                                           from the player to its parent: somebody changed a leaf in the page. `leaf`
                                           counts the leaves of the graph, in the order of `trace(root)[0]`.
@@ -21,6 +21,7 @@ The player's first place is `iframe.dataset.place`, else the address's `#step=3`
 import json
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from os import PathLike
@@ -70,7 +71,7 @@ class Player(Page):
         from . import gif
 
         if not seconds > 0:
-            raise ValueError(f"seconds is {seconds}; a step takes more than none")
+            raise ValueError(f"seconds is {seconds}; it must be above 0")
         gif.save(Film(self.scene, stage(self.scene), seconds), target, seconds)
         return target
 
@@ -88,7 +89,13 @@ SCRIPTS = ("player", "panels", "program", "touch", "view")
 
 
 def player(
-    root: Any, *, max_nodes: int = OPEN, height: int | None = None, panels: bool = True, present: bool = False
+    root: Any,
+    *,
+    max_nodes: int = OPEN,
+    names: Mapping[str, Any] | None = None,
+    height: int | None = None,
+    panels: bool = True,
+    present: bool = False,
 ) -> Player:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
@@ -97,14 +104,14 @@ def player(
     Args:
         root: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
         max_nodes: a graph with more nodes opens folded by module.
+        names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
         height: of the page where it is framed, in pixels; by default what the graph needs. A window is filled.
         panels: show the explanations below the graph.
         present: a clean view of 16:9 for a projector or a video: large type, keys only. The key p leaves it.
 
     Returns:
-        A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a
-        moving picture of it; `open()` opens it in the browser. It loads
-        nothing. `story()` is its data, for a page that shows players in place.
+        A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving
+        picture; `open()` opens it in the browser. It loads nothing. `story()` is its data, for an open page.
 
     Raises:
         TypeError: `root` is not a single Value or Tensor.
@@ -119,7 +126,7 @@ def player(
         raise ValueError(f"height is {height}; a frame needs a positive number of pixels, or None for what it needs")
     node = _checked(root)
     with without_collector():
-        told = story(node, max_nodes)
+        told = story(node, max_nodes, names)
         graph = still(told)
         data = _plain(told)
         if frame := _lean(height=height, panels=None if panels else 0, present=present):
@@ -143,9 +150,9 @@ def _checked(root: Any) -> Any:
 
     node = getattr(root, "_node", root)
     if isinstance(root, list | tuple):
-        raise TypeError("a player shows one root: give it the sum of these, or one after the other")
+        raise TypeError("a player shows one root: pass the sum of these, or one at a time")
     if not isinstance(node, Node):
-        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; give what the model returns")
+        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; pass what the model returns")
     return node.realize()
 
 

@@ -7,7 +7,7 @@ const number = (x, digits = 4) => {
   x = +x;
   if (Number.isNaN(x)) return "nan";
   if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
-  x += 0;  // −0 is 0 to whoever looks
+  x += 0;  // −0 looks like 0
   const size = Math.abs(x), plain = size === 0 || (size >= 1e-4 && size < 1e6);
   return (plain ? x.toFixed(digits) : x.toExponential(digits)).replace(/-/g, "−");
 };

@@ -8,13 +8,14 @@ The result holds no nodes: it is sent to the page as JSON.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...engine.graph import Node
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, walk
-from ..drawing.fold import AIM, calls_of, fold_at, names_of, plural
+from ..drawing.fold import AIM, calls_of, fold_at, plural
+from ..drawing.names import find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
@@ -96,15 +97,18 @@ class Story:
     program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `program.py`
 
 
-def story(root: Node, max_nodes: int = OPEN) -> Story:
-    """The scenes of the graph of `root`; with more nodes than `max_nodes` it opens folded by module."""
+def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None = None) -> Story:
+    """The scenes of the graph of `root`; with more nodes than `max_nodes` it opens folded by module.
+
+    `variables` are those that give names, by default the caller's; see `drawing.names`.
+    """
     graph = walk(root)
     back = backprop(root, graph.nodes)
-    teller = _Teller(graph, back)
+    teller = _Teller(graph, back, variables)
     teller.tell(max_nodes)
     title = teller.scenes[0].title
-    said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back))
-    return Story(teller.scenes, title, root.label or "out", len(graph.nodes), *said)
+    said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back, teller.owned))
+    return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said)
 
 
 def still(told: Story) -> Picture:
@@ -137,14 +141,15 @@ class _Part:
 class _Teller:
     """Makes scenes breadth first, from the whole graph down, until the page is full."""
 
-    def __init__(self, graph: Walk, back: Backprop):
+    def __init__(self, graph: Walk, back: Backprop, variables: Mapping[str, Any] | None):
         self.graph, self.back = graph, back
         self.tests, self.unnudged = nudges(graph, back)
         self.calls = calls_of(graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
         self.uses = _uses(graph)
+        found = find_names(graph, self.calls, variables)
+        self.names, self.owned = {id(graph.nodes[graph.roots[0]]): "out"} | found.by_id, found.owned
         self.place = {node: i for i, node in enumerate(graph.nodes)}
-        self.names = {id(graph.nodes[graph.roots[0]]): "out"} | names_of(self.calls)
         self.scenes: list[Scene] = []
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
@@ -205,7 +210,8 @@ class _Teller:
             [],
         )
         local = [Group([place[i] for i in g.members], g.kind, g.name, g.op, g.times) for g in groups]
-        drawn = describe(sub, local, names=self.names | self._given(part, outside))
+        names = relative(self.names, [i for i in map(id, sub.nodes) if i in self.owned and part.parent >= 0])
+        drawn = describe(sub, local, "", names | self._given(part, outside), self.owned, number=True)
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
             card.box.name = card.box.name or ("" if card.box.expression else card.box.op)

@@ -95,8 +95,8 @@ def _places(classes: Mapping[str, Any], count: int) -> list[int]:
     places = [float(name) for name in classes]
     if count < 3 or not all(place in range(count) for place in places):
         raise ValueError(
-            f"y holds the labels {', '.join(classes)} and the model gives {count} score{'s' * (count > 1)} a point: of "
-            "more than two classes it gives one of each, and a label is the index of its own, from 0 on"
+            f"y holds the labels {', '.join(classes)} and the model returns {count} score{'s' * (count > 1)} a point: "
+            "for more than two classes it returns one per class, and labels are the indices of classes, from 0"
         )
     return [int(place) for place in places]
 
@@ -178,7 +178,7 @@ def wants_log(curve: np.ndarray) -> bool:
 
 def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
     if len(accuracy) != steps:
-        raise ValueError(f"there are {steps} losses and {len(accuracy)} accuracies; each step has one of both")
+        raise ValueError(f"there are {steps} losses and {len(accuracy)} accuracies; each step needs one of each")
     other = axes.twinx()
     other.plot([100 * float(part) for part in accuracy], color=ORANGE, linestyle="--", label="right answers")
     other.set(ylabel="right answers, %", ylim=(0, 103))

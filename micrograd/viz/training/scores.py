@@ -54,7 +54,7 @@ def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     Both directions have the same spacing, unless one side is more than three times the other; then each has its scale.
     """
     if resolution < 2:
-        raise ValueError(f"resolution is {resolution}; a grid needs at least 2 places along a side")
+        raise ValueError(f"resolution is {resolution}; a grid needs at least 2 points per side")
     low, high = points.min(0), points.max(0)
     size = high - low
     size[size == 0] = size.max() or 1.0
@@ -70,8 +70,8 @@ def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     found = class_scores(model, points)
     if found.shape[1] > 2:
         raise ValueError(
-            f"the model gave numbers of shape {found.shape} for {len(points)} points; a boundary between two classes "
-            "is drawn for one score a point (its sign is the answer) or two (the higher one is)"
+            f"the model returned numbers of shape {found.shape} for {len(points)} points; a boundary of two classes "
+            "is drawn for one score per point (its sign is the answer) or two (the higher one is)"
         )
     return one_score(found.T)
 
@@ -188,8 +188,8 @@ def _by_points(found: Any, n: int) -> np.ndarray:
     if array.shape == (n,) or (array.ndim == 2 and len(array) == n and array.size):
         return array.reshape(n, -1)
     raise ValueError(
-        f"the model gave numbers of shape {array.shape} for {n} points; a boundary is drawn for one score a point "
-        "(its sign is the answer) or for one of each class (the highest is)"
+        f"the model returned numbers of shape {array.shape} for {n} points; a boundary is drawn for one score per "
+        "point (its sign is the answer) or for one per class (the highest is)"
     )
 
 
@@ -198,4 +198,4 @@ def _array(x: Any) -> np.ndarray:
     try:
         return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"the model gave {x!r:.60}; a boundary needs one score for each point, or two") from error
+        raise TypeError(f"the model returned {x!r:.60}; a boundary needs one score for each point, or two") from error

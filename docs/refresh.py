@@ -1,0 +1,38 @@
+"""What README and CONTRIBUTING show of the package: `python docs/refresh.py` writes it again; tests compare.
+
+The drawings of a neuron, and the table of line budgets, whose source is `tests/test_layering.py`.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from micrograd import Value, draw_dot, tanh
+from micrograd.viz import animate
+
+ROOT = Path(__file__).parent.parent
+
+
+def shown() -> dict[Path, str]:
+    """The text of each file."""
+    numbers = {"x1": 2, "w1": -3, "x2": 0, "w2": 1, "b": 6.88}
+    x1, w1, x2, w2, b = (Value(x, label=name) for name, x in numbers.items())
+    out = tanh(x1 * w1 + x2 * w2 + b)
+    moving = animate(out).svg
+    out.backward()
+    docs, page = ROOT / "docs", ROOT / "CONTRIBUTING.md"
+    table = re.sub(r"(?<=\n\|---\|---\|\n)(\|.*\n)+", budgets(), page.read_text(encoding="utf-8"))
+    return {docs / "animation.svg": moving, docs / "neuron.svg": draw_dot(out).svg(), page: table}
+
+
+def budgets() -> str:
+    """A row for each folder."""
+    sys.path.append(str(ROOT / "tests"))
+    from test_layering import ROOMS
+
+    return "".join(f"| `{room.replace('.', '/')}` | {budget:,} |\n" for room, (_, budget) in ROOMS.items())
+
+
+if __name__ == "__main__":
+    for path, text in shown().items():
+        path.write_text(text, encoding="utf-8")

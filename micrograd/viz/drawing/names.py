@@ -1,0 +1,89 @@
+"""Names for nodes without a label: the caller's variables, and the paths of parameters in their module.
+
+A leaf that a module or an optimizer owns is a parameter; every other leaf is an input.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...engine.modes import frame_of_the_user
+from .data import Walk
+from .fold import Call
+
+DEEPEST = 2  # how far lists and dicts of the caller's are searched for nodes
+HISTORY = ("In", "Out")  # of a notebook
+LONGEST = 1000  # elements of a list; those of a longer one have no names
+
+
+@dataclass
+class Names:
+    """`by_id` has the names of nodes by their ids, `owned` the ids of the parameters."""
+
+    by_id: dict[int, str]
+    owned: set[int]
+
+
+def find_names(graph: Walk, calls: Iterable[Call | None], variables: Mapping[str, Any] | None = None) -> Names:
+    """Name the nodes of a graph.
+
+    Args:
+        graph: all nodes.
+        calls: the module call that made each node; see `fold.calls_of`.
+        variables: the caller's, by name; None looks them up in the calling frame.
+
+    Returns:
+        A variable's name for a node that is its value; else the path of a parameter in its module, such as
+        `layers.0.neurons.3.w[1]`; else its place in a list or dict, such as `xs[0]`.
+    """
+    frame = frame_of_the_user()
+    known = {**frame.f_globals, **frame.f_locals} if variables is None else variables
+    known = {name: x for name, x in known.items() if name.isidentifier() and name[0] != "_" and name not in HISTORY}
+    place = {id(_node(node)): id(node) for node in graph.nodes}
+    modules = {id(call[0][0]): ("", call[0][0]) for call in calls if call}
+    modules |= {id(x): (f"{name}.", x) for name, x in known.items() if hasattr(type(x), "named_parameters")}
+    owned = [
+        (prefix, _path(path), place[id(_node(p))])
+        for prefix, module in modules.values()
+        for path, p in type(module).named_parameters(module)
+        if id(_node(p)) in place
+    ]
+    several = len({prefix for prefix, _, _ in owned}) > 1
+    trained = [p for x in known.values() if hasattr(type(x), "zero_grad") for p in getattr(x, "params", ())]
+    direct, inside = ([(name, place.get(id(_node(x)))) for name, x in some] for some in (known.items(), _inside(known)))
+    names: dict[int, str] = {}
+    for name, i in (*direct, *[(prefix * several + path, i) for prefix, path, i in owned], *inside):
+        if i is not None:
+            names.setdefault(i, name)
+    return Names(names, {i for _, _, i in owned} | {place.get(id(_node(p)), 0) for p in trained})
+
+
+def relative(names: Mapping[int, str], among: Iterable[int]) -> dict[int, str]:
+    """The names; if the ids in `among` are all of one module's parameters, these without its path: w[0], b."""
+    paths = {i: names[i].rpartition(".") for i in among if i in names}
+    alike = len({above for above, _, _ in paths.values()}) == 1
+    return dict(names) | {i: last for i, (_, _, last) in paths.items() if alike}
+
+
+def _node(x: Any) -> Any:
+    return getattr(x, "_node", x) if hasattr(type(x), "_prev") else x  # of a Tensor
+
+
+def _path(path: str) -> str:
+    """`neurons.0.w.3` becomes neurons.0.w[3]."""
+    head, _, last = path.rpartition(".")
+    return f"{head}[{last}]" if head and last.isdigit() else path
+
+
+def _inside(known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """(name, element) for what is in the caller's lists and dicts, such as `xs[0]`."""
+    level = [(name, x) for name, x in known.items() if isinstance(x, list | tuple | dict)]
+    for _ in range(DEEPEST):
+        level = [
+            (f"{name}[{key!r}]", x)
+            for name, held in level
+            if len(held) <= LONGEST
+            for key, x in (held.items() if isinstance(held, dict) else enumerate(held))
+        ]
+        yield from level
+        level = [(name, x) for name, x in level if isinstance(x, list | tuple | dict)]

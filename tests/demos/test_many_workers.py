@@ -1,0 +1,241 @@
+"""The demo of many workers: one training however many there are, on each way to reach the others; and what is lost."""
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from demo_helpers import check_that_it_names_what_is_missing, demo_module
+
+from micrograd.nn.saving import load
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "demos" / "many_workers.py"
+sys.path.append(str(DEMO.parent))  # as for a script: it imports the demo beside it
+demo = demo_module("many_workers")
+
+TINY = ["--width", "8", "--heads", "2", "--batch", "10", "--steps", "20", "--often", "10"]
+LIMIT = 120  # seconds: a job that hangs fails
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+
+def here(workers):
+    return [sys.executable, str(DEMO), "--workers", str(workers)]
+
+
+def with_mpi(workers):
+    if importlib.util.find_spec("mpi4py") is None:  # not imported here: it would start an MPI in this process
+        pytest.skip("no mpi4py")
+    beside = Path(sys.prefix) / "bin" / "mpiexec"
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        pytest.skip("no mpiexec")
+    as_root = ["--allow-run-as-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    command = [found, "--oversubscribe", *as_root, "-n", str(workers), sys.executable]
+    return [*command, "-m", "mpi4py", str(DEMO)]
+
+
+def with_torchrun(workers):
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("no torch")
+    starter = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    return [sys.executable, *starter, str(workers), str(DEMO)]
+
+
+STARTERS = {"here": here, "mpi": with_mpi, "torchrun": with_torchrun}
+
+
+def run(command, folder, *arguments):
+    """A job to its end, and what it saved."""
+    done = subprocess.run(
+        [*command, *TINY, *arguments, "--out", str(folder)],
+        capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return load(folder / demo.FILE), done.stdout
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What one process learns, cut into no shards and into four."""
+    folder = tmp_path_factory.mktemp("alone")
+    return {shards: run(here(1), folder, "--shards", str(shards))[0] for shards in (0, 4)}
+
+
+def weights(state):
+    return {name: x for name, x in state.items() if not name.startswith("run.")}
+
+
+def test_the_equality_of_these_tests_sees_a_bit(alone):
+    assert weights(alone[0]).keys() == weights(alone[4]).keys()
+    assert not same_bits(alone[0], alone[4])
+
+
+def same_bits(first, second):
+    return first.keys() == second.keys() and all(first[name].tobytes() == second[name].tobytes() for name in first)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The same training
+
+
+@pytest.mark.parametrize("start", STARTERS.values(), ids=STARTERS)
+def test_two_workers_hold_the_same_bits_and_learn_what_one_process_does(start, alone, tmp_path):
+    found, said = run(start(2), tmp_path)
+    assert "2 workers, and the same weights on each, bit by bit" in said
+    assert "step 20 of 20, saved" in said
+    for name, x in weights(alone[0]).items():
+        np.testing.assert_allclose(found[name], x, rtol=0, atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("start", "workers"), [("here", 2), ("here", 4), ("mpi", 2), ("torchrun", 2)], ids=lambda x: str(x)
+)
+def test_with_a_fixed_number_of_shards_the_bits_do_not_depend_on_the_number_of_workers(start, workers, alone, tmp_path):
+    found, _ = run(STARTERS[start](workers), tmp_path, "--shards", "4")
+    assert same_bits(found, alone[4])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What goes wrong
+
+
+def children(pid):
+    """The processes that run the demo below this one, by the folders of /proc."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int(re.search(r"\nPPid:\s*(\d+)", (folder / "status").read_text())[1])
+            line = (folder / "cmdline").read_bytes()
+        except OSError:  # it has ended meanwhile
+            continue
+        if parent == pid:
+            runs = b"spawn_main" in line or (
+                b"many_workers" in line and not re.search(rb"mpiexec|prte|distributed", line)
+            )
+            found += [int(folder.name)] * runs + children(int(folder.name))
+    return found
+
+
+LONG = ["--steps", "600", "--often", "10"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What two workers learn that are not disturbed."""
+    return run(here(2), tmp_path_factory.mktemp("whole"), *LONG)[0]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
+@pytest.mark.parametrize(
+    ("start", "how", "said"),
+    [
+        ("here", signal.SIGKILL, r"Worker \d was killed by SIGKILL, so the job has ended. --resume continues"),
+        ("here", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
+        ("mpi", signal.SIGKILL, r"signal 9"),
+        ("mpi", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
+        ("torchrun", signal.SIGKILL, r"Worker \d has lost the others: .*The job ends. --resume continues"),
+    ],
+)
+def test_a_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, whole, tmp_path):
+    command = [*STARTERS[start](2), *TINY, *LONG, "--limit", "10", "--out", str(tmp_path)]
+    output = subprocess.PIPE
+    job = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=ROOT)
+    try:
+        heard = next(line for line in iter(job.stdout.readline, "") if "saved" in line)
+        os.kill(max(children(job.pid)), how)
+        heard += job.communicate(timeout=LIMIT)[0]
+    finally:
+        left = children(job.pid)
+        job.kill()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+    assert job.returncode != 0
+    assert not left
+    assert re.search(said, heard), heard
+    assert 10 <= load(tmp_path / demo.FILE)["step"] < 600
+    again, _ = run(here(2), tmp_path, "--resume")
+    assert same_bits(again, whole)
+
+
+def test_a_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypatch, capsys):
+    options = [*TINY, "--workers", "1", "--out", str(tmp_path)]
+    demo.main([*options, "--steps", "10"])
+    before, calls = load(tmp_path / demo.FILE), []
+
+    def full(*_):
+        calls.append(1)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SystemExit, match=r"Step 10 cannot be saved in .*: No space left on device. --resume continues"):
+        demo.main([*options, "--steps", "10"])
+    assert len(calls) == 1
+    assert same_bits(load(tmp_path / demo.FILE), before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--workers", "0"], "--workers must be above 0, found 0"),
+        (["--limit", "nan"], "--limit must be above 0, found nan"),
+        (["--shards", "-1"], "--shards must be above 0, found -1"),
+        (["--width", "30"], "--width must be a multiple of --heads, 4; found 30"),
+        (["--workers", "1", "--batch", "3", "--shards", "4"], "A batch of 3 names is too small"),
+        (["--workers", "2", "--shards", "3"], "3 shards cannot be dealt to 2 workers evenly"),
+        (["--resume"], "there is no run to resume in "),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_sentence(arguments, message, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        demo.main([*arguments, "--out", str(tmp_path)])
+    assert message in f"{stop.value.code} {capsys.readouterr().err}"
+
+
+def test_a_worker_that_fails_ends_the_job(tmp_path):
+    (tmp_path / demo.FILE).write_bytes(b"")
+    code = f"import sys; sys.path.insert(0, {str(DEMO.parent)!r}); import many_workers as demo; "
+    code += "options = demo.parse(sys.argv[1:]); options.resume = True; demo.start_here(options)"
+    command = [sys.executable, "-c", code, *TINY, "--workers", "2", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT)
+    assert done.returncode == 1
+    assert "cannot be read as safetensors" in done.stderr
+    assert re.search(r"Worker \d has failed, so the job has ended. --resume continues", done.stderr)
+
+
+def test_an_mpi_that_would_hang_when_a_worker_fails_is_refused():
+    environment = {**ENVIRONMENT, "OMPI_COMM_WORLD_SIZE": "4"}
+    done = subprocess.run([sys.executable, str(DEMO)], capture_output=True, text=True, timeout=LIMIT, env=environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "mpiexec -n 4 python -m mpi4py demos/many_workers.py" in done.stderr
+
+
+@pytest.mark.parametrize("package", ["names", "micrograd"])
+def test_a_missing_package_is_named_with_the_command_that_installs_it(package, monkeypatch, capfd):
+    monkeypatch.delitem(sys.modules, "microgpt")
+    check_that_it_names_what_is_missing(DEMO, package, monkeypatch, capfd)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The page that tells how
+
+
+def test_the_training_of_the_page_gives_with_two_workers_what_it_gives_with_one(tmp_path):
+    page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
+    script = tmp_path / "train.py"
+    script.write_text(re.search(r"```python\n(# train\.py.*?)```", page, re.DOTALL)[1], encoding="utf-8")
+    states = []
+    for workers in (1, 2):
+        command = [*with_mpi(workers)[:-1], str(script)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert float(done.stdout) < 0.3  # the targets' variance is 0.5
+        states.append(load(tmp_path / "model.safetensors"))
+    for name, x in states[0].items():
+        np.testing.assert_allclose(states[1][name], x, rtol=0, atol=1e-9, err_msg=name)

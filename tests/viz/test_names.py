@@ -1,0 +1,110 @@
+"""Names for free: what a drawing calls the nodes that have no label, and which leaves are parameters."""
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, Value, draw_dot
+from micrograd.nn import MLP, Linear, Neuron, Sequential, Tanh
+from micrograd.optim import SGD
+from micrograd.viz import player
+
+
+def boxes(root, **options):
+    return draw_dot(root, **options).graph.boxes
+
+
+def kinds(root):
+    return {box.name: box.kind for box in boxes(root) if box.kind in ("parameter", "input")}
+
+
+def test_a_node_has_the_name_of_the_caller_s_variable():
+    a, b = Value(-4.0), Value(2.0)
+    c = a + b
+    g = c * c
+    assert [box.name for box in draw_dot(g).graph.boxes] == ["a", "b", "c", "g"]
+    assert draw_dot(g).graph.boxes[2].expression == "a + b"
+
+
+def test_a_label_wins_and_names_may_be_given():
+    a = Value(1.0, label="label")
+    b = Value(2.0)
+    assert [box.name for box in boxes(a * b, names={"x": b, "y": a})] == ["label", "x", ""]
+    assert [box.name for box in boxes(a * b, names={})] == ["label", "", ""]
+
+
+def test_the_player_and_show_name_them_too():
+    def of_somebody():
+        inner = Value(3.0)
+        outer = inner * 2
+        return player(outer), outer.show()
+
+    for page in of_somebody():
+        assert [line.split(":")[0] for line in page.words.splitlines()[1:]] == ["inner", "n1", "outer = inner * 2"]
+
+
+def test_what_is_in_a_list_or_a_dict_is_named_by_its_place():
+    xs, parts = [Value(1.0), [Value(2.0)]], {"w": Value(3.0)}
+    root = xs[0] * xs[1][0] * parts["w"]
+    assert {box.name for box in draw_dot(root).graph.boxes if box.kind == "input"} == {
+        "xs[0]",
+        "xs[1][0]",
+        "parts['w']",
+    }
+
+
+def test_a_parameter_is_called_by_its_path_in_the_module():
+    neuron, model = Neuron(2), MLP(2, [3, 1])
+    assert {"w[0]", "w[1]", "b"} <= kinds(neuron([1.0, 2.0])).keys()
+    assert {"layers.0.neurons.2.w[1]", "layers.1.neurons.0.b"} <= kinds(model([1.0, 2.0])).keys()
+    net = Sequential(Linear(2, 3), Tanh(), Linear(3, 1))
+    made = {box.name for box in draw_dot(net(Tensor(np.ones((4, 2))))).graph.boxes}
+    assert {"0.weight", "0.bias", "2.weight", "2.bias"} <= made
+
+
+def test_two_modules_are_told_apart_by_their_variables():
+    one, two = Neuron(1), Neuron(1)
+    root = one([1.0]) * two([1.0])
+    assert {"one.w[0]", "two.w[0]"} <= {box.name for box in draw_dot(root).graph.boxes}
+
+
+def test_a_parameter_is_what_a_module_or_an_optimizer_owns_and_other_leaves_are_inputs():
+    x, w, v = Value(1.0), Value(2.0), Value(3.0)
+    optimizer = SGD([w], lr=0.1)
+    root = Neuron(1)([x]) * w + v
+    found = {box.name: box.kind for box in draw_dot(root).graph.boxes}
+    assert (found["x"], found["w"], found["v"], found["b"]) == ("input", "parameter", "input", "parameter")
+    assert optimizer.params == [w]
+
+
+def test_an_object_that_answers_anything_names_nothing():
+    class Strange:
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+    strange, x = Strange(), Value(1.0)
+    assert (draw_dot(x).graph.boxes[0].name, type(strange)) == ("x", Strange)
+
+
+# ------------------------------------------------------------------------------------------------ gradients
+@pytest.mark.parametrize("node", [Value(0.0), Tensor([0.0], requires_grad=True)], ids=["Value", "Tensor"])
+def test_before_backward_a_gradient_is_a_dash_and_afterwards_a_number(node):
+    out = (node * 2).sum() if isinstance(node, Tensor) else node * 2
+    assert {dict(box.rows).get("grad", "\u2013") for box in boxes(out)} == {"\u2013"}
+    out.backward(retain_graph=True)
+    assert {dict(box.rows).get("grad") for box in boxes(out)} & {"2.0000", "[2.0000]"}
+
+
+def test_after_backward_a_gradient_of_zero_is_a_zero():
+    a, b = Value(2.0), Value(0.0)
+    out = a * b
+    out.backward()
+    assert [dict(box.rows)["grad"] for box in draw_dot(out).graph.boxes] == ["0.0000", "2.0000", "1.0000"]
+
+
+def test_hue_is_the_sign_of_data_and_of_gradients():
+    a, b = Value(-2.0), Value(3.0)
+    out = a * b
+    out.backward()
+    picture = draw_dot(out).svg()
+    for kind in ("number data below", "number data above", "number grad above", "number grad below"):
+        assert f'class="{kind}"' in picture
