@@ -317,5 +317,6 @@ def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, i
     if node._is_number:
         code = _of_numbers(node._row, len(below))
     else:
-        code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
+        with node._quiet():
+            code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
     return [codes.setdefault(json.dumps(code), len(codes)), *below]
