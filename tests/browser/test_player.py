@@ -304,7 +304,7 @@ def test_one_goes_in_by_clicks_and_out_by_escape(page):
     assert page.run("return document.querySelectorAll('.card.module').length") == 16
     click(page, "ReLUNeuron(16) #3")
     assert text(page, "#crumbs") == "layers›Layer #2›ReLUNeuron(16) #3"
-    assert card(page, "w15") is not None
+    assert card(page, "w[15]") is not None
     page.press("Escape")
     assert text(page, "#crumbs") == "layers›Layer #2"
     page.press("Escape")
