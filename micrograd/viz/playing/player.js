@@ -241,7 +241,8 @@ function pathsFrom(card) {
 
 // ---- showing a step
 function show(moving = false) {
-  scene.most = Math.max(0, ...scene.wires.map(wire => wire.count || typeof wire.part === "boolean" || !Number.isFinite(+wire.part) ? 0 : Math.abs(wire.part)));
+  measure();
+  scene.most = Math.max(0, ...scene.wires.map(wire => wire.count || !Number.isFinite(+(wire.norm ?? wire.part)) || wire.part === true && wire.norm === undefined ? 0 : Math.abs(wire.norm ?? wire.part)));
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
   const paths = chosen ? pathsFrom(chosen) : null;
   for (const card of scene.cards) showCard(card, now, state);
@@ -291,10 +292,10 @@ function showWire(wire, now, state, paths) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
   const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = typeof wire.part === "boolean" ? undefined : wire.part;
+  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = wire.part === true ? wire.norm : wire.part;
   const flows = done && part !== undefined && !wire.count && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
-  wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : hue(part)}` : ""].filter(Boolean).join(" "));
+  wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : wire.norm === undefined ? hue(part) : "arrays"}` : ""].filter(Boolean).join(" "));
   const much = flows && !forward ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : null;  // so that a thousandth is seen too
   wire.group.style.opacity = much === null || +part === 0 ? "" : (.45 + .55 * much).toFixed(2);
   if (wire.line && !wire.count) wire.line.style.strokeWidth = much === null ? "" : `${(1.2 + 4.8 * much).toFixed(1)}px`;
@@ -303,7 +304,7 @@ function showWire(wire, now, state, paths) {
   const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null;
   if (onPath && local && !faint) showPill(wire, "path", local);
   else if (forward) showPill(wire, kind, times ?? (wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null));
-  else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (part !== undefined ? [`+= ${short(part)}`] : ["+="]));
+  else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (typeof wire.part === "number" ? [`+= ${short(part)}`] : ["+="]));
   else showPill(wire, local && +wire.local === 1 ? "one" : "", faint ? null : times ?? (done ? local : null));
 }
 function pulse(now, card) {

@@ -26,6 +26,13 @@ function refresh() {  // the numbers of this scene, from the program
   }
   scene.cards.forEach(settle);
 }
+function measure() {  // how much flows through a line that carries arrays: the length of what it sends
+  for (const wire of engine ? scene.wires : []) {
+    if (wire.part !== true || !wire.use || engine.grads[wire.use[0]] === undefined) continue;
+    const sent = engine.sent(...wire.use);
+    wire.norm = isArray(sent) ? Math.hypot(...sent) : Math.abs(sent);
+  }
+}
 function reheat(heat, map) {
   if (heat.of === undefined) return;
   const from = ["grad", "gradients"].includes(heat.name) ? engine.grads : engine.data;
