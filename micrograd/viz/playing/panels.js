@@ -157,6 +157,7 @@ function tellEnd() {
     : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
+const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
 function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
@@ -168,11 +169,16 @@ function tellPaths(state, {hooked, exact, listed, all}) {
   if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
   const sorted = [...listed].sort((a, b) => Math.abs(worth(b)) - Math.abs(worth(a)));
-  const rows = sorted.slice(0, 6).map(item => {
-    const way = [chosen.name, ...item.path.map(wire => wire.head.name)];
-    const seen = way.length > 6 ? [...way.slice(0, 3), "…", ...way.slice(-2)] : way;
+  const ways = sorted.slice(0, 6).map(item => [chosen, ...item.path.map(wire => wire.head)]), shortest = Math.min(...ways.map(way => way.length));
+  let first = 1, last = 1;  // what all have in common at their beginning and at their end
+  while (first < shortest - 1 && ways.every(way => way[first] === ways[0][first])) first++;
+  while (last < shortest - first && ways.every(way => way.at(-1 - last) === ways[0].at(-1 - last))) last++;
+  const rows = sorted.slice(0, 6).map((item, k) => {
+    const names = ways[k].map(card => card.name);
+    const seen = names.length <= 6 ? names : ways.length === 1 ? keep(names, 3, 2)
+      : [...keep(names.slice(0, first), 1, 0), ...keep(names.slice(first, -last), 3, 2), ...keep(names.slice(-last), 0, 1)];
     const factors = item.path.map(wire => token("local", short(wire.local)));
-    const shown = factors.length > 6 ? [...factors.slice(0, 3), "…", ...factors.slice(-2)] : factors;
+    const shown = factors.length > 6 ? keep(factors, 3, 2) : factors;
     if (+item.from !== 1) shown.push(token("up", short(item.from)));
     return `<div><span>${seen.map(word => told(word)).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
   });
