@@ -70,7 +70,7 @@ function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
   const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${inside}`;
+  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(pretty(heat.tip))}</p>`).join("")}${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
   return [why, `<h2>${told(card.name)}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
 }

@@ -211,7 +211,7 @@ function heatMap(heat, parent, x, y, wide, tall) {
   return map;
 }
 function paint(heat, map) {
-  map.firstChild.textContent = heat.tip;
+  map.firstChild.textContent = pretty(heat.tip);
   [...heat.cells].forEach((letter, k) => {
     const cell = map.children[k + 1], level = letter === "?" ? null : letter.charCodeAt(0) - 74;
     cell.setAttribute("class", letter === " " ? "none" : `cell ${level === null ? "nan" : level > 0 ? "high" : level < 0 ? "low" : "zero"}`);
