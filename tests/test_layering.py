@@ -20,12 +20,12 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "tensor": ({"engine"}, 1925),
     "autograd": ({"engine", "tensor"}, 755),
     "functional": ({"engine", "tensor"}, 150),
-    "optim": ({"engine", "tensor"}, 320),
-    "nn": ({"engine", "tensor", "functional"}, 740),
+    "optim": ({"engine", "tensor"}, 325),
+    "nn": ({"engine", "tensor", "functional"}, 745),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 2745),
     "viz": ({"engine"}, 365),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1200),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1625),
+    "viz.drawing": ({"engine", "viz"}, 1205),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1645),
     "viz.training": ({"engine", "tensor", "viz", "viz.drawing"}, 1200),
     "command": ({"engine", "viz", "viz.drawing"}, 400),
 }

@@ -51,7 +51,7 @@ def test_a_graph_of_many_boxes_is_refused_with_what_to_do(tmp_path):
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
 def test_a_step_takes_time(tmp_path, seconds):
-    with pytest.raises(ValueError, match="a step takes more than none"):
+    with pytest.raises(ValueError, match="it must be above 0"):
         player(neuron()).save(tmp_path / "a.gif", seconds=seconds)
 
 
