@@ -20,7 +20,9 @@ def program(x, y):
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -92,6 +94,7 @@ class Built:
         batch: bool,
         backend: str,
         update: Any,
+        devices: Any = None,
     ):
         self.trained = [] if update is None else update.params
         trace = Trace()
@@ -117,7 +120,8 @@ class Built:
             reads, by, grads = self._levels(trace, given, constants, alive)
         else:
             reads, by, grads = self._straight(given, constants, [leaf for leaf, _ in alive], found)
-        self._compile(backend, given.names, reads, by, grads)
+        write = partial(compiled, backend, **{"devices": devices} if devices else {})
+        self._compile(write, given.names, reads, by, grads)
         for out in self.outs:
             out.symbol = None  # and with it the graph
         trace.graph.let_go()
@@ -224,7 +228,7 @@ class Built:
 
     # ---- the code
 
-    def _compile(self, backend: str, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
+    def _compile(self, write: Callable, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
         """Compile both halves: the function, and its gradients given the seeds."""
         self.names = names
         self.parameters = ("leaves", *names) if self.leaves else tuple(names)
@@ -233,8 +237,8 @@ class Built:
         if not self.fused and grads:
             seeds = ["seeds"] if self.vector else [f"seed{out.root}" for out in self.outs if out.root is not None]
             back = Lowered((*self.parameters, *seeds), tuple(reads), grads)
-            self.back, lowered = compiled(backend, back), replace(lowered, gradients=[], by=())
-        self.lowered, self.code = lowered, compiled(backend, lowered)
+            self.back, lowered = write(back), replace(lowered, gradients=[], by=())
+        self.lowered, self.code = lowered, write(lowered)
         self.leaves = [leaf.ref() for leaf in self.leaves]
         self.places = [x for x in by if isinstance(x, Read)]
         self.own = [x.ref() for x in by if isinstance(x, Leaf)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
@@ -45,6 +45,7 @@ def compile(
     batch: bool = False,
     backend: str = "auto",
     update: Optimizer | None = None,
+    devices: Sequence[Any] | None = None,
 ) -> Any:
     """Compile a function: trace it once, then run it as a program, forward and backward, without building a graph.
 
@@ -65,6 +66,8 @@ def compile(
         update: an optimizer. fn returns a loss, and each call is a whole training step, `zero_grad`, `backward` and
             `step`, with the optimizer's settings of that moment; the loss is returned as a constant. The update by an
             SGD of Tensors, without momentum, weight decay and `reduce=`, is part of the program, and writes no `.grad`.
+        devices: for "jax", such as `jax.devices()`: arrays among the arguments are split along their first axis, one
+            part for each device; Tensors that fn closes over are whole on all.
 
     Returns:
         Callable with fn's positional arguments and results, as nodes. `f.lowered` is its last program as data (print
@@ -89,16 +92,18 @@ def compile(
     (36.0, (36.0, 24.0))
     """
     if fn is None:
-        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update)
+        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update, devices=devices)
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
     if (batch or backend == "numpy") and not np:
         raise ModuleNotFoundError("batch=True and backend='numpy' compute on arrays: install numpy", name="numpy")
+    if devices is not None and backend != "jax":
+        raise ValueError(f"devices= is for backend='jax', found backend={backend!r}")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
-    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update}
+    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
     if update is None or _is_part_of_the_program(update, scalars or batch):
         return Compiled(fn, fn, settings)
     return SeparateStep(fn, fn, settings)

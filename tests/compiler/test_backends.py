@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -105,3 +107,43 @@ def test_random_programs_of_samples_are_the_same_by_jax(seed: int):
         return [np.asarray(part).tolist() for part in micrograd.compile(loss, batch=True, backend=backend)(samples)]
 
     same(found("jax"), found("python"), 1e-11)
+
+
+@NO_JAX
+def test_four_devices_compute_what_one_does_with_one_sum_over_them():
+    code = """
+import os; os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+import jax, numpy as np, micrograd
+from micrograd import nn, functional as F
+from micrograd.optim import SGD
+
+def trained(devices):
+    rng = np.random.default_rng(0)
+    model = nn.Sequential(nn.Linear(4, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))
+    x, y = rng.normal(size=(16, 4)), rng.normal(size=(16, 1))
+    loss = lambda x, y: F.mse(model(x), y)
+    step = micrograd.compile(loss, update=SGD(model.parameters(), lr=0.1), backend="jax", devices=devices)
+    losses = [float(step(x, y).data) for _ in range(5)]
+    return step, [*losses, *(v for p in model.parameters() for v in p.data.ravel().tolist())], (x, y), model
+
+assert len(jax.devices()) == 4
+step, four, (x, y), model = trained(jax.devices())
+assert np.allclose(four, trained(None)[1], rtol=0, atol=1e-15), np.abs(np.subtract(four, trained(None)[1])).max()
+code = step.program.code
+with jax.enable_x64(True):
+    inputs = code._read([*(p.data for p in step.program.leaves), 0.1], x, y)
+    text = code._jitted.lower(*inputs).compile().as_text()
+assert text.count(" all-reduce(") + text.count(" all-reduce-start(") == 1, text
+try:
+    step(x[:6], y[:6])
+except ValueError as error:
+    assert "a multiple of 4 rows" in str(error)
+    print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == "done", done.stderr[-3000:]
+
+
+def test_devices_are_for_jax():
+    with pytest.raises(ValueError, match="devices= is for backend='jax'"):
+        micrograd.compile(lambda x: x, devices=[1])

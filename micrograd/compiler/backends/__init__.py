@@ -35,12 +35,12 @@ class Backend(Protocol):
 
     def lacks(self, program: Lowered) -> str: ...
 
-    def compile(self, program: Lowered) -> Executable: ...
+    def compile(self, program: Lowered, **options: Any) -> Executable: ...
 
 
-def compiled(name: str, program: Lowered) -> Executable:
-    """The program, compiled by the back end of this name."""
+def compiled(name: str, program: Lowered, **options: Any) -> Executable:
+    """The program, compiled by the back end of this name, with options of its own."""
     backend: Backend = import_module(f".{BACKENDS[name]}", __name__)  # type: ignore[assignment]
     if reason := backend.lacks(program):
         raise RuntimeError(f"backend={name!r} {reason}")
-    return backend.compile(program)
+    return backend.compile(program, **options)

@@ -31,15 +31,19 @@ def lacks(program: Lowered) -> str:
     return f"has no {missing[0]}: use numpy" if missing else ""
 
 
-def compile(program: Lowered) -> Jitted:
+def compile(program: Lowered, devices: Sequence[Any] = ()) -> Jitted:
     """The program, compiled by XLA on its first call."""
-    return Jitted(program)
+    return Jitted(program, devices)
 
 
 class Jitted:
-    """A program run by JAX, on NumPy's arrays: results are new ones."""
+    """A program run by JAX, on NumPy's arrays: results are new ones.
 
-    def __init__(self, program: Lowered):
+    With `devices`, each array among the arguments is split along its first axis, one part for each device, and all else
+    is on every device. XLA adds what they tell each other: one sum over the devices.
+    """
+
+    def __init__(self, program: Lowered, devices: Sequence[Any] = ()):
         import jax  # pyright: ignore[reportMissingImports]
 
         self.program, self._jax = program, jax
@@ -47,7 +51,7 @@ class Jitted:
         self._results = list(dict.fromkeys(symbols_in((program.outputs, [change for _, change in program.updates]))))
         self._inputs = [symbol for symbol in program.steps if symbol.op == "input"]
         self._wide = any(symbol.dtype is not None and symbol.dtype.itemsize == 8 for symbol in program.steps)
-        self._jitted = jax.jit(self._evaluated)
+        self._jitted = jax.jit(self._evaluated, in_shardings=self._shardings(devices) if devices else None)
         self.run = self.__call__
 
     def __call__(self, *given: Any) -> Any:
@@ -60,6 +64,21 @@ class Jitted:
         for target, change in self.program.updates:
             held[target] -= _filled(change, found, _on_host)
         return answer
+
+    def _shardings(self, devices: Sequence[Any]) -> tuple[Any, ...]:
+        """Where each input is: split over the devices, or on all of them."""
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec  # pyright: ignore[reportMissingImports]
+
+        mesh = Mesh(np.array(devices), ("parts",))
+        arguments = {read.name for read in self.program.reads if read.parameter != "leaves"}
+        split = [bool(symbol.shape) and symbol.args[0] in arguments for symbol in self._inputs]
+        for symbol in (symbol for symbol, parted in zip(self._inputs, split, strict=True) if parted):
+            if symbol.shape[0] % len(devices):
+                raise ValueError(
+                    f"devices= splits {symbol.args[0]} of shape {symbol.shape} along its first axis: for "
+                    f"{len(devices)} devices that needs a multiple of {len(devices)} rows, so pad it or leave some out"
+                )
+        return tuple(NamedSharding(mesh, PartitionSpec(*["parts"] * parted)) for parted in split)
 
     @cached_property
     def source(self) -> str:
