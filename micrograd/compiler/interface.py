@@ -298,7 +298,7 @@ class SharedStep(Compiled):
             return self._inside(args, named)
         loss = self.loss(*args, **named)
         if not (isinstance(loss, (Value, Tensor)) and np.size(loss.data) == 1 and loss.requires_grad):
-            raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
+            raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()

@@ -5,10 +5,7 @@ Content and coordinates come from the player's scene and stage. With `prefers-re
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from .. import infix
@@ -16,7 +13,7 @@ from ..drawing.data import term, walk
 from ..drawing.layout import Point
 from ..drawing.svg import curve
 from ..drawing.words import spoken
-from ..page import asset, bundle, image
+from ..page import Svg, asset
 from ..text import clean, pretty, shorten, sign
 from ..text import coordinate as _n
 from ..values import number
@@ -32,25 +29,8 @@ DOTS = "\u2026"
 HOLD = 2  # steps for which the final state is shown
 
 
-@dataclass
-class Animation:
+class Animation(Svg):
     """An animated SVG: `svg` is the document, `words` its description."""
-
-    svg: str
-    words: str
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG to a file and return its path."""
-        target = Path(path)
-        target.write_text(self.svg, encoding="utf-8")
-        return target
-
-    def __repr__(self) -> str:
-        return f"<Animation: {self.words.splitlines()[0]}; save(path)>"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
-        return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
 
 
 def animate(root: Any, *, seconds: float = 1.2) -> Animation:

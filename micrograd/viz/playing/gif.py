@@ -35,7 +35,9 @@ def save(film: Film, path: Path, seconds: float) -> None:
     draw = _Painter(film)
     pictures = [draw.picture(step) for step in draw.said]
     if path.suffix.lower() == ".gif":
-        small = [picture.quantize(256, dither=0) for picture in pictures]
+        from PIL.Image import Dither
+
+        small = [picture.quantize(256, dither=Dither.NONE) for picture in pictures]
         durations = [max(round(1000 * seconds), 20)] * (len(small) - 1) + [round(1000 * seconds * (1 + HOLD))]
         small[0].save(path, "GIF", save_all=True, append_images=small[1:], duration=durations, loop=0)
     else:

@@ -193,7 +193,7 @@ def _linear_in_each(row: Row, operands: Any) -> Any:
         for k, x in enumerate(operands)
         if isinstance(x, Term)
     ]
-    total = parts[0]
+    total: Any = parts[0]
     for part in parts[1:]:
         total = total + part
     return total
