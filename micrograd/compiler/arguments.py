@@ -16,12 +16,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..autograd.transforms import leaves, tree_map
 from ..engine import floats
 from ..engine.value import Value
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .lowered import Read
 from .nodes import data_of, traced_value
 from .opset import OWN

@@ -21,16 +21,15 @@ def program(x, y):
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from ..autograd.transforms import leaves, tree_map
 from ..engine import ops
 from ..engine.modes import is_grad_enabled
 from ..engine.value import Value
 from ..engine.walk import grad
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .arguments import Arguments, Block
 from .backends import Executable, compiled
 from .graph import rebuilt
@@ -140,7 +139,7 @@ class Built:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
         else:
-            alone = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+            alone = len(roots) == 1 and prod(getattr(data_of(roots[0]), "shape", None) or ()) == 1
             self.fused = alone and not (self.vector and len(nodes) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
@@ -250,7 +249,7 @@ def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -
     else:
         of_numbers = all(symbol.shape is None for symbol in trace.graph.symbols)
         many = ops > MANY and ops > WIDTH * _depth(trace.rows)
-    return of_numbers and (many if backend == "auto" else backend == "numpy")
+    return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
 
 
 def _depth(rows: dict[Symbol, Any]) -> int:

@@ -20,16 +20,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..autograd.unreadable import Unreadable, reading
 from ..engine.graph import LEAF
 from ..engine.modes import deferred, is_tracing
 from ..engine.rows import HandWritten, Row
 from ..engine.value import Value, fill
-from ..tensor import arrays
-from ..tensor.node import ArrayNode, new_node
-from ..tensor.tensor import Tensor
+from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
 from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
 from .symbols import Symbol
 

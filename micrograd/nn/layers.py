@@ -28,7 +28,7 @@ import numpy as np
 from ..engine.modes import deferred, is_tracing, stand_in
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
 from ..tensor.convolution import pair
-from ..tensor.creation import generator
+from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
 from .neurons import Layer, whole

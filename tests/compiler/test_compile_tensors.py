@@ -227,6 +227,12 @@ def test_nothing_is_computed_for_inputs_that_need_no_gradient():
     assert f.source.count("np.dot") + f.source.count("np.matmul") <= 3  # x @ w, its sum, and x.T @ g
 
 
+def test_a_transposed_product_is_the_product_of_the_transposes():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    f = micrograd.compile(lambda a, b: (a @ b).T @ a)
+    np.testing.assert_allclose(f(Tensor(a), Tensor(b)).data, (a @ b).T @ a)
+
+
 def test_operations_write_over_what_nobody_reads_any_more():
     f = micrograd.compile(lambda x: ((x + 1).exp() * 2 + 3).tanh().sum())
     f(np.ones(100))

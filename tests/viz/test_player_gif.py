@@ -85,4 +85,4 @@ def test_a_long_label_does_not_take_the_operands_away():
     a, b = Value(2.0, label="the weight of the first input"), Value(3.0, label="what comes from outside of it all")
     out = a * b
     out.label = "o"
-    assert re.search(r"Forward: o = the we\S*put \u00d7 what c\S*all", animate(out).svg)
+    assert re.search("Forward: o = the we.{1,5}put \u00d7 what c.{1,5}all", animate(out).svg)

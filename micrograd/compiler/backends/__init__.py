@@ -2,6 +2,7 @@
 
     python      source in plain Python and NumPy (`expressions` writes an operation, `buffers` plans the memory,
                 `numpy_forms` rewrites what NumPy computes faster in another form)
+    xla         JAX on programs of arrays: CPU, GPU, TPU
 
 A back end is a module with two functions:
 
@@ -17,7 +18,7 @@ from typing import Any, Protocol
 
 from ..lowered import Lowered
 
-BACKENDS = {"auto": "python", "python": "python", "numpy": "python"}  # and the module of each
+BACKENDS = {"auto": "python", "python": "python", "numpy": "python", "jax": "xla"}  # and the module of each
 
 
 class Executable(Protocol):

@@ -9,7 +9,7 @@ is linear, so it is written down as the entries of its matrix.
 """
 
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import cache, lru_cache
 from math import copysign
 from typing import Any
 
@@ -230,7 +230,7 @@ def _summed(a: Any, shape: tuple[int, ...]) -> Any:
     return a.sum(axis=tuple(axes), keepdims=True).reshape(shape)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _of_numbers(row: Row, count: int) -> list[Any]:
     return _code(row, [None] * count, None)
 
