@@ -40,6 +40,7 @@ let story, root, rootName, scenes, scene, trail = [], step = 0, chosen = null, f
 function load(told) {
   story = told;
   frame = story.frame ?? frame;
+  $("title").textContent = document.title = story.title;
   root = story.root;
   rootName = root[0];
   scenes = story.scenes;
@@ -374,7 +375,7 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   found = null;
   draw();
   refresh();
-  if (!stays) open();
+  if (!stays) { reserve(); open(); }
   showWhere();
   go(at === "same" ? phase(before) : at);
 }
