@@ -326,7 +326,7 @@ def _rate(update: Any) -> float:
     """The current learning rate; a program supports no other setting of SGD."""
     if update.momentum or update.weight_decay:
         raise RuntimeError(
-            f"{update!r}has gained momentum or weight decay since it was compiled into a training step: set them to 0"
+            f"{update!r} has gained momentum or weight decay since it was compiled into a training step: set them to 0"
         )
     return update.lr
 
