@@ -96,25 +96,25 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     0.3466
     """
     return _of_pairs(
-        "bce", lambda x, t: t * (-x).softplus() + (1 - t) * x.softplus(), logits, targets, reduction, _SHARE
+        "bce", lambda x, t: t * (-x).softplus() + (1 - t) * x.softplus(), logits, targets, reduction, _PROBABILITY
     )
 
 
 # What a target must be: a predicate on numbers or, elementwise, on arrays; and the words for it
 _SIGN = (lambda t: abs(t) == 1, "a hinge loss takes -1 or 1; 2 * y - 1 makes them of 0 and 1")
-_SHARE = (lambda t: (t >= 0) & (t <= 1), "a binary cross-entropy takes probabilities, from 0 to 1")
+_PROBABILITY = (lambda t: (t >= 0) & (t <= 1), "a binary cross-entropy takes probabilities, from 0 to 1")
 
 
-def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any = None) -> Any:
+def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, allowed: Any = None) -> Any:
     """The reduced loss of scores and targets. The formula is that of a pair of Values, or of Tensors elementwise."""
     _check_reduction(reduction)
     if _is_tensor(scores) or _is_tensor(targets):
-        return _of_tensors().of_pairs(name, formula, scores, targets, reduction, rule)
+        return _of_tensors().of_pairs(name, formula, scores, targets, reduction, allowed)
     scores, targets = _values(scores, "scores"), _values(targets, "targets")
     _check_lengths(scores, targets)
-    for i, t in enumerate(targets if rule and not is_tracing() else ()):
-        if not rule[0](t.data):
-            raise ValueError(f"targets[{i}] is {t.data}: {rule[1]}")
+    for i, t in enumerate(targets if allowed and not is_tracing() else ()):
+        if not allowed[0](t.data):
+            raise ValueError(f"targets[{i}] is {t.data}: {allowed[1]}")
     return _reduced([formula(s, t) for s, t in zip(scores, targets, strict=True)], reduction)
 
 
@@ -292,9 +292,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
     Tensor([[11.5]])
     """
-    from .tensor.tensor import linear
-
-    return linear(x, weight, bias)
+    return _of_tensors().linear(x, weight, bias)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -79,16 +79,17 @@ def test_the_dependencies_are_explained_one_by_one(extra):
 
 def test_nothing_is_explained_that_is_not_a_dependency():
     listed = re.findall(r"`([\w-]+)` \(|^- `([\w-]+)`", section(README, "What it depends on, and why"), re.MULTILINE)
-    every = str([PROJECT["dependencies"], PROJECT["optional-dependencies"]])
+    site = (ROOT / "site" / "package.json").read_text(encoding="utf-8")
+    every = str([PROJECT["dependencies"], PROJECT["optional-dependencies"], site])
     assert {name for pair in listed for name in pair if name} <= {*re.findall(r"[\w-]+", every)}
 
 
 def test_there_are_as_many_lessons_as_is_said_from_the_first_to_the_last():
     lessons = sorted((ROOT / "demos" / "lessons").glob("*.ipynb"))
-    assert len(lessons) == 17
-    assert README.count("seventeen notebooks") == 2
+    assert len(lessons) == 18
+    assert README.count("eighteen notebooks") == 2
     assert "01_a_derivative_is_a_nudge" in lessons[0].name
-    assert "17_on_to_pytorch" in lessons[-1].name
+    assert "18_many_workers" in lessons[-1].name
 
 
 def test_the_map_names_every_folder_and_file_that_is_there():
@@ -119,9 +120,11 @@ def test_what_the_table_of_the_api_says_to_write_runs(tmp_path, monkeypatch):
     x = Tensor([2.0, 3.0], requires_grad=True)
     model = nn.Linear(2, 1)
     loss = lambda x: (model(x) ** 2).sum()  # noqa: E731
-    names = {name: getattr(home, name) for home in (nn, optim, functional, micrograd) for name in dir(home)}
+    names = {name: getattr(home, name) for home in (nn, optim, functional, viz, micrograd) for name in dir(home)}
     names |= {"model": model, "loss": loss, "x": x, "t": Tensor(np.eye(2)), "u": x, "f": lambda x: (x * x).sum()}
     names |= {"np": np, "out": Value(1.0, (Value(1.0),)), "state_dict": model.state_dict}
+    names |= {"optimizer": optim.SGD(model.parameters(), lr=0.1), "step": 20, "params": [x], "total": lambda flat: flat}
+    names |= {"rank": 0, "workers": 2, "path": "run.safetensors"}
     names["load_state_dict"] = lambda: model.load_state_dict(model.state_dict())
     wanted = SPAN.findall(" ".join(row[1] for row in rows(section(README, "Use it: the API by task"))))
     wanted.remove(".grad")
@@ -129,7 +132,11 @@ def test_what_the_table_of_the_api_says_to_write_runs(tmp_path, monkeypatch):
     for span in wanted:
         names["y"] = (x * x).sum()
         code = span.replace("SGD(...)", "SGD(model.parameters(), lr=0.1)")
-        code = code.replace("batches(x, y", "batches(x, x.data").replace("[t, u]", "[t, t]")
+        code = (
+            code.replace("batches(x, y", "batches(x, x.data")
+            .replace("[t, u]", "[t, t]")
+            .replace("{...}", "{'model': model}")
+        )
         code = "y.backward(create_graph=True)" if span == "create_graph=True" else code
         exec(code.replace(":", ": pass") if span.endswith(":") else code, names)
 
@@ -301,6 +308,13 @@ def test_the_command_line_has_the_options_that_are_named():
     pytest.importorskip("tqdm")
     said = run("demos/microgpt.py", "--help")
     assert all(word in said for word in ("--engine", "value", "tensor", "compiled", "--player"))
+
+
+def test_it_is_as_much_faster_than_the_classic_as_was_measured():
+    measured = [row for row in rows((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")) if len(row) > 4]
+    eager = [row for row in measured if row[1] == "default" and "classic" in row[3] and "compiled" not in row[0]]
+    ratios = [float(re.match(r"\*\*([\d.]+)\*\* times", row[4])[1]) for row in eager if "times" in row[4]]
+    assert f"{min(ratios):.0f} to {max(ratios):.0f} times as fast" in README
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Tools built on both kinds of node, Values and Tensors.
 
-transforms   functions of functions: `gradient`, `jacobian`, `hessian`, ...
-check        `gradcheck`: compare derivatives with finite differences
-function     `Function`: define an op and its derivative, for Values and Tensors
-unreadable   the mixin of nodes that may be computed on, but not read
-lazy_mode    `lazy`: build the graph first, compute values on demand
+transforms     functions of functions: `gradient`, `jacobian`, `hessian`, ...
+forward_mode   tangents, for `jvp`
+check          `gradcheck`: compare derivatives with finite differences
+function       `Function`: define an op and its derivative, for Values and Tensors
+unreadable     the mixin of nodes that may be computed on, but not read
+lazy_mode      `lazy`: build the graph first, compute values on demand
 """

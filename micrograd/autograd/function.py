@@ -20,7 +20,7 @@ from ..engine.rows import Many
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
 from ..tensor.tensor import Tensor
-from .transforms import copied, leaves, tree_map
+from .transforms import copied, is_node, leaves, node_of, tree_map
 from .unreadable import Unreadable, reading
 
 __all__ = ["Context", "Function"]
@@ -46,7 +46,7 @@ class Context:
             TypeError: something is neither a node nor None; set an attribute of `ctx` instead.
         """
         for x in nodes:
-            if not (x is None or _is_node(x)):
+            if not (x is None or is_node(x)):
                 raise TypeError(
                     f"save_for_backward keeps Values and Tensors, found {type(x).__name__}: set ctx.name = ... instead"
                 )
@@ -158,13 +158,13 @@ class _Call:
 
     def __init__(self, cls: type[Function], args: tuple[Any, ...]):
         self.name, self.cls, self.args, self.ctx = cls.__name__, cls, args, Context()
-        self.operands = [x for x in args if _is_node(x)]
-        self.ctx.needs_input_grad = tuple(_is_node(x) and x.requires_grad for x in args)
+        self.operands = [x for x in args if is_node(x)]
+        self.ctx.needs_input_grad = tuple(is_node(x) and x.requires_grad for x in args)
         if len({isinstance(x, Tensor) for x in self.operands}) > 1:
             raise TypeError(f"{self.name}.apply found Values and Tensors together: an op takes one kind")
         self.kind = Tensor if self.operands and isinstance(self.operands[0], Tensor) else Value
         for i, x in enumerate(args):
-            if isinstance(x, (list, tuple, dict)) and any(map(_is_node, leaves(x))):
+            if isinstance(x, (list, tuple, dict)) and any(map(is_node, leaves(x))):
                 raise TypeError(
                     f"{self.name}.apply found nodes in the {type(x).__name__} that is argument {i}, where they would "
                     "get no gradient: pass each as a separate argument"
@@ -174,7 +174,7 @@ class _Call:
 
     def run(self) -> Any:
         """What the user's `forward` returns."""
-        self.given = [_unwatched(x) if _is_node(x) else x for x in self.args]
+        self.given = [_unwatched(x) if is_node(x) else x for x in self.args]
         with no_grad():
             return self.cls.forward(self.ctx, *self.given)
 
@@ -185,9 +185,9 @@ class _Call:
             constants = vars(self.ctx).pop("_constants", ())
             self.saved = {name: self._put_away(x, results) for name, x in vars(self.ctx).items()}
             self.places = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
-            nodes = list(map(_node, outs))
+            nodes = list(map(node_of, outs))
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
-            sources = [_node(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
+            sources = [node_of(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
             self.storages = [[node.storage for node in sources]] if self.kind is Tensor else []
             del self.ctx, self.given
             self.differentiable = [not any(result is x for x in constants) for result in results]
@@ -198,8 +198,8 @@ class _Call:
     def node_of(self, result: Any) -> Any:
         """One result of `forward` as a new constant."""
         if isinstance(result, self.kind):
-            result = _node(result)._data
-        elif _is_node(result) or isinstance(result, (tuple, list)) or result is None:
+            result = node_of(result)._data
+        elif is_node(result) or isinstance(result, (tuple, list)) or result is None:
             raise TypeError(
                 f"{self.name}.forward of {self.kind.__name__}s must return one of these, or a tuple of several, "
                 f"found {type(result).__name__}"
@@ -216,16 +216,16 @@ class _Call:
             return
         row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
         row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
-        nodes = tuple(map(_node, self.operands))
+        nodes = tuple(map(node_of, self.operands))
         values = tuple(n._data if i in self.places or self.kind is Value else None for i, n in enumerate(nodes))
         node._record(row, nodes, values, *self.storages)
 
     def _put_away(self, held: Any, results: tuple[Any, ...]) -> Any:
         """What a context holds, with arguments and results replaced by their numbers."""
-        if not any(map(_is_node, leaves(held))):
+        if not any(map(is_node, leaves(held))):
             return held
         places = {id(x): _Place(~j) for j, x in enumerate(results)}
-        places |= {id(x): _Place(i) for i, x in enumerate(filter(_is_node, self.given))}
+        places |= {id(x): _Place(i) for i, x in enumerate(filter(is_node, self.given))}
         return tree_map(lambda x: places.get(id(x), x), held)
 
     def context(self, at: Callable[[int], Any]) -> Context:
@@ -239,27 +239,27 @@ class _Call:
     def forward(self, j: int, *values: Any) -> Any:
         """Result j for plain values in place of the nodes: the row's forward function."""
         call, result = self._again(values)
-        return _node(call.node_of(result[j] if isinstance(result, tuple) else result))._data
+        return node_of(call.node_of(result[j] if isinstance(result, tuple) else result))._data
 
     def _again(self, values: Iterable[Any]) -> tuple[_Call, Any]:
         """A second call, on other values, and its results."""
         left = iter(values)
-        call = _Call(self.cls, tuple(_constant(_node(x), next(left)) if _is_node(x) else x for x in self.args))
+        call = _Call(self.cls, tuple(_constant(node_of(x), next(left)) if is_node(x) else x for x in self.args))
         return call, call.run()
 
     # ---- backward
 
     def rule(self, j: int, g: Any, *operands: Any) -> list[Any]:
         """The gradients sent to the operands, given that of result j: plain data or, if g is a node, nodes."""
-        return (self._recorded if _is_node(g) else self._plain)(j, g, operands)
+        return (self._recorded if is_node(g) else self._plain)(j, g, operands)
 
     def _plain(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """An ordinary pass: backward receives constants with the values of the forward pass."""
-        like = _node(self.operands[0])
+        like = node_of(self.operands[0])
         with no_grad():
             ctx = self.context(lambda i: _constant(like, operands[i] if i >= 0 else self.data[~i]))
             parts = self._parts(ctx, self._gradients(j, _constant(like, g)))
-            return [None if part is None else _view(_node(part)._data) for part in parts]
+            return [None if part is None else _view(node_of(part)._data) for part in parts]
 
     def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """A pass under create_graph: backward receives nodes, whose numbers it must not read."""
@@ -268,9 +268,9 @@ class _Call:
         guard = _guard(g)
         parts = self._parts(self.context(at.__getitem__), self._gradients(j, guard))
         _unguard(parts, [guard, *at.values()])
-        parts = [None if part is None else _handle(_node(part)) for part in parts]
+        parts = [None if part is None else _handle(node_of(part)) for part in parts]
         for i, part in enumerate(parts):
-            if part is not None and g.requires_grad and not part.requires_grad and np.any(_node(part)._data):
+            if part is not None and g.requires_grad and not part.requires_grad and np.any(node_of(part)._data):
                 raise RuntimeError(self._frozen(f"what it returned for operand {i} was not computed from the node g"))
         # a constant may be a Tensor that the user holds: copy it, since it may become a `.grad`
         return [Tensor(part) if isinstance(part, Tensor) and not part.requires_grad else part for part in parts]
@@ -278,13 +278,13 @@ class _Call:
     def _gradients(self, j: int, g: Any) -> list[Any]:
         """One gradient for each result: g for result j, zeros for the others."""
         zero = lambda x: np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0  # noqa: E731
-        return [g if i == j else _constant(_node(g), zero(x)) for i, x in enumerate(self.data)]
+        return [g if i == j else _constant(node_of(g), zero(x)) for i, x in enumerate(self.data)]
 
     def _result(self, j: int) -> Any:
         """The node of result j, rebuilt if it no longer exists; raises if its data were changed."""
         node: Any = self.nodes[j]()
         if node is None:
-            node = _node(self.operands[0])._constant(self.data[j])
+            node = node_of(self.operands[0])._constant(self.data[j])
             self.remember(node, j)
         if not np.array_equal(self.data[j], node._data, equal_nan=True):
             raise RuntimeError(f"create_graph=True: the result of {self.name} was changed since: run forward again")
@@ -294,7 +294,7 @@ class _Call:
         """Raise if backward may use numbers computed in forward, whose derivatives are unknown."""
         computed = {}
         for name, held in self.saved.items():
-            if any(map(_is_node, leaves(held))):
+            if any(map(is_node, leaves(held))):
                 raise RuntimeError(self._frozen("forward saved a node that is neither an argument nor a result"))
             if any(map(_is_float, leaves(held))) and not any(held is arg for arg in self.args):
                 computed[name] = held
@@ -305,7 +305,7 @@ class _Call:
 
     def _elsewhere(self) -> Context:
         """The context that forward fills for slightly different inputs: whatever changed depends on them."""
-        nodes = map(_node, self.operands)
+        nodes = map(node_of, self.operands)
         near = [n._data + 0.01 * np.maximum(1.0, abs(n._data)) if n.requires_grad else n._data for n in nodes]
         with np.errstate(all="ignore"):
             return self._again(near)[0].ctx
@@ -328,28 +328,32 @@ class _Call:
                 "each needs one, or None"
             )
         for i, (part, x) in enumerate(zip(parts, self.args, strict=True)):
-            if part is not None and not _is_node(x):
+            if part is not None and not is_node(x):
                 raise ValueError(
                     f"{self.name}.backward returned a gradient for argument {i}, a {type(x).__name__}: it must be None"
                 )
-        return [self._part(i, part, x) for i, (part, x) in enumerate(zip(parts, self.args, strict=True)) if _is_node(x)]
+        return [self._part(i, part, x) for i, (part, x) in enumerate(zip(parts, self.args, strict=True)) if is_node(x)]
 
     def _part(self, i: int, part: Any, x: Any) -> Any:
         """The gradient that backward returned for argument i, x, as a node, or None."""
         if part is None:
             return None
-        node = _node(x)
-        if _is_node(part) != isinstance(part, self.kind):
-            raise TypeError(f"{self.name}.backward gave a {type(part).__name__} for argument {i}, a {type(x).__name__}")
-        data = _node(part)._data if _is_node(part) else part
-        if not _is_node(part) and np.asarray(part).dtype.kind not in "fiub":
-            raise TypeError(f"{self.name}.backward gave {part!r:.50} for argument {i}: a gradient is a node or numbers")
+        node = node_of(x)
+        if is_node(part) != isinstance(part, self.kind):
+            raise TypeError(
+                f"{self.name}.backward returned a {type(part).__name__} for argument {i}, a {type(x).__name__}"
+            )
+        data = node_of(part)._data if is_node(part) else part
+        if not is_node(part) and np.asarray(part).dtype.kind not in "fiub":
+            raise TypeError(
+                f"{self.name}.backward returned {part!r:.50} for argument {i}: a gradient is a node or numbers"
+            )
         if np.shape(data) != np.shape(node._data):
             raise ValueError(
                 f"{self.name}.backward returned a gradient of shape {np.shape(data)} for argument {i}, "
                 f"whose shape is {np.shape(node._data)}"
             )
-        if _is_node(part):
+        if is_node(part):
             return part
         if is_grad_enabled() and np.any(data):
             raise RuntimeError(self._frozen(f"what it returned for argument {i} is a plain {type(part).__name__}"))
@@ -367,10 +371,6 @@ class _Place:
         self.number = number
 
 
-def _is_node(x: Any) -> bool:
-    return isinstance(x, (Value, Tensor))
-
-
 def _is_float(x: Any) -> bool:
     return isinstance(x, float) or getattr(getattr(x, "dtype", None), "kind", "") in ("f", "c")
 
@@ -379,10 +379,6 @@ def _same(a: Any, b: Any) -> bool:
     """True if two trees hold equal numbers."""
     a, b = list(leaves(a)), list(leaves(b))
     return len(a) == len(b) and all(np.array_equal(x, y, equal_nan=_is_float(x)) for x, y in zip(a, b, strict=True))
-
-
-def _node(x: Any) -> Any:
-    return x._node if isinstance(x, Tensor) else x
 
 
 def _handle(node: Any) -> Any:

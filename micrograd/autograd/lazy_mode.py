@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import Node
+from ..engine.graph import SLOTS, Node
 from ..engine.modes import Mode, deferring, enable_grad, is_grad_enabled, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
@@ -26,7 +26,6 @@ from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
 
-_SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # of a Value; a Tensor has only its node
 _lock = threading.RLock()
 
 
@@ -39,13 +38,13 @@ class _Later:
     _when_ready: Callable[[Node], None]  # called once computed: a module tags its outputs; see `nn.module`
 
     def __getattr__(self, name: str) -> Any:
-        if name not in (*_SLOTS, "_node"):
+        if name not in (*SLOTS, "_node"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         realize(self)
         return getattr(self, name)
 
     def __setattr__(self, name: str, x: Any) -> None:
-        if name in _SLOTS:
+        if name in SLOTS:
             realize(self)
         object.__setattr__(self, name, x)
 
@@ -131,7 +130,7 @@ def _compute(node: Any) -> None:
         if hasattr(made, "_view"):
             node._view = made._view
             node._node.storage.share(node)
-    for name in () if isinstance(made, Tensor) else _SLOTS:
+    for name in () if isinstance(made, Tensor) else SLOTS:
         object.__setattr__(node, name, getattr(made, name))
     del node._todo
     node.__class__ = type(made)

@@ -34,15 +34,13 @@ from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from ..engine.graph import LEAF
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
 from ..engine.value import Value
-from ..engine.walk import forward, propagate, seeded, short_cut, towards
-from ..tensor.functions import stack
-from ..tensor.tensor import Tensor
+from ..engine.walk import propagate, seeded, short_cut, towards
+from ..tensor.optional import Tensor, np, stack
+from .forward_mode import forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
 
@@ -76,6 +74,16 @@ copied = Row("copy", operator.pos, lambda g, _out, _a: g)
 ONES = object()  # the default gradients at the outputs
 
 
+def is_node(x: Any) -> bool:
+    """True for a Value or a Tensor."""
+    return isinstance(x, (Value, Tensor))
+
+
+def node_of(x: Any) -> Any:
+    """The node of a Tensor; anything else is returned unchanged."""
+    return x._node if isinstance(x, Tensor) else x
+
+
 def is_point(x: Any) -> bool:
     """True if x can be differentiated with respect to: a Value, a float, or a float array or Tensor."""
     if isinstance(x, (Tensor, np.ndarray)):
@@ -99,14 +107,14 @@ class Call:
         self.argnum, self.chosen = argnum, _chosen(args, argnum)
         self.recording, self.tracing = is_grad_enabled(), is_tracing()
         points = [x for x in leaves(args) if is_point(x)]
-        self.has_nodes = self.tracing or any(map(_is_node, points))
+        self.has_nodes = self.tracing or any(map(is_node, points))
         dtypes = [x.dtype for x in points if isinstance(x, (Tensor, np.ndarray))]
         self.dtype = np.result_type(*dtypes) if dtypes else None
         seen = [tree_map(self._node, x) for x in args]
         with nullcontext() if self.recording else enable_grad():
             for i in self.chosen:
                 seen[i] = tree_map(lambda x: _fresh(x) if is_point(x) else x, seen[i])
-            self.points = [_node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
+            self.points = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
             self.own = [node for node in self.points if not node._row]
             with self._open():
                 output = fn(*seen, **named)
@@ -114,13 +122,13 @@ class Call:
             raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
         output, self.aux = output if has_aux else (output, None)
         self.output = _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
-        roots = [_node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
+        roots = [node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
         self.order, others = towards(roots, self.points, open_scopes())
         self.read = not others.isdisjoint(roots)  # True if fn read another node that requires a gradient
 
     def _node(self, x: Any) -> Any:
         """An argument as a node; anything that cannot be differentiated is returned unchanged."""
-        if not is_point(x) or _is_node(x):
+        if not is_point(x) or is_node(x):
             return stand_in(x)
         alone = not isinstance(x, np.ndarray) and self.dtype is None
         node = Value(float(x), requires_grad=False) if alone else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
@@ -148,15 +156,15 @@ class Call:
         if self.create_graph:
             return self._connected(tree)
         plain = (lambda y: y.detach()) if self.has_nodes else (lambda y: y.data[()] if _is_tensor(y) else y.data)
-        return tree_map(lambda y: plain(y) if _is_node(y) else y, tree)
+        return tree_map(lambda y: plain(y) if is_node(y) else y, tree)
 
     def _connected(self, tree: Any) -> Any:
         """The tree, with each node that depends only on inputs of this call, and on no leaf, made a constant."""
         if self.tracing and self.recording:
             return tree
-        roots = [_node_of(y) for y in leaves(tree) if _requires_grad(y)]
+        roots = [node_of(y) for y in leaves(tree) if _requires_grad(y)]
         others = towards(roots, (), open_scopes())[1] if self.recording else ()
-        return tree_map(lambda y: y.detach() if _requires_grad(y) and _node_of(y) not in others else y, tree)
+        return tree_map(lambda y: y.detach() if _requires_grad(y) and node_of(y) not in others else y, tree)
 
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
@@ -169,7 +177,7 @@ class Call:
         create_graph = self.create_graph or self._recorded(gs)
         pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
         found = self._found(pairs, create_graph) if pairs else {}
-        has_nodes = create_graph or self.has_nodes or any(map(_is_node, gs))
+        has_nodes = create_graph or self.has_nodes or any(map(is_node, gs))
         parts = (_answer(node, found.get(node), has_nodes) for node in self.points)
         tree: Any = tuple(self._in_form(self.args[i], parts) for i in self.chosen)
         tree = self._connected(tree) if create_graph else tree
@@ -213,12 +221,12 @@ class Call:
         given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
         with self._open(), enable_grad() if create_graph else nullcontext():
             found = forward(self.order, given, create_graph)
-        has_nodes = create_graph or self.has_nodes or any(map(_is_node, ts))
+        has_nodes = create_graph or self.has_nodes or any(map(is_node, ts))
 
         def tangent(y: Any) -> Any:
             if y is None:
                 return None
-            t = _answer(_node_of(y), found.get(_node_of(y)), has_nodes)
+            t = _answer(node_of(y), found.get(node_of(y)), has_nodes)
             return t[()] if isinstance(t, np.ndarray) else t
 
         tree = tree_map(tangent, self.output)
@@ -261,7 +269,7 @@ def _close(node: Any) -> None:
 
 def _answer(node: Any, g: Any, as_node: bool) -> Any:
     """A gradient (or tangent) of the node, as a number, a new array, or a node; None means zero."""
-    if _is_node(g):
+    if is_node(g):
         return g
     if node._is_number:
         g = 0.0 if g is None else g
@@ -270,16 +278,8 @@ def _answer(node: Any, g: Any, as_node: bool) -> Any:
     return Tensor(g) if as_node else g
 
 
-def _node_of(x: Any) -> Any:
-    return x._node if _is_tensor(x) else x
-
-
-def _is_node(x: Any) -> bool:
-    return isinstance(x, (Value, Tensor))
-
-
 def _requires_grad(x: Any) -> bool:
-    return _is_node(x) and x.requires_grad
+    return is_node(x) and x.requires_grad
 
 
 def _is_tensor(x: Any) -> bool:
@@ -288,7 +288,7 @@ def _is_tensor(x: Any) -> bool:
 
 def _output(y: Any) -> Any:
     """An output of fn as a node; a plain number or array becomes a constant."""
-    if _is_node(y):
+    if is_node(y):
         return stand_in(y)
     if isinstance(y, np.ndarray):
         return Tensor(y)

@@ -17,6 +17,7 @@ from .grad_fn import GradFn
 from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, modes, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
 
+SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # what a node stores; see `Node`
 LEAF = ()  # the `_row` of a parameter: a leaf that receives a gradient. Falsy, like None, the `_row` of a constant
 
 
@@ -33,7 +34,7 @@ class Node:
     `tensor.node`), a `Many` row or a hand-written one, `_x` is the tuple of operands and `_y` has the values.
     """
 
-    __slots__ = ("_data", "grad", "_row", "_a", "_b", "_x", "_y", "__dict__", "__weakref__")
+    __slots__ = (*SLOTS, "__dict__", "__weakref__")
 
     _data: Any
     grad: Any
@@ -199,7 +200,7 @@ class Node:
     def _as_now(self) -> Node:
         """A copy of this node, unaffected by later changes to it."""
         twin = object.__new__(type(self))
-        for name in ("_data", "grad", "_row", "_a", "_b", "_x", "_y"):
+        for name in SLOTS:
             setattr(twin, name, getattr(self, name))
         return twin
 

@@ -228,7 +228,7 @@ class detect_anomaly(Mode):
     >>> with detect_anomaly():
     ...     (x * x.log()).backward()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    RuntimeError: the backward of 'log'produced a nan for its operand Value(data=0.0, grad=0)...
+    RuntimeError: the backward of 'log' produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
     _variable, _value = _checking, True

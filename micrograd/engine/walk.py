@@ -4,11 +4,10 @@
     towards       the order, to some inputs    without the nodes that lead to none of them
     propagate     the rules, in reverse        gradients are summed in a dict local to the pass
     commit        the sums go to `.grad`       all or nothing: a pass that fails changes no `.grad`
-    forward       forward mode                 tangents, from the inputs to the roots
 
 The passes of this file keep no state on the nodes (except `_known_in`, see `towards`), so threads may walk graphs that
-share nodes. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the
-rounding, depends only on the program.
+share nodes. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the rounding, depends
+only on the program.
 
 A graph of plain Values takes the fast path in `scalar_walk.py`, which does keep its sums on the nodes, under a lock.
 """
@@ -21,8 +20,8 @@ from typing import Any
 
 from . import scalar_walk
 from .graph import Node, added, contributions, grads_lock, hooked_nodes, run_hooks, undo, was_let_go
-from .modes import enable_grad, is_anomaly_enabled, modes, open_scopes, pass_is_watched, stand_in
-from .rows import HandWritten, LetGo
+from .modes import enable_grad, is_anomaly_enabled, modes, pass_is_watched, stand_in
+from .rows import LetGo
 
 
 def topological(roots: Iterable[Node]) -> list[Node]:
@@ -56,8 +55,8 @@ def towards(
         roots: where the search starts.
         inputs: leaves or inner nodes.
         scopes: where the search runs, innermost first (see `modes.differentiating`). A node that an earlier search in
-            one of them found to lead elsewhere is older than the inputs, and is skipped: so many searches that reach
-            one large graph traverse it once. A scope ends with its transform, after which its inputs are no leaves.
+            one of them found to lead elsewhere is older than the inputs, and is skipped: many searches of one large
+            graph traverse it once. A scope ends with its transform, after which its inputs are no leaves.
         beyond: whether to search below an input for the others.
 
     Returns:
@@ -134,7 +133,7 @@ def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node],
             for operand, part in contributions(node, g, create_graph):
                 if checking and _is_nan(part):
                     raise RuntimeError(
-                        f"the backward of '{node._op}'produced a nan for its operand {operand!r}; "
+                        f"the backward of '{node._op}' produced a nan for its operand {operand!r}; "
                         f"it was created at {node._made_at}"
                     )
                 if operand in grads:
@@ -284,46 +283,6 @@ def seeded(outputs: Any, grad_outputs: Any, create_graph: bool) -> dict[Node, An
 def short_cut(grads: dict[Node, Any], inputs: Sequence[Node]) -> bool:
     """Propagate the gradients to the inputs by `scalar_walk`. Returns False, having done nothing, if it cannot."""
     return _is_plain([*grads], False) and scalar_walk.gradients(grads, inputs)
-
-
-def forward(order: Sequence[Node], tangents: dict[Node, Any], create_graph: bool) -> dict[Node, Any]:
-    """Forward mode: add to `tangents`, which has those of the inputs, the tangents of the nodes of the order.
-
-    A rule is linear in the gradient. For numbers it multiplies by the local derivative, which serves forward as well.
-    For arrays the tangent needs the transpose of that linear map: the rule is recorded on a dummy gradient u, and
-    differentiated with respect to u.
-    """
-    scopes = (object(), *open_scopes())  # the first for these searches alone
-    for node in order:
-        if all(n is None or n._is_number for n in (node, *node._operands)):
-            parts = contributions(node, node._seed(None, create_graph), create_graph)
-            products = [part * tangents[n] for n, part in parts if n in tangents]
-            total = products[0] if products else None
-            for product in products[1:]:
-                total = node._plus(total, product)
-        else:
-            total = _transposed(node, tangents, create_graph, scopes)
-        if total is not None:
-            tangents[node] = total
-    return tangents
-
-
-def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, scopes: tuple[object, ...]) -> Any:
-    """A node's tangent from those of its operands; None if it does not depend on them."""
-    if isinstance(node._row, HandWritten):
-        raise RuntimeError(f"jvp needs the derivative of '{node._op}' as a row: its _backward was written by hand")
-    u = getattr(node, "tensor", node).detach()  # any value of this shape will do
-    u.requires_grad = True
-    given = getattr(u, "_node", u)
-    with enable_grad(), node._quiet():
-        pairs = [(part, tangents[n]) for n, part in contributions(node, u, create_graph) if n in tangents]
-    grads: dict[Node, Any] = {}
-    for part, t in [(getattr(part, "_node", part), t) for part, t in pairs]:
-        if getattr(part, "_row", None) is not None:  # else it does not depend on u
-            grads[part] = part._plus(grads[part], t) if part in grads else part._seed(t, create_graph)
-    if grads:
-        propagate(grads, create_graph, towards(grads, [given], scopes)[0], [given])
-    return grads.get(given)
 
 
 def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool | None, create_graph: bool) -> None:

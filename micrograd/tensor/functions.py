@@ -37,6 +37,9 @@ from ..engine.value import Value
 from ..engine.words import check, unknown
 from . import arrays
 from .node import record
+from .settings import Axis as Axis  # for the signatures of methods, which are those of functions here
+from .settings import Shape as Shape
+from .settings import plain_array
 from .tensor import Tensor, as_tensor
 
 FUNCTIONS: dict[str, Callable] = {}
@@ -132,6 +135,7 @@ def of_array(method: Callable) -> Callable:
 def _described_by(method: Callable, made: Callable) -> Callable:
     """Name, signature and docstring of a method, for a function whose first parameter is `a`."""
     self, *settings = inspect.signature(method).parameters.values()
+    made = wraps(method)(made)  # whose `__wrapped__` tells where the annotations are defined
     made.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
     takes = "    a: a Tensor, or an array or a list, for which the result is an array.\n"
     doc = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)
@@ -240,7 +244,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    places = stand_in(indices)._node._data.copy() if isinstance(indices, Tensor) else np.array(indices)
+    places = plain_array(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
     if axis is None:

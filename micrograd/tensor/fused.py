@@ -123,7 +123,6 @@ def log_softmax(axis: Axis) -> Row:
 
 # ---- losses, reduction included
 
-
 # From the losses, a Tensor or an array, to what the user asked for
 REDUCTIONS: dict[str, Callable] = {"mean": mean(None, False), "sum": total(None, False), "none": lambda losses: losses}
 
@@ -136,12 +135,7 @@ def hinge(reduction: str) -> Row:
     def rule(g: Any, a: Any, b: Any) -> Any:
         return ops.gate(b * (g / -a.size if reduction == "mean" else -g), 1 - a * b)
 
-    return Row(
-        "hinge",
-        lambda a, b: reduce(np.maximum(1 - a * b, 0.0)),
-        rule,
-        lambda g, a, b: rule(g, b, a),
-    )
+    return Row("hinge", lambda a, b: reduce(np.maximum(1 - a * b, 0.0)), rule, lambda g, a, b: rule(g, b, a))
 
 
 OF_PAIRS = {"hinge": hinge}  # the losses of scores and targets, by the name that `functional` gives them

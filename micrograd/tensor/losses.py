@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.modes import is_tracing, stand_in
+from ..engine.modes import is_tracing
 from . import arrays, fused
 from .node import record
+from .settings import plain_array
 from .tensor import Tensor, as_tensor
+from .tensor import linear as linear  # for `functional`, which imports this file once for all that Tensors need
 
 
-def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, rule: Any) -> Tensor:
+def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, allowed: Any) -> Tensor:
     """See `functional._of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
-    if rule and not is_tracing():
-        _check_each(_array(targets), rule[0](_array(targets)), rule[1])
+    if allowed and not is_tracing():
+        _check_each(_array(targets), allowed[0](_array(targets)), allowed[1])
     if row := fused.OF_PAIRS.get(name):
         return record(row(reduction), scores, targets)
     return fused.REDUCTIONS[reduction](formula(scores, targets))
@@ -64,7 +66,7 @@ def _array(x: Any) -> np.ndarray:
 def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     """Scores, and the class index of each sample in a private copy; checked."""
     scores = as_tensor(scores)
-    classes = stand_in(target)._node._data.copy() if isinstance(target, Tensor) else np.array(target)
+    classes = plain_array(target)
     if classes.dtype.kind not in "iu":
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
     found = _array(scores)

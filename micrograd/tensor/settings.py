@@ -17,12 +17,17 @@ Shape = int | Sequence[int]
 Axis = int | Sequence[int] | None
 
 
+def plain_array(x: Any) -> Any:
+    """The numbers of a Tensor, or of what makes an array, as a new array that later writes to x do not change."""
+    return stand_in(x)._node._data.copy() if isinstance(x, ArrayNode.kind) else np.array(x)
+
+
 def plain_index(index: Any) -> Any:
     """An index as NumPy takes it: Tensors become arrays; arrays and lists are copied, against later changes."""
     if isinstance(index, tuple):
         return tuple(map(plain_index, index))
     if isinstance(index, ArrayNode.kind):
-        return stand_in(index)._node._data.copy()
+        return plain_array(index)
     if isinstance(index, (slice, bool, EllipsisType)) or index is None:
         return index
     if isinstance(index, (int, np.integer)):

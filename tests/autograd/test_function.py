@@ -315,5 +315,5 @@ def test_detect_anomaly_names_the_line_of_apply():
     x = Value(0.0)
     with detect_anomaly():
         y = make(lambda ctx, g: g * float("nan")).apply(x)
-        with pytest.raises(RuntimeError, match=r"the backward of 'Made' made a nan.*make\(lambda ctx, g"):
+        with pytest.raises(RuntimeError, match=r"the backward of 'Made' produced a nan.*make\(lambda ctx, g"):
             y.backward()

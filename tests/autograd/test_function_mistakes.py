@@ -15,7 +15,7 @@ from micrograd.tensor import Tensor
 def test_the_wrong_number_of_gradients_raises(kind, create_graph, count):
     x = nodes(kind)
     y = make(lambda ctx, g: (g,) * count, lambda ctx, x, y: x * y).apply(x, x)
-    with pytest.raises(ValueError, match=f"Made.backward gave {count} gradients for the 2 arguments of apply"):
+    with pytest.raises(ValueError, match=f"Made.backward returned {count} gradients for the 2 arguments of apply"):
         grad(y, x, None if kind == "value" else np.ones(3), create_graph=create_graph)
 
 
@@ -24,7 +24,9 @@ def test_the_wrong_number_of_gradients_raises(kind, create_graph, count):
 def test_a_gradient_of_the_wrong_shape_raises(create_graph, wrong):
     x = Tensor(A, requires_grad=True)
     y = make(lambda ctx, g: wrong(g)).apply(x)
-    with pytest.raises(ValueError, match=r"backward gave a gradient of shape .* for argument 0, whose shape is \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"backward returned a gradient of shape .* for argument 0, whose shape is \(3,\)"
+    ):
         grad(y, x, np.ones(3), create_graph=create_graph)
 
 
@@ -44,7 +46,7 @@ def test_a_gradient_that_is_no_number_raises(kind, wrong):
 
 def test_a_gradient_of_the_other_kind_raises():
     y = make(lambda ctx, g: Tensor(1.0)).apply(Value(1.0))
-    with pytest.raises(TypeError, match="backward gave a Tensor for argument 0, a Value"):
+    with pytest.raises(TypeError, match="backward returned a Tensor for argument 0, a Value"):
         y.backward()
 
 
@@ -56,13 +58,13 @@ def test_a_gradient_for_what_is_no_node_raises():
 
 @pytest.mark.parametrize("wrong", [lambda x: [x], lambda x: None, lambda x: "text", lambda x: (x, Tensor(1.0))])
 def test_a_result_that_is_no_value_raises(wrong):
-    with pytest.raises(TypeError, match="forward of Values must give one"):
+    with pytest.raises(TypeError, match="forward of Values must return one"):
         make(lambda ctx, g: g, lambda ctx, x: wrong(x)).apply(Value(1.0))
 
 
 @pytest.mark.parametrize("wrong", [lambda x: [x], lambda x: (x, None), lambda x: Value(1.0)])
 def test_a_result_that_is_no_tensor_raises(wrong):
-    with pytest.raises(TypeError, match="forward of Tensors must give one"):
+    with pytest.raises(TypeError, match="forward of Tensors must return one"):
         make(lambda ctx, g: g, lambda ctx, x: wrong(x)).apply(Tensor(A))
 
 
@@ -73,7 +75,7 @@ def test_values_and_tensors_do_not_mix():
 
 @pytest.mark.parametrize("wrap", [lambda x: [x], lambda x: (1, [x]), lambda x: {"x": x}])
 def test_nodes_in_a_list_would_get_no_gradient_and_raise(wrap):
-    with pytest.raises(TypeError, match=r"found nodes in the \w+ that is argument 0.*pass each as an argument"):
+    with pytest.raises(TypeError, match=r"found nodes in the \w+ that is argument 0.*pass each as a separate argument"):
         make(lambda ctx, g: None, lambda ctx, xs: 1.0).apply(wrap(Value(1.0)))
 
 

@@ -142,7 +142,7 @@ def test_a_gradient_that_was_not_made_from_g_is_refused_twice(kind):
     x = nodes(kind)
     op = make(lambda ctx, g: Value(1.0, requires_grad=False) if kind == "value" else Tensor(np.ones(3)))
     y = op.apply(x * x) * x
-    with pytest.raises(RuntimeError, match="was not made from the node g"):
+    with pytest.raises(RuntimeError, match="was not computed from the node g"):
         grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
 
 

@@ -12,7 +12,7 @@ from .scenes import FOLDED, LEADS_NOWHERE, Card, Wire
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
 TITLE = 27.0
-KEY, DOT, DIGIT = 40.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
+KEY, DOT, DIGIT = 44.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
 MOST_DOTS = 5  # more uses get no dots: nobody would count them
 CELL, GUTTER = 5.0, 14.0  # of heat-maps: height of a cell, space between two maps
 
@@ -45,7 +45,7 @@ def pieces(card: Card, badge: float) -> list[Piece]:
         if row in ("data", "grad"):
             found.append(Piece(row, -PAD, y))
         if row == "grad":
-            found.append(Piece("uses", left + 34, y - 4))
+            found.append(Piece("uses", left + 40, y - 4))
         y += LINE
     x = left
     for heat in card.heats:
