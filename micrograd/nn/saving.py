@@ -132,6 +132,8 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+        if odd := [x.dtype for x in arrays.values() if x.dtype.kind not in "fiub"]:  # a package that onnx needs adds it
+            raise TypeError(f"NumPy has no {odd[0]}")
     except (SafetensorError, TypeError, AttributeError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}") from error
     wanted, states = metadata.get("sha256"), metadata.get(STATES, "{}")

@@ -306,6 +306,8 @@ def _reshape(graph: Graph, x: Symbol, a: Any, *_: Any, **__: Any) -> str:
 
 
 def _broadcast(graph: Graph, x: Symbol, a: Any, *_: Any) -> str:
+    if not x.size:  # Expand leaves an axis of one element as it is
+        return graph.constant(np.zeros(x.shape), graph.type(x))
     return graph.add("Expand", graph.value(a), graph.dims(graph.pairs(x)))
 
 
@@ -441,7 +443,9 @@ def _accumulate(graph: Graph, x: Symbol, total: Any, a: Any, index: Any) -> str:
 
 def _scatter(graph: Graph, x: Symbol, a: Any, index: Any, *_: Any) -> str:
     """Zeros around an array, if its index is a block; else zeros with it added."""
-    if any(i is None or not (i is ... or (i.__class__ is slice and i.step in (None, 1))) for i in _tuple(index)):
+    if not x.shape or any(
+        i is None or not (i is ... or (i.__class__ is slice and i.step in (None, 1))) for i in _tuple(index)
+    ):
         return _written(graph, x, graph.zeros(x), a, index, reduction="add")
     ends = [part.indices(n) for part, n in zip(_parts(index, x.ndim), x.shape, strict=True)]
     pads = [start for start, *_ in ends] + [n - stop for (_, stop, _), n in zip(ends, x.shape, strict=True)]
