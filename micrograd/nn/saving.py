@@ -80,7 +80,7 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
         )
     if dtype is not None and export is None:
         raise TypeError(f"found dtype={dtype!r}: that is for .onnx files; other numbers keep their dtype")
-    content = _safetensors(source) if export is None else export(source, np.float32 if dtype is None else dtype)
+    content = _safetensors(source) if export is None else export(source, dtype)
     if target.exists() and not target.is_file():
         target.write_bytes(content)
     else:

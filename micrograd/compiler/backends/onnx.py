@@ -27,7 +27,7 @@ class Differs(Exception):
 
 
 def to_bytes(
-    program: Lowered, leaves: Sequence[Any], others: Sequence[Lowered], dtype: Any = np.float32, by_rows: bool = False
+    program: Lowered, leaves: Sequence[Any], others: Sequence[Lowered], dtype: Any, by_rows: bool = False
 ) -> bytes:
     """The content of an .onnx file that computes the program's values.
 
