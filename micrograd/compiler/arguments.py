@@ -93,7 +93,7 @@ class Arguments:
             return self._sample(x, at)
         if isinstance(x, np.ndarray) and self.scalars:
             self.lists.append(at._replace(kind="lists", shape=x.shape))
-            self.arrays.append(Block(at.name, at._replace(kind="flat"), []))
+            self.arrays.append(Block(at.name, at._replace(kind="flat", shape=x.shape), []))
             return self._numbers(x.shape, at.name, self.arrays[-1].symbols)
         return self._leaf(x, at)
 

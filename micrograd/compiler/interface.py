@@ -212,7 +212,7 @@ class Compiled:
                 return self._inside(args, named)
             key = _key(args, named)
         program = self._programs.get(key)
-        if program is None or not (program.current is None or program.current()):
+        if program is None or not program.is_current():
             program = self._traced(key, args, named)
         else:
             self._hits += 1
@@ -229,7 +229,7 @@ class Compiled:
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
         with self._lock:
             program = self._programs.pop(key, None)
-            if program is None or (program.current is not None and not program.current()):
+            if program is None or not program.is_current():
                 program = program_for(self, args, named)
                 self._misses += 1
             self._programs[key] = self._last = program
@@ -279,12 +279,33 @@ class Compiled:
         """That program as a graph for `draw_dot`: the nodes of its outputs and gradients."""
         return drawing(self.lowered)
 
+    def to_onnx(self, dtype: Any = None) -> bytes:
+        """The content of the .onnx file that `save(f, "model.onnx")` writes: what the program traced last computes.
+
+        A program that was traced for another size of one axis, and is otherwise the same, makes that axis free.
+        """
+        from .backends.onnx import to_bytes
+
+        program = self.program
+        if self.settings["update"] is not None:
+            raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
+        if not program.is_current():
+            raise RuntimeError(f"what {self!r} reads was replaced since it was traced: call it again, then save it")
+        twins = [p for p in reversed(self._programs.values()) if p is not program]
+        others = [p.built.lowered for p in twins if p.is_current() and _same(p.leaves, program.leaves)]
+        return to_bytes(self.lowered, program.leaves, others, dtype or "float32", program.built.vector)
+
     def cache_info(self) -> CacheInfo:
         """Cache statistics: hits, misses (traces), the greatest and the current number of programs."""
         return CacheInfo(self._hits, self._misses, MOST, len(self._programs))
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.origin, '__qualname__', self.origin)!s}>"
+
+
+def _same(a: list[Any], b: list[Any]) -> bool:
+    """True if these are the same nodes."""
+    return [*map(id, a)] == [*map(id, b)]
 
 
 class SeparateStep(Compiled):

@@ -48,7 +48,7 @@ KINDS = {
 class Read(NamedTuple):
     """Where an input comes from: a parameter of the program, then keys into it. `kind` is one of `KINDS`.
 
-    For the kind "vector", `keys` are the names of the numbers that form it; "lists" has the shape of the array.
+    For the kind "vector", `keys` are the names of the numbers that form it; "lists" and "flat" have the array's shape.
     """
 
     name: str

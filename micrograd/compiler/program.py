@@ -61,6 +61,10 @@ class Program:
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
         self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
+    def is_current(self) -> bool:
+        """False if what it read was replaced since."""
+        return self.current is None or self.current()
+
     # ---- running
 
     def __call__(self, args: tuple[Any, ...]) -> Any:

@@ -3,6 +3,7 @@
     python      source in plain Python and NumPy (`expressions` writes an operation, `buffers` plans the memory,
                 `numpy_forms` rewrites what NumPy computes faster in another form)
     xla         JAX on programs of arrays: CPU, GPU, TPU
+    onnx        the content of an .onnx file; it is asked by `save`, and runs nothing
 
 A back end is a module with two functions:
 
