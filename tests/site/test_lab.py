@@ -180,6 +180,18 @@ def test_a_surface_without_an_op_that_the_page_knows_is_none():
     assert surface(Rounded(), 2) is None
 
 
+def test_a_text_that_compiles_its_loss_is_said_to_and_learns_without_numpy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    text = TEXTS["sign"].replace(
+        "def step", "loss_of = compile(lambda p, a: hinge([model(x) for x in p], a))\n\ndef step"
+    )
+    text = text.replace("hinge(scores, answers)", "loss_of(points, answers)")
+    about = begun("moons", "from micrograd import compile\n" + text)
+    assert about["mode"] == "compiled"
+    losses = json.loads(go(10_000, 20, 40))["losses"]
+    assert sum(losses[-10:]) / 10 < 0.9 * losses[0]
+
+
 @pytest.mark.parametrize("name", ["model", "optimizer", "step"])
 def test_a_text_without_what_the_page_calls_says_so(name):
     answer = json.loads(start(TEXTS["sign"] + f"\ndel {name}\n", "moons", 0.1, 1))
