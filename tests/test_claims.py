@@ -79,7 +79,8 @@ def test_the_dependencies_are_explained_one_by_one(extra):
 
 def test_nothing_is_explained_that_is_not_a_dependency():
     listed = re.findall(r"`([\w-]+)` \(|^- `([\w-]+)`", section(README, "What it depends on, and why"), re.MULTILINE)
-    every = str([PROJECT["dependencies"], PROJECT["optional-dependencies"]])
+    site = (ROOT / "site" / "package.json").read_text(encoding="utf-8")
+    every = str([PROJECT["dependencies"], PROJECT["optional-dependencies"], site])
     assert {name for pair in listed for name in pair if name} <= {*re.findall(r"[\w-]+", every)}
 
 
@@ -119,7 +120,7 @@ def test_what_the_table_of_the_api_says_to_write_runs(tmp_path, monkeypatch):
     x = Tensor([2.0, 3.0], requires_grad=True)
     model = nn.Linear(2, 1)
     loss = lambda x: (model(x) ** 2).sum()  # noqa: E731
-    names = {name: getattr(home, name) for home in (nn, optim, functional, micrograd) for name in dir(home)}
+    names = {name: getattr(home, name) for home in (nn, optim, functional, viz, micrograd) for name in dir(home)}
     names |= {"model": model, "loss": loss, "x": x, "t": Tensor(np.eye(2)), "u": x, "f": lambda x: (x * x).sum()}
     names |= {"np": np, "out": Value(1.0, (Value(1.0),)), "state_dict": model.state_dict}
     names |= {"optimizer": optim.SGD(model.parameters(), lr=0.1), "step": 20, "params": [x], "total": lambda flat: flat}

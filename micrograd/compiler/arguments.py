@@ -16,12 +16,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..autograd.transforms import leaves, tree_map
 from ..engine import floats
 from ..engine.value import Value
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .lowered import Read
 from .nodes import data_of, traced_value
 from .opset import OWN
@@ -126,6 +124,10 @@ class Arguments:
             return [part(*index, i) for i in range(x.shape[len(index) + 1])]
 
         return part()
+
+    def result(self, x: Any) -> Any:
+        """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
+        return traced_value(float(x)) if self.batch and x.__class__ in (int, float) else self.trace.stand_in(x)
 
     def for_each(self, x: Any) -> Any:
         """A result of a function of one sample, expanded to one number for each sample under `batch`."""

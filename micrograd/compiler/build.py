@@ -20,17 +20,18 @@ def program(x, y):
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from ..autograd.transforms import leaves, tree_map
 from ..engine import ops
 from ..engine.modes import is_grad_enabled
 from ..engine.value import Value
 from ..engine.walk import grad
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .arguments import Arguments, Block
 from .backends import Executable, compiled
 from .graph import rebuilt
@@ -93,6 +94,7 @@ class Built:
         batch: bool,
         backend: str,
         update: Any,
+        devices: Any = None,
     ):
         self.trained = [] if update is None else update.params
         trace = Trace()
@@ -103,7 +105,7 @@ class Built:
                 f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with tracing(trace):
-            tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            tree = tree_map(given.result, trace.run(fn, given.seen, named))
             self.by_identity = trace.by_identity
             self.plain = plain and not (is_grad_enabled() and any(node.requires_grad for _, node in trace.order))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
@@ -118,7 +120,8 @@ class Built:
             reads, by, grads = self._levels(trace, given, constants, alive)
         else:
             reads, by, grads = self._straight(given, constants, [leaf for leaf, _ in alive], found)
-        self._compile(backend, given.names, reads, by, grads)
+        write = partial(compiled, backend, **{"devices": devices} if devices else {})
+        self._compile(write, given.names, reads, by, grads)
         for out in self.outs:
             out.symbol = None  # and with it the graph
         trace.graph.let_go()
@@ -140,7 +143,7 @@ class Built:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
         else:
-            alone = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+            alone = len(roots) == 1 and prod(getattr(data_of(roots[0]), "shape", None) or ()) == 1
             self.fused = alone and not (self.vector and len(nodes) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
@@ -225,7 +228,7 @@ class Built:
 
     # ---- the code
 
-    def _compile(self, backend: str, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
+    def _compile(self, write: Callable, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
         """Compile both halves: the function, and its gradients given the seeds."""
         self.names = names
         self.parameters = ("leaves", *names) if self.leaves else tuple(names)
@@ -234,8 +237,8 @@ class Built:
         if not self.fused and grads:
             seeds = ["seeds"] if self.vector else [f"seed{out.root}" for out in self.outs if out.root is not None]
             back = Lowered((*self.parameters, *seeds), tuple(reads), grads)
-            self.back, lowered = compiled(backend, back), replace(lowered, gradients=[], by=())
-        self.lowered, self.code = lowered, compiled(backend, lowered)
+            self.back, lowered = write(back), replace(lowered, gradients=[], by=())
+        self.lowered, self.code = lowered, write(lowered)
         self.leaves = [leaf.ref() for leaf in self.leaves]
         self.places = [x for x in by if isinstance(x, Read)]
         self.own = [x.ref() for x in by if isinstance(x, Leaf)]
@@ -250,7 +253,7 @@ def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -
     else:
         of_numbers = all(symbol.shape is None for symbol in trace.graph.symbols)
         many = ops > MANY and ops > WIDTH * _depth(trace.rows)
-    return of_numbers and (many if backend == "auto" else backend == "numpy")
+    return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
 
 
 def _depth(rows: dict[Symbol, Any]) -> int:

@@ -22,10 +22,9 @@ from collections.abc import Callable
 from math import copysign
 from typing import Any
 
-import numpy as np
-
 from ..engine import floats
 from ..engine.rows import Row
+from ..tensor.optional import np
 from .opset import ELEMENTWISE, evaluate
 from .simplify import RULES
 from .symbols import (

@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..tensor.optional import np
 from .symbols import Symbol, needed, symbols_in
 
 KINDS = {

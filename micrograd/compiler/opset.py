@@ -17,9 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from ..tensor import library
+from ..tensor.optional import library, np
 
 
 def getitem(a: Any, index: Any) -> Any:

@@ -24,13 +24,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from ..engine.ops import lib
 from ..engine.rows import Row
-from ..tensor import arrays
-from ..tensor.node import record
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, arrays, np, record
 from .normal import ONE
 from .opset import placed
 from .symbols import Symbol, is_uniform

@@ -26,18 +26,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..autograd.transforms import copied, leaves, tree_map
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
 from ..engine.modes import modes, pass_is_watched
-from ..engine.rows import Many, nothing
+from ..engine.rows import Many
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
-from ..tensor.node import ArrayNode, handle, new_node
-from ..tensor.storage import Storage
-from ..tensor.tensor import Tensor
+from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
@@ -63,7 +59,7 @@ class Program:
         self._operands = picker(built.names, built.places, built.own)
         self.current = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
+        self.row = ProgramRow(name, _not_alone, lambda g, call, root: call.parts(g, root), needs_values=False)
 
     # ---- running
 
@@ -230,6 +226,11 @@ def _copied(x: Any) -> Any:
     return copied(x) if isinstance(x, (Value, Tensor)) and x.requires_grad else x
 
 
+def _not_alone(*_: Any) -> Any:
+    """The forward function of a program's row, which a picture's nudge test may call."""
+    raise TypeError("a compiled function computes all of its results at once, and only from its own arguments")
+
+
 class ProgramRow(Many):
     """The row of a program's results."""
 
@@ -325,7 +326,7 @@ def _rate(update: Any) -> float:
     """The current learning rate; a program supports no other setting of SGD."""
     if update.momentum or update.weight_decay:
         raise RuntimeError(
-            f"{update!r}has gained momentum or weight decay since it was compiled into a training step: set them to 0"
+            f"{update!r} has gained momentum or weight decay since it was compiled into a training step: set them to 0"
         )
     return update.lr
 

@@ -17,9 +17,7 @@ from collections.abc import Callable
 from math import copysign
 from typing import Any
 
-import numpy as np
-
-from ..tensor.library import is_basic
+from ..tensor.optional import library, np
 from .opset import ELEMENTWISE
 from .symbols import Symbol, has_symbols, stand_in, symbols_in
 
@@ -38,7 +36,7 @@ def _fits(kept: Any) -> bool:
 def _add(graph: Any, a: Any, b: Any) -> Any:
     for x, y in ((a, b), (b, a)):
         if x.__class__ is y.__class__ is Symbol and y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
-            return graph.make("accumulate", (x, *y.args[:2])) if is_basic(y.args[1]) else None
+            return graph.make("accumulate", (x, *y.args[:2])) if library.is_basic(y.args[1]) else None
     if is_number(b, 0) and _fits(a):
         return a
     if is_number(a, 0) and _fits(b):

@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ..engine.rows import Row
+from ..tensor.optional import np
 from .frozen import MASKED, READ, Shapeless, frozen
 
 BY_COLUMNS = (("order", "F"),)
@@ -49,7 +48,7 @@ class _Library:
 
     def gate(self, a: Any, b: Any) -> Any:
         """a where b is positive, else 0."""
-        return np.where(b <= 0, 0.0, a)
+        return self.where(b <= 0, 0.0, a)
 
     def column_sums(self, a: Any) -> Any:
         """The sums of a matrix's columns."""
@@ -57,7 +56,7 @@ class _Library:
 
     def full(self, shape: Any, a: Any, dtype: Any = None) -> Any:
         """An array of this shape whose elements are all a."""
-        return np.broadcast_to(a, shape)
+        return self.broadcast_to(a, shape)
 
 
 class Symbol:

@@ -278,6 +278,18 @@ def test_a_click_lights_the_paths_and_sums_their_products(page):
     assert page.run("return document.querySelectorAll('.wire.path').length") == 0
 
 
+def test_paths_that_are_long_are_told_by_what_differs(page):
+    out = Value(0.5, label="a")
+    for i in range(12):
+        out = out * 1.1 if i != 6 else out.tanh() + out.exp() + out.sin()
+        out.label = f"n{i}"
+    page.open(player(out).html, fragment="place=end")
+    click(page, "a")
+    ways = page.run("return [...document.querySelectorAll('#why .rows > div > :first-child')].map(e => e.textContent)")
+    assert len(set(ways)) == len(ways) == 3
+    assert min(ways) == "a → … → exp(n5) → v1 → … → n11"
+
+
 def test_enter_chooses_the_card_that_has_the_focus(page):
     page.open(player(paths()).html, fragment="step=99")
     page.run("arguments[0].focus()", card(page, "b"))
@@ -304,7 +316,7 @@ def test_one_goes_in_by_clicks_and_out_by_escape(page):
     assert page.run("return document.querySelectorAll('.card.module').length") == 16
     click(page, "ReLUNeuron(16) #3")
     assert text(page, "#crumbs") == "layers›Layer #2›ReLUNeuron(16) #3"
-    assert card(page, "w15") is not None
+    assert card(page, "w[15]") is not None
     page.press("Escape")
     assert text(page, "#crumbs") == "layers›Layer #2"
     page.press("Escape")

@@ -1,6 +1,7 @@
 """What is seen of a graph: zoom, moving, map, search, keys, export, and the view for a projector."""
 
 import base64
+import random
 import time
 from itertools import pairwise
 
@@ -8,6 +9,8 @@ import pytest
 from drawn_graphs import neuron
 from selenium.webdriver.common.action_chains import ActionChains
 
+from micrograd import Value
+from micrograd.nn import MLP
 from micrograd.viz import player
 
 from .test_player import arrays, card, network, paths, step, text
@@ -86,15 +89,36 @@ def test_the_map_is_there_when_not_all_is_seen_and_leads_there(page):
     assert page.run("return document.getElementById('map').hasAttribute('hidden')")
 
 
+def test_a_graph_that_could_not_be_read_opens_folded_further(page):
+    random.seed(0)
+    out = MLP(2, [4, 1])([Value(0.5, label="a"), Value(-1.0, label="b")])
+    made = player(out, names={}).html
+    page.open(made, 1400, 900)
+    assert text(page, "#tabs [aria-pressed=true]") == "layers"
+    page.open(made, 1400, 900, fragment="step=1")
+    assert text(page, "#tabs [aria-pressed=true]") == "operations"
+
+
+def test_a_line_that_carries_arrays_is_as_wide_as_their_length(page):
+    page.open(player(arrays()).html, fragment="place=end", reduced_motion=True)
+    widths = page.run(
+        "return [...document.querySelectorAll('.wire.flows.arrays path:first-child')]"
+        ".map(e => parseFloat(getComputedStyle(e).strokeWidth))"
+    )
+    assert len(widths) == 6
+    assert max(widths) == pytest.approx(6, abs=0.01)
+    assert min(widths) > 1.2
+
+
 # ------------------------------------------------------------------------------------------------ search
 def test_search_goes_through_all_scenes(page):
     page.open(player(network()).html, reduced_motion=True)
     page.press("/")
     assert focused(page) == "Search by name"
-    page.press(*"w15")
+    page.press(*"w[15]")
     hits = text(page, "#hits")
-    assert " of 34" in hits
-    assert page.run("return document.querySelector('.card.found').getAttribute('aria-label')").startswith("w15")
+    assert " of " in hits
+    assert page.run("return document.querySelector('.card.found').getAttribute('aria-label')").startswith("w[15]")
     assert text(page, "#crumbs") != ""
     inside = page.run(
         "const a = document.querySelector('.card.found').getBoundingClientRect(),"
@@ -105,7 +129,7 @@ def test_search_goes_through_all_scenes(page):
     page.press("Enter")
     assert text(page, "#hits") != hits
     page.press("Escape")
-    assert "w15" in focused(page)
+    assert "w[15]" in focused(page)
 
 
 def test_a_name_that_is_not_there_is_said(page):
@@ -150,8 +174,6 @@ def test_space_on_a_card_chooses_it_and_starts_no_film(page):
 
 # ------------------------------------------------------------------------------------------------ lines
 def test_a_line_is_as_wide_as_what_flows_and_a_dead_one_is_dotted(page):
-    from micrograd import Value
-
     a, b, c = Value(2.0, label="a"), Value(0.0, label="b"), Value(-5.0, label="c")
     page.open(player(a * 3 + a * b + c.relu()).html, fragment="place=end", reduced_motion=True)
     wires = page.run(

@@ -66,7 +66,7 @@ def test_what_is_given_by_keyword_may_be_a_dict_and_must_be_told_from_others():
     for bad in ({3}, {"k": {3}}, [bytearray(2)]):
         with pytest.raises(TypeError, match=r"o= holds a (set|bytearray), which cannot be hashed.*close over it"):
             f(2.0, o=bad)
-    with pytest.raises(TypeError, match="o= is a Value: give it by position"):
+    with pytest.raises(TypeError, match="o= is a Value: pass it by position"):
         f(2.0, o={"k": Value(3.0)})
 
 
@@ -199,7 +199,7 @@ def test_running_statistics_are_refused_in_training_and_read_in_use():
     f, x = micrograd.compile(lambda x: model(x)), np.array([[1.0, 2.0], [3.0, 5.0]])
     np.testing.assert_allclose(f(x).data, model(Tensor(x)).data, rtol=1e-12)
     model.train()
-    with pytest.raises(RuntimeError, match="cannot look at"):
+    with pytest.raises(RuntimeError, match=r"running statistics.*call eval\(\)"):
         f(x)
     model(Tensor(x))  # the running ones move
     model.eval()

@@ -227,6 +227,12 @@ def test_nothing_is_computed_for_inputs_that_need_no_gradient():
     assert f.source.count("np.dot") + f.source.count("np.matmul") <= 3  # x @ w, its sum, and x.T @ g
 
 
+def test_a_transposed_product_is_the_product_of_the_transposes():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    f = micrograd.compile(lambda a, b: (a @ b).T @ a)
+    np.testing.assert_allclose(f(Tensor(a), Tensor(b)).data, (a @ b).T @ a)
+
+
 def test_operations_write_over_what_nobody_reads_any_more():
     f = micrograd.compile(lambda x: ((x + 1).exp() * 2 + 3).tanh().sum())
     f(np.ones(100))
@@ -326,3 +332,15 @@ def test_a_compiled_mean_is_summed_in_the_dtype_in_which_the_eager_one_is(dtype,
     x = Tensor(np.full(shape, 100, dtype))
     mean = micrograd.compile(lambda x: x.mean())(x)
     assert (mean.item(), mean.dtype) == (x.mean().item(), x.mean().dtype) == (100.0, x.mean().dtype)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * np.prod(np.shape(x)) + np.ndim(x) * np.size(x),
+        lambda x: x + np.zeros_like(x) + np.ones_like(x) * np.full_like(x, 2.0),
+    ],
+)
+def test_what_needs_the_shape_alone_needs_no_numbers(function: Any):
+    x = np.arange(6.0).reshape(2, 3)
+    assert micrograd.compile(function)(x).tolist() == function(Tensor(x)).tolist()

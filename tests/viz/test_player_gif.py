@@ -51,7 +51,7 @@ def test_a_graph_of_many_boxes_is_refused_with_what_to_do(tmp_path):
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
 def test_a_step_takes_time(tmp_path, seconds):
-    with pytest.raises(ValueError, match="a step takes more than none"):
+    with pytest.raises(ValueError, match="it must be above 0"):
         player(neuron()).save(tmp_path / "a.gif", seconds=seconds)
 
 
@@ -85,4 +85,4 @@ def test_a_long_label_does_not_take_the_operands_away():
     a, b = Value(2.0, label="the weight of the first input"), Value(3.0, label="what comes from outside of it all")
     out = a * b
     out.label = "o"
-    assert "Forward: o = the weig\u2026nput \u00d7 what com\u2026 all" in animate(out).svg
+    assert re.search("Forward: o = the we.{1,5}put \u00d7 what c.{1,5}all", animate(out).svg)

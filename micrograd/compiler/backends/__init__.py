@@ -2,6 +2,7 @@
 
     python      source in plain Python and NumPy (`expressions` writes an operation, `buffers` plans the memory,
                 `numpy_forms` rewrites what NumPy computes faster in another form)
+    xla         JAX on programs of arrays: CPU, GPU, TPU
 
 A back end is a module with two functions:
 
@@ -17,7 +18,7 @@ from typing import Any, Protocol
 
 from ..lowered import Lowered
 
-BACKENDS = {"auto": "python", "python": "python", "numpy": "python"}  # and the module of each
+BACKENDS = {"auto": "python", "python": "python", "numpy": "python", "jax": "xla"}  # and the module of each
 
 
 class Executable(Protocol):
@@ -34,12 +35,12 @@ class Backend(Protocol):
 
     def lacks(self, program: Lowered) -> str: ...
 
-    def compile(self, program: Lowered) -> Executable: ...
+    def compile(self, program: Lowered, **options: Any) -> Executable: ...
 
 
-def compiled(name: str, program: Lowered) -> Executable:
-    """The program, compiled by the back end of this name."""
+def compiled(name: str, program: Lowered, **options: Any) -> Executable:
+    """The program, compiled by the back end of this name, with options of its own."""
     backend: Backend = import_module(f".{BACKENDS[name]}", __name__)  # type: ignore[assignment]
     if reason := backend.lacks(program):
         raise RuntimeError(f"backend={name!r} {reason}")
-    return backend.compile(program)
+    return backend.compile(program, **options)

@@ -20,8 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
+from ...tensor.optional import np
 from ..opset import ELEMENTWISE
 from ..symbols import BY_COLUMNS, VIEWS, Symbol, symbols_in
 

@@ -22,9 +22,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ...engine import floats
+from ...tensor.optional import np
 from ..opset import OWN
 from ..symbols import Symbol
 

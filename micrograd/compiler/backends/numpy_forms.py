@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ...tensor.optional import np
 from ..simplify import RULES, axes_of, is_number
 from ..symbols import Symbol
 

@@ -28,10 +28,8 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...engine import floats
-from ...tensor.library import is_basic
+from ...tensor.optional import library, np
 from ..graph import rebuilt
 from ..lowered import Lowered, Read
 from ..opset import ELEMENTWISE
@@ -80,6 +78,14 @@ class Code:
 def _define(source: str, names: dict[str, Any]) -> Callable:
     exec(builtins.compile(source, "<micrograd.compile>", "exec"), names)
     return names["program"]
+
+
+def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
+    """A function of the program's parameters that returns its inputs, for other back ends."""
+    names = [symbol.args[0] for symbol in program.steps if symbol.op == "input"]
+    lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
+    text = "".join(f"    {line}\n" for line in lines)
+    return _define(f"def program({', '.join(program.parameters)}):\n{text}", {"np": np, "vector": vector})
 
 
 READING = {
@@ -185,7 +191,7 @@ class Writer(Text):
         """Write a line that computes an array, into a buffer if possible."""
         op, args = symbol.op, symbol.args
         into = bool(symbol.ndim) and symbol not in self.kept
-        if into and (op == "accumulate" or (op == "scatter" and is_basic(args[1]))):
+        if into and (op == "accumulate" or (op == "scatter" and library.is_basic(args[1]))):
             self._added(symbol)
         elif into and op == "gated":
             bits = f".view(np.{args[1].dtype})"

@@ -41,9 +41,7 @@ def heat_of(array: Any, name: str) -> Heat:
 
     flat = np.atleast_1d(np.asarray(array, dtype=float))
     flat = flat.reshape(-1, flat.shape[-1]) if flat.size else np.zeros((1, 1))
-    tip = f"{name} {tuple(array.shape)}"
-    if array.size:
-        tip += f": {value_text(float(flat.min()))} to {value_text(float(flat.max()))}"
+    tip = _in_words(f"{name} {tuple(array.shape)}", flat.ravel().tolist() if array.size else [])
     with np.errstate(all="ignore"):
         flat = _averaged(_averaged(flat, 0, ROWS), 1, COLUMNS)
     return heat(flat.tolist(), name, tip)
@@ -67,8 +65,17 @@ def heat(grid: Sequence[Sequence[float | None]], name: str, tip: str = "") -> He
     numbers = [abs(x) for row in grid for x in row if x is not None and abs(x) < float("inf")]
     most = max(numbers, default=0.0)
     cells = "".join(_letter(row[k] if k < len(row) else None, most) for row in grid for k in range(columns))
-    tip = tip or f"{name}: up to {value_text(most)} either way"
+    tip = tip or _in_words(name, [x for row in grid for x in row if x is not None])
     return Heat(name, len(grid), columns, cells, value_text(most), tip)
+
+
+def _in_words(name: str, numbers: list[float]) -> str:
+    """`gradients: -0.5000 to 1.0000, 3 of 12 are 0`: the range, and how many are dead."""
+    if not numbers:
+        return name
+    zero = numbers.count(0.0)
+    range_ = f"{value_text(min(numbers))} to {value_text(max(numbers))}"
+    return f"{name}: {range_}" + (f", {zero:,} of {len(numbers):,} are 0" if zero else "")
 
 
 def _letter(x: float | None, most: float) -> str:

@@ -104,7 +104,8 @@ def _again(graph: Walk, values: Sequence[Any]) -> Any:
 
 def _forward(node: Node, operands: list[Any]) -> Any:
     try:
-        return node._row.forward(*operands)
+        with node._quiet():
+            return node._row.forward(*operands)
     except ArithmeticError:  # Python raises for plain numbers where a node gives inf or nan
         return node._ieee(node._row.forward, *operands)
 

@@ -20,7 +20,7 @@ function tell(now, state, card, paths) {
   const tellers = {start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd};
   const [why, ran, said] = tellers[now.kind](card, state);
   $("why").innerHTML = chosen ? tellPaths(state, paths) : why;
-  wrap();
+  if (!held?.moved) wrap();  // it measures, which takes half of a frame
   $("ran").innerHTML = ran;
   $("flow").innerHTML = scene.most ? `<span class="ramp">${[1, 2.4, 4.2, 6].map(h => `<i style="height:${h}px"></i>`).join("")}</span> |∂${escaped(rootName)}/∂line| 0 to ${short(scene.most)}` : "";
   return `${phases[now.kind]}. ${said}`;
@@ -70,7 +70,7 @@ function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
   const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${inside}`;
+  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(pretty(heat.tip))}</p>`).join("")}${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
   return [why, `<h2>${told(card.name)}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
 }
@@ -150,13 +150,14 @@ function tellEnd() {
   if (move.length && more) move.push(`and ${thousands(more)} more`);
   if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(engine.number(engine.data[engine.root]))}`);
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
-    : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? " A step of gradient descent moves each parameter against its gradient:" : ""}</p><p class="math">${move.join("<br>")}</p>`;
+    : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient:` : ""}</p><p class="math">${move.join("<br>")}</p>`;
   const tests = scene.cards.filter(card => card.nudge).map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
   const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
     : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
+const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
 function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
@@ -168,11 +169,16 @@ function tellPaths(state, {hooked, exact, listed, all}) {
   if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
   const sorted = [...listed].sort((a, b) => Math.abs(worth(b)) - Math.abs(worth(a)));
-  const rows = sorted.slice(0, 6).map(item => {
-    const way = [chosen.name, ...item.path.map(wire => wire.head.name)];
-    const seen = way.length > 6 ? [...way.slice(0, 3), "…", ...way.slice(-2)] : way;
+  const ways = sorted.slice(0, 6).map(item => [chosen, ...item.path.map(wire => wire.head)]), shortest = Math.min(...ways.map(way => way.length));
+  let first = 1, last = 1;  // what all have in common at their beginning and at their end
+  while (first < shortest - 1 && ways.every(way => way[first] === ways[0][first])) first++;
+  while (last < shortest - first && ways.every(way => way.at(-1 - last) === ways[0].at(-1 - last))) last++;
+  const rows = sorted.slice(0, 6).map((item, k) => {
+    const names = ways[k].map(card => card.name);
+    const seen = names.length <= 6 ? names : ways.length === 1 ? keep(names, 3, 2)
+      : [...keep(names.slice(0, first), 1, 0), ...keep(names.slice(first, -last), 3, 2), ...keep(names.slice(-last), 0, 1)];
     const factors = item.path.map(wire => token("local", short(wire.local)));
-    const shown = factors.length > 6 ? [...factors.slice(0, 3), "…", ...factors.slice(-2)] : factors;
+    const shown = factors.length > 6 ? keep(factors, 3, 2) : factors;
     if (+item.from !== 1) shown.push(token("up", short(item.from)));
     return `<div><span>${seen.map(word => told(word)).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
   });

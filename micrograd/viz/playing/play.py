@@ -71,7 +71,7 @@ class Player(Page):
         from . import gif
 
         if not seconds > 0:
-            raise ValueError(f"seconds is {seconds}; a step takes more than none")
+            raise ValueError(f"seconds is {seconds}; it must be above 0")
         gif.save(Film(self.scene, stage(self.scene), seconds), target, seconds)
         return target
 
@@ -110,9 +110,8 @@ def player(
         present: a clean view of 16:9 for a projector or a video: large type, keys only. The key p leaves it.
 
     Returns:
-        A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a
-        moving picture of it; `open()` opens it in the browser. It loads
-        nothing. `story()` is its data, for a page that shows players in place.
+        A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving
+        picture; `open()` opens it in the browser. It loads nothing. `story()` is its data, for an open page.
 
     Raises:
         TypeError: `root` is not a single Value or Tensor.

@@ -40,6 +40,7 @@ let story, root, rootName, scenes, scene, trail = [], step = 0, chosen = null, f
 function load(told) {
   story = told;
   frame = story.frame ?? frame;
+  $("title").textContent = document.title = story.title;
   root = story.root;
   rootName = root[0];
   scenes = story.scenes;
@@ -212,7 +213,7 @@ function heatMap(heat, parent, x, y, wide, tall) {
   return map;
 }
 function paint(heat, map) {
-  map.firstChild.textContent = heat.tip;
+  map.firstChild.textContent = pretty(heat.tip);
   [...heat.cells].forEach((letter, k) => {
     const cell = map.children[k + 1], level = letter === "?" ? null : letter.charCodeAt(0) - 74;
     cell.setAttribute("class", letter === " " ? "none" : `cell ${level === null ? "nan" : level > 0 ? "high" : level < 0 ? "low" : "zero"}`);
@@ -242,7 +243,8 @@ function pathsFrom(card) {
 
 // ---- showing a step
 function show(moving = false) {
-  scene.most = Math.max(0, ...scene.wires.map(wire => wire.count || typeof wire.part === "boolean" || !Number.isFinite(+wire.part) ? 0 : Math.abs(wire.part)));
+  measure();
+  scene.most = Math.max(0, ...scene.wires.map(wire => wire.count || !Number.isFinite(+(wire.norm ?? wire.part)) || wire.part === true && wire.norm === undefined ? 0 : Math.abs(wire.norm ?? wire.part)));
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
   const paths = chosen ? pathsFrom(chosen) : null;
   for (const card of scene.cards) showCard(card, now, state);
@@ -260,9 +262,9 @@ function show(moving = false) {
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
   const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
-  const dead = grad?.whole && grad.value === 0;
+  const dead = grad?.whole && grad.value === 0, stale = touched && card.kind === "repeat" && card.node === undefined;
   const kinds = ["card", card.kind, known ? "" : "waiting", active ? now.kind : receiving ? "receiving" : "",
-    card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : ""];
+    card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : "", stale ? "stale" : ""];
   card.group.setAttribute("class", kinds.filter(Boolean).join(" "));
   if (card.slots.data) fillSlot(card, "data", known, card.data, known ? "data" : "");
   if (card.slots.grad) fillSlot(card, "grad", grad, grad?.value, grad ? `grad${grad.whole ? "" : " part"}` : "");
@@ -273,7 +275,7 @@ function showCard(card, now, state) {
   });
   const words = [card.name, card.shape && `shape ${card.shape}`, card.data !== undefined && `data ${known ? number(card.data) : "not yet"}`,
     card.grad !== undefined && `gradient ${grad ? number(grad.value) : "not yet"}`, card.times && `${card.times} times`,
-    card.opens !== undefined && "opens"].filter(Boolean).join(", ");
+    card.opens !== undefined && "opens", stale && "its numbers are those from before the change"].filter(Boolean).join(", ");
   card.group.setAttribute("aria-label", words);
   if (leaf) {
     card.group.setAttribute("aria-valuenow", valueOf(card, card.cell));
@@ -281,7 +283,7 @@ function showCard(card, now, state) {
   } else card.group.setAttribute("aria-pressed", chosen === card);
 }
 function fillSlot(card, kind, known, x, look) {
-  const slot = card.slots[kind], room = (card.box[2] - (card.badge ?? 0) / 2 - 58 - 9 * card.dots.length) / 8;
+  const slot = card.slots[kind], room = (card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : 24) - 9 * card.dots.length) / 8;
   let text = known ? number(x) : "–";
   for (let digits = 3; text.length > Math.max(room, 8) && digits >= 0; digits--) text = Math.abs(x) < 1e6 ? number(x, digits) : (+x).toExponential(digits).replace(/-/g, "−");
   slot.textContent = text;
@@ -292,10 +294,10 @@ function showWire(wire, now, state, paths) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
   const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = typeof wire.part === "boolean" ? undefined : wire.part;
+  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = wire.part === true ? wire.norm : wire.part;
   const flows = done && part !== undefined && !wire.count && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
-  wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : hue(part)}` : ""].filter(Boolean).join(" "));
+  wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : wire.norm === undefined ? hue(part) : "arrays"}` : ""].filter(Boolean).join(" "));
   const much = flows && !forward ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : null;  // so that a thousandth is seen too
   wire.group.style.opacity = much === null || +part === 0 ? "" : (.45 + .55 * much).toFixed(2);
   if (wire.line && !wire.count) wire.line.style.strokeWidth = much === null ? "" : `${(1.2 + 4.8 * much).toFixed(1)}px`;
@@ -304,7 +306,7 @@ function showWire(wire, now, state, paths) {
   const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null;
   if (onPath && local && !faint) showPill(wire, "path", local);
   else if (forward) showPill(wire, kind, times ?? (wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null));
-  else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (part !== undefined ? [`+= ${short(part)}`] : ["+="]));
+  else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (typeof wire.part === "number" ? [`+= ${short(part)}`] : ["+="]));
   else showPill(wire, local && +wire.local === 1 ? "one" : "", faint ? null : times ?? (done ? local : null));
 }
 function pulse(now, card) {
@@ -335,6 +337,9 @@ function drawTrack() {
   const svg = $("marks"), count = scene.steps.length - 1, width = svg.clientWidth || 400;
   const x = k => 9 + (width - 18) * k / Math.max(count, 1), small = width / count < 9;
   const seed = scene.steps.findIndex(s => s.kind === "seed"), turn = seed < 0 ? count : seed;
+  const key = [scene.index, step, count, width].join();
+  if (svg.dataset.drawn === key) return;
+  svg.dataset.drawn = key;
   svg.replaceChildren();
   el("line", {class: "rail", x1: x(0), x2: x(count), y1: 13, y2: 13}, svg);
   if (step) el("line", {class: "rail forward", x1: x(0), x2: x(Math.min(step, turn)), y1: 13, y2: 13}, svg);
@@ -370,7 +375,7 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   found = null;
   draw();
   refresh();
-  if (!stays) open();
+  if (!stays) { reserve(); open(); }
   showWhere();
   go(at === "same" ? phase(before) : at);
 }

@@ -11,7 +11,7 @@ const CALLS = {
   rint: a => { const r = Math.round(a); return r - a === .5 && r % 2 ? r - 1 : r; },
   logaddexp: (a, b) => a === b ? a + Math.LN2 : Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b))),
 };
-const array = (data, shape) => Object.assign(Float64Array.from(data, Number), {shape});
+const array = (data, shape) => Object.assign(Float64Array.from(data, leaf), {shape});
 const zeros = shape => Object.assign(new Float64Array(count(shape)), {shape});
 const isArray = x => x instanceof Float64Array;
 const count = shape => shape.reduce((a, b) => a * b, 1);
@@ -104,4 +104,4 @@ function Program({codes, functions, nodes, constants}) {
   };
   return made;
 }
-function leaf(x) { return x.array ? array(...x.array) : typeof x === "number" ? x : {nan: NaN, inf: Infinity, "-inf": -Infinity}[x]; }
+function leaf(x) { return x.array ? array(...x.array) : typeof x === "number" ? x : {nan: NaN, inf: Infinity, "-inf": -Infinity, "minus zero": -0}[x]; }

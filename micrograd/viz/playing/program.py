@@ -8,8 +8,9 @@ Terms of arrays know shapes. Whatever only moves or adds elements (a reshape, a 
 is linear, so it is written down as the entries of its matrix.
 """
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache
+from math import copysign
 from typing import Any
 
 from ...engine.graph import Node
@@ -52,7 +53,7 @@ class Term:
             return _linear_in_each(row, operands)
         return row.forward(*operands)
 
-    def _linear(self, function: Callable[[Any], Any]) -> "Term":
+    def _linear(self, function: Callable[[Any], Any]) -> Any:
         """A function that is linear in this array, as a matrix."""
         import numpy as np
 
@@ -136,6 +137,8 @@ def tree(x: Any) -> Any:
 def number(x: float) -> float | str:
     """A number for JSON, in full; as text where JSON has none."""
     x = float(x)
+    if x == 0:
+        return 0.0 if copysign(1, x) > 0 else "minus zero"  # 1 / x tells them apart; a reader need not
     return x if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
 
 
@@ -180,12 +183,12 @@ def is_linear(row: Row) -> bool:
     return bool(names) and all(name[0] == "_" or name == "like" for name in names)  # see `ops`
 
 
-def _linear_in_each(row: Row, operands: Any) -> Term:
+def _linear_in_each(row: Row, operands: Any) -> Any:
     """A linear row: the sum of what it makes of each operand with the others 0."""
     import numpy as np
 
     zeros = [np.zeros_like(x.like, float) if isinstance(x, Term) else x * 0.0 for x in operands]
-    parts = [
+    parts: list[Any] = [
         x._linear(lambda a, k=k: row.forward(*[*zeros[:k], a, *zeros[k + 1 :]]))
         for k, x in enumerate(operands)
         if isinstance(x, Term)
@@ -227,7 +230,7 @@ def _summed(a: Any, shape: tuple[int, ...]) -> Any:
     return a.sum(axis=tuple(axes), keepdims=True).reshape(shape)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _of_numbers(row: Row, count: int) -> list[Any]:
     return _code(row, [None] * count, None)
 
@@ -250,11 +253,12 @@ def _calls(x: Any) -> set[str]:
 
 
 # ------------------------------------------------------------------------------------------------ graphs
-def program(graph: Walk, back: Backprop) -> dict[str, Any] | str:
+def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[str, Any] | str:
     """The graph as data that the page can run; or the sentence that says why it cannot.
 
     `nodes` has, for each node of the walk, a leaf's number (or elements and shape), or the index of its op in `codes`
-    and of its operands. `constants` are the leaves without a gradient.
+    and of its operands. `constants` are the leaves without a gradient, `moves` those that gradient descent moves.
+    `owned` has the ids of the parameters.
 
     >>> from micrograd import Value
     >>> from micrograd.viz.drawing.data import walk
@@ -292,16 +296,14 @@ def program(graph: Walk, back: Backprop) -> dict[str, Any] | str:
         "functions": {word: table[word] for word in sorted(called & table.keys())},
         "nodes": nodes,
         "constants": [i for i, node in enumerate(graph.nodes) if node._row is None],
-        "moves": _parameters(graph),
+        "moves": _parameters(graph, owned),
     }
 
 
-def _parameters(graph: Walk) -> list[int]:
-    """The leaves that gradient descent moves: those that a module owns or, without one, all that have a gradient."""
-    modules = {id(module): module for node in graph.nodes for module in node._made_by[:-1]}
-    owned = {getattr(p, "_node", p) for module in modules.values() for p in type(module).parameters(module)}
+def _parameters(graph: Walk, owned: Collection[int]) -> list[int]:
+    """The leaves that gradient descent moves: the owned ones or, without any, all that have a gradient."""
     leaves = [i for i, node in enumerate(graph.nodes) if node.is_leaf and node.requires_grad]
-    return [i for i in leaves if graph.nodes[i] in owned] or leaves
+    return [i for i in leaves if id(graph.nodes[i]) in owned] or leaves
 
 
 def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, int]) -> Any:
@@ -315,5 +317,6 @@ def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, i
     if node._is_number:
         code = _of_numbers(node._row, len(below))
     else:
-        code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
+        with node._quiet():
+            code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
     return [codes.setdefault(json.dumps(code), len(codes)), *below]

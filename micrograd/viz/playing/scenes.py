@@ -107,7 +107,7 @@ def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None
     teller = _Teller(graph, back, variables)
     teller.tell(max_nodes)
     title = teller.scenes[0].title
-    said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back))
+    said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back, teller.owned))
     return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said)
 
 
@@ -147,9 +147,9 @@ class _Teller:
         self.calls = calls_of(graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
         self.uses = _uses(graph)
-        self.place = {node: i for i, node in enumerate(graph.nodes)}
         found = find_names(graph, self.calls, variables)
         self.names, self.owned = {id(graph.nodes[graph.roots[0]]): "out"} | found.by_id, found.owned
+        self.place = {node: i for i, node in enumerate(graph.nodes)}
         self.scenes: list[Scene] = []
         self.boxes = 0
         self.waiting: deque[_Part] = deque()

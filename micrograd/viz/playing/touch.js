@@ -26,6 +26,13 @@ function refresh() {  // the numbers of this scene, from the program
   }
   scene.cards.forEach(settle);
 }
+function measure() {  // how much flows through a line that carries arrays: the length of what it sends
+  for (const wire of engine ? scene.wires : []) {
+    if (wire.part !== true || !wire.use || engine.grads[wire.use[0]] === undefined) continue;
+    const sent = engine.sent(...wire.use);
+    wire.norm = isArray(sent) ? Math.hypot(...sent) : Math.abs(sent);
+  }
+}
 function reheat(heat, map) {
   if (heat.of === undefined) return;
   const from = ["grad", "gradients"].includes(heat.name) ? engine.grads : engine.data;
@@ -40,7 +47,8 @@ function reheat(heat, map) {
   const most = Math.max(0, ...cells.filter(x => x !== null && Number.isFinite(x)).map(Math.abs));
   heat.cells = cells.map(x => x === null ? " " : Number.isNaN(x) ? "?" : String.fromCharCode(74 + (most ? Math.round(9 * Math.max(-1, Math.min(1, x / most))) : Math.sign(x)))).join("");
   heat.most = number(most);
-  heat.tip = `${heat.name}: up to ${heat.most} either way`;
+  const all = Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
+  heat.tip = `${heat.tip.split(":")[0]}: ${number(Math.min(...all))} to ${number(Math.max(...all))}${dead ? `, ${thousands(dead)} of ${thousands(all.length)} are 0` : ""}`;
   if (map) paint(heat, map);
 }
 $("scroll").addEventListener("pointerover", event => {  // the number of a cell
@@ -49,7 +57,7 @@ $("scroll").addEventListener("pointerover", event => {  // the number of a cell
   const heat = card.heats[k], from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data;
   const x = !engine || heat.of === undefined ? undefined : Array.isArray(heat.of) ? from[heat.of[at]] : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
   const place = `row ${Math.floor(at / heat.columns) + 1}, column ${at % heat.columns + 1}`;
-  card.maps[k].firstChild.textContent = x === undefined ? heat.tip : `${place}: ${number(x)}`;
+  card.maps[k].firstChild.textContent = x === undefined ? pretty(heat.tip) : `${place}: ${number(x)}`;
 });
 function again() {  // something moved
   touched = true;

@@ -271,8 +271,14 @@ addEventListener("message", ({data}) => {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
 load(JSON.parse($("story").textContent));
-recall(host?.dataset.place ?? location.hash);
+const asked = host?.dataset.place ?? location.hash;
+recall(asked);
 dress();
+if (!asked.includes("=")) {  // the first view that can be read whole
+  const fits = at => (at.size[0] + 2 * MARGIN) * READABLE() <= room()[0] && (at.size[1] + 2 * MARGIN) * READABLE() <= room()[1];
+  const view = scenes.find(at => at.tab && fits(at));
+  if (view && view !== scene) enter(view.index, 0, [view]);
+}
 new ResizeObserver(() => {
   const before = step;
   reserve();
