@@ -32,7 +32,7 @@ def png(figure: Figure) -> tuple[bytes, dict[str, int]]:
     return file.getvalue(), {"width": picture.width * 96 // 120, "height": picture.height * 96 // 120}
 
 
-def tiles(pictures: np.ndarray, columns: int, captions: Sequence[str] = (), **style: Any) -> None:
+def tiles(pictures: np.ndarray, columns: int, captions: Sequence[Any] = (), **style: Any) -> None:
     """Show full rows of small pictures, each with a rim; `style` is imshow's, and the captions go to the first row."""
     count, height, width = pictures.shape
     rows = count // columns
