@@ -182,7 +182,7 @@ def watching(f: Callable, xs: Sequence[Any]) -> list[Any]:
         with detect_anomaly():
             return after(f(*xs), xs)
     except RuntimeError as error:
-        if "made a nan" in str(error):  # which is what it is for
+        if "produced a nan" in str(error):  # which is what it is for
             reject()
         raise
 

@@ -403,7 +403,7 @@ def test_numbers_beside_arrays_keep_the_dtype_of_these():
 
 
 def test_a_nan_in_the_backward_of_a_compiled_call_is_found():
-    with micrograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"made a nan.*test_compile.py:\d+"):
+    with micrograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"produced a nan.*test_compile.py:\d+"):
         micrograd.compile(lambda x: x * x.log())(Value(0.0)).backward()
 
 

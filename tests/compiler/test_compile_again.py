@@ -66,7 +66,7 @@ def test_what_is_given_by_keyword_may_be_a_dict_and_must_be_told_from_others():
     for bad in ({3}, {"k": {3}}, [bytearray(2)]):
         with pytest.raises(TypeError, match=r"o= holds a (set|bytearray), which cannot be hashed.*close over it"):
             f(2.0, o=bad)
-    with pytest.raises(TypeError, match="o= is a Value: give it by position"):
+    with pytest.raises(TypeError, match="o= is a Value: pass it by position"):
         f(2.0, o={"k": Value(3.0)})
 
 

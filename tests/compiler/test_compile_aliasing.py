@@ -130,7 +130,7 @@ def test_a_gradient_inside_by_a_node_in_two_places_is_refused(make: Callable, ar
     w = Value(3.0)
     y = w * 2
     f = micrograd.compile(make(w, y))
-    with pytest.raises(RuntimeError, match="cannot tell that node from the same one in another place"):
+    with pytest.raises(RuntimeError, match="cannot tell it from the same node in another place"):
         f(*args(w, y))
 
 

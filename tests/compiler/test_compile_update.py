@@ -149,11 +149,11 @@ def test_what_no_program_can_do_is_refused(update: Any, settings: dict[str, bool
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda: Tensor([1.0]), "gives one loss"),
-        (lambda: W.broadcast_to((2,)), "gives one loss"),
-        (lambda: (W * 2, W * 3), "gives one loss"),
-        (lambda: (W * 2, Tensor([1.0]) + 1), "gives one loss"),
-        (lambda: Tensor([1.0], requires_grad=True) * 2, "none of whose parameters"),
+        (lambda: Tensor([1.0]), "returns one loss"),
+        (lambda: W.broadcast_to((2,)), "returns one loss"),
+        (lambda: (W * 2, W * 3), "returns one loss"),
+        (lambda: (W * 2, Tensor([1.0]) + 1), "returns one loss"),
+        (lambda: Tensor([1.0], requires_grad=True) * 2, "none of the parameters"),
     ],
 )
 def test_a_function_that_gives_no_loss_of_the_parameters_is_refused(function: Callable, message: str):
@@ -226,7 +226,7 @@ def test_a_step_of_a_worker_is_refused_where_any_step_is():
         gradient(step)
     with pytest.raises(TypeError, match="cannot be called inside"):
         micrograd.compile(lambda: step() * 2)()
-    with pytest.raises(ValueError, match="gives one loss"):
+    with pytest.raises(ValueError, match="returns one loss"):
         micrograd.compile(lambda: Tensor([1.0]), update=SGD([W], lr=1.0, reduce=lambda flat: flat))()
 
 

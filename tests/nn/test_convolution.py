@@ -180,7 +180,7 @@ X = np.ones((1, 2, 4, 4))
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: F.conv2d(np.ones((4, 4)), np.ones((1, 1, 2, 2))), r"found shape \(4, 4\): a picture needs"),
+        (lambda: F.conv2d(np.ones((4, 4)), np.ones((1, 1, 2, 2))), r"found shape \(4, 4\): an image needs"),
         (lambda: F.conv2d(X, np.ones((1, 2, 2))), r"found a weight of shape \(1, 2, 2\)"),
         (lambda: F.conv2d(X, np.ones((1, 3, 2, 2))), "found 2 channels, .* the weight is for 3 channels"),
         (lambda: F.conv2d(X, np.ones((3, 1, 2, 2)), groups=2), "3 filters are shared among the groups"),

@@ -316,9 +316,9 @@ NOT_PARAMETERS = [
     (lambda: {"x": X}, TypeError, "found dict"),
     (lambda: {X}, TypeError, "found set"),
     (lambda: None, TypeError, "found NoneType"),
-    (lambda: MLP(1, [1]), TypeError, r"found MLP: give it .parameters\(\) of that"),
+    (lambda: MLP(1, [1]), TypeError, r"found MLP: pass its .parameters\(\)"),
     (lambda: [X, 1.0], TypeError, "parameter 1 of .* is a float, not a Value"),
-    (lambda: [X * 2], ValueError, r"parameter 0 of .* was made by '\*'"),
+    (lambda: [X * 2], ValueError, r"parameter 0 of .* is the result of '\*'"),
     (lambda: [Value(1.0, requires_grad=False)], ValueError, "parameter 0 of .* is a constant"),
     (lambda: [X, Value(2.0), X], ValueError, "parameter 2 of .* is in the list twice"),
 ]

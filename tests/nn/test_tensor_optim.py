@@ -233,7 +233,7 @@ def test_a_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong,
     [
         (lambda: Tensor([1.0], requires_grad=True), TypeError, "found Tensor: put the parameters in a list"),
         (lambda: [Tensor([1.0])], ValueError, "parameter 0 of SGD is a constant"),
-        (lambda: [Tensor([1.0], requires_grad=True) * 2], ValueError, r"parameter 0 of SGD was made by '\*'"),
+        (lambda: [Tensor([1.0], requires_grad=True) * 2], ValueError, r"parameter 0 of SGD is the result of '\*'"),
         (lambda: [nn.Parameter([1.0])] * 2, ValueError, "parameter 1 of SGD is in the list twice"),
         (lambda: [np.ones(2)], TypeError, "parameter 0 of SGD is a ndarray, not a Value or a Tensor"),
     ],

@@ -394,5 +394,5 @@ def test_a_loss_that_is_no_number_says_what_it_is(loss):
 
 def test_a_model_that_gives_no_number_is_shown_what_it_gave():
     film = viz.movie(lambda point: "high", [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
-    with pytest.raises(TypeError, match="the model gave 'high'"):
+    with pytest.raises(TypeError, match="the model returned 'high'"):
         film.frame(0.5)

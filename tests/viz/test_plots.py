@@ -111,7 +111,7 @@ def test_two_scores_of_a_tensor_are_told_apart_by_their_difference():
 
 def test_three_scores_a_point_are_refused_in_words_where_there_are_two_classes():
     with pytest.raises(
-        ValueError, match=r"shape \(200, 3\) for 200 points; a boundary between two classes is drawn for"
+        ValueError, match=r"shape \(200, 3\) for 200 points; a boundary of two classes is drawn for"
     ):
         scores(MLP(2, [3]), SPOTS)
 
@@ -272,10 +272,10 @@ def test_a_network_of_values_may_have_three_classes(axes):
 @pytest.mark.parametrize(
     ("outputs", "labels", "message"),
     [
-        (1, [0, 1, 2, 0], "the labels 0, 1, 2 and the model gives 1 score a point"),
-        (2, [0, 1, 2, 0], "the model gives 2 scores a point"),
-        (3, [-1, 1, 0, 0], "the labels -1, 0, 1 and the model gives 3 scores a point"),
-        (3, [0, 1, 3, 0], "a label is the index of its own, from 0 on"),
+        (1, [0, 1, 2, 0], "the labels 0, 1, 2 and the model returns 1 score a point"),
+        (2, [0, 1, 2, 0], "the model returns 2 scores a point"),
+        (3, [-1, 1, 0, 0], "the labels -1, 0, 1 and the model returns 3 scores a point"),
+        (3, [0, 1, 3, 0], "labels are the indices of classes, from 0"),
         (3, [0, 0.5, 1, 0], "the labels 0, 0.5, 1"),
         (3, [-1, 1, 1, 1], "the labels -1, 1"),
     ],
