@@ -8,7 +8,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons test check lint format types pytest coverage mutants hunt docs bench bench-peers clean
+.PHONY: help which-python demo lessons test check lint format types pytest coverage mutants hunt docs site site-serve \
+	bench bench-peers clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -53,8 +54,13 @@ mutants: .venv/.dev  ## change the package in 240 places, and see which change n
 hunt: .venv/.dev  ## random programs against each other and PyTorch, for SECONDS=600
 	$(BIN)/python tests/hunt.py $(or $(SECONDS),600)
 
-docs: .venv/.dev  ## the API reference, from the docstrings; in docs/api/
-	$(BIN)/python docs/build.py
+docs: site  ## the same as make site
+
+site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too
+	$(BIN)/python site/build.py $(ARGS)
+
+site-serve: site  ## build the site and show it
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory out/site 8000
 
 bench-peers: .venv/.dev  ## fetch the engines to compare with: HIPS autograd, MyGrad, tinygrad, JAX
 	$(BIN)/python -m benchmarks.engines
@@ -63,7 +69,7 @@ bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes b
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
 clean:  ## remove all that make made here, .venv too
-	rm -rf .venv .mutants build dist *.egg-info out docs/api benchmarks/peers .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .mutants build dist *.egg-info out site/.build benchmarks/peers .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .venv/.demo, .demos and .dev are stamps: that extra is installed, as pyproject.toml has it now.

@@ -311,7 +311,12 @@ def parse(arguments):
         add(f"--{name}", type=type(value), default=value, help=text + default)
     add("--often", type=int, default=50, help=f"steps between two saves {default}")
     add("--limit", type=float, default=60.0, help=f"seconds to wait for other workers {default}")
-    add("--out", type=Path, default=Path("out"), help=f"where to save {default}")
+    add(
+        "--out",
+        type=Path,
+        default=Path("out"),
+        help=f"where to save; several machines need one folder that all share {default}",
+    )
     add("--resume", action="store_true", help="continue the run that is saved there, with its settings")
     options = parser.parse_args(arguments)
     try:

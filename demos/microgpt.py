@@ -4,6 +4,7 @@
     python demos/microgpt.py --resume               goes on where it was stopped
     python demos/microgpt.py --player out/gpt.html  leaves a page too, to step through the loss of one name
     python demos/microgpt.py --engine value --steps 300 --batch 4   the same network, one number a node, and slower
+    python demos/microgpt.py --engine jax           compiled, and run by JAX: on a GPU, if it finds one
     python demos/microgpt.py --help                 all that can be set
 
 Read it from `main` at the bottom upwards.
@@ -13,6 +14,7 @@ import argparse
 import re
 import sys
 from copy import deepcopy
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from timeit import repeat
@@ -242,7 +244,13 @@ def tensor_engine(model, made=lambda function: function):
     return model, learn
 
 
-ENGINES = {"value": value_engine, "tensor": tensor_engine, "compiled": lambda m: tensor_engine(m, micrograd.compile)}
+def compiled_engine(model, backend="auto"):
+    """The loss and its gradients as one program."""
+    return tensor_engine(model, partial(micrograd.compile, backend=backend))
+
+
+THREE = {"value": value_engine, "tensor": tensor_engine, "compiled": compiled_engine}
+ENGINES = {**THREE, "jax": partial(compiled_engine, backend="jax")}  # that program, on a GPU if there is one
 
 
 # ------------------------------------------------------------------------------------------------ the learning
@@ -314,7 +322,7 @@ def make_up(model, temperature, rng):
 def compare(model, batch):
     """Do the three say the same of a batch, and how many tokens a second does each learn from?"""
     found, speeds = [], {}
-    for name, engine in ENGINES.items():
+    for name, engine in THREE.items():
         trained, learn = engine(deepcopy(model))
         trained.zero_grad()
         found.append([learn(batch), *arrays(trained, [p.grad for p in trained.parameters()]).values()])

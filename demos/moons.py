@@ -22,7 +22,7 @@ try:
     from micrograd.functional import hinge
     from micrograd.nn import MLP
     from micrograd.optim import SGD, LambdaLR
-    from micrograd.viz import movie, player, plot_decision_boundary, plot_loss
+    from micrograd.viz import draw_network, movie, player, plot_decision_boundary, plot_loss
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
     sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
@@ -123,21 +123,9 @@ def draw_history(history, path):
 def draw_neuron(model, point, path):
     """The graph of the neuron that the point excites most, with the gradients of its output."""
     neuron = max(model.layers[0].neurons, key=lambda neuron: neuron(point))
-    neuron.w[0].label, neuron.w[1].label, neuron.b.label = "w1", "w2", "b"
-    return draw_graph(neuron, point, path, lambda out: out)
-
-
-def draw_sample(model, point, label, path):
-    """The graph of one point's loss, through all of the network: a box is a neuron."""
-    draw_graph(model, point, path, lambda score: hinge([score], [label]))
-
-
-def draw_graph(module, point, path, of):
-    """The graph of something that is computed from a module's output, as SVG."""
-    module.zero_grad()
-    x1, x2 = point
-    result = of(module([Value(x1, label="x1"), Value(x2, label="x2")]))
-    result.label = "result"
+    neuron.zero_grad()
+    x1, x2 = map(Value, point)
+    result = neuron([x1, x2])
     result.backward()
     path.write_text(draw_dot(result).svg(), encoding="utf-8")
     return result
@@ -156,8 +144,8 @@ def main(arguments=None):
     model = MLP(2, [16, 16, 1])
     print(f"{len(points)} points of {options.data}, and a network of {len(model.parameters())} parameters.")
     wrongest = min(range(len(points)), key=lambda i: labels[i] * model(points[i]))
-    draw_sample(model, points[wrongest], labels[wrongest], options.out / "sample.svg")
-    print(f"A first picture, of one point and each neuron's part in the loss: {options.out / 'sample.svg'}", flush=True)
+    draw_network(model, points).save(options.out / "network.svg")
+    print(f"A first picture, of what each neuron answers before it learns: {options.out / 'network.svg'}", flush=True)
     film = movie(
         model, points, labels, title=f"A network of {len(model.parameters())} parameters learns {options.data}"
     )
@@ -185,7 +173,7 @@ def draw_all(model, points, labels, point, history, out):
     print("  boundary.png   what it answers, for every place of the plane")
     print("  loss.png       how it got there")
     print("  neuron.svg     one of its neurons as a graph: numbers, and the gradients of the neuron's output")
-    print("  sample.svg     where it began, before it learnt anything")
+    print("  network.svg    where it began: its weights, and what its neurons answered before they learnt anything")
 
 
 def parse(arguments):

@@ -33,9 +33,10 @@ _HOME = {
     "nn.saving": "load save",
     "optim": "optim",
     "tensor": "Tensor",
-    "tensor.creation": "arange eye full full_like linspace manual_seed ones ones_like rand rand_like randn randn_like "
+    "tensor.creation": "arange eye full full_like linspace ones ones_like rand rand_like randn randn_like "
     "zeros zeros_like",
     "tensor.einstein": "einsum",
+    "tensor.randomness": "manual_seed",
     "viz": "viz draw_dot trace",
 }
 __getattr__, __dir__ = face(__name__, _HOME, made="tensor.functions")

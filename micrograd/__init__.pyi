@@ -38,7 +38,6 @@ from .tensor.creation import eye as eye
 from .tensor.creation import full as full
 from .tensor.creation import full_like as full_like
 from .tensor.creation import linspace as linspace
-from .tensor.creation import manual_seed as manual_seed
 from .tensor.creation import ones as ones
 from .tensor.creation import ones_like as ones_like
 from .tensor.creation import rand as rand
@@ -48,6 +47,7 @@ from .tensor.creation import randn_like as randn_like
 from .tensor.creation import zeros as zeros
 from .tensor.creation import zeros_like as zeros_like
 from .tensor.einstein import einsum as einsum
+from .tensor.randomness import manual_seed as manual_seed
 from .tensor.tensor import Axis, Shape
 from .viz import draw_dot as draw_dot
 from .viz import trace as trace

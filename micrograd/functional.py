@@ -292,9 +292,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
     Tensor([[11.5]])
     """
-    from .tensor.tensor import linear
-
-    return linear(x, weight, bias)
+    return _of_tensors().linear(x, weight, bias)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

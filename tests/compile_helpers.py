@@ -7,7 +7,12 @@ from collections.abc import Callable
 from math import isclose
 from typing import Any
 
+import numpy as np
 from smooth_ops import BINARY, UNARY, allowed
+from tensor_helpers import leaves, numbers, seed
+from tensor_ops_list import Op
+
+from micrograd import grad, gradient
 
 
 def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:
@@ -42,3 +47,30 @@ def random_function(seed: int) -> tuple[Callable, list[float]]:
         return sum(w * v for w, v in zip(weights, values, strict=True))
 
     return function, point
+
+
+def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    """Equal to 1e-12 of the greatest element: sums may be taken in another order."""
+    for a, b in zip(found, expected, strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(abs(b).max(initial=0), 1))
+
+
+def first_order(op: Op, call: Callable, operands: list[np.ndarray]) -> list[np.ndarray]:
+    inputs = leaves(operands)
+    out = call(*inputs)
+    if not out.requires_grad:
+        return [out.data]
+    return [out.detach().data, *numbers(grad(out, inputs, seed(op, out), allow_unused=True), inputs)]
+
+
+def squared_gradient(op: Op) -> Callable:
+    """The sum of the squares of an op's gradients, each element of its result weighted by another number."""
+
+    def square(*inputs: Any) -> Any:
+        weighted = lambda *xs: (out := op.call(*xs)) * out * seed(op, out)  # noqa: E731
+        gradients = gradient(weighted)(*inputs)
+        return sum((g * g).sum() for g in (gradients if isinstance(gradients, tuple) else [gradients]))
+
+    return square

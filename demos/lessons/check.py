@@ -1,15 +1,26 @@
 """Answers to the exercises, checked offline: `check("1.2", answer)` says that it is right, or what is wrong with it.
 
-An exercise is a function that is given the answer; it returns nothing if that is right, else a hint, a sentence. Those
-of lesson 1 stand in exercises/lesson_01.py, and so on; the solutions in the notebooks themselves, folded away.
+An exercise is a function that takes the answer; it returns None if the answer is right, else a hint, a sentence. Those
+of lesson 1 are in exercises/lesson_01.py, and so on; the solutions are in the notebooks, folded away. An unchanged cell
+is recognised by its digest in exercises/untried.json, which refresh.py writes.
 """
 
+import hashlib
 import importlib
 import importlib.util
+import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).parent
+
+if importlib.util.find_spec("micrograd") is None:  # on a fresh machine: this repository, two folders up
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", f"{HERE.parents[1]}[demos]"], check=True)
+    importlib.invalidate_caches()
 if importlib.util.find_spec("micrograd.tensor") is None:
     raise ImportError(
         "found the classic micrograd, which has the same name: make an environment without it "
@@ -24,8 +35,21 @@ class NotAnAnswer(TypeError):
     """This is not the kind of thing that was asked for; the text says what it is."""
 
 
+def digest(cell: str) -> str:
+    """A digest of a cell's code."""
+    return hashlib.sha256(cell.strip().encode()).hexdigest()[:12]
+
+
+def is_untried(exercise: str) -> bool:
+    """True if the notebook's cell is as it came."""
+    if "IPython" not in sys.modules or (shell := sys.modules["IPython"].get_ipython()) is None:
+        return False
+    untried = json.loads((HERE / "exercises" / "untried.json").read_text(encoding="utf-8"))
+    return digest(shell.history_manager.input_hist_raw[-1]) == untried.get(exercise)
+
+
 def check(exercise: str, answer: Any) -> None:
-    """Print whether the answer to an exercise is right, and if not, a hint."""
+    """Print whether the answer to an exercise is right, and if not, a hint; "your turn" while nobody has tried."""
     lesson = exercise.partition(".")[0]
     try:
         importlib.import_module(name := f"exercises.lesson_{lesson:0>2}")
@@ -36,6 +60,9 @@ def check(exercise: str, answer: Any) -> None:
     if exercise not in EXERCISES:
         there = [name for name in EXERCISES if name.partition(".")[0] == lesson]
         raise KeyError(f"there is no exercise {exercise!r}; lesson {lesson} has {', '.join(there)}")
+    if is_untried(exercise):
+        print(f"{exercise}  your turn")
+        return
     try:
         hint = EXERCISES[exercise](answer)
     except NotAnAnswer as error:

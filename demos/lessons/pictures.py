@@ -1,93 +1,60 @@
-"""Pictures as SVG: matplotlib's, a fifth as long as it writes them and the same at every run; and small drawings."""
+"""Pictures that a notebook shows anywhere, run or not: figures as small PNG, and drawings in an `<img>`."""
 
 import io
-import re
-from itertools import pairwise
+from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from IPython import get_ipython
-from IPython.display import SVG
+from IPython.display import HTML
 from matplotlib.figure import Figure
+from PIL import Image
+
+from micrograd.viz.page import image
 
 BLUE, ORANGE, GREEN, INK = "#0072B2", "#C24E00", "#00805C", "#1B2333"  # lines; to be told apart by everybody
 SKY, PALE, SAND, GREY = "#8EC1E0", "#E3EFF6", "#F0B48A", "#5A6478"  # grounds, on which dark letters can be read
 
 
-# ------------------------------------------------------------------------------------------------ of matplotlib
+def as_pictures() -> None:
+    """From now on the notebook shows figures as such PNG: code hosts and untrusted notebooks drop SVG."""
+    plt.rcParams["figure.dpi"] = 120
+    get_ipython().display_formatter.formatters["image/png"].for_type(Figure, png)
 
 
-def as_drawings() -> None:
-    """From now on the notebook shows figures as such SVG."""
-    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "lessons"})  # letters as letters; no random names
-    formatters = get_ipython().display_formatter.formatters
-    formatters["image/png"].pop(Figure, None)
-    formatters["image/svg+xml"].for_type(Figure, svg)
+def png(figure: Figure) -> tuple[bytes, dict[str, int]]:
+    """The figure as PNG of at most 48 colours, and its size on the page: sharp, and a few kilobytes."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", bbox_inches="tight")
+    picture = Image.open(file).convert("RGB").quantize(48, dither=Image.Dither.NONE)
+    picture.save(file := io.BytesIO(), format="png", optimize=True)
+    return file.getvalue(), {"width": picture.width * 96 // 120, "height": picture.height * 96 // 120}
 
 
-def svg(figure: Figure) -> str:
-    """The figure as SVG, without what a reader cannot see."""
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
-    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", file.getvalue(), flags=re.DOTALL)
-    text = re.sub(r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*', _shorter, text)
-    text = re.sub(r' id="(?:line2d|text|patch|[xy]tick)_\d+"', "", text)
-    text = re.sub(r"font-family: 'DejaVu Sans'[^;\"]*", "font-family: DejaVu Sans, sans-serif", text)
-    text = text.replace("; stroke-linejoin: miter; stroke-linecap: square", "")
-    text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
-    text = re.sub(r"\s*\n\s*", " ", text[text.index("<svg") :]).replace("> <", "><")
-    text = re.sub(r"<g>(<(?:path|use)[^<]*/>)</g>", r"\1", text)
-    text = re.sub(r"(<g[^>]*)>((?:<use[^<]*/>)+)</g>", _styled_once, text)
-    text = re.sub(r"""(?<==)"([^"']*)\"""", r"'\1'", text)  # in a notebook, a double quote takes two letters
-    return text.replace("<g id='", "\n<g id='")  # a part a line: that is what a diff shows
+def tiles(pictures: np.ndarray, columns: int, captions: Sequence[Any] = (), **style: Any) -> None:
+    """Show full rows of small pictures, each with a rim; `style` is imshow's, and the captions go to the first row."""
+    count, height, width = pictures.shape
+    rows = count // columns
+    joined = np.pad(pictures.reshape(rows, columns, height, width), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    figure = plt.figure(figsize=(0.9 * columns, 0.9 * rows + (0.4 if captions else 0)))
+    axes = figure.add_axes((0, 0, 1, 0.9 * rows / figure.get_figheight()))
+    joined = joined.swapaxes(1, 2).reshape(rows * (height + 2), columns * (width + 2))
+    axes.imshow(joined, **{"cmap": "Greys", "aspect": "auto", **style})
+    axes.set_axis_off()
+    for place, caption in enumerate(captions):
+        axes.text((width + 2) * (place + 0.5) - 0.5, -0.3, caption, ha="center", fontsize=9)
 
 
-def _styled_once(group: re.Match[str]) -> str:
-    """Markers that look alike say so once, in their group."""
-    styles = set(re.findall(r' style="[^"]*"', group[2]))
-    if len(styles) > 1:
-        return group[0]
-    markers = re.sub(r' style="[^"]*"', "", group[2])
-    return f"{group[1]}{''.join(styles)}>{markers}</g>"
-
-
-def _shorter(path: re.Match[str]) -> str:
-    """The numbers of a path, to a tenth of a point; between two of its places a line need not be asked for."""
-    text = re.sub(r"-?\d+\.\d\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), path[0])
-    if "C" in text or "Q" in text:
-        return re.sub(r"\s+", " ", text).strip()
-    return re.sub(r"(?:-?[\d.]+ ){6,}", _without_middles, re.sub(r"\s+", " ", text.replace("L ", "") + " ")).strip()
-
-
-def _without_middles(polyline: re.Match[str]) -> str:
-    """A polyline without the places that lie between their neighbours, to a tenth of a point."""
-    numbers = [float(number) for number in polyline[0].split()]
-    places = [complex(*place) for place in zip(numbers[::2], numbers[1::2], strict=True)]
-    kept, passed = places[:1], []
-    for here, following in pairwise(places[1:]):
-        passed.append(here)
-        if any(_away(place, kept[-1], following) > 0.1 for place in passed):
-            kept.append(here)
-            passed = []
-    return "".join(f"{place.real:g} {place.imag:g} " for place in [*kept, places[-1]])
-
-
-def _away(place: complex, start: complex, end: complex) -> float:
-    """How far a place is from the line between two others."""
-    line, way = end - start, place - start
-    along = (way * line.conjugate()).real / abs(line) ** 2 if line else 0.0
-    return abs(way - min(max(along, 0.0), 1.0) * line)
-
-
-# ------------------------------------------------------------------------------------------------ drawn here
-def drawing(width: int, height: int, *parts: str) -> SVG:
-    """A picture of such parts, on white."""
+def drawing(width: int, height: int, *parts: str, alt: str) -> HTML:
+    """A picture of such parts, on white; `alt` says in words what it shows."""
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     style = 'font-family="sans-serif" font-size="13" text-anchor="middle"'
     head = f'<path d="M0 1L7 4L0 7z" fill="{GREY}"/>'
     tip = f'<marker id="tip" orient="auto" markerWidth="8" markerHeight="8" refX="6" refY="4">{head}</marker>'
     ground = '<rect width="100%" height="100%" fill="white"/>'
-    return SVG(f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{tip}{ground}{"".join(parts)}</svg>')
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{tip}{ground}{"".join(parts)}</svg>'
+    return HTML(image("image/svg+xml", svg.encode(), alt, "max-width: 100%"))
 
 
 def words(x: float, y: float, text: str) -> str:

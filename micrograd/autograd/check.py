@@ -7,15 +7,15 @@ grows as 1/h. So it is computed for a sequence of decreasing h, the known powers
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 from ..engine.modes import no_grad
 from ..engine.value import Value
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .transforms import Call, gradient, is_point, leaves, tree_map
 
 __all__ = ["gradcheck"]
@@ -69,7 +69,7 @@ def gradcheck(
     with np.errstate(all="ignore"), no_grad():
         for n in range(1, order + 1):
             slope = gradient(function)
-            found = (x for gradients in leaves(slope(*inputs)) if gradients is not None for x in np.ravel(gradients))
+            found = (x for part in leaves(slope(*inputs)) if part is not None for x in _numbers(part))
             for (place, expected), x in zip(_slopes(function, inputs, step), found, strict=True):
                 if not abs(x - expected) <= atol + rtol * abs(expected):
                     raise AssertionError(
@@ -85,25 +85,30 @@ def _plain(x: Any) -> Any:
     if not is_point(x):
         return x
     data = x.data if isinstance(x, (Value, Tensor)) else x
-    if (dtype := np.asarray(data).dtype) != np.float64:
+    if (dtype := getattr(data, "dtype", "float64")) != "float64":
         raise TypeError(f"gradcheck needs float64, found an input of dtype {dtype}: it needs more digits")
     return np.array(data) if isinstance(data, np.ndarray) else float(data)
+
+
+def _numbers(x: Any) -> list[float]:
+    """The elements of an array, or the number itself."""
+    return x.ravel().tolist() if isinstance(x, np.ndarray) else [x]
 
 
 def _weighted(f: Callable) -> Callable:
     """A weighted sum of f's outputs. A plain sum would hide errors that cancel, as in softmax."""
 
     def function(*inputs: Any) -> Any:
-        rng = np.random.default_rng(0)
+        rng = random.Random(0)
         outputs = [y for y in leaves(f(*inputs)) if y is not None]
         total: Any = 0.0
         for y in outputs:
             if isinstance(y, Tensor) and y.dtype != np.float64:
                 raise TypeError(f"gradcheck needs float64, found a result of dtype {y.dtype}: it needs more digits")
             alone = len(outputs) == 1 and getattr(y, "size", 1) == 1
-            shape = y.shape if isinstance(y, Tensor) else ()
-            weights = np.ones(shape) if alone else rng.uniform(1, 2, shape) * rng.choice([-1, 1], shape)
-            total = total + ((y * weights).sum() if isinstance(y, Tensor) else y * float(weights))
+            size = y.size if isinstance(y, Tensor) else 1
+            weights = [1.0 if alone else rng.uniform(1, 2) * rng.choice((-1, 1)) for _ in range(size)]
+            total = total + ((y * np.reshape(weights, y.shape)).sum() if isinstance(y, Tensor) else y * weights[0])
         return total
 
     return function
@@ -117,10 +122,10 @@ def _slopes(function: Callable, inputs: tuple, step: float) -> Iterator[tuple[st
     """For each number in the inputs: its index, as text, and the numerical derivative with respect to it."""
     for i, (path, x) in enumerate(_paths(inputs)):
         if is_point(x):
-            for index in np.ndindex(np.shape(x)):
+            for index in np.ndindex(x.shape) if isinstance(x, np.ndarray) else [()]:
                 at = lambda t, i=i, index=index: _value(function, inputs, i, index, t)  # noqa: E731
                 place = f"argument {path[0]}" + "".join(f"[{key!r}]" for key in path[1:])
-                yield place + (str(list(index)) if index else ""), _slope(at, float(np.asarray(x)[index]), step)
+                yield place + (str(list(index)) if index else ""), _slope(at, float(x[index] if index else x), step)
 
 
 def _paths(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
@@ -151,7 +156,7 @@ def _value(function: Callable, inputs: tuple, place: int, index: tuple[int, ...]
 
 def _slope(value: Callable[[float], float], x: float, step: float) -> float:
     """The derivative of a function of one number: the entry of Ridders' table with the smallest error estimate."""
-    h, best, error = step * max(1.0, abs(x)), np.nan, np.inf
+    h, best, error = step * max(1.0, abs(x)), math.nan, math.inf
     row: list[float] = []
     for _ in range(8):
         above, row = row, [(value(x + h) - value(x - h)) / ((x + h) - (x - h))]

@@ -34,15 +34,12 @@ from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from ..engine.graph import LEAF
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.walk import propagate, seeded, short_cut, towards
-from ..tensor.functions import stack
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np, stack
 from .forward_mode import forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]

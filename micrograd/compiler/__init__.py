@@ -8,24 +8,25 @@ The files are listed in the order in which a function passes through them. Each 
         trace        the run, in which every op returns a Symbol
         frozen       what a traced function must not do
 2.  Simplify: the graph of Symbols, each in its simplest form.
+        opset        the operations, and what each does to arrays
         graph        equal Symbols are one object
         simplify     the rewrite rules, by operation
 3.  Levels: from many numbers to few arrays, and to matrix products.
         normal       a graph of numbers as sums of products
         places       in which array a number is stored, and how it is read
         levels       what is computed together
-4.  Emit: from Symbols to the source of a function.
-        text         expressions
-        emit         statements, and the buffers that arrays are written to
+4.  Lower, and compile: from Symbols to a function.
+        arguments    what the function sees of its arguments, and where a program reads them
+        lowered      the program as data, which prints as a page
+        backends     each makes a function of it; `python` writes source
 5.  Interface: what happens in a call.
-        arguments    what the function sees of its arguments
         build        the four steps above, combined
         guards       detect when a trace is stale
         program      runs what was built, and returns nodes
         interface    `compile`: which program for which call
 
-For a quick tour, read `trace`, `graph` and `emit`: together they form a complete compiler. `levels` is what makes
-scalars fast.
+For a quick tour, read `trace`, `graph` and `backends/python`: together they form a complete compiler. `levels` is what
+makes scalars fast.
 """
 
 from .interface import compile

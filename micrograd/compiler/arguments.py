@@ -1,14 +1,14 @@
-"""Arguments: what a function sees of its arguments, and the lines of code that read numbers out of them.
+"""Arguments: what a function sees of its arguments, and where a program reads numbers and arrays from (`lowered.Read`).
 
-passed                     the function sees             the program begins with
-x = 2.0                    a Value
-w = Value(3.0)             a Value, to be differentiated w = w._data
-xs = [1.0, 2.0]            a list of Values              xs_0 = xs[0]; xs_1 = xs[1]
-a = np.ones((2, 3))        a Tensor
+passed                     the function sees             read from
+x = 2.0                    a Value                       x
+w = Value(3.0)             a Value, to be differentiated w, a Value
+xs = [1.0, 2.0]            a list of Values              xs[0], xs[1]
+a = np.ones((2, 3))        a Tensor                      a
 
 >>> given = Arguments(Trace(), (Value(3.0), [1.0, 2.0]), ["w", "xs"], scalars=False, batch=False)
->>> given.lines, [place for place, _ in given.wanted]
-(['w = w._data', 'xs_0 = xs[0]', 'xs_1 = xs[1]'], ['w'])
+>>> [(read.name, read.place, read.kind) for read in given.reads]
+[('w', 'w', 'value'), ('xs_0', 'xs[0]', 'given'), ('xs_1', 'xs[1]', 'given')]
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..autograd.transforms import leaves, tree_map
+from ..engine import floats
 from ..engine.value import Value
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
+from .lowered import Read
 from .nodes import data_of, traced_value
-from .symbols import OWN
-from .text import FAST
+from .opset import OWN
 from .trace import Trace
 
 _RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
-_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *FAST, *OWN}
+_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *vars(floats), *OWN}
 TEXT = (bool, str, type(None))
 
 
@@ -47,7 +46,7 @@ class Block(NamedTuple):
     """Numbers that a program on arrays takes as one array."""
 
     name: str
-    text: str  # the expression for the array; empty if a line defines it already
+    read: Read | None  # how to make it; None if it is among the arguments' reads
     symbols: list[Any]  # its elements; under `batch` its rows
     of_samples: tuple[int, ...] = ()  # its shape, if it holds samples
 
@@ -61,61 +60,63 @@ class Block(NamedTuple):
 
 
 class Arguments:
-    """The arguments of one trace: `seen` by the function, `lines` that read them, `wanted` nodes to differentiate."""
+    """The arguments of one trace: `seen` by the function, `reads` of a program, `wanted` nodes to differentiate."""
 
     def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
         self.trace, self.scalars, self.batch = trace, scalars or batch, batch
         self.tensors = not self.scalars and has_arrays(args)
         self.dtype = dtype_of(args)
         self.samples: int | None = None  # their number, under `batch`
-        self.lines: list[str] = []
-        self.unpacking: list[str] = []  # the lines that unpack arrays
+        self.reads: list[Read] = []
+        self.lists: list[Read] = []  # of arrays that the function sees as numbers
         self.arrays: list[Block] = []  # numbers passed in arrays
         self.numbers: list[tuple[str, Any]] = []  # (name, Value) of numbers passed alone
-        self.wanted: list[tuple[str, Any]] = []  # (where to find it, its placeholder)
+        self.wanted: list[tuple[Read, Any]] = []  # (where to find it, its placeholder)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
         self.names = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
-        self.seen = tuple(self._see(x, name, name) for x, name in zip(args, self.names, strict=True))
+        self.seen = tuple(self._see(x, Read(name, name)) for x, name in zip(args, self.names, strict=True))
         if batch and self.samples is None:
             raise TypeError("batch=True needs an array of samples among the arguments")
 
-    def _see(self, x: Any, name: str, place: str) -> Any:
+    def _see(self, x: Any, at: Read) -> Any:
+        def inside(i: int, key: Any) -> Read:
+            return Read(f"{at.name}_{i}", at.parameter, (*at.keys, key))
+
         if isinstance(x, dict):
-            return {key: self._see(part, f"{name}_{i}", f"{place}[{key!r}]") for i, (key, part) in enumerate(x.items())}
+            return {key: self._see(part, inside(i, key)) for i, (key, part) in enumerate(x.items())}
         if isinstance(x, (list, tuple)):
-            parts = [self._see(part, f"{name}_{i}", f"{place}[{i}]") for i, part in enumerate(x)]
+            parts = [self._see(part, inside(i, i)) for i, part in enumerate(x)]
             return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
         if isinstance(x, TEXT):
             return x
         if isinstance(x, np.ndarray) and self.batch:
-            return self._sample(x, name, place)
+            return self._sample(x, at)
         if isinstance(x, np.ndarray) and self.scalars:
-            self.unpacking.append(f"{name} = {place}.astype(float).tolist()")
-            self.arrays.append(Block(name, f"{place}.astype(float, copy=False).reshape(-1)", []))
-            return self._unpacked(x.shape, name, self.arrays[-1].symbols)
-        return self._leaf(x, name, place)
+            self.lists.append(at._replace(kind="lists", shape=x.shape))
+            self.arrays.append(Block(at.name, at._replace(kind="flat", shape=x.shape), []))
+            return self._numbers(x.shape, at.name, self.arrays[-1].symbols)
+        return self._leaf(x, at)
 
-    def _unpacked(self, shape: tuple[int, ...], name: str, found: list[Any]) -> Any:
-        """Nested lists of Values for an array; adds the lines that unpack its nested lists of numbers."""
+    def _numbers(self, shape: tuple[int, ...], name: str, found: list[Any]) -> Any:
+        """Nested lists of Values for an array."""
         if not shape:
             node = self.trace.value(name)
             found.append(data_of(node))
             return node
-        if shape[0]:
-            self.unpacking.append(f"{', '.join(f'{name}_{i}' for i in range(shape[0]))}, = {name}")
-        return [self._unpacked(shape[1:], f"{name}_{i}", found) for i in range(shape[0])]
+        return [self._numbers(shape[1:], f"{name}_{i}", found) for i in range(shape[0])]
 
-    def _sample(self, x: np.ndarray, name: str, place: str) -> Any:
+    def _sample(self, x: np.ndarray, at: Read) -> Any:
         """Nested lists of Values for one sample of an array; each stands for that element in all samples."""
+        name, place = at.name, at.place
         if not x.ndim:
             raise ValueError(f"{place} has no axis: with batch=True the first axis of an array counts the samples")
         if self.samples not in (None, len(x)):
             raise ValueError(f"{place} holds {len(x)} samples, an array before it {self.samples}")
         self.samples = len(x)
-        self.lines.append(f'{name} = np.array({place}.T, float, order="C")  # the samples last')
+        self.reads.append(at._replace(kind="samples"))
         symbol = self.trace.graph.input(name, x.shape[::-1], np.dtype(float))
         elements = [symbol[i] if i else symbol for i in np.ndindex(*x.shape[:0:-1])]
-        self.arrays.append(Block(name, "", elements, x.shape[::-1]))
+        self.arrays.append(Block(name, None, elements, x.shape[::-1]))
 
         def part(*index: int) -> Any:
             if len(index) + 1 == x.ndim:
@@ -124,24 +125,29 @@ class Arguments:
 
         return part()
 
+    def result(self, x: Any) -> Any:
+        """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
+        return traced_value(float(x)) if self.batch and x.__class__ in (int, float) else self.trace.stand_in(x)
+
     def for_each(self, x: Any) -> Any:
         """A result of a function of one sample, expanded to one number for each sample under `batch`."""
         if not self.batch or not isinstance(x, Value) or getattr(data_of(x), "shape", None) is not None:
             return x
         return x * traced_value(self.trace.graph.constant(np.ones(self.samples or 0)))
 
-    def _leaf(self, x: Any, name: str, place: str) -> Any:
+    def _leaf(self, x: Any, at: Read) -> Any:
         wanted = isinstance(x, (Value, Tensor)) and x.requires_grad
         if isinstance(x, Tensor) and self.scalars:
-            raise TypeError(f"{place} is a Tensor: a compiled function of scalars takes Values and plain arrays")
+            raise TypeError(f"{at.place} is a Tensor: a compiled function of scalars takes Values and plain arrays")
         like = x if isinstance(x, (Tensor, np.ndarray)) else np.zeros((), self.dtype)
         as_tensor = not isinstance(x, Value) and (self.tensors or isinstance(x, (Tensor, np.ndarray)))
-        node = self.trace.tensor(name, like, wanted) if as_tensor else self.trace.value(name, wanted)
-        self._read(name, _reading(x, place, self.dtype if as_tensor else None))
+        node = self.trace.tensor(at.name, like, wanted) if as_tensor else self.trace.value(at.name, wanted)
+        kind = _kind(x, as_tensor)
+        self.reads.append(read := at._replace(kind=kind, dtype=self.dtype if kind == "array" else None))
         if not as_tensor:
-            self.numbers.append((name, node))
+            self.numbers.append((at.name, node))
         if wanted:
-            self.wanted.append((f"{place}._node" if isinstance(x, Tensor) else place, node))
+            self.wanted.append((read, node))
         return node
 
     def blocks(self) -> list[Block]:
@@ -150,24 +156,18 @@ class Arguments:
         blocks = list(self.arrays)
         for name, chosen in (("numbers", False), ("wanted", True)):
             pairs = [(text, data_of(node)) for text, node in self.numbers if (id(node) in wanted) == chosen]
-            texts, symbols = [text for text, _ in pairs], [symbol for _, symbol in pairs]
-            blocks.append(Block(name, f"np.array([{', '.join(texts)}])", symbols))
+            names, symbols = tuple(text for text, _ in pairs), [symbol for _, symbol in pairs]
+            blocks.append(Block(name, Read(name, "", names, "vector"), symbols))
         return blocks
 
-    def _read(self, name: str, text: str) -> None:
-        if name != text:
-            self.lines.append(f"{name} = {text}")
 
-
-def _reading(x: Any, place: str, dtype: Any) -> str:
-    """The expression that reads the number or array from an argument; with a dtype, a number becomes an array."""
-    if isinstance(x, Value):
-        return f"{place}._data"
-    if isinstance(x, Tensor):
-        return f"{place}._node._data"
-    if isinstance(x, np.ndarray) or (x.__class__ is float and dtype is None):
-        return place
-    return f"float({place})" if dtype is None else f"np.asarray({place}, np.{dtype})"
+def _kind(x: Any, as_tensor: bool) -> str:
+    """How a number or an array is read from an argument (`lowered.KINDS`)."""
+    if isinstance(x, (Value, Tensor)):
+        return "value" if isinstance(x, Value) else "tensor"
+    if isinstance(x, np.ndarray) or (x.__class__ is float and not as_tensor):
+        return "given"
+    return "array" if as_tensor else "number"
 
 
 def as_nodes(args: Any, scalars: bool) -> Any:

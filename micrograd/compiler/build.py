@@ -10,7 +10,7 @@ program (`back`), which takes the incoming gradients (the seeds) and recomputes 
 
 >>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None}
 >>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], plain=False, **settings)
->>> print(built.code.source.rstrip(), built.places)
+>>> print(built.code.source.rstrip(), [read.place for read in built.places])
 def program(x, y):
     x = x._data
     t1 = tanh(y)
@@ -20,26 +20,28 @@ def program(x, y):
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import Any
 
 from ..autograd.transforms import leaves, tree_map
 from ..engine import ops
 from ..engine.modes import is_grad_enabled
 from ..engine.value import Value
 from ..engine.walk import grad
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .arguments import Arguments, Block
-from .emit import Code, Updates
+from .backends import Executable, compiled
 from .graph import rebuilt
 from .levels import Levels
+from .lowered import Lowered, Read
 from .nodes import data_of, is_traced
 from .normal import NormalForm
 from .symbols import Symbol
 from .trace import Leaf, Trace, tracing
 
-BACKENDS = ("auto", "python", "numpy")
 MANY = 1500  # ops on numbers; with fewer, straight-line Python is used
 WIDTH = 20  # average ops per level above which array operations are faster
 SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
@@ -59,18 +61,6 @@ class Out:
         return np.zeros(self.shape, self.dtype) if self.is_array else 0.0
 
 
-class Derived(NamedTuple):
-    """A program as Symbols, before code is generated."""
-
-    reading: list[str]  # the lines that read the arguments
-    leaves: list[Leaf]  # the outside nodes that it reads
-    values: Any  # of the outputs
-    by: list[Any]  # what it is differentiated by: an argument, as an expression, or a leaf
-    grads: list[Any]
-    seeds: list[str]  # the names of the incoming gradients
-    updates: Updates = ()
-
-
 class Built:
     """A program, and what is needed to run it.
 
@@ -80,11 +70,15 @@ class Built:
     """
 
     tree: Any
-    code: Code
-    back: Code | None = None
+    lowered: Lowered
+    code: Executable
+    back: Executable | None = None
     leaves: list[Any]
     plain: bool  # it returns numbers and arrays
     vector: bool  # made of levels
+    values: Any  # Symbols, for the outputs
+    updates: Any = ()
+    wrt: tuple[str, ...]  # the names of the inputs that it is differentiated by
     as_text: bool = False  # the code of a `plain` program returns the output's structure, not a flat list
     fused: bool = False
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
@@ -100,6 +94,7 @@ class Built:
         batch: bool,
         backend: str,
         update: Any,
+        devices: Any = None,
     ):
         self.trained = [] if update is None else update.params
         trace = Trace()
@@ -107,10 +102,10 @@ class Built:
         if self.trained and given.wanted:
             raise TypeError(
                 f"with update= the function closes over its parameters, found one among the arguments: "
-                f"{given.wanted[0][0].removesuffix('._node')} requires a gradient; pass x.detach() for a constant"
+                f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with tracing(trace):
-            tree = tree_map(trace.stand_in, trace.run(fn, given.seen, named))
+            tree = tree_map(given.result, trace.run(fn, given.seen, named))
             self.by_identity = trace.by_identity
             self.plain = plain and not (is_grad_enabled() and any(node.requires_grad for _, node in trace.order))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
@@ -122,10 +117,11 @@ class Built:
         constants = trace.constants()
         alive = [(leaf, node) for leaf, node in trace.order if leaf.symbol not in constants]
         if self.vector:
-            derived = self._levels(trace, given, constants, alive)
+            reads, by, grads = self._levels(trace, given, constants, alive)
         else:
-            derived = self._straight(given, constants, [leaf for leaf, _ in alive], found)
-        self._write(derived, given.names)
+            reads, by, grads = self._straight(given, constants, [leaf for leaf, _ in alive], found)
+        write = partial(compiled, backend, **{"devices": devices} if devices else {})
+        self._compile(write, given.names, reads, by, grads)
         for out in self.outs:
             out.symbol = None  # and with it the graph
         trace.graph.let_go()
@@ -147,7 +143,7 @@ class Built:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
         else:
-            alone = len(roots) == 1 and np.size(data_of(roots[0])) == 1
+            alone = len(roots) == 1 and prod(getattr(data_of(roots[0]), "shape", None) or ()) == 1
             self.fused = alone and not (self.vector and len(nodes) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
@@ -164,23 +160,24 @@ class Built:
         pairs = zip(wanted, parts, strict=False)
         return [(place, _over_samples(node, data_of(g))) for (place, node), g in pairs if g is not None]
 
-    def _straight(self, given: Arguments, constants: Any, alive: list[Leaf], found: list) -> Derived:
+    def _straight(
+        self, given: Arguments, constants: Any, alive: list[Leaf], found: list
+    ) -> tuple[list[Read], list[Any], list[Any]]:
         living = set(alive)
-        pairs = [(x, g) for x, g in found if isinstance(x, str) or x in living]
+        pairs = [(x, g) for x, g in found if isinstance(x, Read) or x in living]
         values, updates = [out.symbol for out in self.outs], []
         if self.trained:
             pairs, updates = [], self._updates(alive, pairs)
-        grads = [g for _, g in pairs]
+        self.wrt, grads = tuple(x.name for x, _ in pairs), [g for _, g in pairs]
         if constants:
             values, grads, updates = rebuilt((values, grads, updates), constants)
         if self.plain and _is_nested(self.tree):
             self.as_text, each = True, iter(values)
             values = tree_map(lambda x: next(each) if isinstance(x, Out) else x, self.tree)
+        self.leaves, self.values, self.updates = alive, values, updates
         held = [leaf.name for leaf in alive] + ["lr"] * bool(self.trained)
-        reading = [f"{', '.join(held)}, = leaves", *given.lines] if held else given.lines
-        roots = [out for out in self.outs if out.root is not None and not self.fused]
-        seeds = [f"seed{i}" for i, _ in enumerate(roots)]
-        return Derived([*reading, *given.unpacking], alive, values, [x for x, _ in pairs], grads, seeds, updates)
+        leaves = [Read(name, "leaves", (i,)) for i, name in enumerate(held)]
+        return [*leaves, *given.reads, *given.lists], [x for x, _ in pairs], grads
 
     def _updates(self, alive: list[Leaf], pairs: list) -> list[tuple[Symbol, Any]]:
         """What SGD subtracts from each parameter of the optimizer that has a gradient."""
@@ -194,43 +191,56 @@ class Built:
 
     # ---- levels
 
-    def _levels(self, trace: Trace, given: Arguments, constants: Any, alive: list[tuple[Leaf, Any]]) -> Derived:
+    def _levels(
+        self, trace: Trace, given: Arguments, constants: Any, alive: list[tuple[Leaf, Any]]
+    ) -> tuple[list[Read], list[Any], list[Any]]:
         """Blocks of numbers become the inputs of a second function, of arrays, which is traced in turn."""
         outs = [out.symbol for out in self.outs]
         form = NormalForm(trace.rows, outs, constants)
         free = {leaf.symbol: leaf for leaf, node in alive if leaf.symbol in form.number and node.requires_grad}
         fixed = [leaf for leaf, node in alive if leaf.symbol in form.number and not node.requires_grad]
-        blocks = [*given.blocks(), Block("fixed", f"vector(leaves[{len(free)}:])", [leaf.symbol for leaf in fixed])]
+        blocks = [
+            *given.blocks(),
+            Block("fixed", Read("fixed", "leaves", (slice(len(free), None),), "vector"), [x.symbol for x in fixed]),
+        ]
         plan = Levels(form, [block.symbols for block in blocks], list(free), given.samples)
         own = [free[symbol] for symbol in plan.free]
-        blocks.append(Block("p", f"vector(leaves[:{len(own)}])" if fixed else "vector(leaves)", plan.free))
+        chosen = (slice(None, len(own)),) if fixed else ()
+        blocks.append(Block("p", Read("p", "leaves", chosen, "vector"), plan.free))
         second = Trace()
         with tracing(second):
             inputs: list[Any] = [second.tensor(x.name, x.like(), x.name in ("wanted", "p")) for x in blocks]
             found = plan([x.rows(array, given.samples) for x, array in zip(blocks, inputs, strict=True)], outs)
-            by = [(array, to) for array, to in ((inputs[-3], [x for x, _ in given.wanted]), (inputs[-1], own)) if to]
+            by = [(x, to) for x, to in ((-3, [x for x, _ in given.wanted]), (-1, own)) if to]
             seeds = [] if self.fused else [second.tensor("seeds", found)]
             asked = found.requires_grad and not self.plain
-            parts = grad(found, [array for array, _ in by], seeds or None, allow_unused=True) if asked else ()
-            pairs = [(to, data_of(g)) for (_, to), g in zip(by, parts, strict=False) if g is not None]
-        values, grads = rebuilt((data_of(found), [g for _, g in pairs]), second.constants())
+            parts = grad(found, [inputs[x] for x, _ in by], seeds or None, allow_unused=True) if asked else ()
+            pairs = [(x, to, data_of(g)) for (x, to), g in zip(by, parts, strict=False) if g is not None]
+        values, grads = rebuilt((data_of(found), [g for *_, g in pairs]), second.constants())
+        self.wrt = tuple(blocks[x].name for x, *_ in pairs)
         second.graph.let_go()
-        reading = [*given.lines, *(f"{x.name} = {x.text}" for x in blocks if x.text and x.symbols)]
-        targets = [x for to, _ in pairs for x in to]
-        return Derived(reading, [*own, *fixed], values, targets, grads, ["seeds"] * (not self.fused))
+        self.leaves, self.values = [*own, *fixed], values
+        return (
+            [*given.reads, *(x.read for x in blocks if x.read and x.symbols)],
+            [x for _, to, _ in pairs for x in to],
+            grads,
+        )
 
     # ---- the code
 
-    def _write(self, derived: Derived, names: list[str]) -> None:
-        """Generate the code of both halves."""
-        reading, leaves, values, by, grads, seeds, updates = derived
+    def _compile(self, write: Callable, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
+        """Compile both halves: the function, and its gradients given the seeds."""
         self.names = names
-        self.parameters = names = ["leaves", *names] if leaves else names
-        self.code = Code(names, reading, values if self.plain else (values, grads if self.fused else []), updates)
+        self.parameters = ("leaves", *names) if self.leaves else tuple(names)
+        gradients = None if self.plain else grads
+        lowered = Lowered(self.parameters, tuple(reads), self.values, gradients, self.wrt, tuple(self.updates))
         if not self.fused and grads:
-            self.back = Code([*names, *seeds], reading, grads)
-        self.leaves = [leaf.ref() for leaf in leaves]
-        self.places = [x for x in by if isinstance(x, str)]
+            seeds = ["seeds"] if self.vector else [f"seed{out.root}" for out in self.outs if out.root is not None]
+            back = Lowered((*self.parameters, *seeds), tuple(reads), grads)
+            self.back, lowered = write(back), replace(lowered, gradients=[], by=())
+        self.lowered, self.code = lowered, write(lowered)
+        self.leaves = [leaf.ref() for leaf in self.leaves]
+        self.places = [x for x in by if isinstance(x, Read)]
         self.own = [x.ref() for x in by if isinstance(x, Leaf)]
 
 
@@ -243,7 +253,7 @@ def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -
     else:
         of_numbers = all(symbol.shape is None for symbol in trace.graph.symbols)
         many = ops > MANY and ops > WIDTH * _depth(trace.rows)
-    return of_numbers and (many if backend == "auto" else backend == "numpy")
+    return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
 
 
 def _depth(rows: dict[Symbol, Any]) -> int:

@@ -22,9 +22,8 @@ from linecache import getline
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..tensor import creation
+from ..tensor.optional import np
+from ..tensor.randomness import generator
 
 READ = (
     "a compiled function cannot look at {}: its value would be frozen into the program. Write where(condition, a, b) "
@@ -91,17 +90,20 @@ NOT_THE_USERS = (PACKAGE, os.path.dirname(np.__file__), random.__file__, "<froze
 
 def states() -> tuple[Any, ...]:
     """The states of the global generators: Python's, the package's and NumPy's."""
+    if not np:
+        return (random.getstate(),)
     kind, keys, *rest = np.random.get_state(legacy=True)
     keys = np.asarray(keys)
-    return random.getstate(), creation.generator().bit_generator.state, (kind, keys.tobytes(), *rest)
+    return random.getstate(), generator().bit_generator.state, (kind, keys.tobytes(), *rest)
 
 
 def restore(before: tuple[Any, ...]) -> None:
     """Restore these states."""
     random.setstate(before[0])
-    creation.generator().bit_generator.state = before[1]
-    kind, keys, *rest = before[2]
-    np.random.set_state((kind, np.frombuffer(keys, np.uint32), *rest))
+    if np:
+        generator().bit_generator.state = before[1]
+        kind, keys, *rest = before[2]
+        np.random.set_state((kind, np.frombuffer(keys, np.uint32), *rest))
 
 
 def without_draws(run: Callable[[], Any]) -> Any:

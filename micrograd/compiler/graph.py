@@ -22,16 +22,14 @@ from collections.abc import Callable
 from math import copysign
 from typing import Any
 
-import numpy as np
-
 from ..engine import floats
 from ..engine.rows import Row
-from .simplify import simplified
+from ..tensor.optional import np
+from .opset import ELEMENTWISE, evaluate
+from .simplify import RULES
 from .symbols import (
     COMPARISONS,
-    ELEMENTWISE,
     INFIX,
-    OWN,
     UFUNCS,
     Symbol,
     has_symbols,
@@ -52,7 +50,8 @@ _COMPARING, _BOOL = {*COMPARISONS.values(), "not_equal"}, np.dtype(bool)
 class Graph:
     """All Symbols of one program in creation order, so operands come first."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: dict[str, Callable] = RULES) -> None:
+        self.rules = rules  # of `simplify`
         self.symbols: list[Symbol] = []
         self.known: dict[Symbol, Any] = {}
         self._made: dict[Any, Symbol] = {}
@@ -73,12 +72,16 @@ class Graph:
         self.symbols.append(symbol)
         return symbol
 
-    def make(self, op: Any, args: tuple[Any, ...], named: tuple = ()) -> Any:
-        """The Symbol of an operation: an existing one if it was made before, or a simpler one that is equal."""
+    def make(self, op: str, args: tuple[Any, ...], named: tuple = (), like: Symbol | None = None) -> Any:
+        """The Symbol of an operation: an existing one if it was made before, or a simpler one that is equal.
+
+        `like` has its shape and dtype, if these are known.
+        """
         numbers = _are_numbers(args)
         if not numbers and op in ELEMENTWISE:
             args = thinned(op, args)
-        simpler = simplified(self, op, args, named)
+        rule = self.rules.get(op)
+        simpler = None if rule is None else rule(self, *args, **dict(named))
         if simpler is not None:
             return simpler
         keys = tuple(map(_key, args))
@@ -87,7 +90,10 @@ class Graph:
         if found is None:
             if not numbers:
                 args = tuple(map(self._own, args))
-            shape, dtype = number_type(op) if numbers else inferred(op, args, named)
+            if like is not None:
+                shape, dtype = like.shape, like.dtype
+            else:
+                shape, dtype = number_type(op) if numbers else inferred(op, args, named)
             found = self._made[key] = self._new(op, args, named, shape, dtype)
         return found
 
@@ -142,9 +148,9 @@ def _key(x: Any) -> Any:
     return x, cls
 
 
-def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
-    """The outputs in a new graph, with these values for some Symbols, and constants folded again."""
-    graph, new = Graph(), dict(values)
+def rebuilt(outputs: Any, values: dict[Symbol, Any], rules: dict[str, Callable] = RULES) -> Any:
+    """The outputs in a new graph, with these values for some Symbols, simplified and folded again."""
+    graph, new = Graph(rules), dict(values)
 
     def renewed(x: Any) -> Any:
         if x.__class__ is Symbol:
@@ -157,7 +163,7 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any]) -> Any:
             if symbol.op == "input":
                 new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype, symbol.named)
             elif has_symbols(args):
-                new[symbol] = graph.make(symbol.op, args, symbol.named)
+                new[symbol] = graph.make(symbol.op, args, symbol.named, symbol)
             elif symbol.shape is None and symbol.op in NUMBERS:
                 new[symbol] = NUMBERS[symbol.op](*args)
             else:
@@ -182,10 +188,6 @@ def _thin(x: Any) -> Any:
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Operations on actual arrays
-
-
 def number_type(op: Any) -> tuple[None, Any]:
     """Shape and dtype of an operation on numbers."""
     return None, _BOOL if op in _COMPARING else None
@@ -199,12 +201,3 @@ def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         out = evaluate(op, tuple(map(stand_in, args)), dict(named))
     return np.shape(out), out.dtype
-
-
-def evaluate(op: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The operation on actual arrays."""
-    if op == "getitem":
-        return args[0][args[1]]
-    if op in OWN:
-        return OWN[op](*args)
-    return getattr(args[0], op[1:])(*args[1:], **named) if op[0] == "." else getattr(np, op)(*args, **named)

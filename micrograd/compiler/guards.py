@@ -37,11 +37,9 @@ from functools import cached_property, partial
 from operator import is_
 from typing import Any
 
-import numpy as np
-
 from ..engine.value import Value
 from ..nn.module import Module
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
 from .frozen import PACKAGE, UNWATCHED, frozen
 
 MOST = 200_000  # objects inspected at most

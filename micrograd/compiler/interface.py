@@ -13,22 +13,19 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..engine.modes import is_grad_enabled, is_tracing, modes
 from ..engine.value import Value
-from ..optim import SGD
-from ..tensor.tensor import Tensor
+from ..optim import SGD, Optimizer
+from ..tensor.optional import Tensor, np
 from .arguments import TEXT
-from .build import BACKENDS
-from .emit import Step
+from .backends import BACKENDS
+from .lowered import Lowered, Step, drawing
 from .program import Program, program_for
 
-_UNFUSED = "call backward() on the loss, and step() of the optimizer"
 MOST = 128  # programs cached by one function; the oldest is dropped first
 
 
@@ -47,7 +44,8 @@ def compile(
     scalars: bool = False,
     batch: bool = False,
     backend: str = "auto",
-    update: SGD | None = None,
+    update: Optimizer | None = None,
+    devices: Sequence[Any] | None = None,
 ) -> Any:
     """Compile a function: trace it once, then run it as a program, forward and backward, without building a graph.
 
@@ -63,20 +61,24 @@ def compile(
         batch: True if fn is written for one sample, in scalars; the compiled function takes arrays of shape (N, ...),
             and each result is a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
         backend: target for programs of numbers: "python", straight-line Python; "numpy", array operations, in which
-            sums are reassociated; "auto", Python for short programs, NumPy for long ones.
-        update: an SGD of Tensors, without momentum and weight decay. fn returns a loss, and each call is a whole
-            training step: `zero_grad`, `backward` and `step`. `lr` is read on every call, `.grad` is not written, and
-            the loss is returned as a constant. Or any optimizer with `reduce=`: the forward and backward passes are
-            compiled, and the sum over all workers and the update are the optimizer's own.
+            sums are reassociated; "auto", Python for short programs, NumPy for long ones. "jax" runs programs of arrays
+            by JAX, on a GPU if it finds one; it needs the extra `[jax]`, and refuses programs of plain numbers.
+        update: an optimizer. fn returns a loss, and each call is a whole training step, `zero_grad`, `backward` and
+            `step`, with the optimizer's settings of that moment; the loss is returned as a constant. The update by an
+            SGD of Tensors, without momentum, weight decay and `reduce=`, is part of the program, and writes no `.grad`.
+        devices: for "jax", such as `jax.devices()`: arrays among the arguments are split along their first axis, one
+            part for each device; Tensors that fn closes over are whole on all.
 
     Returns:
-        Callable with fn's positional arguments and results, as nodes. `f.source` is the source of its last program,
-        `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces. `gradient(f)` and the other transforms
-        of a compiled function are compiled too. A program does not warn of overflow. Without fn: a decorator.
+        Callable with fn's positional arguments and results, as nodes. `f.lowered` is its last program as data (print
+        it), `f.source` the source, `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces.
+        `gradient(f)` and the other transforms of a compiled function are compiled too. A program does not warn of
+        overflow. Without fn: a decorator.
 
     Raises:
-        TypeError: fn is not callable, or `update` is not such an SGD.
+        TypeError: fn is not callable, or `update` is not an optimizer.
         ValueError: `backend` is unknown, or both `scalars` and `batch` are set.
+        ModuleNotFoundError: `backend="jax"`, and JAX is not installed.
         RuntimeError: (when traced) fn reads a number (`if`, `float`, `.data`), modifies one in place, draws from a
             global random generator, or uses a node that the guards cannot find (in a cache, behind a weak reference).
 
@@ -91,27 +93,29 @@ def compile(
     (36.0, (36.0, 24.0))
     """
     if fn is None:
-        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update)
+        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update, devices=devices)
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
+    if (batch or backend == "numpy") and not np:
+        raise ModuleNotFoundError("batch=True and backend='numpy' compute on arrays: install numpy", name="numpy")
+    if devices is not None and backend != "jax":
+        raise ValueError(f"devices= is for backend='jax', found backend={backend!r}")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
-    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update}
-    if getattr(update, "_total", None) is not None:
-        return SharedStep(fn, fn, settings)
-    if update is not None:
-        _check(update, scalars or batch)
-    return Compiled(fn, fn, settings)
+    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
+    if update is None or _is_part_of_the_program(update, scalars or batch):
+        return Compiled(fn, fn, settings)
+    return SeparateStep(fn, fn, settings)
 
 
-def _check(update: Any, in_scalars: bool) -> None:
-    """Raise if the update is not supported."""
-    if type(update) is not SGD or update.momentum or update.weight_decay:
-        raise TypeError(f"update= takes an SGD without momentum and weight decay, found {update!r}: {_UNFUSED}")
-    if in_scalars or not all(isinstance(p, Tensor) for p in update.params):
-        raise TypeError(f"update= takes Tensors, found Values to be updated: {_UNFUSED}")
+def _is_part_of_the_program(update: Any, in_scalars: bool) -> bool:
+    """True if the program can do the update: plain SGD of Tensors, whose gradients need not be summed over workers."""
+    if not isinstance(update, Optimizer):
+        raise TypeError(f"update= takes an optimizer, such as SGD(params, lr=0.1), found {update!r:.60}")
+    simple = type(update) is SGD and not (update.momentum or update.weight_decay) and update._total is None
+    return simple and not in_scalars and all(isinstance(p, Tensor) for p in update.params)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -208,7 +212,7 @@ class Compiled:
                 return self._inside(args, named)
             key = _key(args, named)
         program = self._programs.get(key)
-        if program is None or not (program.current is None or program.current()):
+        if program is None or not program.is_current():
             program = self._traced(key, args, named)
         else:
             self._hits += 1
@@ -225,7 +229,7 @@ class Compiled:
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
         with self._lock:
             program = self._programs.pop(key, None)
-            if program is None or (program.current is not None and not program.current()):
+            if program is None or not program.is_current():
                 program = program_for(self, args, named)
                 self._misses += 1
             self._programs[key] = self._last = program
@@ -266,9 +270,30 @@ class Compiled:
         return self.program.code.source
 
     @property
+    def lowered(self) -> Lowered:
+        """That program as data, before it was written for a back end: print it."""
+        return self.program.built.lowered
+
+    @property
     def graph(self) -> list[Step]:
         """That program as a graph for `draw_dot`: the nodes of its outputs and gradients."""
-        return self.program.code.graph
+        return drawing(self.lowered)
+
+    def to_onnx(self, dtype: Any = None) -> bytes:
+        """The content of the .onnx file that `save(f, "model.onnx")` writes: what the program traced last computes.
+
+        A program that was traced for another size of one axis, and is otherwise the same, makes that axis free.
+        """
+        from .backends.onnx import to_bytes
+
+        program = self.program
+        if self.settings["update"] is not None:
+            raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
+        if not program.is_current():
+            raise RuntimeError(f"what {self!r} reads was replaced since it was traced: call it again, then save it")
+        twins = [p for p in reversed(self._programs.values()) if p is not program]
+        others = [p.built.lowered for p in twins if p.is_current() and _same(p.leaves, program.leaves)]
+        return to_bytes(self.lowered, program.leaves, others, dtype or "float32", program.built.vector)
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics: hits, misses (traces), the greatest and the current number of programs."""
@@ -278,10 +303,13 @@ class Compiled:
         return f"<compiled {getattr(self.origin, '__qualname__', self.origin)!s}>"
 
 
-class SharedStep(Compiled):
-    """A training step of one of several workers. Their sum lies between the gradients, which the program of the loss
-    computes, and the update, which depends on it.
-    """
+def _same(a: list[Any], b: list[Any]) -> bool:
+    """True if these are the same nodes."""
+    return [*map(id, a)] == [*map(id, b)]
+
+
+class SeparateStep(Compiled):
+    """A training step whose update is the optimizer's own `step()`, after the program of the loss and its gradients."""
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         super().__init__(fn, origin, settings, plain)
@@ -291,8 +319,8 @@ class SharedStep(Compiled):
         if is_tracing():
             return self._inside(args, named)
         loss = self.loss(*args, **named)
-        if not (isinstance(loss, (Value, Tensor)) and np.size(loss.data) == 1 and loss.requires_grad):
-            raise ValueError("update= needs a function that gives one loss: one element, with a gradient")
+        if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
+            raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()

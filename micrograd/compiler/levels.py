@@ -38,11 +38,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..engine.rows import Row
-from ..tensor.node import record
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np, record
 from .normal import ONE, NormalForm, Term
 from .places import Ids, Places
 from .symbols import Symbol

@@ -20,18 +20,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..autograd.unreadable import Unreadable, reading
 from ..engine.graph import LEAF
 from ..engine.modes import deferred, is_tracing
 from ..engine.rows import HandWritten, Row
 from ..engine.value import Value, fill
-from ..tensor import arrays
-from ..tensor.node import ArrayNode, new_node
-from ..tensor.tensor import Tensor
+from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
 from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
-from .symbols import Symbol
+from .symbols import Symbol, stand_in
 
 
 def _writing(self: Any, *_: Any) -> Any:
@@ -106,6 +102,11 @@ class TracedTensor(Traced, Tensor):
     __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")  # type: ignore[assignment]
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _writing  # type: ignore[assignment]
     copy_ = fill_ = zero_ = _writing  # type: ignore[assignment]
+
+    def __array_function__(self, function: Callable, types: Any, args: Any, named: Any) -> Any:
+        if function in (np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like):
+            return function(stand_in(data_of(args[0])), *args[1:], **named)  # which needs no numbers
+        return super().__array_function__(function, types, args, named)  # type: ignore[misc]
 
     def detach(self) -> Any:
         """A constant with the same Symbol."""

@@ -24,14 +24,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
+from ..engine.ops import lib
 from ..engine.rows import Row
-from ..tensor import arrays
-from ..tensor.node import record
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, arrays, np, record
 from .normal import ONE
-from .symbols import Symbol, is_uniform, placed
+from .opset import placed
+from .symbols import Symbol, is_uniform
 
 Ids = np.ndarray  # node numbers
 
@@ -53,7 +51,7 @@ def place(ids: Ids, n: int) -> Row:
     plan = ids, order, *np.unique(flat[order], return_index=True)
     return Row(
         "place",
-        lambda a: a.graph.make("placed", (a, plan, n)) if a.__class__ is Symbol else placed(a, plan, n),
+        lambda a: lib(a).placed(a, plan, n) if a.__class__ is Symbol else placed(a, plan, n),
         lambda g, _out, _a: take(ids)(g),
         settings={"ids": ids, "n": n},
     )

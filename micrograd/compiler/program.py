@@ -26,8 +26,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..autograd.transforms import copied, leaves, tree_map
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
@@ -35,12 +33,11 @@ from ..engine.modes import modes, pass_is_watched
 from ..engine.rows import Many, nothing
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
-from ..tensor.node import ArrayNode, handle, new_node
-from ..tensor.storage import Storage
-from ..tensor.tensor import Tensor
+from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard
+from .lowered import Read
 
 _ONE_OF_TWO = (
     "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
@@ -63,6 +60,10 @@ class Program:
         self.current = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
         self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
+
+    def is_current(self) -> bool:
+        """False if what it read was replaced since."""
+        return self.current is None or self.current()
 
     # ---- running
 
@@ -324,15 +325,16 @@ def _rate(update: Any) -> float:
     """The current learning rate; a program supports no other setting of SGD."""
     if update.momentum or update.weight_decay:
         raise RuntimeError(
-            f"{update!r}has gained momentum or weight decay since it was compiled into a training step: set them to 0"
+            f"{update!r} has gained momentum or weight decay since it was compiled into a training step: set them to 0"
         )
     return update.lr
 
 
-def picker(names: list[str], places: list[str], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
+def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
     """A function of the arguments that returns the nodes at these places, followed by those from outside."""
     if not places and not any(isinstance(x, Tensor) for x in outside):
         always = tuple(outside)
         return lambda *_: always
-    texts = [*places, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
+    found = (read.place + "._node" * (read.kind == "tensor") for read in places)
+    texts = [*found, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
     return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)", {"outside": outside})

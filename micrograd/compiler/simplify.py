@@ -8,7 +8,7 @@ preserve the sign of zero, except in x + 0.0, which becomes x, because every sum
 >>> a.reshape(6).reshape(3, 2).reshape(2, 3) is a
 True
 >>> a.T.T is a, a.sum(axis=0), (a * a).sum()
-(True, dot([1. 1.], a), dot([1. 1. 1. 1. 1. 1.], .reshape(multiply(a, a), (6,))))
+(True, .sum(a), .sum(multiply(a, a)))
 """
 
 from __future__ import annotations
@@ -17,21 +17,12 @@ from collections.abc import Callable
 from math import copysign
 from typing import Any
 
-import numpy as np
-
-from ..tensor.library import is_basic
-from .symbols import ELEMENTWISE, Symbol, has_symbols, stand_in, symbols_in
-
-
-def simplified(graph: Any, op: Any, args: tuple[Any, ...], named: tuple) -> Any:
-    """A simpler Symbol that is equal, or None."""
-    rule = RULES.get(op) if op.__class__ is str else None
-    if rule is None:
-        return None
-    return rule(graph, *args, **dict(named)) if named else rule(graph, *args)
+from ..tensor.optional import library, np
+from .opset import ELEMENTWISE
+from .symbols import Symbol, has_symbols, stand_in, symbols_in
 
 
-def _is(x: Any, number: float) -> bool:
+def is_number(x: Any, number: float) -> bool:
     return (x.__class__ is float or x.__class__ is int) and x == number and copysign(1.0, x) == copysign(1.0, number)
 
 
@@ -45,23 +36,23 @@ def _fits(kept: Any) -> bool:
 def _add(graph: Any, a: Any, b: Any) -> Any:
     for x, y in ((a, b), (b, a)):
         if x.__class__ is y.__class__ is Symbol and y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
-            return graph.make("accumulate", (x, *y.args[:2])) if is_basic(y.args[1]) else None
-    if _is(b, 0) and _fits(a):
+            return graph.make("accumulate", (x, *y.args[:2])) if library.is_basic(y.args[1]) else None
+    if is_number(b, 0) and _fits(a):
         return a
-    if _is(a, 0) and _fits(b):
+    if is_number(a, 0) and _fits(b):
         return b
     return None
 
 
 def _subtract(graph: Any, a: Any, b: Any) -> Any:
-    return a if _is(b, 0) and _fits(a) else None
+    return a if is_number(b, 0) and _fits(a) else None
 
 
 def _multiply(graph: Any, a: Any, b: Any) -> Any:
     for x, y in ((a, b), (b, a)):
-        if _is(y, 1) and _fits(x):
+        if is_number(y, 1) and _fits(x):
             return x
-        if _is(y, -1) and _fits(x):
+        if is_number(y, -1) and _fits(x):
             return -x
         if _is_choice(x) and y.__class__ is not Symbol:
             return graph.make("where", (x.args[0], x.args[1] * y, x.args[2] * y))
@@ -74,21 +65,21 @@ def _is_choice(x: Any) -> bool:
 
 
 def _divide(graph: Any, a: Any, b: Any) -> Any:
-    return a if _is(b, 1) and _fits(a) else None
+    return a if is_number(b, 1) and _fits(a) else None
 
 
 def _power(graph: Any, a: Any, b: Any) -> Any:
     if not _fits(a):
         return None
-    if _is(b, 1):
+    if is_number(b, 1):
         return a
-    return a * a if _is(b, 2) else a * a * a if _is(b, 3) and a.shape is None else None
+    return a * a if is_number(b, 2) else a * a * a if is_number(b, 3) and a.shape is None else None
 
 
 def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
-    """One of the two for a plain bool; a mask if one of the two is 0."""
+    """One of the two for a plain bool."""
     if condition.__class__ not in (bool, np.bool_):
-        return _gated(graph, condition, b) if _is(a, 0) else None
+        return None
     chosen, other = (a, b) if condition else (b, a)
     if all(x.shape is None for x in symbols_in((a, b))):
         return chosen
@@ -98,50 +89,22 @@ def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
     return chosen if (chosen.shape, chosen.dtype) == (like.shape, like.dtype) else None
 
 
-def _gated(graph: Any, condition: Any, a: Any) -> Any:
-    """where(condition, 0.0, a) on an array."""
-    if any(x.__class__ is not Symbol or not x.shape for x in (condition, a)) or a.shape != condition.shape:
-        return None
-    return graph.make("gated", (a, graph.make("mask_of", (condition, a.dtype)))) if a.dtype.kind == "f" else None
-
-
-def _gated_again(graph: Any, a: Any, mask: Any) -> Any:
-    return graph.make("where", (mask.args[0], 0.0, a)) if a.__class__ is not Symbol else None
-
-
-def _maximum(graph: Any, a: Any, b: Any) -> Any:
-    """relu, with the mask that its gradient uses too."""
-    return _gated(graph, a <= 0, a) if _is(b, 0) and a.__class__ is Symbol and a.shape else None
-
-
-def _less_equal(graph: Any, a: Any, b: Any) -> Any:
-    """relu(x) <= 0 where x <= 0, so that both share one mask."""
-    if not _is(b, 0) or a.__class__ is not Symbol or a.op != "gated" or a.args[1].op != "mask_of":
-        return None
-    operand, condition = a.args[0], a.args[1].args[0]
-    return condition if condition is (operand <= 0) else None
-
-
 def _matmul(graph: Any, a: Any, b: Any) -> Any:
     """An outer product is elementwise."""
     return a * b if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 else None
 
 
+def axes_of(a: Any, axis: Any) -> list[int]:
+    """The axes of a reduction."""
+    return list(range(a.ndim)) if axis is None or not a.ndim else sorted({i % a.ndim for i in np.atleast_1d(axis)})
+
+
 def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum of a vector, or over an axis of a matrix, as a product with ones."""
-    axes = list(range(a.ndim)) if axis is None or not a.ndim else sorted({i % a.ndim for i in np.atleast_1d(axis)})
-    n = int(np.prod([a.shape[i] for i in axes]))
-    if a.dtype.kind != "f" or not n or (n > 4096 and a.dtype.itemsize < 8):  # NumPy's own sums lose less in float32
+    """A sum of single elements."""
+    axes = axes_of(a, axis)
+    if a.dtype.kind != "f" or int(np.prod([a.shape[i] for i in axes])) != 1:
         return None
-    if n == 1:
-        return a.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape) if keepdims or i not in axes))
-    if len(axes) == a.ndim > 1 and not keepdims:
-        return a.reshape((n,)).sum(0)
-    if a.ndim not in (1, 2) or len(axes) != 1:
-        return None
-    ones = np.broadcast_to(np.ones((), a.dtype), a.shape[axes[0]])
-    total = graph.make("dot", (ones, a) if axes[0] == 0 else (a, ones))
-    return total.reshape(tuple(1 if i in axes else n for i, n in enumerate(a.shape))) if keepdims else total
+    return a.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape) if keepdims or i not in axes))
 
 
 def _negative(graph: Any, a: Any) -> Any:
@@ -208,11 +171,8 @@ RULES: dict[str, Callable[..., Any]] = {
     "divide": _divide,
     "power": _power,
     "where": _where,
-    "maximum": _maximum,
-    "less_equal": _less_equal,
     "matmul": _matmul,
     "negative": _negative,
-    "gated": _gated_again,
     ".sum": _sum,
     "absolute": _absolute,
     ".reshape": _reshape,

@@ -8,7 +8,7 @@ result. So neither forward functions nor derivatives are rewritten for the compi
 >>> x = Graph().input("x", (2, 3), np.dtype(float))
 >>> y = np.exp(x * 2.0).sum(axis=0)
 >>> y, y.shape
-(dot([1. 1.], exp(multiply(x, 2.0))), (3,))
+(.sum(exp(multiply(x, 2.0))), (3,))
 
 Plain numbers and arrays among the operands are constants. An operation on constants alone never reaches this module, so
 constant folding comes for free.
@@ -17,47 +17,12 @@ constant folding comes for free.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ..engine.rows import Row
-from ..tensor import library
+from ..tensor.optional import np
 from .frozen import MASKED, READ, Shapeless, frozen
 
-
-def mask_of(condition: Any, dtype: Any) -> Any:
-    """0 where the condition holds, else all bits set."""
-    return np.subtract(condition.view(np.int8), 1, dtype=f"i{np.dtype(dtype).itemsize}")
-
-
-def gated(a: Any, mask: Any) -> Any:
-    """`where(condition, 0.0, a)` by bit masks: exact, and many times faster, since it does not branch."""
-    return np.bitwise_and(a.view(mask.dtype), mask).view(a.dtype)
-
-
-def accumulate(total: Any, a: Any, index: Any) -> Any:
-    """The total with a added at the index."""
-    total = np.array(total)
-    total[index] += a
-    return total
-
-
-def placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
-    """n elements (rows), each the sum of those of a that go there; `plan` is the index, and what sorts it."""
-    index, order, targets, starts = plan
-    if a.ndim == index.ndim:
-        return np.bincount(index.reshape(-1), a.reshape(-1), n)
-    out = np.zeros((n, a.shape[-1]))
-    out[targets] = np.add.reduceat(a.reshape(-1, a.shape[-1])[order], starts, axis=0)
-    return out
-
-
-OWN: dict[str, Callable] = {f.__name__: f for f in (mask_of, gated, accumulate, placed)}
-OWN |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}
-OWN |= {f: getattr(library, f) for f in ("windows", "windows_back")}
-ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
 BY_COLUMNS = (("order", "F"),)
 VIEWS = {
     ".reshape",
@@ -73,11 +38,17 @@ class _Library:
     """The functions that rows call on Symbols: NumPy's, and the package's own."""
 
     def __getattr__(self, name: str) -> Any:
-        return partial(_own, name) if name in OWN else getattr(np, name)
+        def function(*args: Any, **named: Any) -> Any:
+            found = next(symbols_in(args), None)
+            return (
+                getattr(np, name)(*args, **named) if found is None else found.graph.make(name, args, (*named.items(),))
+            )
+
+        return function
 
     def gate(self, a: Any, b: Any) -> Any:
         """a where b is positive, else 0."""
-        return np.where(b <= 0, 0.0, a)
+        return self.where(b <= 0, 0.0, a)
 
     def column_sums(self, a: Any) -> Any:
         """The sums of a matrix's columns."""
@@ -85,13 +56,13 @@ class _Library:
 
     def full(self, shape: Any, a: Any, dtype: Any = None) -> Any:
         """An array of this shape whose elements are all a."""
-        return np.broadcast_to(a, shape)
+        return self.broadcast_to(a, shape)
 
 
 class Symbol:
     """The result of `op` on `args`; `shape` is None for a Python number.
 
-    `op` is the name of a NumPy function ("add", "where") or method (".sum"), of one in `OWN`, or "getitem".
+    `op` is "input" or one of `opset`; `args` are its operands and settings, `named` more settings.
     """
 
     __slots__ = ("args", "dtype", "graph", "named", "number", "op", "shape")
@@ -160,11 +131,6 @@ def _text(x: Any, depth: int) -> str:
 
 
 LIBRARY = _Library()
-
-
-def _own(op: str, *args: Any) -> Any:
-    """The Symbol of one of the package's own operations."""
-    return next(symbols_in(args)).graph.make(op, args)
 
 
 def _infix(op: str) -> tuple[Callable, Callable]:

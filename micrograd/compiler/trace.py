@@ -23,14 +23,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..engine.graph import LEAF
 from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled, modes
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number, settle
-from ..tensor.node import new_node, operand, remember
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, new_node, np, operand, remember
 from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
 from .graph import Graph
 from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value

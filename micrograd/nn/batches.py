@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from ..tensor.creation import generator
-from ..tensor.tensor import Tensor
+from ..tensor.optional import Tensor, np
+from ..tensor.randomness import generator
 
 
 class Batch(tuple):
@@ -25,8 +24,8 @@ def batches(
     Args:
         *arrays: arrays, Tensors or sequences, each with n samples on its first axis.
         size: samples in a batch, over all workers; the last batch is smaller if `size` does not divide n.
-        rng: NumPy generator that draws the order; by default the package's (`micrograd.manual_seed`). Workers that
-            share the batches must seed it alike.
+        rng: NumPy generator that draws the order; by default the package's (`micrograd.manual_seed`), or where NumPy
+            is not installed Python's. Workers that share the batches must seed it alike.
         share: this worker's number, from 0, and the number of workers. Each gets its part of every batch; these differ
             by one sample at most, and are empty where a batch has fewer samples than there are workers.
 
@@ -47,15 +46,18 @@ def batches(
     >>> [(batch[0].tolist(), batch.whole) for batch in batches([1, 2, 3, 4, 5], size=2, rng=rng, share=(1, 2))]
     [([5], 2), ([1], 2), ([2], 1)]
     """
-    parts = [x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(list(x)) for x in arrays]
-    if not parts or not all(x.ndim for x in parts):
+    parts: list[Any] = [
+        x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(list(x)) if np else list(x) for x in arrays
+    ]
+    if not parts or (np and not all(x.ndim for x in parts)):
         raise ValueError("batches() needs at least one array, and each with samples along its first axis")
     if len({len(x) for x in parts}) > 1:
         raise ValueError(f"found {', '.join(str(len(x)) for x in parts)} samples: each array needs the same number")
     if not isinstance(size, (int, np.integer)) or size < 1:
         raise ValueError(f"size must be a whole number of samples, at least 1; found {size!r:.50}")
     rank, workers = _checked(share)
-    order = generator(rng).permutation(len(parts[0]))
+    n = len(parts[0])
+    order = generator(rng).permutation(n) if np else random.sample(range(n), n)
     return (_batch(parts, order[i : i + size], rank, workers) for i in range(0, len(order), size))
 
 
@@ -68,9 +70,10 @@ def _checked(share: Any) -> tuple[int, int]:
     return rank, workers
 
 
-def _batch(parts: list[Any], chosen: np.ndarray, rank: int, workers: int) -> Batch:
+def _batch(parts: list[Any], chosen: Any, rank: int, workers: int) -> Batch:
     """The worker's part of the chosen samples."""
     first, end = (len(chosen) * i // workers for i in (rank, rank + 1))
-    batch = Batch(x[chosen[first:end]] for x in parts)
+    own = chosen[first:end]
+    batch = Batch(x[own] if np else [x[i] for i in own] for x in parts)
     batch.whole = len(chosen)
     return batch

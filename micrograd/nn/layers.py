@@ -28,7 +28,7 @@ import numpy as np
 from ..engine.modes import deferred, is_tracing, stand_in
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
 from ..tensor.convolution import pair
-from ..tensor.creation import generator
+from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
 from .neurons import Layer, whole
@@ -514,6 +514,11 @@ class BatchNorm1d(Module):
     def _batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of each feature in the batch; updates the running statistics."""
         n, axes = x.size // self.weight.size, (0, 2)[: x.ndim - 1]
+        if is_tracing():
+            raise RuntimeError(
+                "in training, BatchNorm1d updates its running statistics, which a compiled function cannot do: "
+                "call eval() on the model first, or do not compile the training step"
+            )
         if n < 2:
             raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs at least two")
         mean, variance = x.mean(axes), x.var(axes)

@@ -30,23 +30,37 @@ FilePath = str | os.PathLike[str]
 STATES = "micrograd.states"  # the key in the metadata
 
 
-def save(source: Any, path: FilePath) -> None:
-    """Save a module, an optimizer, a schedule or arrays, or several of these by name, to one safetensors file.
+def save(source: Any, path: FilePath, dtype: Any = None) -> None:
+    """Save modules, optimizers, schedules and arrays to a safetensors file, or a compiled function to an .onnx file.
 
     Args:
         source: an object with `state_dict()` and `load_state_dict()`; or a dict, whose values are such objects and
-            arrays (or Tensors, or numbers) of dtypes up to 64 bits.
-        path: the file to write.
+            arrays (or Tensors, or numbers) of dtypes up to 64 bits; or a function made by `compile`, after a call.
+        path: the file to write; for a compiled function its name ends in .onnx.
+        dtype: of the floats of an .onnx file: float32 (the default) or float64.
 
     Raises:
         IsADirectoryError: `path` is a directory.
+        ModuleNotFoundError: an .onnx file needs the package onnx, which is missing.
+        RuntimeError: the compiled function was not called yet, or does something that ONNX has no form of.
         TypeError: `source` is of another type, or has something in its state that the format lacks.
-        ValueError: a name is not a string, is reserved by the format, or begins like that of another object.
+        ValueError: a name is not a string, is reserved by the format, or begins like that of another object; or the
+            file's name does not fit what is saved.
 
     The arrays of an object `model` are called `model.weight` and so on; alone, `weight`. What else is in the state of
     an optimizer or a schedule is stored in the metadata, exactly. The write is atomic: a temporary file is written next
     to the target, takes over its permissions and replaces it, so that a crash leaves either the old file or the new
     one. A target that is not a regular file (a pipe, `/dev/null`) is written to directly.
+
+    An .onnx file holds the program of the last call that was traced, for arrays of its sizes, with the parameters as
+    they are now; other tools run it without Python (onnxruntime: in a browser, on a phone). Call the function under
+    `no_grad`, with the model in `eval` mode. Called with a second batch size too (both above 1), it is saved with a
+    free axis, "batch". The inputs have the names of the function's parameters, without those that it does not use.
+
+        f = compile(model)
+        with no_grad():
+            f(images[:2]), f(images[:3])
+        save(f, "model.onnx")
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -54,14 +68,18 @@ def save(source: Any, path: FilePath) -> None:
     ...     load(folder + "/steps.safetensors")
     {'steps': array([0, 1, 2])}
     """
-    from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
-
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"save() needs the path of a file, found {os.fspath(path)!r}: that is a folder")
-    arrays, packed = _contents(source)
-    states = json.dumps(packed)
-    content = to_bytes(arrays, {"sha256": _digest(arrays, states)} | ({STATES: states} if packed else {}))
+    export = getattr(type(source), "to_onnx", None)
+    if (target.suffix == ".onnx") != (export is not None):
+        raise ValueError(
+            f"found {type(source).__name__} to be saved as {target.name!r}: a function made by compile() is saved as "
+            ".onnx, and nothing else is"
+        )
+    if dtype is not None and export is None:
+        raise TypeError(f"found dtype={dtype!r}: that is for .onnx files; other numbers keep their dtype")
+    content = _safetensors(source) if export is None else export(source, dtype)
     if target.exists() and not target.is_file():
         target.write_bytes(content)
     else:
@@ -113,6 +131,8 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+        if odd := [x.dtype for x in arrays.values() if x.dtype.kind not in "fiub"]:  # a package that onnx needs adds it
+            raise TypeError(f"NumPy has no {odd[0]}")
     except (SafetensorError, TypeError, AttributeError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}") from error
     wanted, states = metadata.get("sha256"), metadata.get(STATES, "{}")
@@ -138,6 +158,15 @@ def _has_state(x: Any) -> bool:
 def _prefix(name: str) -> str:
     """What the names of an object's arrays begin with; an object alone is called ""."""
     return f"{name}." if name else ""
+
+
+def _safetensors(source: Any) -> bytes:
+    """The content of a safetensors file."""
+    from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
+
+    arrays, packed = _contents(source)
+    states = json.dumps(packed)
+    return to_bytes(arrays, {"sha256": _digest(arrays, states)} | ({STATES: states} if packed else {}))
 
 
 def _contents(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

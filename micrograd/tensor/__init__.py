@@ -9,14 +9,24 @@ settings     shapes, axes and indices as users pass them, checked
 handle       what a Tensor is: data, grad, in-place operations, comparisons
 tensor       what a Tensor can do: the methods that return Tensors
 functions    the methods as functions, and functions of several arrays
-creation     zeros, ones, random numbers; manual_seed
+creation     zeros, ones, random numbers
+randomness   manual_seed, and the generator
 einstein     einsum
 convolution  conv2d and pooling
 losses       the losses of `functional`, for Tensors
 protocols    NumPy's own functions on Tensors
+optional     NumPy and Tensors, or what stands for them where NumPy is not installed
 flat         gradients of many parameters as one array, for `reduce=` of an optimizer
 """
 
-from .tensor import Tensor as Tensor
+try:
+    from .tensor import Tensor as Tensor
 
-from . import protocols as protocols  # isort: skip  # makes NumPy's functions accept Tensors
+    from . import protocols as protocols  # isort: skip  # makes NumPy's functions accept Tensors
+except ModuleNotFoundError as missing:  # Values need no NumPy
+    if missing.name != "numpy":
+        raise
+    _missing = missing
+
+    def __getattr__(name: str) -> object:
+        raise _missing if name == "Tensor" else AttributeError(name)

@@ -1,4 +1,4 @@
-"""Functions that create Tensors: zeros, ones, ranges, random numbers; and `manual_seed`.
+"""Functions that create Tensors: zeros, ones, ranges, and random numbers.
 
 A shape is passed as in NumPy, `zeros((2, 3))`, or as in PyTorch, `zeros(2, 3)`. The `_like` functions take the shape
 and dtype of a Tensor, an array, or a list of numbers. In all of them:
@@ -10,48 +10,15 @@ and dtype of a Tensor, an array, or a list of numbers. In all of them:
 
 from __future__ import annotations
 
-import operator
-import random
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .randomness import generator
 from .tensor import Tensor, lengths
 
 Shape = int | Sequence[int]
-_generator = np.random.default_rng()
-
-
-def manual_seed(seed: int) -> None:
-    """Seed all random numbers of micrograd: Python's `random`, for networks of Values, and its own NumPy generator.
-
-    NumPy's global state (`np.random.seed`) is not used.
-
-    Args:
-        seed: an int.
-
-    >>> manual_seed(0)
-    >>> first = randn(2)
-    >>> manual_seed(0)
-    >>> (first == randn(2)).all()
-    np.True_
-    """
-    global _generator
-    fresh = np.random.default_rng(operator.index(seed))
-    random.seed(operator.index(seed))
-    _generator = fresh
-
-
-def generator(rng: np.random.Generator | None = None) -> np.random.Generator:
-    """The generator to draw from: `rng`, or by default the package's."""
-    if rng is None:
-        return _generator
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(
-            f"rng must be a NumPy Generator, found {type(rng).__name__}: np.random.default_rng(seed) is one"
-        )
-    return rng
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -135,6 +135,7 @@ def of_array(method: Callable) -> Callable:
 def _described_by(method: Callable, made: Callable) -> Callable:
     """Name, signature and docstring of a method, for a function whose first parameter is `a`."""
     self, *settings = inspect.signature(method).parameters.values()
+    made = wraps(method)(made)  # whose `__wrapped__` tells where the annotations are defined
     made.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
     takes = "    a: a Tensor, or an array or a list, for which the result is an array.\n"
     doc = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)

@@ -17,6 +17,7 @@ from . import arrays, fused
 from .node import record
 from .settings import plain_array
 from .tensor import Tensor, as_tensor
+from .tensor import linear as linear  # for `functional`, which imports this file once for all that Tensors need
 
 
 def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, allowed: Any) -> Tensor:

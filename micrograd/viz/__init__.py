@@ -3,7 +3,7 @@ with the parentheses that are needed) and `rule_text` (the rules of the derivati
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`
-training   of a training:   `movie`, `plot_decision_boundary`, `plot_loss`
+training   of a training:   `movie`, `watch`, `draw_network`, `plot_decision_boundary`, `plot_loss`
 
 The engine imports nothing from here until `show()` is called. NumPy, matplotlib and graphviz are imported on first
 use.
@@ -16,7 +16,8 @@ _HOME = {
     "drawing.draw": "draw_dot",
     "playing.animation": "animate",
     "playing.play": "player",
-    "training.film": "movie",
+    "training.film": "movie watch",
+    "training.picture": "draw_network",
     "training.plots": "plot_decision_boundary plot_loss",
 }
 __getattr__, __dir__ = face(__name__, _HOME)

@@ -3,7 +3,19 @@ from .drawing.draw import draw_dot as draw_dot
 from .playing.animation import animate as animate
 from .playing.play import player as player
 from .training.film import movie as movie
+from .training.film import watch as watch
+from .training.picture import draw_network as draw_network
 from .training.plots import plot_decision_boundary as plot_decision_boundary
 from .training.plots import plot_loss as plot_loss
 
-__all__ = ["animate", "draw_dot", "movie", "player", "plot_decision_boundary", "plot_loss", "trace"]
+__all__ = [
+    "animate",
+    "draw_dot",
+    "draw_network",
+    "movie",
+    "player",
+    "plot_decision_boundary",
+    "plot_loss",
+    "trace",
+    "watch",
+]

@@ -54,6 +54,27 @@ class Page:
         return f'<div>{image(*self.picture, self.words)}{frame} style="{style}"></iframe></div>'
 
 
+@dataclass
+class Svg:
+    """A picture: `svg` is the document, `words` its description."""
+
+    svg: str
+    words: str
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the SVG to a file and return its path."""
+        target = Path(path)
+        target.write_text(self.svg, encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.words.splitlines()[0]}; save(path)>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
+        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
+        return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
+
+
 def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
     """The result of `_repr_mimebundle_`: HTML and plain text, filtered by the MIME types to include and exclude."""
     kinds = {"text/html": markup, "text/plain": words}

@@ -54,6 +54,7 @@ def test_a_story_of_another_shape_begins_anew_or_stays_at_the_end(page, place, p
     post(page, micrograd="story", story=player(graph(more=True)).story())
     page.wait(inner(page, "querySelectorAll('.card').length === 5"))
     assert text(page, "#phase") == phase
+    assert text(page, "#title") == "tanh(a * b + a)"
 
 
 def test_a_frame_of_another_origin_is_told_the_height(page):

@@ -8,6 +8,7 @@ import pytest
 from nbconvert import HTMLExporter, LatexExporter
 
 from micrograd import viz
+from micrograd.nn import MLP
 from micrograd.viz.training import panels
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
@@ -16,7 +17,7 @@ NOW = "return Number(document.querySelector('#frame').value)"
 STATE = """return JSON.stringify([
   document.querySelector('.shades').getAttribute('viewBox'),
   [...document.querySelectorAll('.boundary > .line')].map(e => e.getAttribute('d')),
-  [...document.querySelectorAll('.bars')].map(e => e.getAttribute('d')),
+  [...document.querySelectorAll('.bars path')].map(e => e.getAttribute('d')),
   ['right', 'loss', 'step', 'says'].map(id => document.getElementById(id).textContent),
   ['cx', 'cy'].map(name => document.querySelector('.dot').getAttribute(name)),
   document.querySelector('.so-far').getAttribute('width')])"""
@@ -65,8 +66,8 @@ def test_every_frame_shows_its_own_words_picture_lines_and_bars(movie, film):
         assert movie.run("return document.querySelector('#frame').getAttribute('aria-valuetext')") == frame["says"]
         lines = movie.run("return [...document.querySelectorAll('.boundary > .line')].map(e => e.getAttribute('d'))")
         assert lines == frame["lines"]
-        bars = movie.run("return [...document.querySelectorAll('.bars')].map(e => e.getAttribute('d'))")
-        assert bars == [panels.bars(counts) for counts in frame["bars"]]
+        bars = movie.run("return [...document.querySelectorAll('.bars path')].map(e => e.getAttribute('d'))")
+        assert bars == [path for counts in frame["bars"]["weights"] for path in panels.bars(counts)]
         x, y, *_ = movie.run("return document.querySelector('.shades').getAttribute('viewBox').split(' ').map(Number)")
         assert (x, y) == (0.5, i * len(film.ys) + 0.5)
         movie.press("ArrowRight")
@@ -289,3 +290,65 @@ def test_an_exported_notebook_plays(page, exported):
 def test_a_notebook_exported_to_latex_has_the_words(exported):
     latex, _ = LatexExporter().from_notebook_node(exported)
     assert latex.count(f"A line that turns: a movie of a decision boundary, {FRAMES} frames") == 2
+
+
+# ------------------------------------------------------------------------------------------------ the network
+@pytest.fixture
+def network(page):
+    model = MLP(2, [3, 1])
+    film = viz.movie(model, X, Y, resolution=10)
+    for step in range(3):
+        model(X[0]).backward()
+        film.frame(1.0)
+        model.layers[0].neurons[0].w[0].data = float(step - 1)
+    return page.open(film.page().html)
+
+
+def test_the_weights_move_with_the_frame_in_width_and_hue(network):
+    line = "const e = document.querySelector('.network .w'); return [e.getAttribute('class'), e.style.strokeWidth]"
+    network.press("ArrowRight")
+    assert network.run(line) == ["w below", "4.9"]
+    network.press("ArrowRight")
+    assert network.run(line)[0] == "w zero"
+
+
+def test_the_answers_of_the_neurons_move_with_the_frame(network):
+    network.press("End")
+    where = "return [...document.querySelectorAll('.network use')].map(e => e.getAttribute('y'))"
+    assert network.run(where) == ["-28"] * 4
+
+
+def test_gradients_are_shown_in_place_of_weights_where_they_are_chosen(network):
+    bars = "return [...document.querySelectorAll('.bars path')].map(e => e.getAttribute('d')).join('')"
+    before = network.run(bars)
+    network.run(
+        "const kind = document.querySelector('#kind'); kind.value = 'gradients';kind.dispatchEvent(new Event('change'))"
+    )
+    assert network.run(bars) != before
+    network.press("Tab")  # a choice keeps its own keys: the film is stepped by those pressed elsewhere
+    assert network.run(NOW) == 0
+
+
+def test_the_step_buttons_step(network):
+    network.click("#next")
+    network.click("#next")
+    network.click("#back")
+    assert network.run(NOW) == 1
+
+
+def test_a_neuron_grows_when_it_is_focused_and_says_its_weights(network):
+    found = network.run(
+        "const unit = document.querySelector('.unit'), size = () => unit.getBoundingClientRect().width;"
+        "const before = size(); unit.style.transition = 'none'; unit.focus();"
+        "return [size() > 2 * before, unit.getAttribute('aria-label')]"
+    )
+    assert found[0]
+    assert found[1].startswith("Layer 1, neuron 1: weights ")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [320, 1400])
+def test_the_network_fits_and_everybody_can_use_it(page, network, width, dark):
+    page.open(page.run("return document.documentElement.outerHTML"), width, dark=dark)
+    assert page.run("return document.documentElement.scrollWidth") == width
+    assert page.axe() == []

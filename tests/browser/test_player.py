@@ -86,6 +86,11 @@ def card(page, name):
     )
 
 
+def click(page, name):
+    """Wherever the card is: it need not be in sight."""
+    page.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", card(page, name))
+
+
 # ------------------------------------------------------------------------------------------------ steps
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_step_back_shows_what_the_step_forward_did(page, name):
@@ -185,7 +190,7 @@ def test_a_gradient_that_a_hook_gave_is_told_as_that(page):
     page.open(player(m * a).html, fragment="step=4")
     assert "1 of 1 use: a hook made it 5.0000" in text(page, "#why")
     page.press("End")
-    card(page, "a").click()
+    click(page, "a")
     assert "A hook gave another gradient to m" in text(page, "#why")
     assert "sum" not in text(page, "#why")
 
@@ -263,7 +268,7 @@ def test_each_step_is_said_aloud(page):
 # ------------------------------------------------------------------------------------------------ paths
 def test_a_click_lights_the_paths_and_sums_their_products(page):
     page.open(player(paths()).html, fragment="step=99")
-    card(page, "a").click()
+    click(page, "a")
     assert page.run("return document.querySelectorAll('.wire.path').length") == 4
     why = text(page, "#why")
     assert "Why is a.grad 16.0000?" in why
@@ -271,6 +276,18 @@ def test_a_click_lights_the_paths_and_sums_their_products(page):
     assert "sum = 16.0000" in why
     page.press("Escape")
     assert page.run("return document.querySelectorAll('.wire.path').length") == 0
+
+
+def test_paths_that_are_long_are_told_by_what_differs(page):
+    out = Value(0.5, label="a")
+    for i in range(12):
+        out = out * 1.1 if i != 6 else out.tanh() + out.exp() + out.sin()
+        out.label = f"n{i}"
+    page.open(player(out).html, fragment="place=end")
+    click(page, "a")
+    ways = page.run("return [...document.querySelectorAll('#why .rows > div > :first-child')].map(e => e.textContent)")
+    assert len(set(ways)) == len(ways) == 3
+    assert min(ways) == "a → … → exp(n5) → v1 → … → n11"
 
 
 def test_enter_chooses_the_card_that_has_the_focus(page):
@@ -286,7 +303,7 @@ def test_a_graph_with_very_many_paths_does_not_hang(page):
     for _ in range(20):
         out = out + out
     page.open(player(out).html, fragment="step=99")
-    card(page, "a").click()
+    click(page, "a")
     assert "More than 200 paths" in text(page, "#why")
 
 
@@ -294,12 +311,12 @@ def test_a_graph_with_very_many_paths_does_not_hang(page):
 def test_one_goes_in_by_clicks_and_out_by_escape(page):
     page.open(player(network()).html, reduced_motion=True)
     assert text(page, "#tabs [aria-pressed=true]") == "layers"
-    card(page, "Layer #2").click()
+    click(page, "Layer #2")
     assert text(page, "#crumbs") == "layers›Layer #2"
     assert page.run("return document.querySelectorAll('.card.module').length") == 16
-    card(page, "ReLUNeuron(16) #3").click()
+    click(page, "ReLUNeuron(16) #3")
     assert text(page, "#crumbs") == "layers›Layer #2›ReLUNeuron(16) #3"
-    assert card(page, "w15") is not None
+    assert card(page, "w[15]") is not None
     page.press("Escape")
     assert text(page, "#crumbs") == "layers›Layer #2"
     page.press("Escape")
@@ -316,7 +333,7 @@ def test_views_of_the_whole_are_tabs(page):
 
 def test_a_way_back_is_a_click_too(page):
     page.open(player(network()).html)
-    card(page, "Layer #1").click()
+    click(page, "Layer #1")
     page.click("#crumbs button")
     assert card(page, "Layer #2") is not None
 
@@ -342,7 +359,7 @@ def test_65_000_nodes_can_be_gone_through_and_into(page, training_step):
     for _ in range(last(page)):
         page.press("ArrowRight")
     assert text(page, "#phase") == "Done"
-    card(page, "Layer #2").click()
+    click(page, "Layer #2")
     assert page.run("return document.querySelectorAll('.card.module').length") >= 16
 
 
@@ -352,8 +369,22 @@ def test_65_000_nodes_can_be_gone_through_and_into(page, training_step):
 def test_the_graph_is_never_smaller_than_it_can_be_read(page, name, width):
     page.open(player(GRAPHS[name]()).html, width)
     scale = page.run("const svg = document.getElementById('graph'); return svg.clientWidth / svg.viewBox.baseVal.width")
-    assert 0.799 <= scale <= 1.151
+    assert 0.999 <= scale <= 1.601
+    sizes = page.run(
+        "return [...document.querySelectorAll('#graph text')].map(e => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert min(sizes) * scale >= 11.99
     assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [480, 1400])
+def test_the_result_is_in_sight_when_the_page_opens(page, width):
+    page.open(player(network()).html, width)
+    assert page.run(
+        "const a = [...document.querySelectorAll('.card')].at(-1).getBoundingClientRect(),"
+        " b = document.getElementById('scroll').getBoundingClientRect(); return a.right <= b.right && a.left >= b.left"
+        " && a.top >= b.top && a.bottom <= b.bottom"
+    )
 
 
 @pytest.mark.parametrize("width", [480, 1400])

@@ -212,3 +212,12 @@ def test_a_batched_function_inside_of_a_compiled_one_raises():
     inner = micrograd.compile(lambda x: x * x, batch=True)
     with pytest.raises(TypeError, match="cannot be called inside"):
         micrograd.compile(lambda x: inner(x))(np.ones(3))
+
+
+@pytest.mark.parametrize("constant", [3, 3.0, Value(3.0, requires_grad=False)])
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_a_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, backend: str):
+    x = np.arange(4.0)
+    alone = micrograd.compile(lambda x: constant, batch=True, backend=backend)(x)
+    a, b = micrograd.compile(lambda x: (x * 2.0, constant), batch=True, backend=backend)(x)
+    assert [t.data.tolist() for t in (alone, a, b)] == [[3.0] * 4, [0.0, 2.0, 4.0, 6.0], [3.0] * 4]

@@ -94,6 +94,15 @@ def in_slots(w: Any) -> Way:
     return lambda x: line.w * x, lambda new: setattr(line, "w", new)
 
 
+def in_a_slot_whose_name_is_computed(w: Any) -> Way:
+    class Line:
+        __slots__ = ("slope",)
+
+    line, name = Line(), "".join(["slo", "pe"])
+    line.slope = w
+    return lambda x: getattr(line, name) * x, lambda new: setattr(line, name, new)
+
+
 def in_a_dataclass(w: Any) -> Way:
     @dataclass(slots=True)
     class Line:

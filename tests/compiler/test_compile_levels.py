@@ -143,3 +143,19 @@ def test_a_matrix_of_numbers_times_many_rows_is_one_product():
     f = micrograd.compile(products, scalars=True, backend="numpy")
     np.testing.assert_allclose([v.data for v in f(rows)], (rows @ numbers.T).reshape(-1), rtol=1e-12)
     assert f.source.count("np.matmul(") + f.source.count("np.dot(") == 1
+
+
+@pytest.mark.parametrize("rows_first", [True, False])
+def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(rows_first: bool):
+    rng = random.Random(1)
+    xs, ws = matrix(rng, 6, 40), matrix(rng, 5, 40)
+
+    def loss() -> Any:
+        outer, inner = (xs, ws) if rows_first else (ws, xs)
+        table = [[sum(a * b for a, b in zip(one, other, strict=True)) for other in inner] for one in outer]
+        return sum(x.tanh() for row in table for x in row)
+
+    f = micrograd.compile(loss, backend="numpy")
+    assert near(f().data, loss().data)
+    assert near(micrograd.grad(f(), xs[0] + ws[0]), micrograd.grad(loss(), xs[0] + ws[0]))
+    assert f.source.count("matmul(") + f.source.count("np.dot(") <= 6

@@ -9,29 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tensor_helpers import every_op, leaves, numbers, seed
+from compile_helpers import first_order, same, squared_gradient
+from tensor_helpers import every_op
 from tensor_ops_list import Op
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, nn
 from micrograd import functional as F
 from micrograd.optim import SGD, Adam
-
-
-def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    """Equal to 1e-12 of the greatest element: sums may be taken in another order."""
-    for a, b in zip(found, expected, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(abs(b).max(initial=0), 1))
-
-
-def first_order(op: Op, call: Callable, operands: list[np.ndarray]) -> list[np.ndarray]:
-    inputs = leaves(operands)
-    out = call(*inputs)
-    if not out.requires_grad:
-        return [out.data]
-    return [out.detach().data, *numbers(grad(out, inputs, seed(op, out), allow_unused=True), inputs)]
 
 
 @every_op
@@ -52,17 +37,6 @@ def test_an_op_has_the_same_second_derivatives_compiled(op: Op):
         square = squared_gradient(op)
         found, expected = gradient(micrograd.compile(square))(*operands), gradient(square)(*operands)
         same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-11)
-
-
-def squared_gradient(op: Op) -> Callable:
-    """The sum of the squares of an op's gradients, each element of its result weighted by another number."""
-
-    def square(*inputs: Any) -> Any:
-        weighted = lambda *xs: (out := op.call(*xs)) * out * seed(op, out)  # noqa: E731
-        gradients = gradient(weighted)(*inputs)
-        return sum((g * g).sum() for g in (gradients if isinstance(gradients, tuple) else [gradients]))
-
-    return square
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -253,6 +227,12 @@ def test_nothing_is_computed_for_inputs_that_need_no_gradient():
     assert f.source.count("np.dot") + f.source.count("np.matmul") <= 3  # x @ w, its sum, and x.T @ g
 
 
+def test_a_transposed_product_is_the_product_of_the_transposes():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    f = micrograd.compile(lambda a, b: (a @ b).T @ a)
+    np.testing.assert_allclose(f(Tensor(a), Tensor(b)).data, (a @ b).T @ a)
+
+
 def test_operations_write_over_what_nobody_reads_any_more():
     f = micrograd.compile(lambda x: ((x + 1).exp() * 2 + 3).tanh().sum())
     f(np.ones(100))
@@ -352,3 +332,15 @@ def test_a_compiled_mean_is_summed_in_the_dtype_in_which_the_eager_one_is(dtype,
     x = Tensor(np.full(shape, 100, dtype))
     mean = micrograd.compile(lambda x: x.mean())(x)
     assert (mean.item(), mean.dtype) == (x.mean().item(), x.mean().dtype) == (100.0, x.mean().dtype)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * np.prod(np.shape(x)) + np.ndim(x) * np.size(x),
+        lambda x: x + np.zeros_like(x) + np.ones_like(x) * np.full_like(x, 2.0),
+    ],
+)
+def test_what_needs_the_shape_alone_needs_no_numbers(function: Any):
+    x = np.arange(6.0).reshape(2, 3)
+    assert micrograd.compile(function)(x).tolist() == function(Tensor(x)).tolist()

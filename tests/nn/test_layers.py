@@ -15,7 +15,7 @@ from micrograd.engine import Value
 from micrograd.engine.modes import no_grad
 from micrograd.nn import layers
 from micrograd.tensor import Tensor
-from micrograd.tensor.creation import manual_seed
+from micrograd.tensor.randomness import manual_seed
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from micrograd.functional import cross_entropy
 from micrograd.nn.batches import batches
 from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm
 from micrograd.tensor import Tensor
-from micrograd.tensor.creation import generator, manual_seed
+from micrograd.tensor.randomness import generator, manual_seed
 
 SETTINGS = [
     (SGD, {"lr": 0.05}),

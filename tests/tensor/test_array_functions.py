@@ -400,3 +400,8 @@ def test_a_row_that_is_described_is_a_method_of_both_kinds_and_a_function(name):
     for kind in (Value, Tensor):
         assert getattr(kind, name).__doc__.splitlines()[0] == first
         assert getattr(kind, name).__qualname__.endswith(f".{name}")
+
+
+def test_where_gives_a_tensor_for_a_tensor_alone():
+    assert isinstance(F.where(Tensor([True, False]), 1.0, 2.0), Tensor)
+    assert isinstance(F.where(np.array([True, False]), 1.0, 2.0), np.ndarray)

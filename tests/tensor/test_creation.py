@@ -11,7 +11,6 @@ from micrograd.tensor.creation import (
     eye,
     full,
     full_like,
-    manual_seed,
     ones,
     ones_like,
     rand,
@@ -21,6 +20,7 @@ from micrograd.tensor.creation import (
     zeros,
     zeros_like,
 )
+from micrograd.tensor.randomness import manual_seed
 
 SHAPED = [zeros, ones, randn, rand]
 DRAWN = [randn, rand]

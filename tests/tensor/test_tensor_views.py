@@ -466,3 +466,15 @@ def test_integers_are_not_written_over_by_roots():
     with pytest.raises(TypeError, match="float64"):
         t **= 0.5
     equal(t, [1, 4])
+
+
+def test_a_view_of_a_view_that_was_given_new_memory_still_belongs_to_its_base():
+    leaf = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = leaf * 1
+    middle = base[:2]
+    inner = middle[1:]
+    middle.data = np.array([9.0, 9.0])
+    base *= 5
+    assert inner.tolist() == [10.0]
+    inner.sum().backward()
+    assert leaf.grad.tolist() == [0.0, 5.0, 0.0]

@@ -83,8 +83,10 @@ def test_what_stands_in_a_page_with_others_has_no_id(show):
     assert re.findall(r"\sid=|url\(#", SHOWN[show](Value(2.0) * 3)) == []
 
 
-def test_a_still_has_no_id():
-    assert re.findall(r"\sid=|url\(#", still("a")) == []
+def test_stills_share_an_id_only_if_it_is_of_the_same_thing():
+    found = [set(re.findall(r"<(?:image|clipPath) id=.*?(?:/>|</clipPath>)", still(label))) for label in "ab"]
+    named = [{re.search(r'id="(.*?)"', thing)[1]: thing for thing in things} for things in found]
+    assert all(named[0][name] == named[1][name] for name in named[0].keys() & named[1].keys())
 
 
 # ------------------------------------------------------------------------------------------------ brackets

@@ -30,7 +30,7 @@ def _(query: Any) -> str | None:
         shares = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
         if (top := int(shares.argmax())) != 0:
             return f"place {i}, the {name[i]!r}, listens to place {top}, the {name[top]!r}: should that one score most?"
-        to_first = min(to_first, shares[0])
+        to_first = np.minimum(to_first, shares[0])  # nan, if one is
     if to_first > 0.9:
         return None
     return f"the first letter gets a share of {to_first:.2f} only: what sets it apart, and is that loud enough?"

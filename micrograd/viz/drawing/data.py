@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import infix
 from ..infix import Text
+from ..text import shorten
 from ..values import exact_text, is_array, shape_text, value_text
 
 NO_TERM: Text = ("", infix.ATOM)
@@ -241,7 +242,7 @@ def _node_box(
     grad_text = value_text(grad) if began or is_array(grad) or grad else NO_GRADIENT
     rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
     rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
-    stands_for = _made(op, list(map(term, below))) if below else _number_term(data) if kind == "constant" else NO_TERM
+    stands_for = _written(op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
     expression = stands_for[0] if below else ""
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
     lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
@@ -321,6 +322,12 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 
+def _written(op: str, below: Sequence[Box]) -> Text:
+    """An op and its operands; with shortened names if that is too long."""
+    whole = _made(op, list(map(term, below)))
+    return whole if whole[0] else _made(op, [term(box, 12) for box in below])
+
+
 def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:
     """`x1*w1 + b` from the terms of the operands; NO_TERM if an operand has none or the result is too long."""
     if not terms or not all(text for text, _ in terms):
@@ -337,6 +344,7 @@ def _number_term(data: Any) -> Text:
         return NO_TERM
 
 
-def term(box: Box) -> Text:
-    """How other boxes' expressions refer to a box, with its binding strength."""
-    return infix.name(box.name) if box.name else box.stands_for
+def term(box: Box, most: int = 10_000) -> Text:
+    """How other boxes' expressions refer to a box, with its binding strength; a name has at most `most` columns."""
+    name = shorten(box.name, most, "...") if len(box.name) > most else box.name
+    return infix.name(name) if name else box.stands_for

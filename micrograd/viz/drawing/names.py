@@ -42,20 +42,19 @@ def find_names(graph: Walk, calls: Iterable[Call | None], variables: Mapping[str
     place = {id(_node(node)): id(node) for node in graph.nodes}
     modules = {id(call[0][0]): ("", call[0][0]) for call in calls if call}
     modules |= {id(x): (f"{name}.", x) for name, x in known.items() if hasattr(type(x), "named_parameters")}
-    owned = [
-        (prefix, _path(path), place[id(_node(p))])
-        for prefix, module in modules.values()
-        for path, p in type(module).named_parameters(module)
-        if id(_node(p)) in place
-    ]
-    several = len({prefix for prefix, _, _ in owned}) > 1
+    owned: dict[int, tuple[str, str]] = {}  # where modules share a parameter, the one that was called names it
+    for prefix, module in modules.values():
+        for path, p in type(module).named_parameters(module):
+            if id(_node(p)) in place:
+                owned.setdefault(place[id(_node(p))], (prefix, _path(path)))
+    several = len({prefix for prefix, _ in owned.values()}) > 1
     trained = [p for x in known.values() if hasattr(type(x), "zero_grad") for p in getattr(x, "params", ())]
     direct, inside = ([(name, place.get(id(_node(x)))) for name, x in some] for some in (known.items(), _inside(known)))
     names: dict[int, str] = {}
-    for name, i in (*direct, *[(prefix * several + path, i) for prefix, path, i in owned], *inside):
+    for name, i in (*direct, *[(prefix * several + path, i) for i, (prefix, path) in owned.items()], *inside):
         if i is not None:
             names.setdefault(i, name)
-    return Names(names, {i for _, _, i in owned} | {place.get(id(_node(p)), 0) for p in trained})
+    return Names(names, {*owned} | {place.get(id(_node(p)), 0) for p in trained})
 
 
 def relative(names: Mapping[int, str], among: Iterable[int]) -> dict[int, str]:

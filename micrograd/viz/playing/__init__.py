@@ -4,8 +4,12 @@ backprop    a separate backward pass, and what each edge carried     (reads node
 nudge       finite-difference test of the gradients of leaves        (reads nodes)
 heat        arrays and weights as small grids of letters
 scenes      the graph as scenes, plain data; a box can open another  (reads nodes)
+program     a graph as data that the page computes again      (reads nodes)
 card        a card: its size, and its pieces
 stage       coordinates of the cards, wires and numbers of a scene
-play        `player`: all steps, as a page (player.html, .css, .js)
+play        `player`: all steps, as a page: player.html, .css, and its script, in this order:
+            player.js (story, scenes, steps), panels.js (what is said), program.js (computes again), touch.js (drags),
+            view.js (zoom, keys, search, export, embedding); unpack.js unpacks them
 animation   `animate`: scene and stage as animated SVG, with the keyframes of `clock`
+gif         the same steps as a GIF or a video
 """

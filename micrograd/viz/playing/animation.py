@@ -5,18 +5,16 @@ Content and coordinates come from the player's scene and stage. With `prefers-re
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from ..drawing.data import walk
+from .. import infix
+from ..drawing.data import term, walk
 from ..drawing.layout import Point
 from ..drawing.svg import curve
 from ..drawing.words import spoken
-from ..page import asset, bundle, image
-from ..text import clean, pretty, sign
+from ..page import Svg, asset
+from ..text import clean, pretty, shorten, sign
 from ..text import coordinate as _n
 from ..values import number
 from .card import CELL, Piece, pieces
@@ -27,28 +25,12 @@ from .stage import PILL, Place, Stage, stage
 
 MAX_NODES = 40
 MARGIN, CAPTION = 18.0, 34.0
+DOTS = "\u2026"
 HOLD = 2  # steps for which the final state is shown
 
 
-@dataclass
-class Animation:
+class Animation(Svg):
     """An animated SVG: `svg` is the document, `words` its description."""
-
-    svg: str
-    words: str
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG to a file and return its path."""
-        target = Path(path)
-        target.write_text(self.svg, encoding="utf-8")
-        return target
-
-    def __repr__(self) -> str:
-        return f"<Animation: {self.words.splitlines()[0]}; save(path)>"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
-        return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
 
 
 def animate(root: Any, *, seconds: float = 1.2) -> Animation:
@@ -78,7 +60,7 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
     node = _checked(root)
     told = story(node, MAX_NODES)
     scene = told.scenes[0]
-    return Animation(_Film(scene, stage(scene), seconds).svg(), spoken(still(told)))
+    return Animation(Film(scene, stage(scene), seconds).svg(), spoken(still(told)))
 
 
 def _checked(root: Any) -> Any:
@@ -93,7 +75,7 @@ def _checked(root: Any) -> Any:
     return graph.nodes[graph.roots[0]]
 
 
-class _Film:
+class Film:
     """A scene with its timeline, and its markup.
 
     Step 0 shows the leaves. Then comes a step for each box that computes something, one that sets the gradient of the
@@ -150,6 +132,9 @@ class _Film:
             drawn, seen = self.clock.drawn(step, backward=True), self.clock.between(step, step + 1)
             backward.append(f'<path class="flow backward {drawn}" pathLength="1" d="{path}"/>')
             backward.append(f'<g class="arriving {seen}">{_tip(route[::-1])}</g>')
+            if wire.part is not True:  # afterwards its width says how much flowed, its colour the sign
+                look = f'class="carried {hue(wire.part) or "none"} {self.clock.since(step + 1)}"'
+                backward.append(f'<path {look} stroke-width="{_n(self.width(wire))}" d="{path}"/>')
         wakes, drawn = self.clock.waking(computed), self.clock.drawn(computed)
         forward = f'<path class="flow forward {drawn}" pathLength="1" d="{path}"/>'
         line = f'<g class="{wakes}"><path class="wire" d="{path}"/>{tip}</g>'
@@ -195,12 +180,12 @@ class _Film:
         if kind == "bar":
             return [f'<rect class="bar" y="{_n(y)}" width="4" height="{_n(place.height - 2 * y)}" rx="2"/>']
         if kind == "data":
-            return [_words(x, y, f"number data {known}", number(card.data))]
+            return [_words(x, y, f"number data {hue(card.data)} {known}", number(card.data))]
         if kind == "grad":
             return self._grads(i, card, x, y)
         if kind == "heat":
             heat = next(heats)
-            when = self.clock.since(self._arrivals(i)[-1][0]) if heat.name == "grad" else known
+            when = self.clock.since(self.arrivals(i)[-1][0]) if heat.name == "grad" else known
             return [f'<g class="{when}">{_cells(heat, x, y, wide)}</g>']
         return [_words(x, y, f"{kind} end" if piece.x < 0 else kind, text)] if text else []
 
@@ -219,15 +204,22 @@ class _Film:
         """The gradient as it accumulates; in bold once it is complete."""
         if card.grad is None:
             return []
-        arrivals = self._arrivals(i)
+        arrivals = self.arrivals(i)
         parts = []
         for k, (step, total) in enumerate(arrivals):
             last = k == len(arrivals) - 1
             when = self.clock.since(step) if last else self.clock.between(step, arrivals[k + 1][0])
-            parts.append(_words(x, y, f"number grad{' whole' * last} {when}", number(card.grad if last else total)))
+            total = card.grad if last else total
+            parts.append(_words(x, y, f"number grad{' whole' * last} {hue(total)} {when}", number(total)))
         return parts
 
-    def _arrivals(self, i: int) -> list[tuple[int, float]]:
+    def width(self, wire: Wire) -> float:
+        """The width of a wire that carried a gradient."""
+        parts = [abs(w.part) for w in self.scene.wires if isinstance(w.part, float | int) and w.part is not True]
+        most = max((part for part in parts if part < float("inf")), default=0.0)
+        return 1.2 + 4.8 * min(1.0, abs(wire.part) / most) ** 0.4 if most and wire.part == wire.part else 1.2
+
+    def arrivals(self, i: int) -> list[tuple[int, float]]:
         """(step, total so far) for each addition to a box's gradient; for the root, its 1."""
         coming: dict[int, float] = {}
         for wire in self.scene.wires:
@@ -243,20 +235,32 @@ class _Film:
         return found
 
     # -------------------------------------------------------------------------------------------- captions
-    def _captions(self, y: float) -> list[str]:
-        """A caption below the graph for each step."""
-        cards = self.scene.cards
+    def captions(self) -> list[tuple[int, str]]:
+        """(step, sentence) for each step."""
         said = [(0, "The leaves have their values")]
-        said += [(step, f"Forward: {_named(cards[i])}") for i, step in self.computed.items()]
+        said += [(step, f"Forward: {self._named(i)}") for i, step in self.computed.items()]
         if self.scene.backward:
             said.append((self.seeded, "Backward: the gradient of the result by itself is 1"))
-            said += [(step, f"Backward: through {_named(cards[i])}") for i, step in self.passes.items()]
+            said += [(step, f"Backward: through {self._named(i)}") for i, step in self.passes.items()]
             said.append((self.end, "Every gradient is known"))
+        return said
+
+    def _captions(self, y: float) -> list[str]:
+        """A caption below the graph for each step."""
+        said = self.captions()
         ends = [step for step, _ in said[1:]] + [self.clock.steps]
         return [
             _words(MARGIN, y, f"caption {self.clock.between(step, end)}", text)
             for (step, text), end in zip(said, ends, strict=True)
         ]
+
+    def _named(self, i: int) -> str:
+        """`d = e + c`, with long names shortened."""
+        box = self.scene.cards[i].box
+        operands = [term(self.scene.cards[wire.tail].box) for wire in self.scene.wires if wire.head == i]
+        texts = [(shorten(text, 14, DOTS) or DOTS, strength) for text, strength in operands]
+        made = box.expression or infix.written("+" if box.op == "sum" else box.op.lower(), texts)[0]
+        return pretty(f"{shorten(box.name, 24, DOTS)} = {made}" if box.name else made)
 
 
 # ------------------------------------------------------------------------------------------------ pieces
@@ -302,9 +306,9 @@ def _words(x: float, y: float, kind: str, text: str) -> str:
     return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{escape(clean(text), quote=False)}</text>'
 
 
-def _named(card: Card) -> str:
-    made = card.box.expression or sign(card.box.op)
-    return pretty(f"{card.box.name} = {made}" if card.box.name else made)
+def hue(x: Any) -> str:
+    """The class of a number's colour, which is its sign."""
+    return "above" if x > 0 else "below" if x < 0 else ""
 
 
 def short(x: float) -> str:

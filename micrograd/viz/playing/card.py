@@ -12,7 +12,7 @@ from .scenes import FOLDED, LEADS_NOWHERE, Card, Wire
 PAD, BADGE = 12.0, 32.0
 LINE = 19.0
 TITLE = 27.0
-KEY, DOT, DIGIT = 40.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
+KEY, DOT, DIGIT = 44.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
 MOST_DOTS = 5  # more uses get no dots: nobody would count them
 CELL, GUTTER = 5.0, 14.0  # of heat-maps: height of a cell, space between two maps
 
@@ -45,7 +45,7 @@ def pieces(card: Card, badge: float) -> list[Piece]:
         if row in ("data", "grad"):
             found.append(Piece(row, -PAD, y))
         if row == "grad":
-            found.append(Piece("uses", left + 34, y - 4))
+            found.append(Piece("uses", left + 40, y - 4))
         y += LINE
     x = left
     for heat in card.heats:
@@ -99,7 +99,7 @@ def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, floa
     """(width, height, width of the badge or 0) of a card; `uses` are the wires that leave it."""
     badge = max(BADGE, text_width(sign(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
     if is_number(card):
-        return 84.0, 34.0, badge
+        return max(84.0, DIGIT * len(value_text(card.data)) + 2 * PAD), 34.0, badge
     left = PAD + max(badge / 2 - 2, 0)
     head = text_width(headline(card), 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
     rows = lines(card)

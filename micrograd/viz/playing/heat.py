@@ -16,7 +16,10 @@ STEPS = 9
 
 @dataclass
 class Heat:
-    """`rows` by `columns` cells, row by row in `cells`; the darkest colour is the magnitude `most`."""
+    """`rows` by `columns` cells, row by row in `cells`; the darkest colour is the magnitude `most`.
+
+    `of` is the node that it shows, or the nodes of its cells: their places in the walk.
+    """
 
     name: str
     rows: int
@@ -24,6 +27,7 @@ class Heat:
     cells: str
     most: str
     tip: str = ""
+    of: int | list[int | None] | None = None
 
 
 def heat_of(array: Any, name: str) -> Heat:
@@ -37,9 +41,7 @@ def heat_of(array: Any, name: str) -> Heat:
 
     flat = np.atleast_1d(np.asarray(array, dtype=float))
     flat = flat.reshape(-1, flat.shape[-1]) if flat.size else np.zeros((1, 1))
-    tip = f"{name} {tuple(array.shape)}"
-    if array.size:
-        tip += f": {value_text(float(flat.min()))} to {value_text(float(flat.max()))}"
+    tip = _in_words(f"{name} {tuple(array.shape)}", flat.ravel().tolist() if array.size else [])
     with np.errstate(all="ignore"):
         flat = _averaged(_averaged(flat, 0, ROWS), 1, COLUMNS)
     return heat(flat.tolist(), name, tip)
@@ -63,8 +65,17 @@ def heat(grid: Sequence[Sequence[float | None]], name: str, tip: str = "") -> He
     numbers = [abs(x) for row in grid for x in row if x is not None and abs(x) < float("inf")]
     most = max(numbers, default=0.0)
     cells = "".join(_letter(row[k] if k < len(row) else None, most) for row in grid for k in range(columns))
-    tip = tip or f"{name}: up to {value_text(most)} either way"
+    tip = tip or _in_words(name, [x for row in grid for x in row if x is not None])
     return Heat(name, len(grid), columns, cells, value_text(most), tip)
+
+
+def _in_words(name: str, numbers: list[float]) -> str:
+    """`gradients: -0.5000 to 1.0000, 3 of 12 are 0`: the range, and how many are dead."""
+    if not numbers:
+        return name
+    zero = numbers.count(0.0)
+    range_ = f"{value_text(min(numbers))} to {value_text(max(numbers))}"
+    return f"{name}: {range_}" + (f", {zero:,} of {len(numbers):,} are 0" if zero else "")
 
 
 def _letter(x: float | None, most: float) -> str:
@@ -76,22 +87,32 @@ def _letter(x: float | None, most: float) -> str:
     return chr(ord("A") + STEPS + level)
 
 
-def heat_of_module(module: Any, grads: dict[Any, Any]) -> list[Heat]:
-    """Heat-maps of a module's weights and their gradients: one row per neuron, or its largest array."""
+def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) -> list[Heat]:
+    """Heat-maps of a module's weights and their gradients: one row per neuron, or its largest array.
+
+    `place` has the places of nodes in the walk.
+    """
     named = [(path, getattr(p, "_node", p)) for path, p in type(module).named_parameters(module)]
     if not named:
         return []
     if not named[0][1]._is_number:
         node = max((node for _, node in named), key=lambda node: node._data.size)
         grad = grads.get(node)
-        return [heat_of(node._data, "weights"), *([] if grad is None else [heat_of(grad, "gradients")])]
+        maps = [heat_of(node._data, "weights"), *([] if grad is None else [heat_of(grad, "gradients")])]
+        for found in maps:
+            found.of = place.get(node)
+        return maps
     rows: dict[str, list[Any]] = {}
     for path, node in named:
         rows.setdefault(_home(path), []).append(node)
-    shown = list(rows.values())[:ROWS]
-    maps = [heat([[node._data for node in row[:COLUMNS]] for row in shown], "weights")]
+    shown = [row[:COLUMNS] for row in [*rows.values()][:ROWS]]
+    maps = [heat([[node._data for node in row] for row in shown], "weights")]
     if any(node in grads for _, node in named):
-        maps.append(heat([[grads.get(node) for node in row[:COLUMNS]] for row in shown], "gradients"))
+        maps.append(heat([[grads.get(node) for node in row] for row in shown], "gradients"))
+    columns = maps[0].columns
+    of = [place.get(row[k]) if k < len(row) else None for row in shown for k in range(columns)]
+    for found in maps:
+        found.of = of
     return maps
 
 

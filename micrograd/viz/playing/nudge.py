@@ -45,27 +45,38 @@ def nudges(graph: Walk, back: Backprop) -> tuple[dict[Node, Nudge], str]:
     if reason := _unavailable(graph, back):
         return {}, reason
     leaves = _nearest(graph, back)
-    values = [_number(back.then.get(node, node._data)) for node in graph.nodes]
+    values = _values(graph, back)
     if not leaves:
         return {}, "There is no leaf with a gradient that could be nudged."
     try:
-        if not same(_again(graph, values), values[graph.roots[0]], rtol=1e-4, atol=1e-6):
-            return {}, "The nudge test is not available: data was changed after the forward pass."
         return {graph.nodes[i]: _nudge(graph, values, i, back) for i in leaves}, ""
     except (ArithmeticError, ValueError, TypeError) as error:
         return {}, f"The nudge test is not available: {error}."
 
 
 def _unavailable(graph: Walk, back: Backprop) -> str:
-    if back.missing:
-        return back.missing
+    return back.missing or frozen(graph, back)
+
+
+def frozen(graph: Walk, back: Backprop) -> str:
+    """Why the graph cannot be computed again from its leaves; "" if it can."""
     if len(graph.nodes) > MOST_NODES:
         return f"The nudge test is made for graphs of up to {MOST_NODES:,} nodes."
     if any(is_hand_written(node) or is_let_go(node) for node in graph.nodes):
         return "The nudge test is not available: this graph has closures written by hand, which cannot be run again."
     if back.replaced:
         return "The nudge test is not available: a hook gave other gradients, which are no slopes any more."
+    try:
+        again = _again(graph, _values(graph, back))
+    except (ArithmeticError, ValueError, TypeError) as error:
+        return f"The nudge test is not available: {error}."
+    if not same(again, _number(back.then.get(root := graph.nodes[graph.roots[0]], root._data)), rtol=1e-4, atol=1e-6):
+        return "The nudge test is not available: data was changed after the forward pass."
     return ""
+
+
+def _values(graph: Walk, back: Backprop) -> list[Any]:
+    return [_number(back.then.get(node, node._data)) for node in graph.nodes]
 
 
 def _nearest(graph: Walk, back: Backprop) -> list[int]:
@@ -93,9 +104,13 @@ def _again(graph: Walk, values: Sequence[Any]) -> Any:
 
 def _forward(node: Node, operands: list[Any]) -> Any:
     try:
-        return node._row.forward(*operands)
+        with node._quiet():
+            out = node._row.forward(*operands)
     except ArithmeticError:  # Python raises for plain numbers where a node gives inf or nan
         return node._ieee(node._row.forward, *operands)
+    if out is None:
+        raise ValueError("the result of a compiled function is not computed again")
+    return out
 
 
 def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:

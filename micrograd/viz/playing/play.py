@@ -19,19 +19,25 @@ The player's first place is `iframe.dataset.place`, else the address's `#step=3`
 """
 
 import json
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from os import PathLike
+from pathlib import Path
 from typing import Any
+from zlib import compressobj
 
 from ...engine.collector import without_collector
 from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
-from ..page import Page, join
+from ..page import Page, asset, join
 from ..text import clean, shorten, sign
 from ..values import value_text
+from .animation import Film
 from .card import is_number, pieces
 from .nudge import Nudge
 from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
@@ -43,6 +49,31 @@ class Player(Page):
     """The page of a player, and the plain data that it shows."""
 
     data: dict[str, Any]
+    scene: Scene
+
+    def save(self, path: str | PathLike[str], *, seconds: float = 1.2) -> Path:
+        """Write the page, or the steps of its first view as a moving picture.
+
+        Args:
+            path: ends in ".gif" (needs Pillow), in ".mp4" (needs Pillow and the program ffmpeg), or is that of a page.
+            seconds: duration of a step, in a moving picture.
+
+        Returns:
+            The path.
+
+        Raises:
+            ValueError: the view has more than 60 boxes, or `seconds` is not positive.
+            FileNotFoundError: an MP4, and there is no ffmpeg.
+        """
+        target = Path(path)
+        if target.suffix.lower() not in (".gif", ".mp4"):
+            return super().save(path)
+        from . import gif
+
+        if not seconds > 0:
+            raise ValueError(f"seconds is {seconds}; it must be above 0")
+        gif.save(Film(self.scene, stage(self.scene), seconds), target, seconds)
+        return target
 
     def story(self) -> dict[str, Any]:
         """What the page shows, as JSON data; send it to a page that is open, and it is redrawn in place.
@@ -54,7 +85,18 @@ class Player(Page):
         return self.data
 
 
-def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None = None) -> Player:
+SCRIPTS = ("player", "panels", "program", "touch", "view")
+
+
+def player(
+    root: Any,
+    *,
+    max_nodes: int = OPEN,
+    names: Mapping[str, Any] | None = None,
+    height: int | None = None,
+    panels: bool = True,
+    present: bool = False,
+) -> Player:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
     The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`.
@@ -63,26 +105,44 @@ def player(root: Any, *, max_nodes: int = OPEN, names: Mapping[str, Any] | None 
         root: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
         max_nodes: a graph with more nodes opens folded by module.
         names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
+        height: of the page where it is framed, in pixels; by default what the graph needs. A window is filled.
+        panels: show the explanations below the graph.
+        present: a clean view of 16:9 for a projector or a video: large type, keys only. The key p leaves it.
 
     Returns:
-        A `Player` that notebooks display; `save(path)` writes its page, `open()` opens it in the browser. It loads
-        nothing. `story()` is its data, for a page that shows players in place.
+        A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving
+        picture; `open()` opens it in the browser. It loads nothing. `story()` is its data, for an open page.
 
     Raises:
         TypeError: `root` is not a single Value or Tensor.
+        ValueError: `height` is not positive.
 
     >>> from micrograd import Value
     >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
     >>> player(a * b + a)
     <Page: Computation graph: 4 nodes, 4 edges; save(path), open()>
     """
+    if height is not None and not height > 0:
+        raise ValueError(f"height is {height}; a frame needs a positive number of pixels, or None for what it needs")
     node = _checked(root)
     with without_collector():
         told = story(node, max_nodes, names)
         graph = still(told)
         data = _plain(told)
-        page = join("playing/player", told.title, data)
-        return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data)
+        if frame := _lean(height=height, panels=None if panels else 0, present=present):
+            data["frame"] = frame
+        page = join("playing/player", told.title, data, script=_script())
+        return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
+
+
+@cache
+def _script() -> str:
+    """The page's script, compressed to a third: a notebook keeps one for each player."""
+    source = "\n".join([asset("page.js"), "(() => {", *(asset(f"playing/{name}.js") for name in SCRIPTS), "})();"])
+    packed = compressobj(9, wbits=-15)
+    text = b64encode(packed.compress(source.encode()) + packed.flush()).decode()
+    run = f'document.body.append(Object.assign(document.createElement("script"), {{text: unpack("{text}")}}));'
+    return asset("playing/unpack.js") + run
 
 
 def _checked(root: Any) -> Any:
@@ -113,6 +173,7 @@ def _plain(told: Story) -> dict[str, Any]:
         "missing": told.missing,
         "unnudged": told.unnudged,
         "changed": told.changed,
+        "program": told.program,
         "scenes": [_scene(scene, stage(scene), rules, forms, looks) for scene in told.scenes],
         "rules": [json.loads(rule) for rule in rules],
         "forms": [json.loads(form) for form in forms],
@@ -162,6 +223,7 @@ def _card(card: Card, place: Place, form: int | None, looks: Known) -> dict[str,
         name=name,
         binds=strength if strength != infix.ATOM else None,
         form=form,
+        node=card.node,
         look=_number_of(look, looks),
         **own,
         kind=box.kind,
@@ -175,7 +237,7 @@ def _card(card: Card, place: Place, form: int | None, looks: Known) -> dict[str,
         uses=card.uses or None,
         times=box.times if box.times > 1 else None,
         nodes=box.nodes if box.nodes > 1 else None,
-        heats=[asdict(heat) for heat in card.heats],
+        heats=[_lean(**asdict(heat)) for heat in card.heats],
         opens=card.opens if card.opens != LEADS_NOWHERE else None,
         outside=card.outside,
         byHand=card.hand_written,
@@ -203,6 +265,7 @@ def _wire(wire: Wire, route: list[Any], pill: Any, rules: Known, head: Card) -> 
         local=_number(wire.local),
         part=True if wire.part is True else _number(wire.part),
         rule=rule,
+        use=wire.use,
         route=_points(route),
         pill=_points([pill]) if pill else None,
     )

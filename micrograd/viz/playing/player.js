@@ -1,4 +1,3 @@
-(() => {
 const $ = id => document.getElementById(id);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -37,13 +36,16 @@ const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) =>
 });
 
 // ---- the story: what a message replaces
-let story, root, rootName, scenes, scene, trail = [], step = 0, chosen = null, timer = 0, speed = 1, turn = 0;
+let story, root, rootName, scenes, scene, trail = [], step = 0, chosen = null, found = null, timer = 0, speed = 1, turn = 0, frame = {}, byKeys = false;
 function load(told) {
   story = told;
+  frame = story.frame ?? frame;
+  $("title").textContent = document.title = story.title;
   root = story.root;
   rootName = root[0];
   scenes = story.scenes;
   scenes.forEach(prepare);
+  wake();
 }
 function prepare(scene, index) {  // derived data, computed once
   scene.index = index;
@@ -62,9 +64,7 @@ function prepare(scene, index) {  // derived data, computed once
     if (card.data !== undefined && card.gifts.some(wire => !wire.count)) card.gifts = card.gifts.filter(wire => !wire.count);
     card.here = card.gifts.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
     card.elsewhere = Math.max((card.uses ?? 0) - card.here, 0);
-    const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
-    if (!card.gifts.length || !card.elsewhere) card.rest = +card.grad;
-    else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);  // else it is unknown
+    settle(card);
     card.computes = scene.forward.includes(card.i);
   }
   scene.steps = [{kind: "start"}, ...scene.forward.map(card => ({kind: "forward", card}))];
@@ -73,10 +73,16 @@ function prepare(scene, index) {  // derived data, computed once
   }
   scene.steps.push({kind: "end"});
 }
+function settle(card) {  // what comes from outside of this scene
+  const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
+  if (!card.gifts.length || !card.elsewhere) card.rest = +card.grad;
+  else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);  // else it is unknown
+}
 // What two stories have in common if a step of one is a step of the other.
 const shape = () => JSON.stringify(scenes.map(at => [at.cards.map(card => [card.kind, card.op]), at.wires.map(wire => wire.ends), at.backward]));
 function retell(told) {  // another story in the same page: where the shape is the same, step and scene stay
-  const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i, ended = step === scene.steps.length - 1;
+  $("title").textContent = document.title = told.title;
+  const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i ?? -1, ended = step === scene.steps.length - 1;
   load(told);
   if (before !== shape()) return enter(0, ended ? Infinity : 0, [scenes[0]]);
   enter(at, step, path.map(index => scenes[index]), seen);
@@ -119,22 +125,10 @@ const MARGIN = 26, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
 
 function draw() {
   const svg = $("graph"), [width, height] = scene.size;
-  svg.replaceChildren();
-  svg.setAttribute("viewBox", `${-MARGIN} ${-MARGIN} ${width + 2 * MARGIN} ${height + 2 * MARGIN}`);
-  const wires = el("g", {}, svg), cards = el("g", {}, svg), pills = el("g", {}, svg);
-  el("g", {id: "pulses"}, svg);
-  for (const wire of scene.wires) drawWire(wire, wires, pills);
-  for (const card of scene.cards) drawCard(card, cards);
-  fit();
-  const box = $("scroll");
-  box.scrollTo({left: 0, top: Math.max(0, (box.scrollHeight - box.clientHeight) / 2), behavior: "instant"});
-}
-function fit() {  // to the available width, but not below a legible size
-  const natural = scene.size[0] + 2 * MARGIN, room = $("scroll").clientWidth;
-  const scale = Math.min(Math.max(room / natural, .8), 1.15);
-  $("graph").setAttribute("width", natural * scale);
-  $("graph").setAttribute("height", (scene.size[1] + 2 * MARGIN) * scale);
-  scene.scale = scale;
+  const parts = ["wires", "cards", "pills", "pulses"].map(name => el("g", {id: name}));
+  svg.replaceChildren(...parts);
+  for (const wire of scene.wires) drawWire(wire, parts[0], parts[2]);
+  for (const card of scene.cards) drawCard(card, parts[1]);
 }
 function points(wire) {
   const found = [];
@@ -175,7 +169,7 @@ function showPill(wire, kind, lines) {
 }
 function drawCard(card, cards) {
   const [x, y, width, height] = card.box, badge = card.badge ?? 0;
-  const group = card.group = el("g", {transform: `translate(${x} ${y})`, tabindex: 0, role: "button"}, cards);
+  const group = card.group = el("g", {transform: `translate(${x} ${y})`, role: "button"}, cards);
   Object.assign(card, {slots: {}, dots: [], maps: []});
   el("rect", {class: "halo", x: -5, y: -5, width: width + 10, height: height + 10, rx: 14}, group);
   if (card.times) el("rect", {class: "body", x: 5, y: -5, width, height, rx: 10}, group);
@@ -192,8 +186,18 @@ function drawCard(card, cards) {
     el("rect", {x: -badge / 2, y: height / 2 - 16, width: badge, height: 32, rx: 16}, sign);
     el("text", {x: 0, y: height / 2 + (card.op.length > 1 ? 4.5 : 6.5), class: card.op.length > 1 ? "" : "sign"}, sign, card.op);
   }
+  if (leafOf(card) !== undefined) group.setAttribute("role", "spinbutton");
+  group.setAttribute("tabindex", card === (scene.focus ?? scene.cards[0]) ? 0 : -1);
+  group.addEventListener("focus", () => {  // one tab stop for the whole graph: the card that had the focus last
+    scene.focus?.group.setAttribute("tabindex", -1);
+    scene.cards[0].group.setAttribute("tabindex", -1);
+    scene.focus = card;
+    group.setAttribute("tabindex", 0);
+    if (byKeys) follow(card, 20);
+  });
   group.addEventListener("click", () => choose(card));
-  group.addEventListener("keydown", event => { if (event.key === "Enter") { choose(card); event.stopPropagation(); } });
+  group.addEventListener("dblclick", event => { if (leafOf(card) !== undefined) type(card, null, cellAt(event)); });
+  group.addEventListener("keydown", event => keysOn(card, event));
 }
 function drawUses(card, group, x, y) {  // a dot for each use, filled when it has sent its part
   if (card.here < 2 || card.here > 5 || card.slots.grad === undefined || card.out.some(wire => wire.count)) return;
@@ -201,15 +205,20 @@ function drawUses(card, group, x, y) {  // a dot for each use, filled when it ha
 }
 function heatMap(heat, parent, x, y, wide, tall) {
   const map = el("g", {}, parent);
-  el("title", {}, map, heat.tip);
-  [...heat.cells].forEach((letter, k) => {
-    if (letter === " ") return;
-    const level = letter === "?" ? null : letter.charCodeAt(0) - 74;
-    const kind = level === null ? "nan" : level > 0 ? "high" : level < 0 ? "low" : "zero";
-    el("rect", {class: `cell ${kind}`, x: x + k % heat.columns * wide, y: y + Math.floor(k / heat.columns) * tall,
-      width: wide - .7, height: tall - .7, opacity: level ? (.12 + .88 * Math.abs(level) / 9).toFixed(2) : 1}, map);
-  });
+  el("title", {}, map);
+  for (let k = 0; k < heat.cells.length; k++) {
+    el("rect", {x: x + k % heat.columns * wide, y: y + Math.floor(k / heat.columns) * tall, width: wide - .7, height: tall - .7, "data-at": k}, map);
+  }
+  paint(heat, map);
   return map;
+}
+function paint(heat, map) {
+  map.firstChild.textContent = pretty(heat.tip);
+  [...heat.cells].forEach((letter, k) => {
+    const cell = map.children[k + 1], level = letter === "?" ? null : letter.charCodeAt(0) - 74;
+    cell.setAttribute("class", letter === " " ? "none" : `cell ${level === null ? "nan" : level > 0 ? "high" : level < 0 ? "low" : "zero"}`);
+    cell.setAttribute("opacity", level ? (.12 + .88 * Math.abs(level) / 9).toFixed(2) : 1);
+  });
 }
 
 // ---- paths: from a node to where its scene ends
@@ -234,33 +243,31 @@ function pathsFrom(card) {
 
 // ---- showing a step
 function show(moving = false) {
+  measure();
+  scene.most = Math.max(0, ...scene.wires.map(wire => wire.count || !Number.isFinite(+(wire.norm ?? wire.part)) || wire.part === true && wire.norm === undefined ? 0 : Math.abs(wire.norm ?? wire.part)));
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
   const paths = chosen ? pathsFrom(chosen) : null;
   for (const card of scene.cards) showCard(card, now, state);
   for (const wire of scene.wires) showWire(wire, now, state, paths);
   const said = tell(now, state, current, paths);
-  if ($("live").textContent !== said) $("live").textContent = said;
+  if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
   $("scrub").value = step;
   $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);
   drawTrack();
-  follow(now, current);
+  if (current) follow(current, now.kind === "forward" ? 60 : 120);
+  showHistory();
   remember();
   if (moving && !calm.matches) pulse(now, current);
 }
 function showCard(card, now, state) {
-  const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i;
+  const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
   const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
+  const dead = grad?.whole && grad.value === 0, stale = touched && card.kind === "repeat" && card.node === undefined;
   const kinds = ["card", card.kind, known ? "" : "waiting", active ? now.kind : receiving ? "receiving" : "",
-    card.outside ? "outside" : "", chosen === card ? "chosen" : ""];
+    card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : "", stale ? "stale" : ""];
   card.group.setAttribute("class", kinds.filter(Boolean).join(" "));
-  if (card.slots.data) {
-    card.slots.data.textContent = known ? number(card.data) : "–";
-    card.slots.data.setAttribute("class", `number end${known ? " data" : ""}`);
-  }
-  if (card.slots.grad) {
-    card.slots.grad.textContent = grad ? number(grad.value) : "–";
-    card.slots.grad.setAttribute("class", `number end${grad ? " grad" : ""}${grad && !grad.whole ? " part" : ""}`);
-  }
+  if (card.slots.data) fillSlot(card, "data", known, card.data, known ? "data" : "");
+  if (card.slots.grad) fillSlot(card, "grad", grad, grad?.value, grad ? `grad${grad.whole ? "" : " part"}` : "");
   card.dots.forEach((dot, k) => dot.classList.toggle("on", k < (grad?.count ?? 0)));
   card.maps.forEach((map, k) => {
     const seen = {grad: grad?.whole, data: known, weights: true, gradients: state.ended || state.done.has(card.i)}[card.heats[k].name];
@@ -268,45 +275,55 @@ function showCard(card, now, state) {
   });
   const words = [card.name, card.shape && `shape ${card.shape}`, card.data !== undefined && `data ${known ? number(card.data) : "not yet"}`,
     card.grad !== undefined && `gradient ${grad ? number(grad.value) : "not yet"}`, card.times && `${card.times} times`,
-    card.opens !== undefined && "opens"];
-  card.group.setAttribute("aria-label", words.filter(Boolean).join(", "));
-  card.group.setAttribute("aria-pressed", chosen === card);
+    card.opens !== undefined && "opens", stale && "its numbers are those from before the change"].filter(Boolean).join(", ");
+  card.group.setAttribute("aria-label", words);
+  if (leaf) {
+    card.group.setAttribute("aria-valuenow", valueOf(card, card.cell));
+    card.group.setAttribute("aria-valuetext", words);
+  } else card.group.setAttribute("aria-pressed", chosen === card);
 }
+function fillSlot(card, kind, known, x, look) {
+  const slot = card.slots[kind], room = (card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : 24) - 9 * card.dots.length) / 8;
+  let text = known ? number(x) : "–";
+  for (let digits = 3; text.length > Math.max(room, 8) && digits >= 0; digits--) text = Math.abs(x) < 1e6 ? number(x, digits) : (+x).toExponential(digits).replace(/-/g, "−");
+  slot.textContent = text;
+  slot.setAttribute("class", `number end ${look} ${known ? hue(x) : ""}`.trim().replace(/ +/g, " "));
+}
+const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 ? "" : "odd";  // hue is the sign
 function showWire(wire, now, state, paths) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
   const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded;
-  const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint ? "faint" : "";
-  wire.group.setAttribute("class", `wire ${kind}`);
+  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = wire.part === true ? wire.norm : wire.part;
+  const flows = done && part !== undefined && !wire.count && !onPath && !backward;
+  const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
+  wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : wire.norm === undefined ? hue(part) : "arrays"}` : ""].filter(Boolean).join(" "));
+  const much = flows && !forward ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : null;  // so that a thousandth is seen too
+  wire.group.style.opacity = much === null || +part === 0 ? "" : (.45 + .55 * much).toFixed(2);
+  if (wire.line && !wire.count) wire.line.style.strokeWidth = much === null ? "" : `${(1.2 + 4.8 * much).toFixed(1)}px`;
   wire.tip?.setAttribute("d", backward && !onPath ? wire.reversed : wire.ahead);
   const times = wire.count ? [`×${thousands(wire.count)}`] : null;
   const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null;
   if (onPath && local && !faint) showPill(wire, "path", local);
   else if (forward) showPill(wire, kind, times ?? (wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null));
-  else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (typeof wire.part === "number" ? [`+= ${short(wire.part)}`] : ["+="]));
-  else showPill(wire, "", faint ? null : times ?? (done ? local : null));
-}
-function follow(now, card) {  // scroll the active card into view
-  const box = $("scroll"), scale = scene.scale;
-  if (!card) return;
-  const [x, y, width, height] = card.box, lead = now.kind === "forward" ? -60 : -120;
-  const left = (x + MARGIN + lead) * scale, right = (x + MARGIN + width + 30) * scale;
-  const top = (y + MARGIN - 30) * scale, bottom = (y + MARGIN + height + 30) * scale;
-  if (left < box.scrollLeft || right > box.scrollLeft + box.clientWidth) box.scrollLeft = (left + right - box.clientWidth) / 2;
-  if (top < box.scrollTop || bottom > box.scrollTop + box.clientHeight) box.scrollTop = (top + bottom - box.clientHeight) / 2;
+  else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (typeof wire.part === "number" ? [`+= ${short(part)}`] : ["+="]));
+  else showPill(wire, local && +wire.local === 1 ? "one" : "", faint ? null : times ?? (done ? local : null));
 }
 function pulse(now, card) {
   const mine = ++turn, length = 620 / speed;
   $("pulses").replaceChildren();
   if (!card || !["forward", "backward"].includes(now.kind)) return;
   const wires = card.into.filter(wire => wire.line && (now.kind === "forward" || wire.tail.gifts.includes(wire))).slice(0, 40);
-  const dots = wires.map(wire => [wire.line, wire.line.getTotalLength(), el("circle", {r: 6, class: `pulse ${now.kind}`}, $("pulses"))]);
+  const dots = wires.map(wire => {
+    const long = wire.line.getTotalLength(), fill = el("path", {d: wire.line.getAttribute("d"), class: `filling ${now.kind} ${hue(wire.part)}`, "stroke-dasharray": long}, $("pulses"));
+    return [wire.line, long, el("circle", {r: 6, class: `pulse ${now.kind}`}, $("pulses")), fill];
+  });
   const begun = performance.now();
   (function move(time) {
     if (mine !== turn) return;
     const t = Math.min(1, Math.max(0, (time - begun) / length)), eased = t * t * (3 - 2 * t);
-    for (const [line, long, dot] of dots) {
+    for (const [line, long, dot, fill] of dots) {
+      fill.setAttribute("stroke-dashoffset", (now.kind === "forward" ? 1 : -1) * long * (1 - eased));
       const at = line.getPointAtLength(long * (now.kind === "forward" ? eased : 1 - eased));
       dot.setAttribute("cx", at.x);
       dot.setAttribute("cy", at.y);
@@ -315,191 +332,14 @@ function pulse(now, card) {
   })(begun);
 }
 
-// ---- the panels
-function names(card) {
-  return Object.assign({out: termOf(card)}, card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)));
-}
-const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // a repeated box has no name
-const code = card => operation(card, words(card));
-const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
-function operation(card, terms) {  // the op with its operands, in infix notation
-  const [before, between, after, first, rest] = story.forms[card.form];
-  const parts = terms.map((term, k) => within(k ? rest : first, term));
-  const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
-  return before + shown.join(between) + after;
-}
-function tell(now, state, card, paths) {
-  const total = scene.forward.length, back = scene.backward.length;
-  const at = now.kind === "forward" ? step : step - total - 1;
-  const phases = {start: "Ready", forward: `Forward ${at} of ${total}`, seed: "Backward begins", backward: `Backward ${at} of ${back}`, end: "Done"};
-  $("phase").textContent = phases[now.kind];
-  $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
-  const tellers = {start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd};
-  const [why, ran, said] = tellers[now.kind](card, state);
-  $("why").innerHTML = chosen ? tellPaths(state, paths) : why;
-  wrap();
-  $("ran").innerHTML = ran;
-  return `${phases[now.kind]}. ${said}`;
-}
-function wrap() {  // a table that is too wide is stacked
-  const why = $("why");
-  why.classList.remove("wraps");
-  why.classList.toggle("wraps", why.scrollWidth > why.clientWidth);
-}
-function tellStart() {
-  const folded = scene.cards.some(card => card.opens !== undefined);
-  const why = `<h2>${scene.note ? escaped(scene.note[0].toUpperCase() + scene.note.slice(1)) : "What goes in is known, nothing else is."}</h2>
-    <p>Press <kbd>→</kbd>: values flow from left to right, one operation at a time; then gradients flow back.</p>
-    ${folded ? "<p>A card with ▸ stands for many operations: click it to look inside. Esc leads back out.</p>" : ""}
-    ${[story.missing, story.changed].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
-    <p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
-  const ran = `<h2>What is what</h2>
-    <p>${token("local", "data")} the value, from the forward pass</p>
-    <p>${token("up", "grad")} ∂${escaped(rootName)}/∂node: how ${escaped(rootName)} moves when the node does</p>
-    <p><span class="swatch" style="background:var(--parameter)"></span>parameter &nbsp; <span class="swatch" style="background:var(--edge)"></span>input</p>
-    <p>On a line: the value that travels; then × the local derivative.</p>`;
-  return [why, ran, "What goes in is known, nothing else is."];
-}
-function tellForward(card) {
-  if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
-  const written = operation(card, words(card));
-  const made = isName(card.name) ? `${escaped(card.name)} = ` : "";
-  if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
-    const result = card.data === undefined ? card.shape : number(card.data);
-    const shapes = operation(card, card.into.map(wire => [wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data)), ATOM]));
-    const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${made}${told(written)}</p><p class="math">${told(shapes)} → ${token("value", escaped(result))}</p>`;
-    return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
-  }
-  const values = operation(card, card.into.map((wire, k) => wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k)));
-  const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
-    <p class="math">${made}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
-  return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
-}
-function ranForward(card) {
-  const name = isName(card.name) ? `${card.name} = ` : "";
-  const line = card.byHand ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
-  return `<h2>What Python just ran</h2><pre>${escaped(line)}</pre><p>The result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <code>_backward</code>" : "the row of the operation"}: from these comes the gradient.</p>`;
-}
-function tellFold(card, doing) {
-  const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
-  const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
-  const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${inside}`;
-  const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
-  return [why, `<h2>${told(card.name)}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
-}
-function tellSeed() {
-  const inner = scene.parent !== undefined;
-  const starts = scene.cards.filter(card => card.computes && (card.elsewhere || !card.gifts.length) && card.grad !== undefined);
-  const lines = starts.slice(0, 4).map(card => `${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
-  const why = inner
-    ? `<h2>From the rest of the graph a gradient arrives</h2><p>What was done with this part's results has been gone through already.</p><p class="math">${lines.join("<br>")}</p>`
-    : `<h2>Start at the end: ${partial(root, root)} = 1</h2><p>Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
-  const ran = inner ? "" : `<h2>What Python just ran</h2><pre>backward()\n  order the graph, last result first\n  ${escaped(rootName)}.grad = 1</pre>`;
-  return [why, ran, inner ? "A gradient arrives from the rest of the graph." : "The gradient of the result is 1."];
-}
-function tellBackward(card, state) {
-  const mine = state.grads.get(card.i)?.value ?? card.grad, wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
-  if (FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count)) return tellFold(card, "Push gradients back through");
-  const written = operation(card, words(card));
-  const head = !isName(card.name) ? `Push the gradient back through <span class="math">${told(written)}</span>`
-    : `Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
-  const rows = wires.map(wire => tellPart(card, wire, mine, state));
-  const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
-    ? `<div class="heads"><span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span></div>` : "";
-  const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
-  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, wires, state), said.join(" ")];
-}
-function picture(card, name) {  // an inline heat-map
-  const heat = (card.heats ?? []).find(heat => heat.name === name);
-  if (!heat) return "";
-  const side = Math.max(4, Math.min(9, 60 / heat.rows)), wide = heat.columns * side, tall = heat.rows * side;
-  const svg = el("svg", {class: "inline", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": heat.tip});
-  heatMap(heat, svg, 0, 0, side, side);
-  return svg.outerHTML;
-}
-function soFar(operand, wire, {value, whole, count, counted}, uses) {  // the sum up to this use
-  const place = operand.gifts.indexOf(wire) + 1, before = counted - count, last = whole && place === operand.gifts.length;
-  const sum = operand.gifts.slice(0, place).reduce((sum, gift) => sum + gift.part, before ? operand.rest : 0);
-  const hook = last && operand.hooked ? "a hook made it " : "";
-  if (uses < 2 && !hook) return "";
-  const shown = value === undefined ? "" : `: ${hook}${last ? `<b>${number(value)}</b>` : number(sum)}`;
-  return `${place + before} of ${plural(uses, "use")}${shown}`;
-}
-function tellPart(card, wire, mine, state) {
-  const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
-  const symbol = wire.rule === undefined ? "" : fill(story.rules[wire.rule][0], names(card));
-  const sum = got ? soFar(operand, wire, got, uses) : "";
-  const start = `<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span>`;
-  if (wire.local === undefined) {
-    const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
-    const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
-    const given = picture(card, "grad"), gets = picture(operand, "grad");
-    return `${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span></div>`;
-  }
-  const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
-  return `${start}${token("up", `${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>` +
-    token("local", `${partial(termOf(card), termOf(operand))} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
-    `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
-}
-function ranBackward(card, wires, state) {
-  const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${code(card)}\n`;
-  const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(ATOM, termOf(wire.tail))}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
-  const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
-    : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
-    : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
-  const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => operand.nudge && state.grads.get(operand.i)?.whole);
-  return `<h2>What Python just ran</h2>${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
-}
-function tellNudge(card) {
-  const {step: by, moved, slope, agrees, index} = card.nudge;
-  const place = index?.length ? `${card.name}[${index.join(", ")}]` : card.name;
-  const verdict = agrees ? `<span class="good">✓ agrees</span>` : `<span class="bad">✗ differs: a kink, or not finite</span>`;
-  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
-}
-function tellEnd() {
-  const steps = scene.cards.filter(card => card.kind === "parameter" && card.grad !== undefined && card.data !== undefined).slice(0, 4);
-  const move = steps.map(card => `${told(card.name)} ← ${number(card.data)} − 0.1 × ${bracketed(card.grad)} = <b>${number(+card.data - .1 * card.grad)}</b>`);
-  const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
-    : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? " A step of gradient descent moves each parameter against its gradient:" : ""}</p><p class="math">${move.join("<br>")}</p>`;
-  const tests = scene.cards.filter(card => card.nudge), odd = tests.filter(card => !card.nudge.agrees);
-  const errors = tests.filter(card => card.nudge.agrees && Math.abs(card.grad) > 1e-3).map(card => 100 * Math.abs(card.nudge.slope / card.grad - 1));
-  const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
-    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
-  return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
-}
-function tellPaths(state, {hooked, exact, listed, all}) {
-  const name = told(chosen.name), grad = state.grads.get(chosen.i);
-  if (chosen.kind === "constant" || !chosen.gifts.length) {
-    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
-    return `<h2>${name}</h2><p>${what}</p>`;
-  }
-  const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
-  if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to ${hooked.map(at => told(at.name)).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
-  if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
-  const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
-  const sorted = [...listed].sort((a, b) => Math.abs(worth(b)) - Math.abs(worth(a)));
-  const rows = sorted.slice(0, 6).map(item => {
-    const way = [chosen.name, ...item.path.map(wire => wire.head.name)];
-    const seen = way.length > 6 ? [...way.slice(0, 3), "…", ...way.slice(-2)] : way;
-    const factors = item.path.map(wire => token("local", short(wire.local)));
-    const shown = factors.length > 6 ? [...factors.slice(0, 3), "…", ...factors.slice(-2)] : factors;
-    if (+item.from !== 1) shown.push(token("up", short(item.from)));
-    return `<div><span>${seen.map(word => told(word)).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
-  });
-  const sum = listed.reduce((total, item) => total + worth(item), 0);
-  const more = listed.length > 6 ? `<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";
-  const elsewhere = chosen.elsewhere ? `<p>${plural(chosen.elsewhere, "more use")} outside of this view ${chosen.elsewhere === 1 ? "adds" : "add"} the rest of ${number(chosen.grad)}.</p>` : "";
-  const total = !all ? "" : `<p class="math">sum = ${token("product", number(sum))}</p>`;
-  return `${title}<p>${listed.length === 1 ? "One path leads" : `${all ? listed.length : "More than 200"} paths lead`} on from ${name}. Multiply the local derivatives along ${listed.length === 1 ? "it" : "each, then add the products"}.</p><div class="rows paths">${rows.join("")}</div>${more}${total}${elsewhere}`;
-}
-
 // ---- the track
 function drawTrack() {
   const svg = $("marks"), count = scene.steps.length - 1, width = svg.clientWidth || 400;
   const x = k => 9 + (width - 18) * k / Math.max(count, 1), small = width / count < 9;
   const seed = scene.steps.findIndex(s => s.kind === "seed"), turn = seed < 0 ? count : seed;
+  const key = [scene.index, step, count, width].join();
+  if (svg.dataset.drawn === key) return;
+  svg.dataset.drawn = key;
   svg.replaceChildren();
   el("line", {class: "rail", x1: x(0), x2: x(count), y1: 13, y2: 13}, svg);
   if (step) el("line", {class: "rail forward", x1: x(0), x2: x(Math.min(step, turn)), y1: 13, y2: 13}, svg);
@@ -527,12 +367,15 @@ function choose(card) {
 }
 function enter(index, at = 0, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
   stop();
-  const before = scene, known = trail.indexOf(scenes[index]);
+  const before = scene, stays = seen !== undefined, known = trail.indexOf(scenes[index]);
   scene = scenes[index];
   trail = path ?? (known < 0 ? [...trail, scene] : trail.slice(0, known + 1));
   chosen = scene.cards[seen] ?? null;
   $("scrub").max = scene.steps.length - 1;
+  found = null;
   draw();
+  refresh();
+  if (!stays) { reserve(); open(); }
   showWhere();
   go(at === "same" ? phase(before) : at);
 }
@@ -558,8 +401,11 @@ function showWhere() {
     return tab;
   }));
 }
+let remembered = "";
 function remember() {  // notebooks reload frames on scrolling: the position is stored on the frame's element
   const place = `${scene.index ? `scene=${scene.index}&` : ""}step=${step}`;
+  if (place === remembered) return;
+  remembered = place;
   if (host) { host.dataset.place = place; return; }
   try { history.replaceState(null, "", `#${place}`); } catch { /* a page without a URL cannot store it */ }
 }
@@ -606,41 +452,4 @@ $("why").addEventListener("click", event => {
   const inside = event.target.closest(".inside");
   if (inside) enter(+inside.dataset.opens);
 });
-addEventListener("keydown", event => {
-  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  const button = event.target.closest?.("button"), pressed = event.key;
-  const acts = {
-    ArrowRight: () => by(1), ArrowLeft: () => by(-1), Home: () => by(-Infinity), End: () => by(Infinity),
-    " ": button && button.id !== "play" ? null : play,
-    Escape: () => { if (chosen) { chosen = null; show(); } else if (trail.length > 1) enter(trail.at(-2).index, "same"); },
-  };
-  const act = acts[pressed];
-  if (!act) return;
-  event.preventDefault();
-  event.stopPropagation();
-  act();
-});
 addEventListener("hashchange", () => recall(location.hash));
-
-// ---- the surrounding page: colours, width, height
-function theme() {
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.dataset.theme = themeAround() || (dark ? "dark" : "light");
-}
-addEventListener("message", ({data}) => {
-  if (data?.micrograd === "story") retell(data.story);
-  if (data?.micrograd === "go") recall(data.place);
-});
-theme();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
-load(JSON.parse($("story").textContent));
-recall(host?.dataset.place ?? location.hash);
-new ResizeObserver(() => {
-  fit();
-  wrap();
-  drawTrack();
-  const height = $("app").offsetHeight;
-  if (host) host.style.height = `${height}px`;
-  else if (parent !== window) parent.postMessage({micrograd: "size", height}, "*");
-}).observe($("app"));
-})();

@@ -22,6 +22,7 @@ from ..values import value_text
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
 from .heat import Heat, heat_of, heat_of_module
 from .nudge import Nudge, nudges
+from .program import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
 LEADS_NOWHERE = -1
@@ -34,6 +35,7 @@ class Card:
     """The contents of a box. `data` and `grad` are floats, or None; arrays have text and heat-maps instead."""
 
     box: Box
+    node: int | None = None  # its place in the walk, if it shows one node
     data: Any = None
     grad: Any = None
     shape: str = ""
@@ -49,7 +51,10 @@ class Card:
 
 @dataclass
 class Wire:
-    """An edge and what it carried: for a single use `local`, `part`, and the `rule` that computes them."""
+    """An edge and what it carried.
+
+    For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
+    """
 
     tail: int
     head: int
@@ -57,6 +62,7 @@ class Wire:
     local: Any = None
     part: Any = None
     rule: RuleText | None = None
+    use: tuple[int, int] | None = None
 
 
 @dataclass
@@ -88,6 +94,7 @@ class Story:
     missing: str = ""
     unnudged: str = ""
     changed: str = ""
+    program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `program.py`
 
 
 def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None = None) -> Story:
@@ -100,7 +107,7 @@ def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None
     teller = _Teller(graph, back, variables)
     teller.tell(max_nodes)
     title = teller.scenes[0].title
-    said = (back.missing, teller.unnudged, _changed(len(back.then)))
+    said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back, teller.owned))
     return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said)
 
 
@@ -142,6 +149,7 @@ class _Teller:
         self.uses = _uses(graph)
         found = find_names(graph, self.calls, variables)
         self.names, self.owned = {id(graph.nodes[graph.roots[0]]): "out"} | found.by_id, found.owned
+        self.place = {node: i for i, node in enumerate(graph.nodes)}
         self.scenes: list[Scene] = []
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
@@ -262,11 +270,12 @@ class _Teller:
         if group.kind == "module":
             marks = (getattr(node, "_made_by", ()) for node in outputs)
             module = next((mark[:-1][: part.level][-1] for mark in marks if mark and part.level), None)
-            card.heats = heat_of_module(module, self.back.grads) if module is not None else []
+            card.heats = heat_of_module(module, self.back.grads, self.place) if module is not None else []
         return card
 
     def _show(self, card: Card, node: Node) -> None:
         grad = self.back.grads.get(node)
+        card.node = self.place[node]
         card.uses = self.uses.get(node, 0)
         card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
         card.nudge, card.hooked = self.tests.get(node), node in self.back.replaced
@@ -280,6 +289,8 @@ class _Teller:
             card.data, card.grad = float(data.item()), None if grad is None else float(grad.item())
         else:
             card.heats = [heat_of(data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
+            for heat in card.heats:
+                heat.of = card.node
         if data.ndim or card.box.kind != "constant":
             card.shape = str(tuple(data.shape))
 
@@ -299,7 +310,8 @@ class _Teller:
             for k, j in enumerate(below):
                 tail = home[j]
                 if alone and tail != head and shown.get(tail) == j:
-                    wires.append(_wire(tail, head, uses[k] if k < len(uses) else Sent(), rules[k]))
+                    sent_here = uses[k] if k < len(uses) else Sent()
+                    wires.append(_wire(tail, head, sent_here, rules[k], (self.place[sub.nodes[i]], k)))
                 elif tail != head:
                     known = counted.setdefault((tail, head), Wire(tail, head, 0))
                     known.count += 1
@@ -363,9 +375,9 @@ def _is_sum(group: Group) -> bool:
 FOLDED = ("module", "repeat", "stretch")
 
 
-def _wire(tail: int, head: int, use: Sent, rule: RuleText | None) -> Wire:
-    number = use.part is None or isinstance(use.part, float | int)
-    return Wire(tail, head, 1, use.local, use.part if number else True, rule)
+def _wire(tail: int, head: int, sends: Sent, rule: RuleText | None, use: tuple[int, int]) -> Wire:
+    number = sends.part is None or isinstance(sends.part, float | int)
+    return Wire(tail, head, 1, sends.local, sends.part if number else True, rule, use)
 
 
 def _uses(graph: Walk) -> dict[Node, int]:

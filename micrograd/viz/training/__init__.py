@@ -1,8 +1,10 @@
-"""Pictures of a classifier and its training.
+"""Pictures of a model and its training.
 
 scores   the outputs of a model on points of the plane            (calls models)
 plots    `plot_decision_boundary`, `plot_loss`: on matplotlib axes
-film     `movie`: records frames in a training loop; `frames` is their plain data
+network  the columns of a model, and what its neurons answer      (calls models)
+film     `movie`, `watch`: record frames in a training loop; `frames` is their plain data
+picture  `draw_network`; `columns` draws it, here and in movies
 panels   frames to SVG; `contours` finds the lines, `png` encodes the shades
 cinema   panels to one page (movie.html, .css, .js)
 gif      frames to a GIF

@@ -1,4 +1,4 @@
-"""`movie`: record a training, one line per step; the result plays in a notebook or a browser.
+"""`movie`: record a training, one line per step; the result plays in a notebook or a browser. `watch` shows it live.
 
     film = movie(model, X, y)
     for step in range(100):
@@ -11,17 +11,21 @@ A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` 
 page that plays these, `gif.py` a GIF.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..page import Page
+from ..page import Page, image
 from . import gif
 from .cinema import page, still
-from .frames import Frame, Recording
-from .scores import increasing, method, plane, samples, scores
+from .frames import Frame, Kind, Levels, Recording
+from .network import network
+from .picture import JUDGED, answering
+from .plots import class_places
+from .scores import as_array, class_scores, increasing, lattice, method, one_score, pairs, plane, samples
 
 MAX_FRAMES = 121
 MAX_WEIGHTS = 4000  # per layer, for its histogram; of more, every second, third, ... is stored
@@ -29,24 +33,28 @@ MAX_LAYERS = 6  # with a histogram each; with more, all share one
 
 
 class Movie(Recording):
-    """Record the training of a two-class model: call `frame(loss)` once per step, then show or save the movie.
+    """Record the training of a model: call `frame(loss)` once per step, then show or save the movie.
 
     The movie displays itself in notebooks. `save(path)` writes an HTML page, `open()` opens it in the browser, and
     `gif(path)` writes a GIF.
 
     Args:
-        model: a network of Values or Tensors, or a function of a point or of an (n, 2) array of points. Returns one
-            score per point, whose side of the boundary is the class, or two, of which the higher is.
-        X: points of shape (n, 2).
-        y: labels of shape (n,), of two kinds; the lower are drawn as circles, the higher as triangles.
+        model: a network of Values or Tensors, or a function of a point or of an (n, 2) array of points. For two classes
+            it returns one score per point, whose side of the boundary is the class; for more, one score per class, of
+            which the highest is; for a curve, one number.
+        X: points of shape (n, 2), or numbers of shape (n,) or (n, 1), whose curve is shown. Without points, the movie
+            is of the loss, the weights and the gradients.
+        y: labels of shape (n,), or the targets of a curve. Of two kinds of labels, the lower are drawn as circles, the
+            higher as triangles; of more, a label is the index of its score.
         resolution: grid points along the longer side, at which the model is evaluated; 80 means some 4,000 in all.
         levels: the scores at one margin, the boundary and the other margin, increasing.
         max_frames: beyond it every second frame is dropped, so that a training of any length fits.
         title: heading of the page.
+        optimizer: its state (momentum, Adam's two averages) can then be chosen in place of the weights.
 
     Raises:
-        ValueError: `X` or `y` has another shape, `X` holds nan or inf, `y` does not have exactly two kinds of labels,
-            `levels` do not increase, or `resolution` or `max_frames` is less than 2.
+        ValueError: `X` or `y` has another shape, `X` holds nan or inf, `y` holds a single kind of label, `levels` do
+            not increase, or `resolution` or `max_frames` is less than 2.
 
     >>> from micrograd.nn import MLP
     >>> model = MLP(2, [4, 1])
@@ -60,30 +68,27 @@ class Movie(Recording):
     def __init__(
         self,
         model: Callable[..., Any],
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         resolution: int = 80,
-        levels: tuple[float, float, float] = (-1.0, 0.0, 1.0),
+        levels: Levels = (-1.0, 0.0, 1.0),
         max_frames: int = MAX_FRAMES,
         title: str = "Training",
+        optimizer: Any = None,
     ):
         if max_frames < 2:
             raise ValueError(f"max_frames is {max_frames}; a movie needs at least 2")
-        points, classes = samples(X, y)
-        if len(classes) > 2:
-            raise ValueError(f"y holds {len(classes)} kinds of labels; the boundary of a movie is between two")
-        xs, ys = plane(points, resolution)
-        super().__init__(title, points, classes, increasing(levels), xs, ys, _layers(model), [], [])
-        self.model, self.max_frames, self._every = model, max_frames, 1
-        across, up = np.meshgrid(self.xs, self.ys[::-1])
-        self._places = np.concatenate([np.stack([across.ravel(), up.ravel()], axis=1), self.points])
+        kind, points, classes, xs, ys = _data(X, y, resolution)
+        super().__init__(title, kind, points, classes, increasing(levels), xs, ys, _layers(model), [], [])
+        self.model, self.optimizer, self.max_frames, self._every = model, optimizer, max_frames, 1
+        self._grid = xs[:, None] if kind == "curve" else lattice(xs, ys)
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
         """Record the current state of the model, and its loss.
 
         Call it after the loss is computed and before the optimizer steps, so that scores, weights and loss belong to
-        the same state.
+        the same state. The gradients shown are those in `.grad`: of this step after `backward()`, else of the last one.
 
         Args:
             loss: a number, a Value or a Tensor with one element.
@@ -91,19 +96,47 @@ class Movie(Recording):
 
         Raises:
             TypeError: `loss` is not a single number.
+            ValueError: the number of scores is not that of the classes.
         """
         try:
             step, loss = len(self.losses), float(loss)
         except (TypeError, ValueError) as error:
             raise TypeError(f"the loss of a frame is one number, found {type(loss).__name__} {loss!r:.60}") from error
-        found = np.clip(scores(self.model, self._places), -1e9, 1e9)
-        grid, of_points = np.split(found, [len(self.xs) * len(self.ys)])
-        _, second = self.classes.values()
-        right = ((of_points > self.levels[1]) == second).mean() if accuracy is None else accuracy
-        grid = grid.reshape(len(self.ys), len(self.xs)).astype(np.float32)
-        weights = [_weights(layer) for layer in self.layers.values()]
+        scores, right, columns = np.zeros(0, np.float32), None, []
+        if self.kind != "none":
+            scores, right = self._evaluate()
+            inputs = self.points[:, : self._grid.shape[1]]
+            columns = network(self.model, answering(inputs), inputs[:: -(-len(inputs) // JUDGED)])
+        weights = [_flat([p.data for p in layer]) for layer in self.layers.values()]
+        right = right if accuracy is None else float(accuracy)
         self.losses.append(loss)
-        self._keep(Frame(step, loss, float(right), grid, weights))
+        self._keep(Frame(step, loss, right, scores, weights, self._states(), _norms(self.layers), columns))
+
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """The scores on the grid, and how right they are on the points."""
+        found = class_scores(self.model, np.concatenate([self._grid, self.points[:, : self._grid.shape[1]]])).T
+        if self.kind == "curve":
+            if len(found) > 1:
+                raise ValueError(f"the model gave {len(found)} numbers for each number; a curve is of one")
+            curve, answers = np.split(found[0], [len(self.xs)])
+            return curve, float(np.sqrt(np.mean((answers - self.points[:, 1]) ** 2)))
+        places = class_places(self.classes, len(found))
+        self.kind = "sides" if len(found) < 3 else "regions"
+        found = np.clip(one_score(found)[None] if len(found) < 3 else found, -1e9, 1e9)
+        grid, of_points = np.split(found, [len(self._grid)], axis=1)
+        chosen = (of_points[0] > self.levels[1]).astype(int) if len(found) == 1 else of_points.argmax(axis=0)
+        wanted = sum(place * mine for place, mine in zip(places, self.classes.values(), strict=True))
+        grid = grid.reshape(-1, len(self.ys), len(self.xs)).astype(np.float32)
+        return grid[0] if len(found) == 1 else grid, float((chosen == wanted).mean())
+
+    def _states(self) -> dict[str, list[np.ndarray]]:
+        """The gradients of each layer, and what the optimizer remembers of its parameters."""
+        states = {"gradients": [_flat([getattr(p, "grad", None) for p in layer]) for layer in self.layers.values()]}
+        held = getattr(self.optimizer, "state", {})
+        names = dict.fromkeys(name for state in held.values() for name, x in state.items() if not isinstance(x, int))
+        for name in names:
+            states[name] = [_flat([held.get(p, {}).get(name) for p in layer]) for layer in self.layers.values()]
+        return states
 
     def _keep(self, new: Frame) -> None:
         """Store a frame; of the older ones, keep those at multiples of a step that doubles as the movie grows."""
@@ -154,7 +187,7 @@ class Movie(Recording):
         return still(self, self._some().frames[n])
 
     def gif(self, path: str | Path, *, seconds: float = 0.1, width: int = 480) -> None:
-        """Write a GIF; needs Pillow.
+        """Write a GIF; needs matplotlib.
 
         Args:
             path: the name of the file.
@@ -179,11 +212,71 @@ class Movie(Recording):
 
     def __repr__(self) -> str:
         if not self.frames:
-            return "<Movie without a frame yet>"
-        return f"<Movie of {len(self)} frames, steps {self.frames[0].step} to {self.frames[-1].step}>"
+            return f"<{type(self).__name__} without a frame yet>"
+        return f"<{type(self).__name__} of {len(self)} frames, steps {self.frames[0].step} to {self.frames[-1].step}>"
 
 
 movie = Movie
+
+
+class Watch(Movie):
+    """A movie that shows itself live in a notebook while the model trains: one cell, updated a few times a second.
+
+    Args:
+        model, X, y, **options: as for `movie`.
+        every: seconds between two updates.
+
+    Outside of a notebook nothing is shown while it trains. Afterwards the object is a movie: show it, or `save()` it.
+
+    >>> from micrograd.nn import MLP
+    >>> film = watch(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
+    >>> film.frame(0.5)
+    >>> film
+    <Watch of 1 frames, steps 0 to 0>
+    """
+
+    def __init__(self, model: Callable[..., Any], X: Any = None, y: Any = None, *, every: float = 0.3, **options: Any):
+        super().__init__(model, X, y, **options)
+        self.every, self._shown_at, self._cell = every, -float("inf"), _new_cell()
+
+    def frame(self, loss: Any, accuracy: Any = None) -> None:
+        """Record the current state of the model, as `Movie.frame` does, and show it if it is time."""
+        super().frame(loss, accuracy)
+        if self._cell is not None and time.monotonic() - self._shown_at >= self.every:
+            words = f"step {self.frames[-1].step}, loss {self.losses[-1]:.4g}"
+            markup = image("image/svg+xml", self.still().encode(), words)
+            self._cell.update({"text/html": markup, "text/plain": words}, raw=True)
+            self._shown_at = time.monotonic()  # drawing does not count: the training goes on for `every` seconds
+
+
+watch = Watch
+
+
+def _new_cell() -> Any:
+    """A display in the notebook that runs this, to be updated; None outside of one."""
+    try:
+        from IPython import get_ipython  # pyright: ignore[reportMissingImports, reportPrivateImportUsage]
+        from IPython.display import display  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError:
+        return None
+    shell = get_ipython()
+    return display({"text/plain": "training"}, raw=True, display_id=True) if hasattr(shell, "kernel") else None
+
+
+# ------------------------------------------------------------------------------------------------ the data
+def _data(X: Any, y: Any, resolution: int) -> tuple[Kind, np.ndarray, dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """What is shown, its points and classes, and the coordinates of the grid."""
+    if X is None:
+        return "none", np.zeros((0, 2)), {}, np.zeros(0), np.zeros(0)
+    shape = as_array(X).shape
+    if len(shape) == 1 or shape[1:] == (1,):
+        points = pairs(X, y)
+        xs, _ = plane(points, resolution)
+        low, high = points[:, 1].min(), points[:, 1].max()
+        room = 0.2 * (high - low) or 1.0
+        return "curve", points, {}, np.linspace(xs[0], xs[-1], 2 * resolution), np.array([low - room, high + room])
+    points, classes = samples(X, y)
+    return "sides", points, classes, *plane(points, resolution)
 
 
 # ------------------------------------------------------------------------------------------------ weights
@@ -207,6 +300,14 @@ def _layer_of(name: str) -> str:
     return ".".join(parts[: numbered + 1])
 
 
-def _weights(layer: list[Any]) -> np.ndarray:
-    flat = np.concatenate([np.ravel(np.asarray(p.data, dtype=np.float32)) for p in layer])
-    return flat[:: -(-len(flat) // MAX_WEIGHTS)]
+def _norms(layers: dict[str, list[Any]]) -> list[float]:
+    """The Euclidean norm of each layer's gradient."""
+    every = [[getattr(p, "grad", None) for p in layer] for layer in layers.values()]
+    return [float(np.sqrt(sum(np.square(g, dtype=float).sum() for g in some if g is not None))) for some in every]
+
+
+def _flat(arrays: Sequence[Any]) -> np.ndarray:
+    """The numbers in one row, of very many a part; what is None has none."""
+    known = [np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None]
+    flat = np.concatenate(known) if known else np.zeros(0, np.float32)
+    return flat[:: max(-(-len(flat) // MAX_WEIGHTS), 1)]

@@ -1,9 +1,14 @@
 """The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `gif`."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
+
+from .network import Layer
+
+Kind = Literal["sides", "regions", "curve", "none"]
+Levels = tuple[float, float, float]
 
 
 @dataclass(eq=False)
@@ -12,19 +17,30 @@ class Frame:
 
     step: int
     loss: float
-    accuracy: float  # fraction of the points that are classified correctly
-    scores: np.ndarray  # on the movie's grid: (rows, columns), the highest y in the first row
+    accuracy: (
+        float | None
+    )  # fraction of the points that are classified correctly; of a curve, the root mean square error
+    scores: np.ndarray  # on the movie's grid, the highest y in the first row: (rows, columns), of regions with the
+    # classes before it; of a curve, (columns,)
     weights: list[np.ndarray]  # one array per layer
+    states: dict[str, list[np.ndarray]] = field(default_factory=dict)  # likewise: gradients, and the optimizer's
+    norms: list[float] = field(default_factory=list)  # of the gradient of each layer
+    network: list[Layer] = field(default_factory=list)  # the neurons in columns; [] if the model has none
 
 
 @dataclass(eq=False)
 class Recording:
-    """The frames of a training, and the data that they share."""
+    """The frames of a training, and the data that they share.
+
+    `kind` is "sides" of a boundary between two classes, "regions" of more, "curve" of a function of one number, or
+    "none" if there are no points.
+    """
 
     title: str
-    points: np.ndarray  # (n, 2)
+    kind: Kind
+    points: np.ndarray  # (n, 2); of a curve, a number and its target
     classes: dict[str, np.ndarray]  # for each label, a mask of shape (n,)
-    levels: tuple[float, float, float]  # the scores at one margin, the boundary and the other margin
+    levels: Levels  # the scores at one margin, the boundary and the other margin
     xs: np.ndarray  # the coordinates of the grid
     ys: np.ndarray
     layers: dict[str, list[Any]]  # the parameters of each layer, by its name

@@ -4,6 +4,7 @@
   const last = film.frames.length - 1;
   const root = document.documentElement;
   const one = selector => document.querySelector(selector);
+  const all = selector => document.querySelectorAll(selector);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const speeds = [1, 2, 4, 0.5];
   let now = 0, playing = false, speed = 0, due = 0;
@@ -12,15 +13,18 @@
   function show(n) {
     now = Math.min(Math.max(n, 0), last);
     const frame = film.frames[now];
-    one(".shades").setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
-    document.querySelectorAll(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
+    one(".shades")?.setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
+    all(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
     const [x, y] = frame.at;
     one(".so-far").setAttribute("width", x);
     one(".cursor").setAttribute("transform", `translate(${x} 0)`);
     one(".dot").setAttribute("cx", x);
     one(".dot").setAttribute("cy", y);
-    document.querySelectorAll(".bars").forEach((path, i) => path.setAttribute("d", bars(frame.bars[i])));
-    for (const name of ["right", "loss", "step", "says"]) one("#" + name).textContent = frame[name];
+    showBars(frame);
+    all(".network .w").forEach((line, i) => drawWeight(line, frame.net[i]));
+    all(".network use").forEach(answer => answer.setAttribute("y", -14 * now));  // THUMB in network.py
+    all(".network .dead").forEach((text, i) => { text.textContent = frame.dead[i]; });
+    for (const name of ["right", "loss", "step", "says"]) if (one("#" + name)) one("#" + name).textContent = frame[name];
     const track = one("#frame");
     track.max = last;
     track.value = now;
@@ -28,8 +32,31 @@
     if (host) host.dataset.frame = now;  // notebooks may reload the page when it scrolls back into view
   }
 
-  // One unit per bin and per count. Keep in sync with `bars` in panels.py.
-  const bars = counts => counts.map((n, i) => n ? `M${i + 0.1} 0v${n}h.8v-${n}z` : "").join("");
+  // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
+  function showBars(frame) {
+    const kind = one("#kind")?.value;
+    all(".bars").forEach((group, i) => {
+      const { tallest, reach } = film.kinds[kind], parts = bars(frame.bars[kind][i]);
+      group.setAttribute("transform", `translate(0 140) scale(${group.dataset.wide} ${-112 / tallest[i]})`);
+      [...group.children].forEach((path, half) => path.setAttribute("d", parts[half]));
+      group.parentElement.querySelector(".least").textContent = `\u2212${reach}`;
+      group.parentElement.querySelector(".most").textContent = reach;
+      group.parentElement.querySelector(".note").textContent = frame.notes[i];
+    });
+  }
+
+  // The bars below and above zero, one unit per bin and per count. Keep in sync with `bars` in panels.py.
+  function bars(counts) {
+    const each = counts.map((n, i) => n ? `M${i + 0.1} 0v${n}h.8v-${n}z` : "");
+    return [each.slice(0, counts.length / 2).join(""), each.slice(counts.length / 2).join("")];
+  }
+
+  // A letter is a weight in ninths of the largest. Keep in sync with `line_look` in columns.py.
+  function drawWeight(line, letter) {
+    const strength = letter.charCodeAt(0) - 74, known = letter !== "?";
+    line.setAttribute("class", `w ${!known ? "unknown" : strength > 0 ? "above" : strength < 0 ? "below" : "zero"}`);
+    line.style.strokeWidth = known ? 0.4 + 0.5 * Math.abs(strength) : 2;
+  }
 
   // ---------------------------------------------------------------------------------------------- selecting a frame
   function play(on) {
@@ -73,12 +100,16 @@
 
   addEventListener("keydown", event => {
     const key = keys[event.key];
+    if (event.target.closest("select")) return;
     const pressed = event.key === " " && event.target.closest("button");  // the space bar already presses it
     if (!key || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     key();
   });
   one("#play").addEventListener("click", () => play(!playing));
+  one("#back").addEventListener("click", () => seek(now - 1));
+  one("#next").addEventListener("click", () => seek(now + 1));
+  one("#kind")?.addEventListener("change", () => show(now));
   one("#speed").addEventListener("click", () => setSpeed(speed + 1));
   one("#frame").addEventListener("input", event => seek(Number(event.target.value)));
   addEventListener("hashchange", () => seek(asked() ?? now));
@@ -96,6 +127,7 @@
   }
 
   if (host) {
+    root.classList.add("framed");  // the frame is as high as the page, so the page cannot fill the window
     dress();
     addEventListener("pointerenter", dress);  // the notebook's theme may have changed
     addEventListener("focus", dress);

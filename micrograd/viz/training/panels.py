@@ -1,11 +1,10 @@
-"""The panels of a movie as SVG: decision boundary, loss, weights.
+"""The panels of a movie as SVG: boundary or curve, network, loss, weights.
 
-The page and `cinema.still` share these panels. To play, the page changes only the visible part of the strip of images,
-the three lines, the cursor and the bars; `moving` has these, one dict per frame. Colours, light and dark, are in
+The page and `cinema.still` share these panels. To play, the page changes only the visible part of the strips of images,
+the lines, the cursor, the weights and the bars; `moving` has these, one dict per frame. Colours, light and dark, are in
 movie.css.
 """
 
-import base64
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
@@ -15,38 +14,44 @@ from typing import Any
 import numpy as np
 
 from ..values import number
+from . import columns
 from .contours import contours, simplified
 from .frames import Frame, Recording
-from .plots import wants_log
-from .png import png
+from .plots import CLASSES, wants_log
+from .png import PALETTE, SHADES, UNKNOWN, uri
+from .scores import leads
 
 LONGER = 1000  # side of the boundary, in units; the other follows from the grid
+CURVE_HEIGHT = 640
 MAX_POINTS = 1000  # of more points, every second, third, ... is drawn
 DARKEST = 3.0  # distance of the darkest shade from the boundary, in margins
-SHADES = 31  # on each side of the boundary
 BINS = 28
 PLOT = (440, 168)  # width and height of the loss and of the weights, in units
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 428.0, 12.0, 140.0  # bounds of the curve in its panel
+MOST_ODD = 40  # crosses of losses that are nan or inf
 
-# Transparent at the boundary, so that the background shows through, light or dark.
-PALETTE = [
-    (*((0, 114, 178) if i < 0 else (213, 94, 0)), round(165 * abs(i) / SHADES)) for i in range(-SHADES, SHADES + 1)
+REGIONS = [
+    *[(*bytes.fromhex(colour[1:]), round(150 * i / SHADES)) for colour, _ in CLASSES for i in range(SHADES + 1)],
+    UNKNOWN,
 ]
 
 
 # ------------------------------------------------------------------------------------------------ what moves
 def moving(film: Recording, frames: Sequence[Frame]) -> list[dict[str, Any]]:
     """For each frame, the texts and numbers that differ between frames."""
-    curve, limit = Curve(film), reach(film)
+    curve, limits, reach = Curve(film), Limits(film), columns.widest([frame.network for frame in film.frames])
     return [
         {
             "step": f"step {frame.step}",
-            "right": f"{_percent(frame.accuracy)} right",
+            "right": _right(film, frame),
             "loss": number(frame.loss),
             "says": says(film, frame),
             "at": curve.at(frame.step, frame.loss),
             "lines": lines(film, frame),
-            "bars": [counts.tolist() for counts in histograms(frame, limit)],
+            "bars": {name: [counts.tolist() for counts in limits.counts(name, frame)] for name in limits.names},
+            "notes": [*_norm_texts(film, frame)],
+            "net": columns.codes(frame.network, reach),
+            "dead": [columns.dead_text(layer) for layer in frame.network],
         }
         for frame in frames
     ]
@@ -55,96 +60,170 @@ def moving(film: Recording, frames: Sequence[Frame]) -> list[dict[str, Any]]:
 def says(film: Recording, frame: Frame) -> str:
     """A frame as one sentence."""
     last = film.frames[-1].step
-    return f"Step {frame.step} of {last}: loss {number(frame.loss)}, {_percent(frame.accuracy)} right."
+    right = _right(film, frame)
+    return f"Step {frame.step} of {last}: loss {number(frame.loss)}{right and ', '}{right}."
 
 
+def _right(film: Recording, frame: Frame) -> str:
+    if frame.accuracy is None:
+        return ""
+    return f"off by {number(frame.accuracy)}" if film.kind == "curve" else f"{_percent(frame.accuracy)} right"
+
+
+def _norm_texts(film: Recording, frame: Frame) -> list[str]:
+    """For each layer, the norm of its gradient, and how many of its weights are nan or inf."""
+    odd = [int((~np.isfinite(w)).sum()) for w in frame.weights]
+    norms = [number(norm) if norm else "\u2013" for norm in frame.norms]
+    return [f"gradient {n}{f', {k} nan or inf' if k else ''}" for n, k in zip(norms, odd, strict=True)]
+
+
+# ------------------------------------------------------------------------------------------------ the plane
 def strip(film: Recording, frames: Sequence[Frame]) -> str:
     """The scores of the frames as images, one below the other, in the data URI of a PNG."""
-    pixels = np.round(np.concatenate([shades(film, frame.scores) for frame in frames]))
-    return "data:image/png;base64," + base64.b64encode(png(pixels, PALETTE)).decode()
+    return uri(
+        np.concatenate([shades(film, frame.scores) for frame in frames]), REGIONS if film.kind == "regions" else PALETTE
+    )
 
 
 def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
     """Palette indices of the scores, not rounded."""
     low, middle, high = film.levels
+    if film.kind == "regions":
+        lead = np.clip(leads(scores).max(axis=0) / ((high - low) / 2) / DARKEST, 0, 1)
+        index = scores.argmax(axis=0) % len(CLASSES) * (SHADES + 1) + np.round(lead * SHADES)
+        return np.where(np.isnan(scores).any(axis=0), len(REGIONS) - 1, np.nan_to_num(index))
     margins = (scores - middle) / ((high - low) / 2)
-    return np.nan_to_num(np.clip(margins / DARKEST, -1, 1)) * SHADES + SHADES
+    return np.where(
+        np.isnan(scores), len(PALETTE) - 1, np.clip(np.nan_to_num(margins) / DARKEST, -1, 1) * SHADES + SHADES
+    )
 
 
 def lines(film: Recording, frame: Frame) -> list[str]:
-    """The paths of one margin, the boundary and the other margin."""
+    """The paths of margin, boundary and margin; of regions, one path for all boundaries; of a curve, the curve."""
+    if film.kind == "none":
+        return []
+    if film.kind == "curve":
+        known = np.isfinite(frame.scores)
+        x, y = _on_panel(film, np.stack([film.xs, frame.scores], axis=1)[known]).T
+        return [
+            _path(
+                list(
+                    zip(
+                        np.round(x).astype(int).tolist(),
+                        np.clip(np.round(y), -999, 1999).astype(int).tolist(),
+                        strict=True,
+                    )
+                )
+            )
+        ]
     unit = _unit(film)
+    grids = [(frame.scores, level) for level in film.levels]
+    if film.kind == "regions":
+        grids = [(lead, 0.0) for lead in leads(frame.scores)]
     paths = []
-    for level in film.levels:
-        found = [simplified(line, 0.06) for line in contours(frame.scores, level)]
+    for grid, level in grids:
+        found = [simplified(line, 0.06) for line in contours(grid, level)]
         paths.append("".join(_path([(round(x * unit), round(y * unit)) for x, y in line]) for line in found))
-    return paths
+    return ["".join(paths)] if film.kind == "regions" else paths
 
 
 def _path(points: Sequence[tuple[int, int]]) -> str:
     """An SVG path of straight segments, in relative coordinates, which are shorter."""
+    if not points:
+        return ""
     (x, y), *_ = points
     steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(points) if (x0, y0) != (x1, y1)]
     return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
+
+
+def boundary(film: Recording, frame: Frame, shades: str, frames: int, place: str = "") -> str:
+    """Shades, lines and points; `shades` is a strip of `frames` images, through which the page moves the view box."""
+    wide, high = size(film)
+    names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
+    drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frame), strict=True)]
+    says = escape(_spoken(film))
+    return "".join(
+        [
+            f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">',
+            *(_image(frame.scores.shape[-2:], wide, high, shades, frames) if film.kind != "curve" else []),
+            *(drawn if film.kind != "curve" else []),
+            *_marks(film),
+            *(drawn if film.kind == "curve" else []),
+            "</svg>",
+        ]
+    )
+
+
+def _image(shape: tuple[int, ...], wide: int, high: int, shades: str, frames: int) -> list[str]:
+    rows, columns = shape
+    return [
+        # cropped to the centres of the outermost pixels, so that no adjacent image blends in
+        f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
+        f'preserveAspectRatio="none"><image width="{columns}" height="{rows * frames}" '
+        f'preserveAspectRatio="none" href="{shades}"/></svg>'
+    ]
+
+
+def size(film: Recording) -> tuple[int, int]:
+    """Width and height of the boundary panel, in units."""
+    if film.kind == "curve":
+        return LONGER, CURVE_HEIGHT
+    return round(_unit(film) * (len(film.xs) - 1)), round(_unit(film) * (len(film.ys) - 1))
 
 
 def _unit(film: Recording) -> float:
     return LONGER / (max(len(film.xs), len(film.ys)) - 1)
 
 
-# ------------------------------------------------------------------------------------------------ the boundary
-def boundary(film: Recording, frame: Frame, shades: str, frames: int, place: str = "") -> str:
-    """Shades, lines and points; `shades` is a strip of `frames` images, through which the page moves the view box."""
-    rows, columns = frame.scores.shape
-    wide, high = size(film)
-    margin, edge, other_margin = lines(film, frame)
-    says = escape(_spoken(film))
-    return "".join(
-        [
-            f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">',
-            # cropped to the centres of the outermost pixels, so that no adjacent image blends in
-            f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
-            f'preserveAspectRatio="none"><image width="{columns}" height="{rows * frames}" '
-            f'preserveAspectRatio="none" href="{shades}"/></svg>',
-            f'<path class="line margin" d="{margin}"/><path class="line" d="{edge}"/>',
-            f'<path class="line margin" d="{other_margin}"/>',
-            *_marks(film),
-            "</svg>",
-        ]
-    )
-
-
-def size(film: Recording) -> tuple[int, int]:
-    """Width and height of the boundary panel, in units."""
-    return round(_unit(film) * (len(film.xs) - 1)), round(_unit(film) * (len(film.ys) - 1))
-
-
-def places(film: Recording) -> list[tuple[float, float, bool]]:
-    """(x, y, is of the first class) for each point to draw, in units of the panel."""
+def _on_panel(film: Recording, points: np.ndarray) -> np.ndarray:
+    """Points of shape (n, 2) in units of the panel."""
     low = np.array([film.xs[0], film.ys[0]])
-    plane = np.array([film.xs[-1], film.ys[-1]]) - low
     wide, high = size(film)
+    return (points - low) / (np.array([film.xs[-1], film.ys[-1]]) - low) * (wide, -high) + (0, high)
+
+
+def places(film: Recording) -> list[tuple[float, float, int]]:
+    """(x, y, index of the class) for each point to draw, in units of the panel."""
     every = -(-len(film.points) // MAX_POINTS)
-    points = ((film.points - low) / plane * (wide, -high) + (0, high))[::every]
-    first, _ = film.classes.values()
-    return [(x, y, is_first) for (x, y), is_first in zip(points.tolist(), first.tolist()[::every], strict=True)]
+    each = zip(class_indices(film), film.classes.values(), strict=True)
+    mine = sum((i * mask for i, mask in each), np.zeros(len(film.points), int))
+    points = _on_panel(film, film.points)[::every]
+    return [(x, y, i) for (x, y), i in zip(points.tolist(), mine[::every].tolist(), strict=True)]
+
+
+def class_indices(film: Recording) -> list[int]:
+    """The index of each class: of two sides 0 and 1, of regions that of its score."""
+    return list(range(len(film.classes))) if film.kind == "sides" else [int(float(name)) for name in film.classes]
+
+
+SHAPES = (  # one for each class, around 0 0
+    '<circle{} r="10"/>',
+    '<path{} d="M0-13l12 21h-24z"/>',
+    '<path{} d="M-9-9h18v18h-18z"/>',
+    '<path{} d="M0-13l11 13-11 13-11-13z"/>',
+    '<path{} d="M0 13l12-21h-24z"/>',
+    '<path{} d="M-4-11h8v7h7v8h-7v7h-8v-7h-7v-8h7z"/>',
+    '<path{} d="M-10-6l4-4 6 6 6-6 4 4-6 6 6 6-4 4-6-6-6 6-4-4 6-6z"/>',
+)
+
+
+def mark(film: Recording, i: int, x: float, y: float) -> str:
+    """The marker of a point of class i."""
+    look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{i % len(CLASSES)}"
+    return SHAPES[i % len(SHAPES)].format(f' class="mark {look}" transform="translate({x:.0f} {y:.0f})"')
 
 
 def _marks(film: Recording) -> list[str]:
-    return [
-        f'<circle class="first" cx="{x:.0f}" cy="{y:.0f}" r="10"/>'
-        if is_first
-        else f'<path class="second" d="M{x:.0f} {y - 13:.0f}l12 21h-24z"/>'
-        for x, y, is_first in places(film)
-    ]
+    return [mark(film, i, x, y) for x, y, i in places(film)]
 
 
 def _spoken(film: Recording) -> str:
-    first, second = film.classes
-    return (
-        f"The plane, shaded by the model's score, with lines at {', '.join(map(plain, film.levels))}; "
-        f"circles are class {first}, triangles class {second}"
-    )
+    if film.kind == "curve":
+        return "The curve of the model's answers, and the points that it learns from"
+    shapes = ("circles", "triangles", "squares", "diamonds", "triangles that point down", "pluses", "crosses")
+    each = [f"{shapes[i % len(shapes)]} are class {name}" for i, name in enumerate(film.classes)]
+    at = f" with lines at {', '.join(map(plain, film.levels))}" if film.kind == "sides" else " by class"
+    return f"The plane, shaded by the model's score,{at}; {', '.join(each)}"
 
 
 # ------------------------------------------------------------------------------------------------ the loss
@@ -183,6 +262,11 @@ class Curve:
             steps = [i for group in groups for i in sorted({min(group, key=self._loss), max(group, key=self._loss)})]
         return [self.at(step, self._loss(step)) for step in steps]
 
+    def odd(self) -> list[float]:
+        """Where the losses are nan or inf; of very many, some."""
+        steps = np.flatnonzero(~np.isfinite(self.losses)).tolist()
+        return [self.at(step, self.low)[0] for step in steps[:: -(-len(steps) // MOST_ODD) or 1]]
+
     def _loss(self, step: int) -> float:
         return float(self.losses[step])
 
@@ -212,6 +296,7 @@ def loss(film: Recording, frame: Frame, place: str = "") -> str:
                 f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
                 for h, text in curve.ticks()
             ],
+            *[f'<path class="odd" d="M{h - 4:g} {TOP - 4:g}l8 8m0-8l-8 8"/>' for h in curve.odd()],
             f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
             f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
             # a nested <svg> clips without a clipPath, whose id two stills on a page would share
@@ -230,48 +315,65 @@ def _nice(step: float) -> float:
 
 
 # ------------------------------------------------------------------------------------------------ the weights
-def histograms(frame: Frame, limit: float) -> list[np.ndarray]:
-    """For each layer, the histogram of its weights between -limit and limit."""
-    edges = np.linspace(-limit, limit, BINS + 1)
-    return [np.histogram(w[np.isfinite(w)], edges)[0] for w in frame.weights]
+class Limits:
+    """The scales that all histograms of a kind share (weights, gradients, what an optimizer remembers)."""
+
+    def __init__(self, film: Recording):
+        self.names = ["weights", *dict.fromkeys(name for frame in film.frames for name in frame.states)]
+        self.reach = {name: self._reach(film, name) for name in self.names}
+        self.tallest = {name: self._tallest(film, name) for name in self.names}
+
+    def counts(self, name: str, frame: Frame) -> list[np.ndarray]:
+        """For each layer, the histogram of its numbers of this kind; 0 is between two bins."""
+        edges = np.linspace(-self.reach[name], self.reach[name], BINS + 1)
+        return [np.histogram(x[np.isfinite(x)], edges)[0] for x in _of_kind(frame, name)]
+
+    def _reach(self, film: Recording, name: str) -> float:
+        sizes = [abs(x[np.isfinite(x)]).max(initial=0) for frame in film.frames for x in _of_kind(frame, name)]
+        return _nice(float(max(sizes, default=0)) or 1.0)
+
+    def _tallest(self, film: Recording, name: str) -> list[int]:
+        each = zip(*[self.counts(name, frame) for frame in film.frames], strict=True)
+        return [max(1, *[int(counts.max()) for counts in layer]) for layer in each]
+
+    def texts(self, name: str) -> dict[str, Any]:
+        """What the page needs to show this kind: the tallest bars, and the end of the scale."""
+        return {"tallest": self.tallest[name], "reach": plain(self.reach[name])}
 
 
-def reach(film: Recording) -> float:
-    """The largest magnitude of a weight in any layer and frame, rounded up: the scale that all histograms share."""
-    sizes = [abs(w[np.isfinite(w)]).max(initial=0) for frame in film.frames for w in frame.weights]
-    return _nice(float(max(sizes, default=0)) or 1.0)
+def _of_kind(frame: Frame, name: str) -> list[np.ndarray]:
+    nothing = [np.zeros(0)] * len(frame.weights)
+    return frame.weights if name == "weights" else frame.states.get(name, nothing)
 
 
-def weights(film: Recording, counts: Sequence[Sequence[int]], place: str = "") -> str:
+def weights(film: Recording, shown: dict[str, Any], limits: Limits, place: str = "") -> str:
     """Histograms of the layers, side by side, each scaled to the layer's tallest bar in the whole movie."""
-    width, tall = PLOT
+    width, tall = PLOT[0], PLOT[1] + 18
     room = width / max(len(film.layers), 1)
-    limit = reach(film)
+    reach = plain(limits.reach["weights"])
     parts = [f'<svg class="weights" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="Weights by layer">']
-    for i, (name, tallest) in enumerate(zip(film.layers, tallest_bars(film, limit), strict=True)):
+    for i, (name, tallest) in enumerate(zip(film.layers, limits.tallest["weights"], strict=True)):
         x, wide = i * room + 11, room - 22
         scale = f"scale({wide / BINS:.3f} {-112 / tallest:.4f})"
+        below, above = bars(shown["bars"]["weights"][i])
         parts += [
             f'<g transform="translate({x:.1f} 0)">',
             f'<text class="tick name" x="{wide / 2:.1f}" y="14">{escape(name)}</text>',
-            f'<path class="bars b{i % 3}" transform="translate(0 {BOTTOM:g}) {scale}" d="{bars(counts[i])}"/>',
+            f'<g class="bars" data-wide="{wide / BINS:.3f}" transform="translate(0 {BOTTOM:g}) {scale}">',
+            f'<path class="below" d="{below}"/><path class="above" d="{above}"/></g>',
             f'<path class="grid" d="M0 {BOTTOM:g}H{wide:.1f}"/>',
-            f'<text class="tick" x="0" y="{tall - 12}">\u2212{plain(limit)}</text>',
-            f'<text class="tick name" x="{wide / 2:.1f}" y="{tall - 12}">0</text>',
-            f'<text class="tick end" x="{wide:.1f}" y="{tall - 12}">{plain(limit)}</text></g>',
+            f'<text class="tick least" x="0" y="{BOTTOM + 16:g}">\u2212{reach}</text>',
+            f'<text class="tick name" x="{wide / 2:.1f}" y="{BOTTOM + 16:g}">0</text>',
+            f'<text class="tick end most" x="{wide:.1f}" y="{BOTTOM + 16:g}">{reach}</text>',
+            f'<text class="tick name note" x="{wide / 2:.1f}" y="{tall - 8}">{shown["notes"][i]}</text></g>',
         ]
     return "".join([*parts, "</svg>"])
 
 
-def bars(counts: Sequence[int]) -> str:
-    """The bars as an SVG path, one unit per bin and per count. Keep in sync with movie.js."""
-    return "".join(f"M{i + 0.1:g} 0v{count}h.8v-{count}z" for i, count in enumerate(counts) if count)
-
-
-def tallest_bars(film: Recording, limit: float) -> list[int]:
-    """For each layer, the highest count in the whole movie."""
-    each = zip(*[histograms(frame, limit) for frame in film.frames], strict=True)
-    return [max(1, *[int(counts.max()) for counts in layer]) for layer in each]
+def bars(counts: Sequence[int]) -> tuple[str, str]:
+    """The bars below and above zero, as SVG paths, one unit per bin and per count. Keep in sync with movie.js."""
+    each = [f"M{i + 0.1:g} 0v{count}h.8v-{count}z" if count else "" for i, count in enumerate(counts)]
+    return "".join(each[: BINS // 2]), "".join(each[BINS // 2 :])
 
 
 # ------------------------------------------------------------------------------------------------ words

@@ -1,7 +1,7 @@
 """Plots on matplotlib axes: `plot_decision_boundary` and `plot_loss`.
 
-matplotlib is imported on the first call. The colours are Okabe and Ito's (2008), which colour-blind people can tell
-apart; the classes differ in their markers too.
+matplotlib is imported on the first call. Blue is above zero and orange below, as in all pictures, so that the two sides
+of a boundary are the signs of the score; of more classes, none is blue or orange. They differ in their markers too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .frames import Levels
 from .scores import grid_scores, increasing, leads, one_score, plane, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BLUE, ORANGE, INK = "#0072B2", "#C24E00", "#1B2333"
+SIDES = ((ORANGE, "o"), (BLUE, "^"))
 CLASSES = (
-    (BLUE, "o"),
-    (ORANGE, "^"),
-    ("#009E73", "s"),
-    ("#CC79A7", "D"),
-    ("#E69F00", "v"),
-    ("#56B4E9", "P"),
-    ("#5B5F6B", "X"),
+    ("#00775A", "o"),
+    ("#B0508C", "^"),
+    ("#7A6A00", "s"),
+    ("#6A51A3", "D"),
+    ("#5B5F6B", "v"),
+    ("#7F3B2E", "P"),
+    ("#3D7A8A", "X"),
 )
-Levels = tuple[float, float, float]
 PALEST = "#F7F7F7"
-SHADES = ["#5FA8D3", PALEST, "#E8A06F"]  # pale, so that the points stand out
+SHADES = ["#E8A06F", PALEST, "#5FA8D3"]  # pale, so that the points stand out
 
 
 def plot_decision_boundary(
@@ -70,14 +71,11 @@ def plot_decision_boundary(
     points, classes = samples(X, y)
     levels = increasing(levels)
     xs, ys = plane(points, resolution)
-    found = np.clip(grid_scores(model, xs, ys), -1e9, 1e9)  # infinities have no contours
-    places = _places(classes, len(found))
+    found = grid_scores(model, xs, ys)
+    class_places(classes, len(found))
     axes = _axes(ax, (7, 6))
-    names = _two_sides(axes, xs, ys, found, levels) if len(found) < 3 else _regions(axes, xs, ys, found, levels)
-    for (name, mine), place in zip(classes.items(), places, strict=True):
-        colour, marker = _look(place)
-        look = {"c": colour, "marker": marker, "s": 46, "edgecolors": "white", "zorder": 3}  # points above lines
-        axes.scatter(*points[mine].T, **look, label=f"class {name}")
+    names = draw_scores(axes, xs, ys, found, levels)
+    draw_points(axes, points, classes, len(found))
     square = np.isclose(xs[1] - xs[0], ys[1] - ys[0], rtol=0.1)
     axes.set(title="Decision boundary", xlabel="$x_1$", ylabel="$x_2$", aspect="equal" if square else "auto")
     if legend:
@@ -88,7 +86,27 @@ def plot_decision_boundary(
     return axes
 
 
-def _places(classes: Mapping[str, Any], count: int) -> list[int]:
+def draw_scores(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
+    """Draw shades and lines for scores of shape (scores, y, x); return the legend texts of the lines.
+
+    Where a score is nan, the plane is hatched.
+    """
+    unknown = np.isnan(found).any(axis=0)
+    if unknown.any():
+        axes.contourf(xs, ys, unknown, levels=[0.5, 1.5], colors="none", hatches=["xxx"])
+    found = np.clip(found, -1e9, 1e9)  # infinities have no contours
+    return (_two_sides if len(found) < 3 else _regions)(axes, xs, ys, found, levels)
+
+
+def draw_points(axes: "Axes", points: np.ndarray, classes: Mapping[str, np.ndarray], count: int) -> None:
+    """Scatter the points of each class of a model with `count` scores."""
+    for (name, mine), place in zip(classes.items(), class_places(classes, count), strict=True):
+        colour, marker = class_look(place, count)
+        look = {"c": colour, "marker": marker, "s": 46, "edgecolors": "white", "zorder": 3}  # points above lines
+        axes.scatter(*points[mine].T, **look, label=f"class {name}")
+
+
+def class_places(classes: Mapping[str, Any], count: int) -> list[int]:
     """The index of each class's score."""
     if count < 3 and len(classes) == 2:
         return [0, 1]
@@ -101,9 +119,9 @@ def _places(classes: Mapping[str, Any], count: int) -> list[int]:
     return [int(place) for place in places]
 
 
-def _look(place: int) -> tuple[str, str]:
-    """Colour and marker of a class; they repeat if there are many classes."""
-    return CLASSES[place % len(CLASSES)]
+def class_look(place: int, count: int) -> tuple[str, str]:
+    """Colour and marker of a class of a model with `count` scores; they repeat if there are many classes."""
+    return SIDES[place] if count < 3 else CLASSES[place % len(CLASSES)]
 
 
 def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
@@ -122,7 +140,7 @@ def _regions(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, le
 
     margin = levels[2] - levels[1]
     for i, lead in enumerate(leads(found)):
-        pale = [(part + 1) / 2 for part in to_rgb(_look(i)[0])]
+        pale = [(part + 1) / 2 for part in to_rgb(class_look(i, len(found))[0])]
         _shade(axes, xs, ys, lead / margin, 0, [PALEST, pale])
         _line(axes, xs, ys, lead, margin, "--")
         _line(axes, xs, ys, lead, 0.0, "-")
@@ -160,14 +178,23 @@ def plot_loss(
     if not len(curve):
         raise ValueError("there are no losses to plot: the list is empty")
     axes = _axes(ax, (7, 4))
-    axes.plot(curve, color=BLUE, label="loss")
+    draw_loss(axes, curve, log)
     axes.set(title="Loss", xlabel="step", ylabel="loss")
-    axes.set_yscale("log" if (wants_log(curve) if log is None else log) else "linear")
-    axes.grid(alpha=0.3)
     axes.spines["top"].set_visible(False)
     if accuracy is not None:
         _plot_accuracy(axes, accuracy, len(curve))
     return axes
+
+
+def draw_loss(axes: "Axes", curve: np.ndarray, log: bool | None = None) -> None:
+    """Draw a curve of losses; steps whose loss is nan or inf have a cross at the top."""
+    axes.plot(curve, color=INK, label="loss")
+    axes.set_yscale("log" if (wants_log(curve) if log is None else log) else "linear")
+    axes.grid(alpha=0.3)
+    if len(odd := np.flatnonzero(~np.isfinite(curve))):
+        axes.plot(
+            odd, np.full(len(odd), 0.98), "x", color=INK, transform=axes.get_xaxis_transform(), label="nan or inf"
+        )
 
 
 def wants_log(curve: np.ndarray) -> bool:
@@ -180,7 +207,7 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
     if len(accuracy) != steps:
         raise ValueError(f"there are {steps} losses and {len(accuracy)} accuracies; each step needs one of each")
     other = axes.twinx()
-    other.plot([100 * float(part) for part in accuracy], color=ORANGE, linestyle="--", label="right answers")
+    other.plot([100 * float(part) for part in accuracy], color=INK, linestyle="--", label="right answers")
     other.set(ylabel="right answers, %", ylim=(0, 103))
     other.spines["top"].set_visible(False)
     axes.legend(handles=[*axes.get_lines(), *other.get_lines()], loc="center right", frameon=False)

@@ -1,5 +1,6 @@
-"""A minimal writer of PNG files with a palette (RFC 2083)."""
+"""A minimal writer of PNG files with a palette (RFC 2083), and the palette of signed numbers."""
 
+import base64
 import struct
 import zlib
 from collections.abc import Sequence
@@ -7,6 +8,20 @@ from collections.abc import Sequence
 import numpy as np
 
 Colour = tuple[int, int, int, int]  # red, green, blue, alpha, each in 0..255
+
+# Orange below zero, blue above, and transparent at zero, so that the background shows through, light or dark. The last
+# colour is that of nan.
+SHADES = 31  # on each side of zero
+UNKNOWN = (90, 103, 125, 210)
+PALETTE = [
+    *[(*((213, 94, 0) if i < 0 else (0, 114, 178)), round(165 * abs(i) / SHADES)) for i in range(-SHADES, SHADES + 1)],
+    UNKNOWN,
+]
+
+
+def uri(pixels: np.ndarray, palette: Sequence[Colour] = PALETTE) -> str:
+    """An image as a data URI."""
+    return "data:image/png;base64," + base64.b64encode(png(np.round(pixels), palette)).decode()
 
 
 def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:

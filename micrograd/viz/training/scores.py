@@ -6,7 +6,7 @@ would be wrong for a model whose graph depends on the point (`if x > 0`, dropout
 ways; if the results differ, the model is called for each point.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from ...engine.graph import Node
 from ...engine.modes import enable_grad, no_grad
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
-from ..drawing.data import walk
+from ..drawing.data import Walk, walk
 
 PROBES = 9  # points that are evaluated both ways
 
@@ -28,17 +28,30 @@ def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     >>> samples([[0, 1], [2, 3], [4, 5]], [-1, 1, -1])[1]
     {'-1': array([ True, False,  True]), '1': array([False,  True, False])}
     """
-    points, labels = _array(X), _array(y).reshape(-1)
+    points, labels = as_array(X), as_array(y).reshape(-1)
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):
         raise ValueError(f"X has shape {points.shape}; a plane needs points of two numbers, so shape (n, 2)")
-    if not np.isfinite(points).all():
-        raise ValueError("X holds nan or inf; every point needs a place on the plane")
-    if len(labels) != len(points):
-        raise ValueError(f"X has {len(points)} points and y {len(labels)} labels; each point needs one")
+    _check_points(points, labels)
     classes = np.unique(labels).tolist()
     if len(classes) < 2:
         raise ValueError("y holds 1 kind of labels; a boundary is between two or more, such as -1 and 1")
     return points, {f"{label:g}": labels == label for label in classes}
+
+
+def pairs(X: Any, y: Any) -> np.ndarray:
+    """Numbers and their targets, as an array of shape (n, 2)."""
+    numbers, targets = as_array(X).reshape(-1), as_array(y).reshape(-1)
+    _check_points(numbers, targets)
+    if not np.isfinite(targets).all() or not len(numbers):
+        raise ValueError("y holds nan or inf, or nothing; every point of a curve needs a place on the plane")
+    return np.stack([numbers, targets], axis=1)
+
+
+def _check_points(points: np.ndarray, labels: np.ndarray) -> None:
+    if not np.isfinite(points).all():
+        raise ValueError("X holds nan or inf; every point needs a place on the plane")
+    if len(labels) != len(points):
+        raise ValueError(f"X has {len(points)} points and y {len(labels)} labels; each point needs one")
 
 
 def increasing(levels: Sequence[float]) -> tuple[float, float, float]:
@@ -65,20 +78,15 @@ def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     return np.linspace(low[0], high[0], steps[0]), np.linspace(low[1], high[1], steps[1])
 
 
-def scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
-    """One score per point of an (n, 2) array, higher for the second class; of two outputs, their difference."""
-    found = class_scores(model, points)
-    if found.shape[1] > 2:
-        raise ValueError(
-            f"the model returned numbers of shape {found.shape} for {len(points)} points; a boundary of two classes "
-            "is drawn for one score per point (its sign is the answer) or two (the higher one is)"
-        )
-    return one_score(found.T)
-
-
 def one_score(found: np.ndarray) -> np.ndarray:
     """`found[0]` if there is one score, `found[1] - found[0]` if there are two."""
     return found[0] if len(found) == 1 else found[1] - found[0]
+
+
+def lattice(xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
+    """The places of a grid, row by row from the highest y, with shape (places, 2)."""
+    across, up = np.meshgrid(xs, ys[::-1])
+    return np.stack([across.ravel(), up.ravel()], axis=1)
 
 
 def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
@@ -87,7 +95,7 @@ def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     `model` is a network of Values or of Tensors, or a function of a point or of many. It runs under `no_grad`, and a
     module in evaluation mode (dropout off), which is undone afterwards.
     """
-    with _in_use(model), no_grad():
+    with in_use(model), no_grad():
         for way in _ways(model):
             try:
                 return _by_points(way(model, points), len(points))
@@ -121,8 +129,13 @@ def method(model: Any, name: str) -> Callable[[], Any]:
     return partial(found, model) if callable(found) else list
 
 
+def parameters(model: Any) -> list[Any]:
+    """The parameters of a model, a module or a function."""
+    return list(method(model, "parameters")())
+
+
 @contextmanager
-def _in_use(model: Any) -> Iterator[None]:
+def in_use(model: Any) -> Iterator[None]:
     """Put the model and its modules in evaluation mode, and restore each one's mode on exit."""
     modules = method(model, "modules")() if hasattr(type(model), "eval") else []
     before = [(module, module.training) for module in modules]
@@ -137,15 +150,15 @@ def _in_use(model: Any) -> Iterator[None]:
 
 def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
     """The ways to evaluate this model on many points, fastest first."""
-    parameters = method(model, "parameters")()
-    if any(isinstance(p, Node) for p in parameters):
+    leaves = parameters(model)
+    if any(isinstance(p, Node) for p in leaves):
         return [_by_its_graph]
-    return [_as_tensor, _as_array, _by_its_graph] if parameters else [_as_array, _as_tensor, _by_its_graph]
+    return [_as_tensor, _as_array, _by_its_graph] if leaves else [_as_array, _as_tensor, _by_its_graph]
 
 
 def _as_tensor(model: Any, points: np.ndarray) -> Any:
-    parameters = method(model, "parameters")()
-    return model(Tensor(points.astype(parameters[0].dtype if parameters else points.dtype)))
+    leaves = parameters(model)
+    return model(Tensor(points.astype(leaves[0].dtype if leaves else points.dtype)))
 
 
 def _as_array(model: Any, points: np.ndarray) -> Any:
@@ -153,7 +166,7 @@ def _as_array(model: Any, points: np.ndarray) -> Any:
 
 
 def _point_by_point(model: Any, points: np.ndarray) -> Any:
-    return [_array(model(point)) for point in points.tolist()]
+    return [as_array(model(point)) for point in points.tolist()]
 
 
 def _by_its_graph(model: Any, points: np.ndarray) -> Any:
@@ -161,7 +174,7 @@ def _by_its_graph(model: Any, points: np.ndarray) -> Any:
     found = _replayed(model, points)
     probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
     for one in probes.tolist():
-        if not np.allclose(_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
+        if not np.allclose(as_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
             raise ValueError("this model's graph is not the same at every point")
     return found
 
@@ -170,9 +183,15 @@ def _replayed(model: Any, points: np.ndarray) -> np.ndarray:
     inputs = [Value(x) for x in points[0].tolist()]
     with enable_grad():
         graph = walk(model(inputs))
+    data = rerun(graph, inputs, points, graph.roots)
+    return np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
+
+
+def rerun(graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Iterable[int]) -> dict[int, Any]:
+    """The data of the `wanted` nodes of a graph, with `points` in place of its inputs: arrays, or numbers."""
     columns = {id(node): column for node, column in zip(inputs, points.T, strict=True)}
     last_use = {j: i for i, below in enumerate(graph.operands) for j in below}
-    last_use.update(dict.fromkeys(graph.roots, len(graph.nodes)))
+    last_use.update(dict.fromkeys(wanted, len(graph.nodes)))
     data: dict[int, Any] = {}
     with np.errstate(all="ignore"):
         for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
@@ -180,11 +199,11 @@ def _replayed(model: Any, points: np.ndarray) -> np.ndarray:
             data[i] = row.forward(*[data[j] for j in below]) if row else columns.get(id(node), node.data)
             for j in {j for j in below if last_use[j] == i}:  # release them: thousands of arrays would fill the memory
                 del data[j]
-    return np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
+    return data
 
 
 def _by_points(found: Any, n: int) -> np.ndarray:
-    array = _array(found)
+    array = as_array(found)
     if array.shape == (n,) or (array.ndim == 2 and len(array) == n and array.size):
         return array.reshape(n, -1)
     raise ValueError(
@@ -193,7 +212,7 @@ def _by_points(found: Any, n: int) -> np.ndarray:
     )
 
 
-def _array(x: Any) -> np.ndarray:
+def as_array(x: Any) -> np.ndarray:
     """Convert numbers, Values, arrays, Tensors and lists of them to an array of floats."""
     try:
         return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)

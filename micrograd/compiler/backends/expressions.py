@@ -4,7 +4,7 @@
     maximum(x, 0.0)       0.0 if x <= 0.0 else x      or a conditional, where that is faster than a call
     np.add(a, b)          np.add(b0, k1)              an array: a call; an object without a literal is named k1
 
->>> from .graph import Graph
+>>> from ..graph import Graph
 >>> graph = Graph()
 >>> x, y = graph.input("x"), graph.input("y")
 >>> text = Text()
@@ -22,10 +22,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from ..engine import floats
-from .symbols import OWN, Symbol
+from ...engine import floats
+from ...tensor.optional import np
+from ..opset import OWN
+from ..symbols import Symbol
 
 # Operators, with their precedence
 SIGNS = {

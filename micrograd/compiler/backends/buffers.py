@@ -1,0 +1,111 @@
+"""The memory of a program of arrays: which buffer each array is written to, and when that is free again.
+
+An operation often overwrites its own operands:
+
+>>> from ..graph import Graph
+>>> a = Graph().input("a", (4,), np.dtype(float))
+>>> e = np.exp(a)
+>>> s = np.sin(e)
+>>> plan = Buffers([a, e, s, s + 1.0], [s + 1.0], [])
+>>> plan.take(e), plan.take(s, over=[e]), plan.shapes
+(0, 0, [((4,), dtype('float64'), 'C')])
+
+Each call takes a set of buffers from a stock and returns it at the end, so threads never share one. Outputs are never
+stored in buffers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...tensor.optional import np
+from ..opset import ELEMENTWISE
+from ..symbols import BY_COLUMNS, VIEWS, Symbol, symbols_in
+
+
+class Buffers:
+    """The buffers of the steps `order`; `outputs` get new arrays, `lasting` are read after all steps."""
+
+    def __init__(self, order: Sequence[Symbol], outputs: Any, lasting: Any):
+        self.shapes: list[tuple[tuple[int, ...], Any, str]] = []  # of the buffers: shape, dtype and memory order
+        self.of: dict[Symbol, int] = {}  # the buffer of a Symbol's array
+        self.kept = {base(symbol) for symbol in symbols_in(outputs)}
+        self.uses: dict[Symbol, int] = defaultdict(int)
+        self._free: dict[tuple[Any, Any, str], list[int]] = defaultdict(list)
+        self._by_columns = by_columns(order)
+        self._ends: dict[Symbol, list[Symbol]] = defaultdict(list)  # by last reader
+        last: dict[Symbol, Symbol] = {}
+        for symbol in order:
+            for operand in symbols_in(symbol.args):
+                self.uses[operand] += 1 + (symbol.op == "detach")  # which has the same text
+                last[base(operand)] = symbol  # a reader of a view reads its base
+        for symbol in symbols_in((outputs, lasting)):
+            self.uses[symbol] += 2  # it gets its own line, and its memory is never overwritten
+            last.pop(base(symbol), None)
+        for symbol, reader in last.items():
+            self._ends[reader].append(symbol)
+
+    def take(self, symbol: Symbol, over: Iterable[Any] = ()) -> int:
+        """A buffer for the Symbol: that of an operand in `over` if this is its last reader, or a free one."""
+        kind = self._kind(symbol)
+        for operand in over:
+            if operand.__class__ is Symbol and self._ends_here(operand, symbol) and self._kind(operand) == kind:
+                self.of[symbol] = self.of.pop(operand)
+                return self.of[symbol]
+        if not self._free[kind]:
+            self._free[kind].append(len(self.shapes))
+            self.shapes.append(kind)
+        self.of[symbol] = self._free[kind].pop()
+        return self.of[symbol]
+
+    def release(self, reader: Symbol) -> None:
+        """Free the buffers that this Symbol was the last to read."""
+        for symbol in self._ends[reader]:
+            if symbol in self.of:
+                self._free[self._kind(symbol)].append(self.of.pop(symbol))
+
+    def _ends_here(self, operand: Symbol, reader: Symbol) -> bool:
+        return operand in self.of and any(operand is ended for ended in self._ends[reader])
+
+    def _kind(self, symbol: Symbol) -> tuple[Any, Any, str]:
+        """The shape, dtype and memory order of its buffer."""
+        return symbol.shape, symbol.dtype, "F" if symbol in self._by_columns else "C"
+
+
+def base(symbol: Symbol) -> Symbol:
+    """The Symbol whose memory this one shares: itself, unless it is a view."""
+    while (seen := _seen_by(symbol)).__class__ is Symbol:
+        symbol = seen
+    return symbol
+
+
+def _seen_by(view: Symbol) -> Any:
+    """The operand that a view shares memory with; None if it is not a view."""
+    return view.args[0] if view.op in VIEWS else None
+
+
+def by_columns(order: Sequence[Symbol]) -> set[Symbol]:
+    """The Symbols stored in Fortran order, as the weights of `Linear` are, and whatever is added to them."""
+    found: set[Symbol] = set()
+    for symbol in order:
+        like = symbol.args[2:] if symbol.op == "matmul_like" else symbol.args if symbol.op in ELEMENTWISE else ()
+        like = [x for x in like if x.__class__ is Symbol and x.shape == symbol.shape]
+        if symbol.named == BY_COLUMNS or any(x in found for x in like):
+            found.add(symbol)
+    return found
+
+
+class Stock(list[list[np.ndarray]]):
+    """Sets of buffers that no call is using."""
+
+    def __init__(self, shapes: Sequence[tuple[tuple[int, ...], Any, Any]]):
+        self.shapes = shapes
+
+    def borrow(self) -> list[np.ndarray]:
+        """A set for this call alone. Checking before popping would be a race between threads."""
+        try:
+            return self.pop()
+        except IndexError:
+            return [np.empty(shape, dtype, order) for shape, dtype, order in self.shapes]

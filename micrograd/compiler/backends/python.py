@@ -1,0 +1,245 @@
+"""The Python back end: from Symbols to the source of a function, and the function itself.
+
+Each Symbol that the outputs need becomes a line of Python, in creation order:
+
+>>> from ..graph import Graph
+>>> graph = Graph()
+>>> x, y = graph.input("x"), graph.input("y")
+>>> e = np.exp(x * y)
+>>> code = compile(Lowered(("x", "y"), (), e, (e * y, e * x)))
+>>> print(code.source.rstrip())
+def program(x, y):
+    t1 = exp(x * y)
+    t2 = t1 * y
+    t3 = t1 * x
+    return (t1, (t2, t3))
+>>> code(0.0, 2.0)
+(1.0, (2.0, 0.0))
+
+Numbers are written as one would by hand: an expression used once is inlined. Where Python raises (`1.0 / 0.0`,
+`exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754. An array operation
+writes to a buffer (`np.add(x, y, b0)`): see `buffers`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ...engine import floats
+from ...tensor.optional import library, np
+from ..graph import rebuilt
+from ..lowered import Lowered, Read
+from ..opset import ELEMENTWISE
+from ..symbols import Symbol, needed
+from .buffers import Buffers, Stock, base
+from .expressions import ATOM, FAST, Text
+from .numpy_forms import FORMS
+
+WIDEST = 72  # the longest expression of numbers that is inlined
+
+
+def lacks(program: Lowered) -> str:
+    """Nothing."""
+    return ""
+
+
+def compile(program: Lowered) -> Code:
+    """The program as a function."""
+    return Code(program)
+
+
+class Code:
+    """The source of a program, and its function: `run`, or `careful` where that raises."""
+
+    def __init__(self, program: Lowered):
+        if any(symbol.shape is not None for symbol in program.steps):
+            outputs, updates = rebuilt((program.outputs, program.updates), {}, FORMS)
+        else:
+            outputs, updates = program.outputs, program.updates
+        writer = Writer(outputs, updates)
+        lines = reading(program.reads)
+        self.source = writer.source(program.parameters, lines)
+        self.run = self.careful = _define(self.source, FAST | writer.names)
+        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
+            careful = Writer(outputs, updates, careful=True)
+            self.careful = _define(careful.source(program.parameters, lines), vars(floats) | careful.names)
+
+    def __call__(self, *given: Any) -> Any:
+        """Run the program."""
+        try:
+            return self.run(*given)
+        except (ArithmeticError, ValueError):
+            return self.careful(*given)
+
+
+def _define(source: str, names: dict[str, Any]) -> Callable:
+    exec(builtins.compile(source, "<micrograd.compile>", "exec"), names)
+    return names["program"]
+
+
+def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
+    """A function of the program's parameters that returns its inputs, for other back ends."""
+    names = [symbol.args[0] for symbol in program.steps if symbol.op == "input"]
+    lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
+    text = "".join(f"    {line}\n" for line in lines)
+    return _define(f"def program({', '.join(program.parameters)}):\n{text}", {"np": np, "vector": vector})
+
+
+READING = {
+    "number": "float({0})",
+    "value": "{0}._data",
+    "tensor": "{0}._node._data",
+    "array": "np.asarray({0}, np.{1})",
+    "lists": "{0}.astype(float).tolist()",
+    "flat": "{0}.astype(float, copy=False).reshape(-1)",
+    "samples": 'np.array({0}.T, float, order="C")  # the samples last',
+    "vector": "vector({0})",
+}
+
+
+def reading(reads: Iterable[Read]) -> list[str]:
+    """The lines that read the inputs."""
+    lines = []
+    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
+        lines.append(f"{', '.join(leaves)}, = leaves")
+    for read in reads:
+        if read.kind in READING:
+            lines.append(f"{read.name} = {READING[read.kind].format(read.place, read.dtype)}")
+        elif read.parameter != "leaves" and read.name != read.place:
+            lines.append(f"{read.name} = {read.place}")
+        if read.kind == "lists":
+            lines += _unpacking(read.name, read.shape)
+    return lines
+
+
+def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    """The lines that unpack nested lists of numbers."""
+    names = [f"{name}_{i}" for i in range(shape[0])] if shape else []
+    if names:
+        yield f"{', '.join(names)}, = {name}"
+    for inner in names:
+        yield from _unpacking(inner, shape[1:])
+
+
+class Writer(Text):
+    """Writes one program, line by line."""
+
+    def __init__(self, outputs: Any, updates: Sequence[tuple[Symbol, Any]] = (), careful: bool = False):
+        super().__init__(careful)
+        self.names["vector"] = vector
+        self.outputs, self.updates = outputs, updates
+        self.order = needed((outputs, updates))
+        self.buffers = Buffers(self.order, outputs, [change for _, change in updates])
+        self.uses, self.kept = self.buffers.uses, self.buffers.kept
+
+    def source(self, parameters: Sequence[str], reading: list[str]) -> str:
+        """The whole source."""
+        for symbol in self.order:
+            if symbol.op == "input":
+                self.of[symbol] = symbol.args[0], ATOM
+            elif symbol.op == "detach":
+                self.of[symbol] = self.of[symbol.args[0]]
+            elif symbol.shape is None:
+                self._number(symbol)
+            else:
+                self._array(symbol)
+            self.buffers.release(symbol)
+        answer = self._output(self.outputs)
+        body = self.lines
+        if any(symbol.shape is not None for symbol in self.order):
+            body = [*body, f"answer = {answer}", *map(self._update, self.updates)]
+            body = ['with np.errstate(all="ignore"):', *("    " + line for line in body)]
+            answer = "answer"
+        if self.buffers.shapes:
+            self.names["stock"] = Stock(self.buffers.shapes)
+            body = ["buffers = stock.borrow()", *self._unpacked(), *body, "stock.append(buffers)"]
+        text = "".join(f"    {line}\n" for line in [*reading, *body, f"return {answer}"])
+        return f"def program({', '.join(parameters)}):\n{text}"
+
+    def _unpacked(self) -> list[str]:
+        kinds = [f"{shape} {dtype}{', by columns' * (order == 'F')}" for shape, dtype, order in self.buffers.shapes]
+        return [f"b{i} = buffers[{i}]  # {kind}" for i, kind in enumerate(kinds)]
+
+    def _update(self, update: tuple[Symbol, Any]) -> str:
+        target, change = map(self.argument, update)
+        return f"np.subtract({target}, {change}, out={target})  # {update[0].shape}"
+
+    def _output(self, tree: Any) -> str:
+        if tree.__class__ in (tuple, list):
+            inner = ", ".join(map(self._output, tree))
+            return f"[{inner}]" if tree.__class__ is list else f"({inner}{',' * (len(tree) == 1)})"
+        if tree.__class__ is np.ndarray:
+            return f"{self.argument(tree)}.copy()"
+        if tree.__class__ is not Symbol or tree.shape is None:
+            return self.argument(tree) if getattr(tree, "dtype", None) is None else f"float({self.argument(tree)})"
+        fresh = base(tree) in self.kept and base(tree).op != "input"
+        self.kept.discard(base(tree))  # a second output with this array gets a copy
+        return self.argument(tree) if fresh else f"{self.argument(tree)}.copy()"
+
+    def _number(self, symbol: Symbol) -> None:
+        """Write the expression where it is used, if that is one place and it is short; else as a line."""
+        text, strength = self.number(symbol)
+        alone = self.uses[symbol] > 1 or len(text) > WIDEST
+        self.of[symbol] = self.line(text) if alone else (text, strength)
+
+    # ---- arrays
+
+    def _array(self, symbol: Symbol) -> None:
+        """Write a line that computes an array, into a buffer if possible."""
+        op, args = symbol.op, symbol.args
+        into = bool(symbol.ndim) and symbol not in self.kept
+        if into and (op == "accumulate" or (op == "scatter" and library.is_basic(args[1]))):
+            self._added(symbol)
+        elif into and op == "gated":
+            bits = f".view(np.{args[1].dtype})"
+            text = f"{self.within(args[0], ATOM)}{bits}, {self.argument(args[1])}"
+            self._into(symbol, f"np.bitwise_and({text}", over=True, after=bits)
+        elif into and op == "mask_of":
+            self._into(symbol, f"np.subtract({self.within(args[0], ATOM)}.view(np.int8), 1")
+        elif into and op in ("matmul", "dot"):
+            name = "np.dot" if all(x.ndim < 3 for x in args) else "np.matmul"
+            self._into(symbol, f"{name}({self.argument(args[0])}, {self.argument(args[1])}")
+        elif into and op == "matmul_like":
+            self._into(symbol, f"np.matmul({self.argument(args[0])}, {self.argument(args[1])}")
+        elif into and op in ELEMENTWISE and op != "where":
+            self._into(symbol, f"np.{op}({', '.join(map(self.argument, args))}", over=True)
+        else:
+            self._line(symbol, self.array(symbol))
+
+    def _into(self, symbol: Symbol, call: str, over: bool = False, after: str = "") -> None:
+        """A line that ends with the buffer that it writes to."""
+        out = self._take(symbol, symbol.args if over else ())
+        self.lines.append(f"{call}, out={out}{after})  # {symbol.shape}")
+
+    def _added(self, symbol: Symbol) -> None:
+        """An array added to a slice of another one, or of zeros."""
+        if symbol.op == "scatter":
+            (a, index, _), sign = symbol.args, "="
+            out = self._take(symbol)
+            self.lines.append(f"{out}.fill(0.0)")
+        else:
+            (total, a, index), sign = symbol.args, "+="
+            text = self.argument(total)
+            out = self._take(symbol, over=(total,))  # not over a, which is added next
+            if out != text:
+                self.lines.append(f"np.copyto({out}, {text})")
+        self.lines.append(f"{out}[{self.index(index)}] {sign} {self.argument(a)}  # {symbol.shape}")
+
+    def _line(self, symbol: Symbol, text: str) -> None:
+        """A line for the array; a view used once is inlined instead."""
+        inside = base(symbol) is not symbol and self.uses[symbol] == 1 and len(text) < WIDEST
+        self.of[symbol] = (text, ATOM) if inside else self.line(text, f"  # {symbol.shape}")
+
+    def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
+        """The name of the Symbol's buffer."""
+        name = f"b{self.buffers.take(symbol, over)}"
+        self.of[symbol] = name, ATOM
+        return name
+
+
+def vector(numbers: list[float]) -> np.ndarray:
+    """np.array of a list of floats, in a third of the time."""
+    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

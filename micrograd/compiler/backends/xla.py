@@ -1,0 +1,207 @@
+"""The JAX back end: a program of arrays, run by XLA on what JAX finds: a CPU, GPU or TPU.
+
+It interprets the steps once, on JAX's own tracers, and JAX compiles what it sees. The gradients are steps like any
+other, so they are ours. float64 stays float64: 64-bit types are switched on around the call alone.
+
+Arrays do not change in JAX: what fills an array in NumPy has its pure form here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..lowered import Lowered
+from ..opset import OPSET
+from ..symbols import Symbol, symbols_in
+from . import python
+
+
+def lacks(program: Lowered) -> str:
+    """Why JAX cannot run the program."""
+    if find_spec("jax") is None:
+        return "needs JAX, which is not installed: pip install 'micrograd-glass[jax]'"
+    if program.steps and all(symbol.shape is None for symbol in program.steps):
+        return "is for arrays, found a program of plain numbers, which takes less time than a call of JAX: use auto"
+    missing = [symbol.op for symbol in program.steps if symbol.op not in OPSET and symbol.op != "input"]
+    return f"has no {missing[0]}: use numpy" if missing else ""
+
+
+def compile(program: Lowered, devices: Sequence[Any] = ()) -> Jitted:
+    """The program, compiled by XLA on its first call."""
+    return Jitted(program, devices)
+
+
+class Jitted:
+    """A program run by JAX, on NumPy's arrays: results are new ones.
+
+    With `devices`, each array among the arguments is split along its first axis, one part for each device, and all else
+    is on every device. XLA adds what they tell each other: one sum over the devices.
+    """
+
+    def __init__(self, program: Lowered, devices: Sequence[Any] = ()):
+        import jax  # pyright: ignore[reportMissingImports]
+
+        self.program, self._jax = program, jax
+        self._read = python.reader(program)
+        self._results = list(dict.fromkeys(symbols_in((program.outputs, [change for _, change in program.updates]))))
+        self._inputs = [symbol for symbol in program.steps if symbol.op == "input"]
+        self._wide = any(symbol.dtype is not None and symbol.dtype.itemsize == 8 for symbol in program.steps)
+        self._jitted = jax.jit(self._evaluated, in_shardings=self._shardings(devices) if devices else None)
+        self.run = self.__call__
+
+    def __call__(self, *given: Any) -> Any:
+        """Run the program."""
+        inputs = self._read(*given)
+        with self._jax.enable_x64(self._wide):
+            found = dict(zip(self._results, self._jitted(*inputs), strict=True))
+        answer = _filled(self.program.outputs, found, _on_host)
+        held = dict(zip(self._inputs, inputs, strict=True))
+        for target, change in self.program.updates:
+            held[target] -= _filled(change, found, _on_host)
+        return answer
+
+    def _shardings(self, devices: Sequence[Any]) -> tuple[Any, ...]:
+        """Where each input is: split over the devices, or on all of them."""
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec  # pyright: ignore[reportMissingImports]
+
+        mesh = Mesh(np.array(devices), ("parts",))
+        arguments = {read.name for read in self.program.reads if read.parameter != "leaves"}
+        split = [bool(symbol.shape) and symbol.args[0] in arguments for symbol in self._inputs]
+        for symbol in (symbol for symbol, parted in zip(self._inputs, split, strict=True) if parted):
+            if symbol.shape[0] % len(devices):
+                raise ValueError(
+                    f"devices= splits {symbol.args[0]} of shape {symbol.shape} along its first axis: for "
+                    f"{len(devices)} devices that needs a multiple of {len(devices)} rows, so pad it or leave some out"
+                )
+        return tuple(NamedSharding(mesh, PartitionSpec(*["parts"] * parted)) for parted in split)
+
+    @cached_property
+    def source(self) -> str:
+        """The program in JAX's own notation."""
+        like = [0.0 if x.shape is None else self._jax.ShapeDtypeStruct(x.shape, x.dtype) for x in self._inputs]
+        with self._jax.enable_x64(self._wide):
+            return str(self._jax.make_jaxpr(self._evaluated)(*like))
+
+    def _evaluated(self, *inputs: Any) -> list[Any]:
+        """The results, computed step by step."""
+        found = dict(zip(self._inputs, inputs, strict=True))
+        for symbol in self.program.steps:
+            if symbol.op != "input":
+                out = evaluate(symbol.op, _filled(symbol.args, found), dict(symbol.named))
+                found[symbol] = out if symbol.shape is None else out.reshape(symbol.shape).astype(symbol.dtype)
+        return [found[symbol] for symbol in self._results]
+
+
+def _on_host(x: Any, symbol: Symbol | None) -> Any:
+    """A result as the other back ends give it: a writable array, or a number."""
+    return np.array(x) if symbol is None or symbol.shape is not None else float(x)
+
+
+def _filled(tree: Any, found: Mapping[Symbol, Any], last: Callable = lambda x, _: x) -> Any:
+    """The tree with the values of its Symbols."""
+    if tree.__class__ in (tuple, list):
+        return tree.__class__(_filled(part, found, last) for part in tree)
+    if tree.__class__ is Symbol:
+        return last(found[tree], tree)
+    return last(tree, None) if tree.__class__ is np.ndarray else tree
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Operations
+
+
+def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """The operation, with jax.numpy for NumPy."""
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    if op in PURE:
+        return PURE[op](*args)
+    if op[0] != ".":
+        return getattr(jnp, op)(*args, **named)
+    a = jnp.asarray(args[0])
+    if not a.ndim and "axis" in named:  # NumPy has an axis 0 there
+        named = {**named, "axis": None}
+    return getattr(a, op[1:])(*args[1:], **named)
+
+
+def _at(a: Any, index: Any) -> Any:
+    """The place of an array that is to be changed."""
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    return jnp.asarray(a).at[index]
+
+
+def _zeros(shape: tuple[int, ...], a: Any) -> Any:
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    return jnp.zeros(shape, a.dtype)
+
+
+def _getitem(a: Any, index: Any) -> Any:
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    return jnp.asarray(a)[index]
+
+
+def _placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
+    tail = a.shape[plan[0].ndim :]
+    return _at(_zeros((n, *tail), a), plan[0].reshape(-1)).add(a.reshape(-1, *tail))
+
+
+def _scatter_along_axis(a: Any, indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    places: list[Any] = list(np.indices(indices.shape, sparse=True))
+    places[axis] = indices
+    return _at(_zeros(shape, a), tuple(places)).add(a)
+
+
+def _einsum(letters: Sequence[Any], output: Any, *operands: Any) -> Any:
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    return jnp.einsum(*(part for pair in zip(operands, letters, strict=True) for part in pair), output)
+
+
+def _window_index(counts: Sequence[int], size: Any, stride: Any, dilation: Any) -> tuple[Any, ...]:
+    """The index that takes windows from an array, or adds them back."""
+    n, index = len(size), []
+    for i in range(n):
+        grid = dilation[i] * np.arange(size[i])[:, None] + stride[i] * np.arange(counts[i])
+        index.append(grid.reshape([m if j % n == i else 1 for j, m in enumerate((*size, *counts))]))
+    return (..., *index)
+
+
+def _windows(a: Any, size: Any, stride: Any, dilation: Any) -> Any:
+    spans = [d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True)]
+    counts = [(m - span) // s + 1 for m, span, s in zip(a.shape[-len(size) :], spans, stride, strict=True)]
+    return _getitem(a, _window_index(counts, size, stride, dilation))
+
+
+def _windows_back(a: Any, size: Any, stride: Any, dilation: Any, shape: tuple[int, ...]) -> Any:
+    return _at(_zeros(shape, a), _window_index(a.shape[-len(size) :], size, stride, dilation)).add(a)
+
+
+def _argsort(a: Any, axis: int, _kind: str = "") -> Any:
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    return jnp.argsort(a, axis)
+
+
+PURE: dict[str, Callable] = {
+    "detach": lambda a: a,
+    ".item": lambda a: a.reshape(()),
+    "getitem": _getitem,
+    "accumulate": lambda total, a, index: _at(total, index).add(a),
+    "placed": _placed,
+    "scatter": lambda a, index, shape: _at(_zeros(shape, a), index).add(a),
+    "setitem": lambda a, index, b: _at(a, index).set(b),
+    "scatter_along_axis": _scatter_along_axis,
+    "matmul_like": lambda a, b, _like: a @ b,
+    "einsum_of": _einsum,
+    "windows": _windows,
+    "windows_back": _windows_back,
+    "argsort": _argsort,
+}

@@ -1,0 +1,80 @@
+"""The operations of a lowered program: one list, and what each does to arrays.
+
+    name        the function of NumPy's of that name, on its operands and named settings: add, where, concatenate
+    .name       the method of its first operand: .sum, .reshape
+    others      the functions of `SPECIAL`: getitem, and what fills an array
+    detach      its operand
+    input       a number or array that is read (see `lowered.Read`)
+
+A back end translates these and nothing else.
+
+>>> evaluate(".sum", (np.ones((2, 3)),), {"axis": 0}), evaluate("scatter", (np.ones(2), slice(1, 3), (4,)))
+(array([2., 2., 2.]), array([0., 1., 1., 0.]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..tensor.optional import library, np
+
+
+def getitem(a: Any, index: Any) -> Any:
+    """a[index]."""
+    return a[index]
+
+
+def accumulate(total: Any, a: Any, index: Any) -> Any:
+    """The total with a added at the index, a basic one."""
+    total = np.array(total)
+    total[index] += a
+    return total
+
+
+def placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
+    """n elements (rows), each the sum of those of a that go there; `plan` is the index, and what sorts it."""
+    index, order, targets, starts = plan
+    if a.ndim == index.ndim:
+        return np.bincount(index.reshape(-1), a.reshape(-1), n)
+    out = np.zeros((n, a.shape[-1]))
+    out[targets] = np.add.reduceat(a.reshape(-1, a.shape[-1])[order], starts, axis=0)
+    return out
+
+
+def mask_of(condition: Any, dtype: Any) -> Any:
+    """0 where the condition holds, else all bits set."""
+    return np.subtract(condition.view(np.int8), 1, dtype=f"i{np.dtype(dtype).itemsize}")
+
+
+def gated(a: Any, mask: Any) -> Any:
+    """`where(condition, 0.0, a)` by bit masks: exact, and many times faster, since it does not branch."""
+    return np.bitwise_and(a.view(mask.dtype), mask).view(a.dtype)
+
+
+_ELEMENTWISE = """
+    add subtract multiply divide power remainder floor_divide negative absolute sign
+    exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
+    hypot arctan2 logaddexp maximum minimum floor ceil trunc rint clip
+    less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not where
+"""
+_ARRAYS = """
+    matmul dot take take_along_axis concatenate flip sort argsort squeeze broadcast_to
+    .reshape .transpose .swapaxes .astype .sum .mean .max .min .cumsum .item
+"""
+SPECIAL: dict[str, Callable] = {f.__name__: f for f in (getitem, accumulate, placed)}
+SPECIAL |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}
+SPECIAL |= {f: getattr(library, f) for f in ("windows", "windows_back")}
+ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
+NUMPY_FORMS: dict[str, Callable] = {"mask_of": mask_of, "gated": gated}  # made by a back end, for itself
+OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL, "detach"}
+OWN = SPECIAL | NUMPY_FORMS
+
+
+def evaluate(op: str, args: tuple[Any, ...], named: Mapping[str, Any] = {}) -> Any:
+    """The operation on actual arrays."""
+    if op in OWN:
+        return OWN[op](*args)
+    if op[0] == ".":
+        return getattr(args[0], op[1:])(*args[1:], **named)
+    return args[0] if op == "detach" else getattr(np, op)(*args, **named)

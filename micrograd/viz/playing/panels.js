@@ -1,0 +1,190 @@
+// ---- the panels
+function names(card) {
+  return Object.assign({out: termOf(card)}, card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)));
+}
+const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // a repeated box has no name
+const code = card => operation(card, words(card));
+const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
+function operation(card, terms) {  // the op with its operands, in infix notation
+  const [before, between, after, first, rest] = story.forms[card.form];
+  const parts = terms.map((term, k) => within(k ? rest : first, term));
+  const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
+  return before + shown.join(between) + after;
+}
+function tell(now, state, card, paths) {
+  const total = scene.forward.length, back = scene.backward.length;
+  const at = now.kind === "forward" ? step : step - total - 1;
+  const phases = {start: "Ready", forward: `Forward ${at} of ${total}`, seed: "Backward begins", backward: `Backward ${at} of ${back}`, end: "Done"};
+  $("phase").textContent = phases[now.kind];
+  $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
+  const tellers = {start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd};
+  const [why, ran, said] = tellers[now.kind](card, state);
+  $("why").innerHTML = chosen ? tellPaths(state, paths) : why;
+  if (!held?.moved) wrap();  // it measures, which takes half of a frame
+  $("ran").innerHTML = ran;
+  $("flow").innerHTML = scene.most ? `<span class="ramp">${[1, 2.4, 4.2, 6].map(h => `<i style="height:${h}px"></i>`).join("")}</span> |∂${escaped(rootName)}/∂line| 0 to ${short(scene.most)}` : "";
+  return `${phases[now.kind]}. ${said}`;
+}
+function wrap() {  // a table that is too wide is stacked
+  const why = $("why");
+  why.classList.remove("wraps");
+  why.classList.toggle("wraps", why.scrollWidth > why.clientWidth);
+}
+function tellStart() {
+  const folded = scene.cards.some(card => card.opens !== undefined);
+  const why = `<h2>${scene.note ? escaped(scene.note[0].toUpperCase() + scene.note.slice(1)) : "What goes in is known, nothing else is."}</h2>
+    <p>Press <kbd>→</kbd>: values flow from left to right, one operation at a time; then gradients flow back.</p>
+    ${folded ? "<p>A card with ▸ stands for many operations: click it to look inside. Esc leads back out.</p>" : ""}
+    ${engine ? "<p>Drag a number, or type another: everything follows.</p>" : ""}
+    ${[story.missing, story.changed, typeof story.program === "string" ? story.program : ""].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
+    <p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
+  const ran = `<h2>What is what</h2>
+    <p>${token("local", "data")} the value, from the forward pass; <span style="color:var(--above)">above</span> zero or <span style="color:var(--below)">below</span></p>
+    <p>${token("up", "grad")} ∂${escaped(rootName)}/∂node: how ${escaped(rootName)} moves when the node does</p>
+    <p><span class="swatch" style="background:var(--parameter)"></span>parameter &nbsp; <span class="swatch" style="background:var(--edge)"></span>input</p>
+    <p>On a line: the value that travels; then × the local derivative. After the way back its width is the size of ∂${escaped(rootName)}/∂line; dotted: none.</p>`;
+  return [why, ran, "What goes in is known, nothing else is."];
+}
+function tellForward(card) {
+  if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
+  const written = operation(card, words(card));
+  const made = isName(card.name) ? `${escaped(card.name)} = ` : "";
+  if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
+    const result = card.data === undefined ? card.shape : number(card.data);
+    const shapes = operation(card, card.into.map(wire => [wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data)), ATOM]));
+    const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run.</p>
+      <p class="math">${made}${told(written)}</p><p class="math">${told(shapes)} → ${token("value", escaped(result))}</p>`;
+    return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
+  }
+  const values = operation(card, card.into.map((wire, k) => wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k)));
+  const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
+    <p class="math">${made}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
+  return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
+}
+function ranForward(card) {
+  const name = isName(card.name) ? `${card.name} = ` : "";
+  const line = card.byHand ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
+  return `<h2>What Python just ran</h2><pre>${escaped(line)}</pre><p>The result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <code>_backward</code>" : "the row of the operation"}: from these comes the gradient.</p>`;
+}
+function tellFold(card, doing) {
+  const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
+  const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
+  const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
+  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(pretty(heat.tip))}</p>`).join("")}${inside}`;
+  const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
+  return [why, `<h2>${told(card.name)}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
+}
+function tellSeed() {
+  const inner = scene.parent !== undefined;
+  const starts = scene.cards.filter(card => card.computes && (card.elsewhere || !card.gifts.length) && card.grad !== undefined);
+  const lines = starts.slice(0, 4).map(card => `${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
+  const why = inner
+    ? `<h2>From the rest of the graph a gradient arrives</h2><p>What was done with this part's results has been gone through already.</p><p class="math">${lines.join("<br>")}</p>`
+    : `<h2>Start at the end: ${partial(root, root)} = 1</h2><p>Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
+  const ran = inner ? "" : `<h2>What Python just ran</h2><pre>backward()\n  order the graph, last result first\n  ${escaped(rootName)}.grad = 1</pre>`;
+  return [why, ran, inner ? "A gradient arrives from the rest of the graph." : "The gradient of the result is 1."];
+}
+function tellBackward(card, state) {
+  const mine = state.grads.get(card.i)?.value ?? card.grad, wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
+  if (FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count)) return tellFold(card, "Push gradients back through");
+  const written = operation(card, words(card));
+  const head = !isName(card.name) ? `Push the gradient back through <span class="math">${told(written)}</span>`
+    : `Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
+  const rows = wires.map(wire => tellPart(card, wire, mine, state));
+  const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
+    ? `<div class="heads"><span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span></div>` : "";
+  const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
+  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, wires, state), said.join(" ")];
+}
+function picture(card, name) {  // an inline heat-map
+  const heat = (card.heats ?? []).find(heat => heat.name === name);
+  if (!heat) return "";
+  const side = Math.max(4, Math.min(9, 60 / heat.rows)), wide = heat.columns * side, tall = heat.rows * side;
+  const svg = el("svg", {class: "inline", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": heat.tip});
+  heatMap(heat, svg, 0, 0, side, side);
+  return svg.outerHTML;
+}
+function soFar(operand, wire, {value, whole, count, counted}, uses) {  // the sum up to this use
+  const place = operand.gifts.indexOf(wire) + 1, before = counted - count, last = whole && place === operand.gifts.length;
+  const sum = operand.gifts.slice(0, place).reduce((sum, gift) => sum + gift.part, before ? operand.rest : 0);
+  const hook = last && operand.hooked ? "a hook made it " : "";
+  if (uses < 2 && !hook) return "";
+  const shown = value === undefined ? "" : `: ${hook}${last ? `<b>${number(value)}</b>` : number(sum)}`;
+  return `${place + before} of ${plural(uses, "use")}${shown}`;
+}
+function tellPart(card, wire, mine, state) {
+  const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
+  const symbol = wire.rule === undefined ? "" : fill(story.rules[wire.rule][0], names(card));
+  const sum = got ? soFar(operand, wire, got, uses) : "";
+  const start = `<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span>`;
+  if (wire.local === undefined) {
+    const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
+    const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
+    const given = picture(card, "grad"), gets = picture(operand, "grad");
+    return `${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span></div>`;
+  }
+  const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
+  return `${start}${token("up", `${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>` +
+    token("local", `${partial(termOf(card), termOf(operand))} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
+    `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
+}
+function ranBackward(card, wires, state) {
+  const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${code(card)}\n`;
+  const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(ATOM, termOf(wire.tail))}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
+  const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
+    : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
+    : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
+  const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => operand.nudge && state.grads.get(operand.i)?.whole);
+  return `<h2>What Python just ran</h2>${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
+}
+function tellNudge(card) {
+  const {step: by, moved, slope, agrees, index} = nudgeOf(card);
+  const place = index?.length ? `${card.name}[${index.join(", ")}]` : card.name;
+  const verdict = agrees ? `<span class="good">✓ agrees</span>` : `<span class="bad">✗ differs: a kink, or not finite</span>`;
+  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
+}
+function tellEnd() {
+  const moves = new Set(story.program?.moves), rate = +$("rate").value;
+  const steps = scene.cards.filter(card => moves.has(card.node) && card.grad !== undefined && card.data !== undefined), more = moves.size - Math.min(steps.length, 4);
+  const move = steps.slice(0, 4).map(card => `${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} = <b>${number(+card.data - rate * card.grad)}</b>`);
+  if (move.length && more) move.push(`and ${thousands(more)} more`);
+  if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(engine.number(engine.data[engine.root]))}`);
+  const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
+    : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient:` : ""}</p><p class="math">${move.join("<br>")}</p>`;
+  const tests = scene.cards.filter(card => card.nudge).map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
+  const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
+  const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
+    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
+  return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
+}
+const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
+function tellPaths(state, {hooked, exact, listed, all}) {
+  const name = told(chosen.name), grad = state.grads.get(chosen.i);
+  if (chosen.kind === "constant" || !chosen.gifts.length) {
+    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
+    return `<h2>${name}</h2><p>${what}</p>`;
+  }
+  const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
+  if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to ${hooked.map(at => told(at.name)).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
+  if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
+  const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
+  const sorted = [...listed].sort((a, b) => Math.abs(worth(b)) - Math.abs(worth(a)));
+  const ways = sorted.slice(0, 6).map(item => [chosen, ...item.path.map(wire => wire.head)]), shortest = Math.min(...ways.map(way => way.length));
+  let first = 1, last = 1;  // what all have in common at their beginning and at their end
+  while (first < shortest - 1 && ways.every(way => way[first] === ways[0][first])) first++;
+  while (last < shortest - first && ways.every(way => way.at(-1 - last) === ways[0].at(-1 - last))) last++;
+  const rows = sorted.slice(0, 6).map((item, k) => {
+    const names = ways[k].map(card => card.name);
+    const seen = names.length <= 6 ? names : ways.length === 1 ? keep(names, 3, 2)
+      : [...keep(names.slice(0, first), 1, 0), ...keep(names.slice(first, -last), 3, 2), ...keep(names.slice(-last), 0, 1)];
+    const factors = item.path.map(wire => token("local", short(wire.local)));
+    const shown = factors.length > 6 ? keep(factors, 3, 2) : factors;
+    if (+item.from !== 1) shown.push(token("up", short(item.from)));
+    return `<div><span>${seen.map(word => told(word)).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
+  });
+  const sum = listed.reduce((total, item) => total + worth(item), 0);
+  const more = listed.length > 6 ? `<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";
+  const elsewhere = chosen.elsewhere ? `<p>${plural(chosen.elsewhere, "more use")} outside of this view ${chosen.elsewhere === 1 ? "adds" : "add"} the rest of ${number(chosen.grad)}.</p>` : "";
+  const total = !all ? "" : `<p class="math">sum = ${token("product", number(sum))}</p>`;
+  return `${title}<p>${listed.length === 1 ? "One path leads" : `${all ? listed.length : "More than 200"} paths lead`} on from ${name}. Multiply the local derivatives along ${listed.length === 1 ? "it" : "each, then add the products"}.</p><div class="rows paths">${rows.join("")}</div>${more}${total}${elsewhere}`;
+}

@@ -1,0 +1,107 @@
+// ---- the graph as a program: the rows of the derivative table as playing/program.py wrote them down, as functions.
+// A value is a number, or a Float64Array with its shape. No derivative is stated here: only elementary functions.
+const across = (a, b) => a % b && a < 0 !== b < 0;  // Python rounds a quotient down, JavaScript towards 0
+const CALLS = {
+  "+": (a, b) => a + b, "-": (a, b) => a - b, "*": (a, b) => a * b, "/": (a, b) => a / b,
+  "<": (a, b) => +(a < b), "<=": (a, b) => +(a <= b), ">": (a, b) => +(a > b), ">=": (a, b) => +(a >= b), "==": (a, b) => +(a === b),
+  neg: a => -a, maximum: Math.max, minimum: Math.min, exp2: a => 2 ** a, power: (a, b) => a === 1 ? 1 : a ** b,
+  where: (c, a, b) => c ? a : b, gate: (a, b) => b <= 0 ? 0 : a,
+  clip: (a, low, high) => Math.min(Math.max(a, low ?? -Infinity), high ?? Infinity),
+  remainder: (a, b) => a % b + (across(a, b) ? b : 0), floor_divide: (a, b) => b ? Math.round((a - a % b) / b) - across(a, b) : a / b,
+  rint: a => { const r = Math.round(a); return r - a === .5 && r % 2 ? r - 1 : r; },
+  logaddexp: (a, b) => a === b ? a + Math.LN2 : Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b))),
+};
+const array = (data, shape) => Object.assign(Float64Array.from(data, leaf), {shape});
+const zeros = shape => Object.assign(new Float64Array(count(shape)), {shape});
+const isArray = x => x instanceof Float64Array;
+const count = shape => shape.reduce((a, b) => a * b, 1);
+function each(f, given) {  // a function of numbers on arrays that are broadcast
+  const shapes = given.filter(isArray).map(x => x.shape), rank = Math.max(...shapes.map(s => s.length));
+  const shape = Array.from({length: rank}, (_, k) => shapes.reduce((n, s) => Math.max(n, s.at(k - rank) ?? 1), 1)), out = zeros(shape);
+  const readers = given.map(x => !isArray(x) ? () => x : x.length === out.length ? n => x[n] : n => {
+    let at = 0, size = 1;
+    for (let k = 1; k <= rank; k++) {
+      const whole = shape.at(-k), own = k <= x.shape.length ? x.shape.at(-k) : 1;
+      if (own > 1) { at += n % whole * size; size *= own; }
+      n = Math.floor(n / whole);
+    }
+    return x[at];
+  });
+  for (let n = 0; n < out.length; n++) out[n] = f(...readers.map(read => read(n)));
+  return out;
+}
+const lift = f => (...xs) => xs.some(isArray) ? each(f, xs) : f(...xs);
+const lift2 = f => (a, b) => typeof a === "number" && typeof b === "number" ? f(a, b) : each(f, [a, b]);
+const plus = lift2(CALLS["+"]);
+function linear(a, [to, from, by, shape]) {  // a matrix, by its entries: see `_packed`
+  const out = zeros(shape), read = list => Array.isArray(list) ? k => list[k] : list === null ? k => k : () => list;
+  const long = [to, from, by].find(Array.isArray)?.length ?? (to === null ? out.length : a.length), [i, j, w] = [to, from, by].map(read);
+  for (let k = 0; k < long; k++) out[i(k)] += w(k) * a[j(k)];
+  return out;
+}
+function extreme(name, a, [group, shape]) {
+  const pick = name === "max" ? Math.max : Math.min, out = zeros(shape).fill(name === "max" ? -Infinity : Infinity);
+  a.forEach((x, k) => { out[group[k]] = pick(out[group[k]], x); });
+  return Object.assign(out, {shape});
+}
+function matmul(a, b) {
+  const [n, k] = a.shape.slice(-2), m = b.shape.at(-1), lead = (a.shape.length > b.shape.length ? a : b).shape.slice(0, -2);
+  const out = zeros([...lead, n, m]);
+  for (let at = 0; at < out.length; at++) {
+    const batch = Math.floor(at / (n * m)), i = Math.floor(at % (n * m) / m), j = at % m;
+    const left = (a.shape.length > 2 ? batch * n * k : 0) + i * k, right = (b.shape.length > 2 ? batch * k * m : 0) + j;
+    for (let s = 0; s < k; s++) out[at] += a[left + s] * b[right + s * m];
+  }
+  return out;
+}
+function Program({codes, functions, nodes, constants}) {
+  const known = {"@": matmul}, fixed = new Set(constants), last = nodes.length - 1;
+  const call = name => known[name] ??= functions[name] ? (made => (...xs) => made(0, 0, xs))(build(functions[name]))
+    : (f => f.length === 2 ? lift2(f) : lift(f))(CALLS[name] ?? Math[name.replace(/^arc/, "a")]);
+  function build(tree) {  // a function of the gradient, the result and the operands
+    if (tree === null || typeof tree === "number") return () => tree;
+    if (tree === "g") return g => g;
+    if (tree === "out") return (g, out) => out;
+    if (/^\d$/.test(tree)) return (g, out, xs) => xs[tree];
+    if (typeof tree === "string") return () => leaf(tree);
+    if (tree.array) return (made => () => made)(array(...tree.array));
+    const [name, ...rest] = tree, first = build(rest[0]), table = rest[1]?.c;
+    if (name === "linear") return (g, out, xs) => linear(first(g, out, xs), table);
+    if (table) return (g, out, xs) => extreme(name, first(g, out, xs), table);
+    const f = call(name), [second, third] = rest.slice(1).map(build);
+    if (!second) return (g, out, xs) => f(first(g, out, xs));
+    if (!third) return (g, out, xs) => f(first(g, out, xs), second(g, out, xs));
+    return (g, out, xs) => f(first(g, out, xs), second(g, out, xs), third(g, out, xs));
+  }
+  const ops = codes.map(([forward, ...rules]) => [build(forward), rules.map(rule => rule === null ? null : build(rule))]);
+  const given = nodes.map(node => Array.isArray(node) ? undefined : leaf(node));
+  const operands = i => nodes[i].slice(1).map(j => made.data[j]);
+  const made = {
+    leaves: given.slice(), data: [], grads: [],
+    isLeaf: i => given[i] !== undefined,
+    reset() { made.leaves = given.map(x => isArray(x) ? array(x, x.shape) : x); },
+    forward(leaves = made.leaves, data = made.data) {
+      for (let i = 0; i <= last; i++) data[i] = leaves[i] ?? ops[nodes[i][0]][0](0, 0, nodes[i].slice(1).map(j => data[j]));
+      return data[last];
+    },
+    run() {
+      const {data, grads} = made;
+      made.forward();
+      grads.length = 0;
+      if (!story.missing) grads[last] = isArray(data[last]) ? array(data[last].map(() => 1), data[last].shape) : 1;
+      for (let i = last; i >= 0; i--) {
+        if (given[i] !== undefined || grads[i] === undefined) continue;
+        nodes[i].slice(1).forEach((j, k) => {
+          if (fixed.has(j)) return;
+          const part = made.sent(i, k);
+          grads[j] = grads[j] === undefined ? part : plus(grads[j], part);
+        });
+      }
+    },
+    sent: (i, k, g = made.grads[i]) => ops[nodes[i][0]][1][k]?.(g, made.data[i], operands(i)),
+    number: x => isArray(x) ? x.reduce((a, b) => a + b, 0) : x,
+    root: last,
+  };
+  return made;
+}
+function leaf(x) { return x.array ? array(...x.array) : typeof x === "number" ? x : {nan: NaN, inf: Infinity, "-inf": -Infinity, "minus zero": -0}[x]; }

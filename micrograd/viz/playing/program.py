@@ -1,0 +1,322 @@
+"""A graph as a program that the page runs again when a leaf is changed there: data only, made from the rows themselves.
+
+An op's forward function and rules run on `Term`s, which record what is done to them as nested lists:
+`["*", "g", ["cos", "0"]]`. "0", "1" are the operands, "out" is the result, "g" its gradient; the rest are numbers and
+calls. The page knows the elementary functions by name, as `engine/floats.py` does, and no derivative.
+
+Terms of arrays know shapes. Whatever only moves or adds elements (a reshape, a sum, an index, and what their rules do)
+is linear, so it is written down as the entries of its matrix.
+"""
+
+from collections.abc import Callable, Collection
+from functools import cache, lru_cache
+from math import copysign
+from typing import Any
+
+from ...engine.graph import Node
+from ...engine.ops import TABLE
+from ...engine.rows import Many, Row
+from ..drawing.data import Walk
+from .backprop import Backprop
+from .nudge import frozen
+
+MOST_NUMBERS = 1_000  # in an array that the page computes
+MOST_ENTRIES = 30_000  # of all matrices together
+
+
+class Term:
+    """A value in a forward function or a rule: what computes it, and an array of its shape (None for a number)."""
+
+    def __init__(self, tree: Any, like: Any = None):
+        self.tree, self.like = tree, like
+
+    shape = property(lambda self: self.like.shape)
+    ndim = property(lambda self: self.like.ndim)
+    size = property(lambda self: self.like.size)
+    dtype = property(lambda self: self.like.dtype)
+    T = property(lambda self: self._linear(lambda a: a.T))
+
+    def __array_namespace__(self) -> "Library":
+        """What `ops.lib` finds for a Term."""
+        return Library()
+
+    def __array_ufunc__(self, ufunc: Any, _method: str, *operands: Any, **_: Any) -> "Term":
+        """`array * term`, or `np.exp(term)`."""
+        name = {"divide": "/"}.get(ufunc.__name__) or OPERATORS.get(ufunc.__name__[:3]) or ufunc.__name__
+        return getattr(Library(), name)(*operands) if name in NAMES.split() else _call(name, *operands)
+
+    def _apply(self, row: Row, operands: Any) -> "Term":
+        """A row called by a rule, or by a forward function."""
+        if TABLE.get(row.word) is row:
+            return _call(row.word, *operands)
+        if self.like is not None and is_linear(row):
+            return _linear_in_each(row, operands)
+        return row.forward(*operands)
+
+    def _linear(self, function: Callable[[Any], Any]) -> Any:
+        """A function that is linear in this array, as a matrix."""
+        import numpy as np
+
+        n = self.like.size
+        probe = np.random.default_rng(0).random(n) + 1
+        out = np.asarray(function(probe.reshape(self.like.shape)))
+        place = {x: k for k, x in enumerate(probe.tolist())}
+        origins = [place.get(x, -1) for x in out.ravel().tolist()]
+        if -1 not in origins:  # every element is one of this array
+            entries: list[Any] = [list(range(len(origins))), origins, 1]
+        else:
+            columns = [np.asarray(function(row.reshape(self.like.shape))).ravel() for row in np.eye(n)]
+            found = [(int(j), k, float(x[j])) for k, x in enumerate(columns) for j in np.flatnonzero(x)]
+            entries = [[*column] for column in zip(*found, strict=True)] or [[], [], []]
+            entries[2] = entries[2] if {*entries[2]} - {1.0} else 1
+        if len(entries[0]) > MOST_ENTRIES:
+            raise ValueError("a matrix with too many entries")
+        return Term(["linear", self.tree, {"c": [*map(_packed, entries), out.shape]}], out)
+
+    def _over(self, name: str, axis: Any, keepdims: bool) -> "Term":
+        """The largest or smallest elements over an axis."""
+        import numpy as np
+
+        like = np.asarray(getattr(self.like, name)(axis=axis, keepdims=True))
+        group = np.broadcast_to(np.arange(like.size).reshape(like.shape), self.like.shape)
+        found: Any = Term([name, self.tree, {"c": [group.ravel().tolist(), like.shape]}], like)
+        return found if keepdims else found.reshape(getattr(self.like, name)(axis=axis).shape)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> "Term":
+        return self._over("max", axis, keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> "Term":
+        return self._over("min", axis, keepdims)
+
+    def __getitem__(self, index: Any) -> "Term":
+        return self._linear(lambda a: a[index])
+
+
+for _name in ("sum", "mean", "reshape", "transpose", "swapaxes", "astype", "cumsum"):
+    setattr(
+        Term,
+        _name,
+        lambda self, *args, _name=_name, **named: self._linear(lambda a: getattr(a, _name)(*args, **named)),
+    )
+
+
+def _packed(column: Any) -> Any:
+    """A column of a matrix's entries: None if it counts from 0, one number if all are the same."""
+    if not isinstance(column, list):
+        return column
+    if column == [*range(len(column))]:
+        return None
+    return column[0] if len(column) > 1 and len({*column}) == 1 else column
+
+
+def _call(name: str, *operands: Any) -> Term:
+    """A function of the page, or an op of the table, applied to Terms and numbers."""
+    likes = [x.like if isinstance(x, Term) else x for x in operands]
+    known = next((x for x in operands if isinstance(x, Term) and x.like is not None), None)
+    like = None
+    if known is not None:
+        import numpy as np
+
+        if name == "@" and likes[0].ndim > 2 < likes[1].ndim and likes[0].shape[:-2] != likes[1].shape[:-2]:
+            raise ValueError("a product of batches that are broadcast")
+        like = likes[0] @ likes[1] if name == "@" else np.broadcast_arrays(*likes)[0] + 0.0
+        if like.size > MOST_NUMBERS:
+            raise ValueError(f"an array of {like.size:,} numbers")
+    return Term([name, *map(tree, operands)], like)
+
+
+def tree(x: Any) -> Any:
+    """A Term's tree; of a number (or None), that; of an array, its elements and its shape."""
+    if isinstance(x, Term) or x is None:
+        return x and x.tree
+    if hasattr(x, "shape"):
+        return {"array": [[number(y) for y in x.ravel().tolist()], x.shape]}
+    return number(x)
+
+
+def number(x: float) -> float | str:
+    """A number for JSON, in full; as text where JSON has none."""
+    x = float(x)
+    if x == 0:
+        return 0.0 if copysign(1, x) > 0 else "minus zero"  # 1 / x tells them apart; a reader need not
+    return x if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
+
+
+def _operator(sign: str) -> tuple[Callable, Callable]:
+    return lambda a, b: _call(sign, a, b), lambda a, b: _call(sign, b, a)
+
+
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "tru": "/", "pow": "power", "mat": "@"}
+for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
+    _sign = OPERATORS[_name[:3]]
+    _there, _back = _operator(_sign)
+    setattr(Term, f"__{_name}__", _there)
+    setattr(Term, f"__r{_name}__", _back)
+for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}.items():
+    setattr(Term, f"__{_name}__", _operator(_sign)[0])
+for _name in ("neg", "abs"):
+    setattr(Term, f"__{_name}__", lambda a, _name=_name: _call(_name, a))
+
+
+class Library:
+    """The functions that a forward function calls on Terms."""
+
+    def __getattr__(self, name: str) -> Callable[..., Term]:
+        if name == "matmul_like":
+            return lambda a, b, _like: a @ b
+        if name not in NAMES.split():
+            raise AttributeError(f"the page has no function {name}")
+        return lambda *operands: _call(name, *operands)
+
+
+NAMES = """
+exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh
+arccosh arctanh hypot floor ceil trunc rint sign maximum minimum clip gate where power logaddexp remainder
+floor_divide"""
+
+
+def is_linear(row: Row) -> bool:
+    """True if the row is linear in its operands: its rules use no values."""
+    if isinstance(row, Many) and not row.rules:
+        return not row.needs_values
+    names = [name for _, rule in row.rules for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]
+    return bool(names) and all(name[0] == "_" or name == "like" for name in names)  # see `ops`
+
+
+def _linear_in_each(row: Row, operands: Any) -> Any:
+    """A linear row: the sum of what it makes of each operand with the others 0."""
+    import numpy as np
+
+    zeros = [np.zeros_like(x.like, float) if isinstance(x, Term) else x * 0.0 for x in operands]
+    parts: list[Any] = [
+        x._linear(lambda a, k=k: row.forward(*[*zeros[:k], a, *zeros[k + 1 :]]))
+        for k, x in enumerate(operands)
+        if isinstance(x, Term)
+    ]
+    total: Any = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ ops
+def _code(row: Row, likes: list[Any], out_like: Any) -> list[Any]:
+    """[forward, a rule for each operand] of an op; None for an operand that has no rule."""
+    operands = [Term(str(k), like) for k, like in enumerate(likes)]
+    g, out = Term("g", out_like), Term("out", out_like)
+    made = operands[0]._apply(row, operands)
+    if row.rules:
+        used = [out, *operands] if row.of_out else operands
+        rules = dict(row.rules)
+        parts = [rules[k](g, *used) if k in rules else None for k in range(len(operands))]
+    else:
+        parts = row.rule(g, *operands)  # type: ignore[attr-defined]
+    return [tree(made), *[_fitted(part, x) for part, x in zip(parts, operands, strict=True)]]
+
+
+def _fitted(part: Any, operand: Term) -> Any:
+    """The tree of a rule's result, summed to the operand's shape where that was broadcast."""
+    if part is None:
+        return None
+    if operand.like is not None and isinstance(part, Term) and part.like.shape != operand.like.shape:
+        part = part._linear(lambda a: _summed(a, operand.like.shape))
+    return tree(part)
+
+
+def _summed(a: Any, shape: tuple[int, ...]) -> Any:
+    """`a` summed over the axes that broadcasting added to this shape or stretched."""
+    extra = a.ndim - len(shape)
+    axes = [i for i, n in enumerate(a.shape) if i < extra or (shape[i - extra] == 1 and n > 1)]
+    return a.sum(axis=tuple(axes), keepdims=True).reshape(shape)
+
+
+@lru_cache(maxsize=1024)
+def _of_numbers(row: Row, count: int) -> list[Any]:
+    return _code(row, [None] * count, None)
+
+
+@cache
+def functions() -> dict[str, Any]:
+    """The forward function of each op of the table that is not a function of the page."""
+    made = {}
+    for word, row in TABLE.items():
+        operands = [Term(str(k)) for k in range(len(row.rules))]
+        forward = tree(row.forward(*operands))
+        if forward != [word, *[x.tree for x in operands]]:
+            made[word] = forward
+    return made
+
+
+def _calls(x: Any) -> set[str]:
+    """The names of the functions that a tree calls."""
+    return {x[0]}.union(*map(_calls, x[1:])) if isinstance(x, list) and x and isinstance(x[0], str) else set()
+
+
+# ------------------------------------------------------------------------------------------------ graphs
+def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[str, Any] | str:
+    """The graph as data that the page can run; or the sentence that says why it cannot.
+
+    `nodes` has, for each node of the walk, a leaf's number (or elements and shape), or the index of its op in `codes`
+    and of its operands. `constants` are the leaves without a gradient, `moves` those that gradient descent moves.
+    `owned` has the ids of the parameters.
+
+    >>> from micrograd import Value
+    >>> from micrograd.viz.drawing.data import walk
+    >>> graph = walk(Value(2.0) * Value(3.0))
+    >>> made = program(graph, Backprop())
+    >>> made["nodes"], made["codes"]
+    ([2.0, 3.0, [0, 0, 1]], [[['mul', '0', '1'], ['*', 'g', '1'], ['*', 'g', '0']]])
+    """
+    if reason := frozen(graph, back):
+        return reason.replace("The nudge test", "Changing numbers in the page")
+    codes: dict[str, int] = {}
+    nodes: list[Any] = []
+    for node, below in zip(graph.nodes, graph.operands, strict=True):
+        try:
+            nodes.append(_node(node, below, back, codes))
+        except (TypeError, AttributeError, ValueError, KeyError, IndexError):
+            size = getattr(node._data, "size", 1)
+            what = (
+                f"an array of {size:,} numbers"
+                if size > MOST_NUMBERS
+                else f"the rule of \u2018{node._op or 'a leaf'}\u2019"
+            )
+            return f"Numbers cannot be changed in the page: {what} is computed by Python alone."
+    import json
+
+    known = [json.loads(code) for code in codes]
+    called, table = set[str](), functions()
+    waiting = [x for code in known for x in code]
+    while waiting:
+        new = _calls(waiting.pop()) - called
+        called |= new
+        waiting += [table[word] for word in new & table.keys()]
+    return {
+        "codes": known,
+        "functions": {word: table[word] for word in sorted(called & table.keys())},
+        "nodes": nodes,
+        "constants": [i for i, node in enumerate(graph.nodes) if node._row is None],
+        "moves": _parameters(graph, owned),
+    }
+
+
+def _parameters(graph: Walk, owned: Collection[int]) -> list[int]:
+    """The leaves that gradient descent moves: the owned ones or, without any, all that have a gradient."""
+    leaves = [i for i, node in enumerate(graph.nodes) if node.is_leaf and node.requires_grad]
+    return [i for i in leaves if id(graph.nodes[i]) in owned] or leaves
+
+
+def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, int]) -> Any:
+    import json
+
+    if not below:
+        data = back.then.get(node, node._data)
+        if getattr(data, "size", 1) > MOST_NUMBERS:
+            raise ValueError("too many numbers")
+        return tree(data)
+    if node._is_number:
+        code = _of_numbers(node._row, len(below))
+    else:
+        with node._quiet():
+            code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
+    return [codes.setdefault(json.dumps(code), len(codes)), *below]

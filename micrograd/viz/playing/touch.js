@@ -1,0 +1,189 @@
+// ---- touch: a leaf is dragged, typed or stepped, and the program computes everything again
+let engine = null, touched = false, losses = [];
+function wake() {  // after a story was loaded
+  engine = typeof story.program === "object" ? Program(story.program) : null;
+  touched = false;
+  losses = [];
+  if (engine) { engine.reset(); engine.run(); }
+  for (const name of ["descend", "rate", "reset"]) $(name).disabled = !engine;
+  $("touch").title = engine ? "" : story.program ?? "";
+}
+const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
+const single = x => isArray(x) && x.length === 1 ? x[0] : x;
+function refresh() {  // the numbers of this scene, from the program
+  if (!touched) return;
+  const {data, grads} = engine;
+  for (const card of scene.cards) {
+    if (card.node !== undefined && card.data !== undefined) card.data = single(data[card.node]);
+    if (card.node !== undefined && card.grad !== undefined) card.grad = single(grads[card.node] ?? 0);
+    (card.heats ?? []).forEach((heat, k) => reheat(heat, card.maps[k]));
+  }
+  for (const wire of scene.wires) {
+    if (!wire.use || wire.part === undefined) continue;
+    const [i, k] = wire.use;
+    if (wire.local !== undefined) wire.local = single(engine.sent(i, k, 1));
+    if (typeof wire.part !== "boolean" && grads[i] !== undefined) wire.part = single(engine.sent(i, k));
+  }
+  scene.cards.forEach(settle);
+}
+function measure() {  // how much flows through a line that carries arrays: the length of what it sends
+  for (const wire of engine ? scene.wires : []) {
+    if (wire.part !== true || !wire.use || engine.grads[wire.use[0]] === undefined) continue;
+    const sent = engine.sent(...wire.use);
+    wire.norm = isArray(sent) ? Math.hypot(...sent) : Math.abs(sent);
+  }
+}
+function reheat(heat, map) {
+  if (heat.of === undefined) return;
+  const from = ["grad", "gradients"].includes(heat.name) ? engine.grads : engine.data;
+  const {rows, columns} = heat, sums = Array(rows * columns).fill(null), many = sums.map(() => 0);
+  const add = (cell, x) => { sums[cell] += x; many[cell]++; };
+  if (Array.isArray(heat.of)) heat.of.forEach((i, cell) => { if (i !== null) add(cell, from[i] ?? 0); });
+  else {
+    const x = from[heat.of], wide = x.shape.at(-1) ?? 1, tall = x.length / wide, bucket = (i, most, n) => Math.floor(((i + 1) * most - 1) / n);
+    x.forEach((y, n) => add(bucket(Math.floor(n / wide), rows, tall) * columns + bucket(n % wide, columns, wide), y));
+  }
+  const cells = sums.map((sum, k) => many[k] ? sum / many[k] : null);
+  const most = Math.max(0, ...cells.filter(x => x !== null && Number.isFinite(x)).map(Math.abs));
+  heat.cells = cells.map(x => x === null ? " " : Number.isNaN(x) ? "?" : String.fromCharCode(74 + (most ? Math.round(9 * Math.max(-1, Math.min(1, x / most))) : Math.sign(x)))).join("");
+  heat.most = number(most);
+  const all = Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
+  heat.tip = `${heat.tip.split(":")[0]}: ${number(Math.min(...all))} to ${number(Math.max(...all))}${dead ? `, ${thousands(dead)} of ${thousands(all.length)} are 0` : ""}`;
+  if (map) paint(heat, map);
+}
+$("scroll").addEventListener("pointerover", event => {  // the number of a cell
+  const at = event.target.dataset?.at, card = at && scene.cards.find(card => card.group.contains(event.target)), k = card ? card.maps.findIndex(map => map.contains(event.target)) : -1;
+  if (k < 0) return;
+  const heat = card.heats[k], from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data;
+  const x = !engine || heat.of === undefined ? undefined : Array.isArray(heat.of) ? from[heat.of[at]] : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
+  const place = `row ${Math.floor(at / heat.columns) + 1}, column ${at % heat.columns + 1}`;
+  card.maps[k].firstChild.textContent = x === undefined ? pretty(heat.tip) : `${place}: ${number(x)}`;
+});
+function again() {  // something moved
+  touched = true;
+  engine.run();
+  refresh();
+  if (step === 0) { step = scene.steps.length - 1; remember(); }
+  show();
+}
+function change(card, x, cell = 0) {
+  const before = engine.leaves[card.node];
+  if (isArray(before)) before[cell] = x; else engine.leaves[card.node] = x;
+  losses = [];
+  again();
+  if (parent !== window) parent.postMessage({micrograd: "leaf", leaf: [...engine.leaves.keys()].filter(engine.isLeaf).indexOf(card.node), name: card.name, value: x}, "*");
+}
+const valueOf = (card, cell = 0) => { const x = engine.leaves[card.node]; return isArray(x) ? x[cell] : x; };
+const power = x => 10 ** Math.floor(Math.log10(Math.abs(x) || 1));
+const tidy = x => +x.toPrecision(12);
+function descend() {
+  const rate = +$("rate").value;
+  if (!losses.length) losses = [engine.number(engine.data[engine.root])];
+  for (const i of story.program.moves) {
+    const x = engine.leaves[i], g = engine.grads[i];
+    if (g === undefined) continue;
+    if (isArray(x)) x.forEach((_, k) => { x[k] -= rate * g[k]; }); else engine.leaves[i] = x - rate * g;
+  }
+  again();
+  losses.push(engine.number(engine.data[engine.root]));
+  show();
+}
+function afterStep(rate) {  // the result after a step of gradient descent
+  const leaves = engine.leaves.slice();
+  for (const i of story.program.moves) {
+    const x = leaves[i], g = engine.grads[i];
+    if (g !== undefined) leaves[i] = isArray(x) ? array(x.map((y, k) => y - rate * g[k]), x.shape) : x - rate * g;
+  }
+  return engine.number(engine.forward(leaves, []));
+}
+function nudgeOf(card) {  // the nudge test, as nudge.py makes it
+  if (!touched || !engine) return card.nudge;
+  const flat = (card.nudge.index ?? []).reduce((at, k, axis) => at * engine.leaves[card.node].shape[axis] + k, 0);
+  const x = valueOf(card, flat), g = engine.grads[card.node], grad = isArray(g) ? g[flat] : g, size = power(x);
+  const at = by => {
+    const leaves = engine.leaves.slice(), old = leaves[card.node];
+    if (isArray(old)) { leaves[card.node] = array(old, old.shape); leaves[card.node][flat] = x + by; } else leaves[card.node] = x + by;
+    return engine.number(engine.forward(leaves, []));
+  };
+  const here = at(0), off = 1e-4 * Math.abs(grad) + 1e-7 * Math.max(1, Math.abs(here));
+  let found;
+  for (const step of [Math.max(1, size), size].flatMap(scale => [1e-3 * scale, 1e-5 * scale])) {
+    const up = at(step), slope = (up - at(-step)) / (2 * step);
+    found = {step, moved: up - here, slope, agrees: Math.abs(slope - grad) <= off, index: card.nudge.index};
+    if (found.agrees) break;
+  }
+  return found;
+}
+function showHistory() {
+  $("reset").hidden = !touched;
+  const svg = $("history"), shown = losses.slice(-60);
+  svg.toggleAttribute("hidden", losses.length < 2);
+  $("loss").textContent = losses.length < 2 ? "" : `${plural(losses.length - 1, "step")}: ${rootName} ${number(losses[0])} → ${number(losses.at(-1))}`;
+  if (losses.length < 2) return;
+  const low = Math.min(...shown), high = Math.max(...shown), y = x => high > low ? 26 - 22 * (x - low) / (high - low) : 15;
+  svg.replaceChildren();
+  el("path", {d: shown.map((x, k) => `${k ? "L" : "M"}${(4 + 92 * k / (shown.length - 1)).toFixed(1)} ${y(x).toFixed(1)}`).join("")}, svg);
+  el("circle", {cx: 96, cy: y(shown.at(-1)), r: 3}, svg);
+}
+$("descend").addEventListener("click", descend);
+$("reset").addEventListener("click", () => {
+  engine.reset();
+  losses = [];
+  again();
+  touched = false;
+  show();
+});
+
+// ---- a leaf under the pointer, and its keyboard
+let held = null;
+function grab(event, card) {  // true if a leaf's number was taken hold of
+  const cell = event.target.classList.contains("cell") ? +event.target.dataset.at : 0, map = card.heats?.length && card.maps.findIndex(map => map.contains(event.target));
+  const x = leafOf(card);
+  if (x === undefined || (isArray(x) && x.length > 1 && !(map === 0 && cells(card) && event.target.classList.contains("cell")))) return false;
+  const from = valueOf(card, cell);
+  held = {card, cell, from, x: event.clientX, unit: power(from) / 100, moved: false};
+  return true;
+}
+const cells = card => { const heat = card.heats[0]; return heat.rows * heat.columns === engine.leaves[card.node].length; };  // not averaged
+addEventListener("pointermove", event => {
+  if (!held) return;
+  const by = event.clientX - held.x;
+  if (!held.moved && Math.abs(by) < 4) return;
+  held.moved = true;
+  held.next = tidy(held.from + Math.round(by) * held.unit * (event.shiftKey ? .1 : 1));
+  if (held.frame) return;
+  held.frame = requestAnimationFrame(() => { held.frame = 0; change(held.card, held.next, held.cell); });
+});
+function letGo() {
+  if (held?.frame) { cancelAnimationFrame(held.frame); change(held.card, held.next, held.cell); }
+  const moved = held?.moved;
+  held = null;
+  return moved;
+}
+addEventListener("pointerup", letGo, true);
+addEventListener("pointercancel", letGo);
+function nudgeBy(card, units) {  // with the arrow keys
+  const cell = card.cell ?? 0, x = valueOf(card, cell);
+  change(card, tidy(x + units * power(x) / 100), cell);
+}
+function type(card, first = null, cell = card.cell ?? 0) {  // a number, over the card
+  const input = $("number"), box = (card.slots.data ?? card.group).getBoundingClientRect(), around = $("scroll").getBoundingClientRect(), whole = card.group.getBoundingClientRect();
+  input.hidden = false;
+  input.value = first ?? String(valueOf(card, cell));
+  input.setAttribute("aria-label", `${card.name}${isArray(engine.leaves[card.node]) ? `, number ${cell + 1}` : ""}: a number`);
+  Object.assign(input.style, {left: `${whole.left - around.left}px`, top: `${box.top - around.top - 6}px`, width: `${Math.max(whole.width, 90)}px`});
+  input.removeAttribute("aria-invalid");
+  input.focus();
+  if (first === null) input.select();
+  input.onkeydown = event => {
+    event.stopPropagation();
+    if (event.key === "Escape") { input.onblur = null; input.hidden = true; card.group.focus(); }
+    if (event.key === "Enter") card.group.focus();
+  };
+  input.onblur = () => {
+    const text = input.value.trim().replace("−", "-"), x = text === "" ? NaN : Number(text);
+    input.hidden = true;
+    if (Number.isFinite(x)) change(card, x, cell);
+    else $("live").textContent = `‘${text}’ is not a number; ${card.name} stays ${number(valueOf(card, cell))}.`;
+  };
+}

@@ -1,0 +1,292 @@
+// ---- the part of the scene that is seen: `view.x`, `view.y` and `view.scale`, in units of the scene
+const view = {x: 0, y: 0, scale: 1, free: false};  // free: somebody zoomed or moved it
+const READABLE = () => frame.present ? 1.5 : 1;  // the smallest type on a card is 12 px there
+const framed = () => parent !== window;
+const phone = () => innerWidth <= 760;
+const room = () => [$("scroll").clientWidth || 600, $("scroll").clientHeight || 300];
+const whole = () => [scene.size[0] + 2 * MARGIN, scene.size[1] + 2 * MARGIN];
+function open() {  // a scene begins: all of it or, if that could not be read, its end, where the result is
+  view.free = false;
+  fit();
+}
+function fit() {
+  const [width, height] = whole(), most = frame.present ? 4 : 1.6;
+  if (framed() && !frame.present) {  // a frame is as high as its page
+    const scale = Math.min(Math.max($("scroll").clientWidth / width, READABLE()), 1.15);
+    const around = $("app").offsetHeight - $("stage").offsetHeight;
+    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 600)}px`;
+  } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + 60, .5 * innerHeight)}px`;
+  else $("stage").style.height = "";
+  if (view.free) return apply();
+  const [wide, tall] = room();
+  view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), READABLE()), most);
+  view.x = Infinity;  // the end
+  const last = scene.cards[scene.forward.at(-1)] ?? scene.cards.at(-1);
+  view.y = last.box[1] + last.box[3] / 2 - tall / view.scale / 2;
+  apply();
+}
+function apply() {
+  const [wide, tall] = room(), [width, height] = whole(), [w, h] = [wide / view.scale, tall / view.scale];
+  const clamped = (at, size, all) => size >= all ? (all - size) / 2 - MARGIN : Math.min(Math.max(at, -MARGIN), all - MARGIN - size);
+  view.x = clamped(view.x, w, width);
+  view.y = clamped(view.y, h, height);
+  const svg = $("graph");
+  svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
+  svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
+  drawMap(w, h, w < width - 1 || h < height - 1);
+}
+function zoom(factor, px = room()[0] / 2, py = room()[1] / 2) {  // about a point of the window
+  const scale = Math.min(Math.max(view.scale * factor, .15), 5);
+  view.x += px / view.scale - px / scale;
+  view.y += py / view.scale - py / scale;
+  view.scale = scale;
+  view.free = true;
+  apply();
+}
+function pan(dx, dy) {
+  view.x -= dx / view.scale;
+  view.y -= dy / view.scale;
+  view.free = true;
+  apply();
+}
+function follow(card, margin) {  // move the view if a card is not in it
+  const [w, h] = room().map(x => x / view.scale), [x, y, width, height] = card.box, side = Math.min(margin, Math.max(0, (w - width) / 2));
+  const before = [view.x, view.y];
+  if (x - side < view.x || x + width + 26 > view.x + w) view.x = x + (width - side) / 2 - w / 2;
+  if (y - 20 < view.y || y + height + 20 > view.y + h) view.y = y + height / 2 - h / 2;
+  if (before[0] !== view.x || before[1] !== view.y) apply();
+}
+function drawMap(w, h, needed) {
+  const map = $("map"), [width, height] = whole();
+  map.toggleAttribute("hidden", !needed);
+  if (!needed) return;
+  map.setAttribute("viewBox", `${-MARGIN} ${-MARGIN} ${width} ${height}`);
+  const wide = Math.min(180, 90 * width / height);
+  Object.assign(map.style, {width: `${wide}px`, height: `${Math.max(12, wide * height / width)}px`});
+  map.replaceChildren();
+  for (const {box: [x, y, width, height], kind} of scene.cards) el("rect", {class: `at ${kind}`, x, y, width, height}, map);
+  el("rect", {class: "seen", x: view.x, y: view.y, width: w, height: h}, map);
+}
+
+// ---- wheel, fingers, mouse
+const scroller = $("scroll");
+const inGraph = event => { const box = scroller.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+scroller.addEventListener("wheel", event => {
+  if (framed() && !event.ctrlKey && !scroller.contains(document.activeElement)) return;  // the page around it scrolls
+  event.preventDefault();
+  zoom(Math.exp(-event.deltaY * (event.ctrlKey ? .01 : .0015)), ...inGraph(event));
+}, {passive: false});
+const fingers = new Map();
+let dragged = false;
+const cellAt = event => event.target.classList?.contains("cell") ? +event.target.dataset.at : 0;
+scroller.addEventListener("pointerdown", event => {
+  byKeys = false;
+  dragged = false;
+  if (event.button || event.target.id === "number") return;
+  const group = event.target.closest(".card"), card = group && scene.cards.find(card => card.group === group);
+  if (card && grab(event, card)) return;
+  fingers.set(event.pointerId, [event.clientX, event.clientY]);
+});
+addEventListener("pointermove", event => {
+  if (held?.moved) dragged = true;
+  const from = fingers.get(event.pointerId);
+  if (!from) return;
+  const to = [event.clientX, event.clientY], [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+  if (fingers.size === 1 && !dragged && Math.hypot(dx, dy) < 4) return;
+  dragged = true;
+  const others = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+  fingers.set(event.pointerId, to);
+  if (!others.length) return pan(dx, dy);
+  const apart = at => Math.hypot(at[0] - others[0][0], at[1] - others[0][1]), box = scroller.getBoundingClientRect();
+  zoom(apart(to) / Math.max(apart(from), 1), (to[0] + others[0][0]) / 2 - box.left, (to[1] + others[0][1]) / 2 - box.top);
+});
+for (const name of ["pointerup", "pointercancel"]) addEventListener(name, event => fingers.delete(event.pointerId));
+scroller.addEventListener("click", event => { if (dragged) event.stopPropagation(); }, true);  // a drag chooses nothing
+$("map").addEventListener("pointerdown", event => {
+  const toHere = event => {
+    const box = $("map").getBoundingClientRect(), [width, height] = whole(), [wide, tall] = room();
+    view.x = (event.clientX - box.left) / box.width * width - MARGIN - wide / view.scale / 2;
+    view.y = (event.clientY - box.top) / box.height * height - MARGIN - tall / view.scale / 2;
+    view.free = true;
+    apply();
+  };
+  event.stopPropagation();
+  $("map").setPointerCapture(event.pointerId);
+  toHere(event);
+  $("map").onpointermove = toHere;
+  $("map").onpointerup = () => { $("map").onpointermove = null; };
+});
+$("closer").addEventListener("click", () => zoom(1.25));
+$("wider").addEventListener("click", () => zoom(.8));
+$("whole").addEventListener("click", all);
+function all() {  // all of it, however small
+  const [width, height] = whole(), [wide, tall] = room();
+  view.scale = Math.min(wide / width, tall / height, 1.6);
+  view.free = true;
+  apply();
+}
+
+// ---- keys
+function keysOn(card, event) {  // a card has the focus
+  const {key} = event, leaf = leafOf(card) !== undefined;
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
+  const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
+  const acts = {Enter: () => choose(card), " ": () => choose(card)};
+  if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
+    PageDown: () => nudgeBy(card, -100), F2: () => type(card), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
+  if (byKeys) Object.assign(acts, {ArrowRight: () => to(card.i + 1), ArrowLeft: () => to(card.i - 1), Home: () => to(0), End: () => to(Infinity)});
+  const act = acts[key] ?? (leaf && /^[\d.-]$/.test(key) ? () => type(card, key) : null);
+  if (!act) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act();
+}
+function pickCell(card, by, size) {  // another number of an array
+  card.cell = ((card.cell ?? 0) + by + size) % size;
+  $("live").textContent = `Number ${card.cell + 1} of ${size}: ${number(valueOf(card, card.cell))}`;
+}
+addEventListener("keydown", event => {
+  if (event.key === "Tab") byKeys = true;
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches?.("input:not([type=range])")) return;
+  const button = event.target.closest?.("button, summary, a");
+  const arrows = {ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60]};
+  const acts = event.shiftKey && arrows[event.key] ? {[event.key]: () => pan(...arrows[event.key])} : {
+    ArrowRight: () => by(1), ArrowLeft: () => by(-1), Home: () => by(-Infinity), End: () => by(Infinity),
+    " ": button && button.id !== "play" ? null : play, "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(.8), 0: all,
+    "/": () => $("find").focus(), p: () => present(!frame.present),
+    Escape: () => { if (chosen) { chosen = null; show(); } else if (trail.length > 1) enter(trail.at(-2).index, "same"); else if (frame.present) present(false); },
+  };
+  const act = acts[event.key];
+  if (!act) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act();
+});
+
+// ---- search by name, through all scenes
+let sought = "", turnOfFound = -1;
+function seek(forth = 1) {
+  const text = $("find").value.trim().toLowerCase();
+  const hits = text ? scenes.flatMap(at => at.cards.filter(card => !card.outside && card.name.toLowerCase().includes(text)).map(card => [at, card])) : [];
+  if (text !== sought) turnOfFound = Math.max(0, hits.findIndex(([at]) => at === scene)) - forth;
+  sought = text;
+  if (!hits.length) { found = null; show(); $("hits").textContent = text ? "none" : ""; return; }
+  turnOfFound = (turnOfFound + forth + hits.length) % hits.length;
+  const [at, card] = hits[turnOfFound], path = [];
+  if (at !== scene) {
+    for (let up = at; up; up = scenes[up.parent]) path.unshift(up);
+    enter(at.index, "same", path);
+  }
+  found = card;
+  show();
+  follow(card, 40);
+  $("hits").textContent = `${turnOfFound + 1} of ${hits.length}`;
+  $("live").textContent = `${turnOfFound + 1} of ${hits.length}: ${card.group.getAttribute("aria-label")}`;
+}
+$("find").addEventListener("input", () => seek());
+$("find").addEventListener("keydown", event => {
+  if (event.key === "Enter") seek(event.shiftKey ? -1 : 1);
+  if (event.key === "Escape") { const card = found; $("find").value = ""; seek(); byKeys = true; (card ?? scene.cards[0]).group.focus(); }
+});
+
+// ---- what is seen, as a picture; a link to it
+function asSeen() {
+  const [wide, tall] = room(), svg = $("graph").cloneNode(true), ground = getComputedStyle($("stage")).backgroundColor;
+  for (const [name, value] of Object.entries({xmlns: NS, width: wide, height: tall, "data-theme": document.documentElement.dataset.theme})) svg.setAttribute(name, value);
+  const [x, y, w, h] = svg.getAttribute("viewBox").split(" ");
+  svg.prepend(el("style", {}, null, document.querySelector("style").textContent), el("rect", {x, y, width: w, height: h, style: `fill:${ground}`}));
+  return new XMLSerializer().serializeToString(svg);
+}
+function hand(blob, kind) {  // to the user, as a file
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = `${(story.title.match(/[\p{L}\p{N}_]+/u) ?? ["graph"])[0]}-step${step}.${kind}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+$("svg").addEventListener("click", () => hand(new Blob([asSeen()], {type: "image/svg+xml"}), "svg"));
+$("png").addEventListener("click", () => {
+  const image = new Image(), [wide, tall] = room(), canvas = Object.assign(document.createElement("canvas"), {width: 2 * wide, height: 2 * tall});
+  image.onload = () => {
+    canvas.getContext("2d").drawImage(image, 0, 0, 2 * wide, 2 * tall);
+    canvas.toBlob(blob => hand(blob, "png"), "image/png");
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(asSeen())}`;
+});
+$("link").addEventListener("click", async () => {
+  const text = host ? `#${host.dataset.place}` : location.href;
+  try { await navigator.clipboard.writeText(text); } catch {
+    const area = Object.assign(document.createElement("textarea"), {value: text});
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  $("live").textContent = $("said").textContent = "The link is copied.";
+  setTimeout(() => { $("said").textContent = ""; }, 2500);
+});
+
+// ---- the surrounding page: colours, width, height; and what it may say
+function theme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = themeAround() || (dark ? "dark" : "light");
+}
+function present(on) {
+  frame = {...frame, present: on};
+  dress();
+}
+function dress() {
+  const app = $("app");
+  app.className = [frame.present ? "present" : "", framed() ? "framed" : "", frame.panels === 0 ? "bare" : ""].filter(Boolean).join(" ");
+  reserve();
+  open();
+  show();
+}
+let reserved = "";
+function reserve() {  // the panels are as high as the most that they say at any step, so that nothing jumps
+  const panels = $("panels"), key = `${scene.index} ${panels.offsetWidth} ${story.title}`;
+  if (key === reserved || !panels.offsetWidth) return;
+  reserved = key;
+  panels.style.height = "auto";
+  const every = Math.ceil(scene.steps.length / 30), at = step;
+  let high = 0;
+  for (let k = scene.steps.length - 1; k >= 0; k -= every) {
+    const now = scene.steps[k], state = stateAt(scene, k);
+    step = k;
+    tell(now, state, scene.cards[now.card], chosen && pathsFrom(chosen));
+    high = Math.max(high, panels.offsetHeight);
+  }
+  step = at;
+  panels.style.height = `${Math.min(Math.max(high + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : .4 * innerHeight)}px`;
+}
+for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", () => {
+  $("panels").dataset.seen = name;
+  for (const other of ["why", "ran"]) $(`see-${other}`).setAttribute("aria-pressed", other === name);
+});
+addEventListener("message", ({data}) => {
+  if (data?.micrograd === "story") retell(data.story);
+  if (data?.micrograd === "go") recall(data.place);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
+theme();
+load(JSON.parse($("story").textContent));
+const asked = host?.dataset.place ?? location.hash;
+recall(asked);
+dress();
+if (!asked.includes("=")) {  // the first view that can be read whole
+  const fits = at => (at.size[0] + 2 * MARGIN) * READABLE() <= room()[0] && (at.size[1] + 2 * MARGIN) * READABLE() <= room()[1];
+  const view = scenes.find(at => at.tab && fits(at));
+  if (view && view !== scene) enter(view.index, 0, [view]);
+}
+new ResizeObserver(() => {
+  const before = step;
+  reserve();
+  if (before !== step) step = before;
+  fit();
+  wrap();
+  show();
+  const height = frame.present ? Math.round(innerWidth * 9 / 16) : $("app").offsetHeight;
+  if (host) host.style.height = `${height}px`;
+  else if (framed()) parent.postMessage({micrograd: "size", height}, "*");
+}).observe($("app"));

@@ -1,0 +1,69 @@
+"""`draw_network`: the neurons of a model as people draw them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..page import Svg, asset
+from . import columns
+from .network import THUMB, Layer, network
+from .scores import as_array, lattice, plane
+
+JUDGED = 200  # points for which a neuron that answers 0 is called dead
+
+
+def draw_network(model: Callable[..., Any], X: Any) -> Svg:
+    """Draw the neurons of a model as circles in columns, and its weights as lines between them.
+
+    A line is as wide as its weight is large, blue above zero and orange below. In each circle is what the neuron
+    answers: over the plane around the points, along the line if a point is one number, else its mean over the points.
+    Of a column of more than 16 neurons, the first 16 are drawn.
+
+    Args:
+        model: a network of Values, such as an `MLP`, or of Tensors, such as a `Sequential` of `Linear` layers.
+        X: points of shape (n, inputs), or numbers of shape (n,), where the neurons are evaluated.
+
+    Returns:
+        An `Svg` that notebooks display; `save(path)` writes it, `svg` is its text.
+
+    Raises:
+        ValueError: `X` has another shape, or the model is no chain of columns of neurons.
+
+    >>> from micrograd.nn import MLP
+    >>> draw_network(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]])
+    <Svg: A network of 2 inputs and 4, 1 neurons; save(path)>
+    """
+    points = as_array(X)
+    points = points[:, None] if points.ndim == 1 else points
+    if points.ndim != 2 or not points.size:
+        raise ValueError(f"X has shape {points.shape}; neurons answer points, of shape (n, inputs)")
+    layers = network(model, answering(points), points[:JUDGED])
+    if not layers:
+        raise ValueError(
+            f"found no columns of neurons for points of {points.shape[1]} numbers: this draws an MLP, or layers with a "
+            "matrix `weight`, one after the other; draw_dot(model(x)) draws any graph"
+        )
+    if points.shape[1] > 2:  # one shade for each neuron
+        means = [np.broadcast_to(layer.answers.mean(axis=0), (THUMB * THUMB, len(layer.weights))) for layer in layers]
+        layers = [Layer(layer.weights, mean, layer.dead) for layer, mean in zip(layers, means, strict=True)]
+    (wide, tall), margin = columns.SIZE, 12
+    words = f"A network of {points.shape[1]} inputs and {', '.join(str(len(x.weights)) for x in layers)} neurons"
+    place = f'x="{margin}" y="{margin}" width="{wide}" height="{tall}" '
+    size = f'width="{wide + 2 * margin}" height="{tall + 2 * margin}"'
+    drawn = columns.network(layers, columns.sheet([layers]), 1, columns.widest([layers]), place)
+    picture = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {wide + 2 * margin} {tall + 2 * margin}" '
+        f'role="img" aria-label="{words}"><style>{asset("training/panels.css")}</style>'
+        f'<rect class="panel-ground" {size} rx="12"/>{drawn}</svg>\n'
+    )
+    return Svg(picture, words)
+
+
+def answering(points: np.ndarray) -> np.ndarray:
+    """The places at which the neurons answer: a grid around points of the plane or line, else the points."""
+    if points.shape[1] > 2:
+        return points
+    twice = points if points.shape[1] == 2 else np.repeat(points, 2, axis=1)
+    xs, ys = (np.linspace(a[0], a[-1], THUMB) for a in plane(twice, THUMB))
+    return lattice(xs, ys) if points.shape[1] == 2 else xs[:, None]

@@ -1,0 +1,221 @@
+"""`make site`: the whole site as a static folder, out/site/, which any host can serve from any sub-folder.
+
+It needs Python 3.11 and Node (with npm), and the registries of the two on the first run. What comes from there has the
+versions and hashes of package-lock.json and requirements.txt, and is kept in site/.build/.
+
+    live/        the playground and the training page, and the Python that runs in them
+    pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons and the reference
+    check.py     what a site must be: links that lead somewhere, nothing from another host
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+from check import faults
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+KEPT = HERE / ".build"
+OUT = ROOT / "out" / "site"
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+LICENCES = ("LICENSE", "LICENCE", "COPYING")  # how the names of such files begin
+STAMP = (1980, 1, 1, 0, 0, 0)  # of the files in an archive: the same sources give the same bytes
+
+
+def main() -> None:
+    """Build what was asked for, in a folder beside out/site/ that takes its place when all is well."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--live", action="store_true", help="the live pages alone, without Sphinx")
+    parser.add_argument("--out", type=Path, default=OUT, help="the folder to write (default: out/site)")
+    arguments = parser.parse_args()
+    began = time.perf_counter()
+    new = arguments.out.with_name(arguments.out.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    packages = node_packages()
+    libraries = python_packages()
+    if not arguments.live:
+        sphinx(new, packages, libraries)
+    live(new / "live", packages, libraries)
+    notices(new, packages, libraries)
+    found = list(faults(new.resolve(), live=arguments.live))
+    if found:
+        sys.exit("\n".join(found))
+    shutil.rmtree(arguments.out, ignore_errors=True)
+    new.rename(arguments.out)
+    files = [path for path in arguments.out.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    print(f"{arguments.out}: {len(files)} files, {size / 1e6:.1f} MB, in {time.perf_counter() - began:.0f} s")
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> None:
+    """A command that must succeed; what it says is shown only if it does not."""
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, encoding="utf-8")
+    if done.returncode:
+        shown = " ".join(map(str, command))
+        sys.exit(f"{done.stdout}\n{done.stderr}\n\n{shown}\nexited with {done.returncode}; see above")
+
+
+# ------------------------------------------------------------------------------------------------ what is fetched
+def fetched(name: str, lock: Path) -> tuple[Path, bool]:
+    """The folder for what a lock file names, and whether it is there already; the file's hash is in its name."""
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+    folder = KEPT / f"{name}-{digest}"
+    if (folder / ".whole").exists():
+        return folder, True
+    for older in KEPT.glob(f"{name}-*"):
+        shutil.rmtree(older)
+    folder.mkdir(parents=True)
+    return folder, False
+
+
+def node_packages() -> Path:
+    """The folder node_modules, of exactly the versions and hashes in package-lock.json; no package runs a script."""
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            sys.exit(f"the site needs Node 18 or newer, and its npm: {program} was not found on the PATH")
+    folder, there = fetched("node", HERE / "package-lock.json")
+    if not there:
+        print("fetching the packages of package-lock.json", flush=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy2(HERE / name, folder)
+        run(shutil.which("npm") or "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder)
+        (folder / ".whole").touch()
+    return folder / "node_modules"
+
+
+def python_packages() -> Path:
+    """A folder of packages for Python, of exactly the versions and hashes in requirements.txt."""
+    folder, there = fetched(f"python{sys.version_info.major}{sys.version_info.minor}", HERE / "requirements.txt")
+    if not there:
+        print("fetching the packages of requirements.txt", flush=True)
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        run(*pip, "--only-binary=:all:", "--require-hashes", "-r", HERE / "requirements.txt", "--target", folder)
+        (folder / ".whole").touch()
+    return folder
+
+
+# ------------------------------------------------------------------------------------------------ the live pages
+def live(folder: Path, packages: Path, libraries: Path) -> None:
+    """The playground and the training page."""
+    vendor = folder / "vendor"
+    vendor.mkdir(parents=True)
+    for path in HERE.glob("live/*.*"):
+        if path.name != "editor.entry.js":
+            shutil.copy2(path, folder)
+    (vendor / "pyodide").mkdir()
+    for name in PYODIDE:
+        shutil.copy2(packages / "pyodide" / name, vendor / "pyodide")
+    lock = json.loads((packages / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8"))
+    lock["packages"] = {}  # those are on another host: here is none of them
+    write(vendor / "pyodide" / "pyodide-lock.json", lock)
+    bundle(HERE / "live" / "editor.entry.js", vendor / "editor.js", packages)
+    archive(vendor / "python.zip", libraries)
+    counted = [*(vendor / "pyodide").iterdir(), vendor / "python.zip"]
+    write(vendor / "sizes.json", {path.name: path.stat().st_size for path in counted if path.suffix != ".mjs"})
+    examples(vendor)
+    training(vendor)
+
+
+def write(path: Path, what: object) -> None:
+    """As JSON."""
+    path.write_text(json.dumps(what, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+
+
+def bundle(entry: Path, out: Path, packages: Path) -> None:
+    """One module of an entry and all that it imports, by esbuild."""
+    esbuild = [shutil.which("node") or "node", packages / "esbuild" / "bin" / "esbuild"]
+    options = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--legal-comments=none"]
+    run(*esbuild, entry, *options, f"--outfile={out}", NODE_PATH=str(packages))
+
+
+def archive(path: Path, libraries: Path) -> None:
+    """The Python of the live pages: micrograd, lab, graphviz for drawings, and what checks the exercises."""
+    lessons = ROOT / "demos" / "lessons"
+    tops = (ROOT / "micrograd", HERE / "live" / "lab", libraries / "graphviz", lessons / "exercises")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        packed.writestr(zipfile.ZipInfo("check.py", STAMP), (lessons / "check.py").read_bytes())
+        for top in tops:
+            for source in sorted(top.rglob("*")):
+                if source.is_file() and source.suffix in (".py", ".html", ".css", ".js"):
+                    name = zipfile.ZipInfo(source.relative_to(top.parent).as_posix(), STAMP)
+                    name.compress_type = zipfile.ZIP_DEFLATED
+                    packed.writestr(name, source.read_bytes())
+
+
+def examples(folder: Path) -> None:
+    """Those of the playground: name, text, answer, so that there is a picture without Python; and the player's page."""
+    sys.path[:0] = [str(ROOT), str(HERE / "live")]
+    from lab.playing import drawn  # it needs no packages
+
+    found = []
+    for path in sorted(HERE.glob("live/examples/*.py")):
+        title, _, code = path.read_text(encoding="utf-8").partition("\n")
+        answer, page = drawn(code)
+        if page is None:
+            sys.exit(f"{path} draws nothing: {answer['error'] or answer['hint']}")
+        if not found:
+            page.save(folder / "player.html")
+        found.append({"name": title.removeprefix("# "), "code": code, "answer": answer})
+    write(folder / "examples.json", found)
+
+
+def training(folder: Path) -> None:
+    """The texts of the training page by kind of answer, and a training that was done now, to be seen without Python."""
+    from lab.data import KINDS
+    from lab.training import Training
+
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(HERE.glob("live/training/*.py"))}
+    seen = Training(texts["sign"], "moons", 0.1, 1)
+    about, losses, norms = seen.about(), [], []
+    for _ in range(200):
+        frame = seen.go(0, 20, 1)
+        losses += frame["losses"]
+        norms.append(frame["norms"])
+    still = {"about": about, "frame": frame, "losses": losses, "norms": norms}
+    write(folder / "training.json", {"texts": texts, "kinds": KINDS, "still": still})
+
+
+# ------------------------------------------------------------------------------------------------ the other pages
+def sphinx(folder: Path, packages: Path, libraries: Path) -> None:
+    """The pages that are read. A warning is an error."""
+    pages, environment = KEPT / "pages", os.pathsep.join(map(str, (ROOT, libraries)))
+    mathjax = packages / "mathjax" / "es5" / "tex-svg-full.js"
+    run(sys.executable, HERE / "sources.py", pages, mathjax, PYTHONPATH=environment)
+    builder = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", KEPT / "doctrees"]
+    run(*builder, pages, folder, PYTHONPATH=environment, PYTHONWARNINGS="ignore")
+
+
+# ------------------------------------------------------------------------------------------------ licences
+def notices(folder: Path, packages: Path, libraries: Path) -> None:
+    """NOTICES.txt: the licence of everything in the folder that others made, as its package has it."""
+    parts = [(ROOT / "LICENSE").read_text(encoding="utf-8")]
+    alone = sorted(HERE.glob("licences/*.txt"))  # of what has none in its package
+    parts += [f"{path.stem}\n\n{path.read_text(encoding='utf-8')}" for path in alone]
+    lock = json.loads((HERE / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    for name, entry in sorted(lock.items()):
+        if name and not entry.get("dev"):
+            parts.append(licence(name.removeprefix("node_modules/"), entry["version"], packages.parent / name, entry))
+    for name in ("graphviz", "sphinx", "furo", "pygments", "myst_nb"):
+        info = next(libraries.glob(f"{name}-*.dist-info"))
+        parts.append(licence(name, info.name.removesuffix(".dist-info").rpartition("-")[2], info, {}))
+    text = "What this site is made of, and the licences of it.\n\n" + f"\n{'-' * 100}\n".join(parts)
+    (folder / "NOTICES.txt").write_text(text, encoding="utf-8")
+
+
+def licence(name: str, version: str, folder: Path, entry: dict[str, str]) -> str:
+    """Name, version, the kind of licence, and its text where the package has a file of it."""
+    files = sorted(path for path in folder.rglob("*") if path.name.upper().startswith(LICENCES) and path.is_file())
+    texts = [path.read_text(encoding="utf-8", errors="replace").strip() for path in files]
+    return "\n\n".join([f"{name} {version}  {entry.get('license', '')}".strip(), *texts])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,4 @@
+from micrograd import Value
+
+x = Value(3.0)
+y = x**2    # its slope is 2x: drag x, and look

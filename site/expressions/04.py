@@ -1,0 +1,14 @@
+from micrograd import Value
+
+def times(a, b):
+    out = Value(a.data * b.data, [a, b], "times")
+
+    def _backward():
+        a.grad += b.data * out.grad
+        b.grad += a.data * out.grad
+
+    out._backward = _backward
+    return out
+
+x, y = Value(2.0), Value(-3.0)
+z = times(x, y) + x

@@ -1,0 +1,196 @@
+"""The learner's own `model`, `optimizer` and `step(batch)`, called again and again."""
+
+import gc
+import json
+import math
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from micrograd import Value, no_grad
+from micrograd.viz import player
+
+from .data import DATA
+from .surface import surface
+from .text import Tail, compiled, executed, plain, running, told
+
+POINTS = 120
+GRID, EVERY = 21, 0.6  # places a side where the page cannot follow the graph itself, and seconds between two pictures
+NEEDED = {
+    "model": "the network: the page calls model([x, y]), and reads model.parameters()",
+    "optimizer": "what has the learning rate, as SGD(model.parameters(), lr=0.3)",
+    "step": "a function of a batch, a list of (point, answer), that trains once and returns the loss",
+}
+MOST_NODES = 150
+
+
+class Training:
+    """A text that has been run, its points, and how far it has come.
+
+    Args:
+        source: the text.
+        data: a name in `DATA`.
+        noise: the standard deviation of what is added to the points.
+        seed: of the points, of the batches, and of what the text draws from `random`.
+
+    Raises:
+        NameError: the text defines no `model`, `optimizer` or `step`.
+    """
+
+    def __init__(self, source: str, data: str, noise: float, seed: int):
+        self.points = list(DATA[data](POINTS, noise, random.Random(seed)))
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        random.seed(seed)
+        executed(compiled(source)[0], self.names)
+        for name, what in NEEDED.items():
+            if name not in self.names:
+                raise NameError(f"the page needs your {name!r}, {what}")
+        self.model, self.optimizer = self.names["model"], self.names["optimizer"]
+        self.rng, self.steps, self.spent, self.pictured = random.Random(seed), 0, 0.0, -math.inf
+        self.inputs = len(self.points[0][0])
+        self.surface = surface(self.model, self.inputs)
+
+    def about(self) -> dict[str, Any]:
+        """What does not change while it trains."""
+        return {
+            "points": self.points,
+            "surface": self.surface,
+            "parameters": len(list(self.model.parameters())),
+            "wires": self._wires(),
+            "mode": "compiled" if any(map(_is_compiled, self.names.values())) else "eager",
+        }
+
+    def _wires(self) -> list[list[list[int]]] | None:
+        """For each neuron of each layer, which parameters are its weights; None if the model is no such network."""
+        at = {id(p): i for i, p in enumerate(self.model.parameters())}
+        layers = getattr(self.model, "layers", [])
+        neurons = [neuron for layer in layers for neuron in getattr(layer, "neurons", [None])]
+        if not neurons or not all(hasattr(neuron, "w") for neuron in neurons):
+            return None
+        return [[[at[id(w)] for w in neuron.w] for neuron in layer.neurons] for layer in layers]
+
+    def go(self, milliseconds: float, batch: int, most: int) -> dict[str, Any]:
+        """Train for so long, at least once and at most so often; what there is to see then."""
+        losses, began, end = [], time.perf_counter(), time.perf_counter() + milliseconds / 1e3
+        while len(losses) < most and (not losses or time.perf_counter() < end):
+            losses.append(plain(self._loss(self._batch(batch))))
+        now = time.perf_counter()
+        self.steps += len(losses)
+        return {
+            "steps": self.steps,
+            "losses": losses,
+            "ms": 1e3 * (now - began) / len(losses),
+            "p": [plain(p) for p in self.model.parameters()],
+            "norms": self._norms(),
+            "grid": self._grid(now),
+            "rate": plain(getattr(self.optimizer, "lr", None)),
+        }
+
+    def _batch(self, size: int) -> list[Any]:
+        return self.points if size >= len(self.points) else self.rng.sample(self.points, size)
+
+    def _loss(self, batch: list[Any]) -> Any:
+        loss = self.names["step"](batch)
+        if not isinstance(getattr(loss, "data", loss), float | int):
+            raise TypeError(f"step(batch) must return the loss, a Value or a number; it returned {loss!r:.60}")
+        return loss
+
+    def _norms(self) -> list[float | str | None]:
+        """The length of the gradient of each layer's parameters, as the last step left it."""
+        parts = list(getattr(self.model, "layers", [self.model]))
+        return [plain(math.sqrt(sum(float(p.grad) ** 2 for p in part.parameters()))) for part in parts]
+
+    def _grid(self, now: float) -> list[Any] | None:
+        """The scores at places in rows from the top, where the page cannot compute them."""
+        if self.surface or now - self.pictured < EVERY:
+            return None
+        self.pictured = now
+        at = [3.2 * i / (GRID - 1) - 1.6 for i in range(GRID)]
+        places = [[x] for x in at] if self.inputs == 1 else [[x, y] for y in reversed(at) for x in at]
+        with no_grad():
+            scores = [self.model(place) for place in places]
+        return [[plain(s) for s in score] if isinstance(score, list) else [plain(score)] for score in scores]
+
+    def loss_of(self, k: int) -> Any:
+        """The loss of one point, as the model is now; nothing that was learnt changes."""
+        parameters = list(self.model.parameters())
+        kept = [(p.data, p.grad) for p in parameters]
+        drawn, learns = random.getstate(), self.optimizer.step
+        self.optimizer.step = _nothing
+        try:
+            return self._loss([self.points[k]])
+        finally:
+            self.optimizer.step = learns
+            random.setstate(drawn)
+            for p, (data, grad) in zip(parameters, kept, strict=True):
+                p.data, p.grad = data, grad
+
+
+def _nothing() -> None:
+    pass
+
+
+def _is_compiled(value: Any) -> bool:
+    return type(value).__module__.startswith("micrograd.compiler")
+
+
+training: Training | None = None
+
+
+def start(source: str, data: str, noise: float, seed: int) -> str:
+    """Run a text; JSON of `Training.about`, or of the `error`. What was trained before is forgotten."""
+    global training
+    printed, training = Tail(), None
+
+    def begin() -> dict[str, Any]:
+        global training
+        training = Training(source, data, noise, seed)
+        return training.about()
+
+    return _answer(printed, begin)
+
+
+def go(milliseconds: float, batch: int, most: int = 10**9) -> str:
+    """Train on; JSON of `Training.go`, or of the `error`."""
+    return _answer(Tail(), lambda: _started().go(milliseconds, batch, most))
+
+
+def set_rate(rate: float) -> str:
+    """Set the learning rate of the optimizer."""
+
+    def change() -> dict[str, Any]:
+        _started().optimizer.lr = rate
+        return {}
+
+    return _answer(Tail(), change)
+
+
+def point(k: int) -> str:
+    """The player of the loss of one point: JSON with its `story`, or the `error`."""
+
+    def picture() -> dict[str, Any]:
+        loss = _started().loss_of(k)
+        if not isinstance(loss, Value) or not loss._prev:
+            return {"error": {"line": None, "text": "This loss has no graph: step(batch) returned a plain number."}}
+        loss.label = loss.label or "loss"
+        return {"story": player(loss, max_nodes=MOST_NODES).story(), "loss": plain(loss)}
+
+    return _answer(Tail(), picture)
+
+
+def _started() -> Training:
+    if training is None:
+        raise RuntimeError("nothing to train: the text has an error")
+    return training
+
+
+def _answer(printed: Tail, what: Callable[[], dict[str, Any]]) -> str:
+    try:
+        with running(printed):
+            answer = what()
+    except BaseException as error:  # also SystemExit: the text is wrong, and the page goes on
+        answer = {"error": told(error)}
+    answer["out"] = printed.text
+    gc.collect(0)
+    return json.dumps(answer)

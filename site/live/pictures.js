@@ -1,0 +1,257 @@
+// The pictures of a training: what the model says of each place, its loss, its gradients, its neurons.
+import {colour} from "./common.js";
+import {Surface, places} from "./surface.js";
+
+export const REACH = 1.6;
+const NEURON = 26;  // pixels
+const marks = ["triangle", "circle", "square"], hues = ["--high", "--low", "--third"];
+
+function rgb(name) {
+  const found = colour(name).match(/^#(.)(.)(.)$/) ? colour(name).replace(/[^#]/g, "$&$&") : colour(name);
+  return [1, 3, 5].map(at => parseInt(found.slice(at, at + 2), 16));
+}
+function sharp(canvas, width, height) {  // as many pixels as the screen has
+  const by = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * by) || canvas.height !== Math.round(height * by)) {
+    canvas.width = Math.round(width * by);
+    canvas.height = Math.round(height * by);
+  }
+  const drawing = canvas.getContext("2d");
+  drawing.setTransform(by, 0, 0, by, 0, 0);
+  drawing.clearRect(0, 0, width, height);
+  return drawing;
+}
+function mark(drawing, kind, x, y) {
+  drawing.beginPath();
+  if (kind === "circle") drawing.arc(x, y, 4.6, 0, 7);
+  else if (kind === "square") drawing.rect(x - 4.2, y - 4.2, 8.4, 8.4);
+  else { drawing.moveTo(x, y - 6); drawing.lineTo(x + 5.6, y + 4.4); drawing.lineTo(x - 5.6, y + 4.4); drawing.closePath(); }
+  drawing.fill();
+  drawing.stroke();
+}
+// Pixels of numbers: one array is blue above zero and orange below; several are told apart by the largest.
+function pixels(scores, side) {
+  const image = new ImageData(side, side), ground = rgb("--panel"), colours = hues.map(rgb);
+  for (let k = 0; k < side * side; k++) {
+    const one = i => typeof scores[i] === "number" ? scores[i] : scores[i][k];
+    let hue, strength;
+    if (scores.length === 1) {
+      const score = one(0);
+      hue = colours[score > 0 ? 0 : 1];
+      strength = .08 + .57 * Math.min(1, Math.abs(score));
+    } else {
+      let best = 0, sum = 0;
+      for (let i = 1; i < scores.length; i++) if (one(i) > one(best)) best = i;
+      for (let i = 0; i < scores.length; i++) sum += Math.exp(one(i) - one(best));
+      hue = colours[best % 3];
+      strength = .7 * Math.max(0, 1 / sum - .3);
+    }
+    if (!(strength >= 0)) strength = 0;  // nan
+    for (let c = 0; c < 3; c++) image.data[4 * k + c] = ground[c] + (hue[c] - ground[c]) * strength;
+    image.data[4 * k + 3] = 255;
+  }
+  const canvas = new OffscreenCanvas(side, side);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
+// ---- the plane, or the curve of a model with one input
+export class Plane {
+  constructor(canvas) { this.canvas = canvas; }
+
+  begin({points, surface, parameters}, kind) {
+    this.kind = kind;
+    this.points = points;
+    this.inputs = points[0][0].length;
+    this.side = parameters > 1500 ? 40 : 80;
+    const columns = Array.from({length: this.inputs}, (_, i) => Float32Array.from(points, ([x]) => x[i]));
+    this.surface = surface && new Surface(surface, places(this.inputs, this.side, REACH));
+    this.answers = surface && new Surface(surface, columns);
+    this.scores = this.grid = null;
+  }
+  // The part of right answers, from 0 to 1; or the mean squared error of numbers; null where it is not known.
+  follow(frame) {
+    if (frame.grid) this.grid = frame.grid;
+    if (!this.surface) return null;
+    this.scores = this.surface.follow(frame.p);
+    const said = this.answers.follow(frame.p).map(score => typeof score === "number" ? new Float32Array(this.points.length).fill(score) : score);
+    let sum = 0;
+    this.points.forEach(([, answer], k) => {
+      if (this.kind === "number") sum += (said[0][k] - answer) ** 2;
+      else if (said.length === 1) sum += said[0][k] * answer > 0;
+      else sum += said.every((score, i) => i === answer || score[k] < said[answer]?.[k]);
+    });
+    return sum / this.points.length;
+  }
+  draw(neuron = null) {
+    const size = this.canvas.clientWidth, drawing = sharp(this.canvas, size, size);
+    if (!this.points) return;
+    if (this.inputs === 1) return this.#curve(drawing, size, neuron);
+    drawing.imageSmoothingEnabled = true;
+    if (this.scores) drawing.drawImage(pixels(neuron ? [this.surface.value(neuron)] : this.scores, this.side), 0, 0, size, size);
+    else if (this.grid) {
+      const side = Math.round(Math.sqrt(this.grid.length));
+      drawing.drawImage(pixels(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
+    }
+    drawing.strokeStyle = colour("--panel");
+    drawing.lineWidth = 1.3;
+    for (const [place, answer] of this.points) {
+      const which = this.kind === "sign" ? (answer > 0 ? 0 : 1) : answer % 3;
+      drawing.fillStyle = colour(hues[which]);
+      mark(drawing, marks[which], ...this.#at(place, size));
+    }
+  }
+  #at([x, y], size) { return [size * (x / REACH + 1) / 2, size * (1 - y / REACH) / 2]; }
+  #curve(drawing, size, neuron) {
+    drawing.strokeStyle = colour("--line");
+    drawing.lineWidth = 1;
+    for (const at of [-1, 0, 1]) {
+      drawing.beginPath();
+      drawing.moveTo(...this.#at([-REACH, at], size));
+      drawing.lineTo(...this.#at([REACH, at], size));
+      drawing.moveTo(...this.#at([at, -REACH], size));
+      drawing.lineTo(...this.#at([at, REACH], size));
+      drawing.stroke();
+    }
+    drawing.fillStyle = colour("--low");
+    drawing.strokeStyle = colour("--panel");
+    for (const [[x], answer] of this.points) mark(drawing, "circle", ...this.#at([x, answer], size));
+    const shown = neuron ? this.surface.value(neuron) : this.scores?.[0] ?? this.grid?.map(([score]) => +score);
+    if (!shown) return;
+    const n = shown.length ?? this.side;
+    drawing.beginPath();
+    for (let k = 0; k < n; k++) {
+      const x = this.scores ? REACH * (2 * (k + .5) / n - 1) : REACH * (2 * k / (n - 1) - 1);
+      drawing.lineTo(...this.#at([x, typeof shown === "number" ? shown : shown[k]], size));
+    }
+    drawing.strokeStyle = colour("--high");
+    drawing.lineWidth = 2.6;
+    drawing.stroke();
+  }
+  nearest(event) {  // the point under the mouse, or -1
+    const box = this.canvas.getBoundingClientRect(), from = [event.clientX - box.left, event.clientY - box.top];
+    const away = this.points.map(([place, answer]) => Math.hypot(...this.#at(this.inputs === 1 ? [place[0], answer] : place, box.width).map((at, i) => at - from[i])));
+    const best = away.indexOf(Math.min(...away));
+    return away[best] < 14 ? best : -1;
+  }
+  worst() {  // the point that the model is furthest from
+    if (!this.answers) return 0;
+    const said = this.answers.scores.map(score => this.answers.value(score)), at = (score, k) => typeof score === "number" ? score : score[k];
+    const bad = this.points.map(([, answer], k) => this.kind === "number" ? Math.abs(at(said[0], k) - answer) : said.length === 1 ? -at(said[0], k) * answer : -at(said[answer] ?? 0, k));
+    return bad.indexOf(Math.max(...bad));
+  }
+}
+
+// ---- lines over the steps
+export function lines(canvas, series, {log = false} = {}) {
+  const width = canvas.clientWidth, height = canvas.clientHeight, drawing = sharp(canvas, width, height);
+  const left = 38, right = 12, top = 8, bottom = 20, steps = Math.max(...series.map(({at}) => at.length));
+  const known = series.flatMap(({at}) => at).filter(x => typeof x === "number" && (!log || x > 0));
+  if (!known.length) return;
+  const first = series[0].at.slice(0, 8).filter(x => typeof x === "number");
+  let [low, high] = log ? [Math.log10(known.reduce((a, b) => Math.min(a, b))), Math.log10(known.reduce((a, b) => Math.max(a, b)))] : [0, Math.max(1e-9, ...first)];
+  if (log) [low, high] = [Math.max(Math.floor(low), Math.ceil(high) - 6), Math.max(Math.ceil(high), Math.floor(low) + 1)];
+  const x = k => left + (width - left - right) * k / Math.max(steps - 1, 1);
+  const y = value => top + (height - top - bottom) * (1 - Math.min(1, Math.max(0, ((log ? Math.log10(value) : value) - low) / (high - low))));
+  drawing.font = "12px system-ui, sans-serif";
+  drawing.fillStyle = colour("--quiet");
+  drawing.strokeStyle = colour("--line");
+  drawing.textAlign = "right";
+  for (const tick of log ? Array.from({length: high - low + 1}, (_, k) => low + k) : [0, high]) {
+    const at = top + (height - top - bottom) * (1 - (tick - low) / (high - low));
+    drawing.beginPath();
+    drawing.moveTo(left, at);
+    drawing.lineTo(width - right, at);
+    drawing.stroke();
+    if (!log || high - low < 5 || (tick - low) % 2 === 0) drawing.fillText(log ? (tick < -3 || tick > 3 ? `1e${tick}` : String(+(10 ** tick).toFixed(3))) : +tick.toPrecision(2), left - 5, at + 4);
+  }
+  const by = Math.max(1, Math.ceil(steps / 300));
+  series.forEach(({at, hue, dash = []}) => {
+    drawing.beginPath();
+    for (let k = 0; k < at.length; k += by) {
+      const part = at.slice(k, k + by).filter(value => typeof value === "number" && (!log || value > 0));
+      if (part.length) drawing.lineTo(x(k), y(part.reduce((a, b) => a + b, 0) / part.length));
+    }
+    drawing.strokeStyle = colour(hue);
+    drawing.lineWidth = 1.8;
+    drawing.setLineDash(dash);
+    drawing.stroke();
+    drawing.setLineDash([]);
+  });
+}
+
+// ---- the network: a picture of what each neuron says over the plane, and a line for each weight
+export class Network {
+  constructor(place, chosen) {
+    this.place = place;
+    this.chosen = chosen;  // called with the operand of a neuron, or null
+  }
+  begin(about, plane) {
+    this.place.replaceChildren();
+    this.wires = plane.surface && about.wires;
+    this.plane = plane;
+    this.place.parentElement.hidden = !this.wires;
+    if (!this.wires) return;
+    const sizes = [plane.inputs, ...this.wires.map(layer => layer.length)], tallest = Math.max(...sizes);
+    this.height = Math.max(120, tallest * (NEURON + 6) + 8);
+    this.place.style.height = `${this.height}px`;
+    this.svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    this.svg.setAttribute("aria-hidden", "true");
+    this.place.append(this.svg);
+    this.lines = this.wires.map((layer, k) => layer.map(neuron => neuron.map(() => this.svg.appendChild(document.createElementNS(this.svg.namespaceURI, "line")))));
+    this.neurons = sizes.map((size, k) => Array.from({length: size}, (_, i) => this.#neuron(k, i)));
+    this.sizes = sizes;
+    this.arrange();
+  }
+  #neuron(k, i) {
+    const button = document.createElement("button"), last = k === this.wires.length;
+    const name = k === 0 ? `Input ${i + 1}` : last ? `Output ${i + 1}` : `Layer ${k}, neuron ${i + 1}`;
+    const operand = k === 0 ? ["x", i] : this.plane.surface.layers[k - 1][i];
+    Object.assign(button, {type: "button", className: "neuron", title: `${name}: show what it says`});
+    button.setAttribute("aria-label", name);
+    button.append(document.createElement("canvas"));
+    for (const [event, what] of [["pointerenter", operand], ["pointerleave", null], ["focus", operand], ["blur", null]]) button.addEventListener(event, () => this.chosen(what, name));
+    this.place.append(button);
+    return button;
+  }
+  #at(k, i) {
+    const width = this.place.clientWidth, gap = Math.min(NEURON + 12, (this.height - NEURON - 8) / Math.max(this.sizes[k] - 1, 1));
+    return [20 + (width - 40) * k / (this.sizes.length - 1), this.height / 2 + (i - (this.sizes[k] - 1) / 2) * gap];
+  }
+  arrange() {
+    if (!this.wires) return;
+    this.svg.setAttribute("viewBox", `0 0 ${this.place.clientWidth} ${this.height}`);
+    this.neurons.forEach((layer, k) => layer.forEach((button, i) => {
+      const [x, y] = this.#at(k, i);
+      button.style.left = `${x - NEURON / 2}px`;
+      button.style.top = `${y - NEURON / 2}px`;
+    }));
+    this.lines.forEach((layer, k) => layer.forEach((neuron, i) => neuron.forEach((line, j) => {
+      const [x1, y1] = this.#at(k, j), [x2, y2] = this.#at(k + 1, i);
+      for (const [name, value] of Object.entries({x1, y1, x2, y2})) line.setAttribute(name, value);
+    })));
+  }
+  draw(parameters) {
+    if (!this.wires || !this.plane.scores) return;
+    this.lines.forEach((layer, k) => layer.forEach((neuron, i) => neuron.forEach((line, j) => {
+      const w = +parameters[this.wires[k][i][j]], size = Math.abs(w);
+      line.setAttribute("stroke", `var(${w > 0 ? "--high" : "--low"})`);
+      line.setAttribute("stroke-width", Math.min(6, .4 + 1.5 * size).toFixed(2));
+      line.setAttribute("opacity", Math.min(.95, .15 + size / 1.6).toFixed(2));
+    })));
+    const {surface, side, inputs} = this.plane, by = devicePixelRatio || 1;
+    this.neurons.forEach((layer, k) => layer.forEach((button, i) => {
+      const canvas = button.firstChild, said = surface.value(k === 0 ? ["x", i] : surface.layers[k - 1][i]);
+      canvas.width = canvas.height = NEURON * by;
+      const drawing = canvas.getContext("2d");
+      if (inputs === 2) drawing.drawImage(pixels([said], side), 0, 0, canvas.width, canvas.height);
+      else {
+        drawing.beginPath();
+        for (let at = 0; at < side; at++) drawing.lineTo(canvas.width * at / side, canvas.height * (1 - (typeof said === "number" ? said : said[at]) / REACH) / 2);
+        drawing.strokeStyle = colour("--high");
+        drawing.lineWidth = 1.6 * by;
+        drawing.stroke();
+      }
+    }));
+  }
+}

@@ -1,0 +1,49 @@
+// The page's end of the thread in which Python runs. It is loaded when it is first asked for something.
+export class Python {
+  #worker = null;
+  #waiting = new Map();
+  #next = 1;
+
+  // told: progress(bytes, of), ready(about), failed(text), frame(object)
+  constructor(told) { this.told = told; }
+
+  load() {
+    if (this.#worker) return;
+    if (typeof WebAssembly !== "object") { this.told.failed("this browser has no WebAssembly, in which Python runs"); return; }
+    this.#worker = new Worker(new URL("./worker.js", import.meta.url), {type: "module"});
+    this.#worker.onerror = event => {
+      event.preventDefault();
+      this.told.failed(event.message || "its files could not be loaded, or this browser has no module workers");
+    };
+    this.#worker.onmessage = ({data}) => {
+      if (data.total) this.told.progress(data.loaded, data.total);
+      else if (data.ready) this.told.ready(data.ready);
+      else if (data.failed) this.told.failed(data.failed);
+      else if (data.frame) this.told.frame?.(JSON.parse(data.frame));
+      else {
+        this.#waiting.get(data.id)?.(JSON.parse(data.answer));
+        this.#waiting.delete(data.id);
+      }
+    };
+  }
+
+  // The answer of a function of lab/, or undefined if Python was stopped meanwhile.
+  ask(name, ...args) {
+    this.load();
+    return new Promise(answer => this.#waiting.set(this.say(name, ...args), answer));
+  }
+  say(name, ...args) {
+    this.load();
+    this.#worker.postMessage({id: this.#next, name, args});
+    return this.#next++;
+  }
+
+  // Ends the thread, and what runs in it, at once; and begins another.
+  restart() {
+    this.#worker?.terminate();
+    this.#worker = null;
+    for (const answer of this.#waiting.values()) answer(undefined);
+    this.#waiting.clear();
+    this.load();
+  }
+}

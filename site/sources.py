@@ -1,0 +1,200 @@
+"""Gathers what Sphinx reads, in one folder: site/pages/, the lessons, the repository's own pages, and the reference."""
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A page of the repository, and where it is in the site.
+PAGES = {
+    "README.md": "use.md",
+    "demos/README.md": "lessons.md",
+    "CONTRIBUTING.md": "how/adding.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "CHANGELOG.md": "changelog.md",
+}
+RUN_HERE = ("02", "03", "04")  # lessons without NumPy, whose cells run in the page
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
+
+# The reference by task: a page, its title and first words, and for each of its modules the names. What is public in
+# `micrograd` and not named here is a function of Values or arrays, and goes to the page of those.
+REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
+    "value": ("Numbers that remember", "`Value`, and gradients of it.", {"micrograd": "Value backward grad"}),
+    "tensor": (
+        "Arrays that remember",
+        "`Tensor`, and how to make one.",
+        {
+            "micrograd": "Tensor arange zeros zeros_like ones ones_like full full_like eye linspace rand rand_like "
+            "randn randn_like manual_seed"
+        },
+    ),
+    "derivatives": (
+        "Derivatives of functions",
+        "Gradients, Jacobians and Hessians of a function, and whether they are right.",
+        {"micrograd": "gradient value_and_grad jacobian hessian jvp vjp hvp gradcheck"},
+    ),
+    "modes": (
+        "Modes, and ops of your own",
+        "Where gradients are recorded, and how an op brings its own way back.",
+        {
+            "micrograd": "no_grad enable_grad set_grad_enabled is_grad_enabled detect_anomaly lazy Function",
+        },
+    ),
+    "networks": (
+        "Networks",
+        "Scalar networks that can be drawn, layers of arrays, batches and files.",
+        {
+            "micrograd.nn": "Module Neuron Layer MLP Parameter Sequential Linear ReLU Tanh Sigmoid GELU Flatten "
+            "Dropout SoftmaxLoss Conv2d MaxPool2d AvgPool2d BatchNorm1d LayerNorm1d RMSNorm Embedding",
+            "micrograd": "batches save load",
+        },
+    ),
+    "losses": (
+        "Losses",
+        "Of Values and of Tensors alike.",
+        {"micrograd.functional": "*", "micrograd": "softmax log_softmax logsumexp"},
+    ),
+    "training": ("Optimizers and schedules", "What changes the parameters.", {"micrograd.optim": "*"}),
+    "compile": ("Speed", "A function as a program.", {"micrograd": "compile"}),
+    "pictures": (
+        "Pictures",
+        "Of a graph, of a pass, of a training.",
+        {"micrograd": "draw_dot trace", "micrograd.viz": "player animate movie plot_decision_boundary plot_loss"},
+    ),
+    "functions": ("Functions", "Of Values, of Tensors, and of what NumPy calls an array.", {}),
+}
+ELSEWHERE = {"functional", "nn", "optim", "viz"}  # folders, whose names have pages of their own
+
+
+def gather(folder: Path, mathjax: Path) -> None:
+    """Write all sources, and MathJax beside them.
+
+    A file that has not changed is left alone, so that Sphinx reads it once; one that is not wanted any more is removed.
+    """
+    wanted: dict[str, bytes] = {}
+    here = ROOT / "site" / "pages"
+    for path in sorted(here.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            wanted[path.relative_to(here).as_posix()] = path.read_bytes()
+    for path in ROOT.glob("docs/*.*"):
+        if path.suffix in (".svg", ".png", ".gif"):
+            wanted[f"images/{path.name}"] = path.read_bytes()
+    for source, name in pages().items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        wanted[name] = moved(arranged(name, text), source, name).encode()
+    for path in sorted(ROOT.glob("demos/lessons/*.ipynb")):
+        wanted[f"lessons/{path.name}"] = lesson(path).encode()
+    wanted |= {name: text.encode() for name, text in reference()}
+    wanted[f"_static/mathjax/{mathjax.name}"] = mathjax.read_bytes()
+    for path in [*folder.rglob("*")]:
+        if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
+            path.unlink()
+    for name, content in wanted.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def pages() -> dict[str, str]:
+    """All pages of the repository that are in the site; each one in docs/ is a guide."""
+    guides = {path.relative_to(ROOT).as_posix(): f"guides/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))}
+    return PAGES | guides
+
+
+def arranged(name: str, text: str) -> str:
+    """A page with what it needs in the site: the README without what the front page has, and lists of what is below."""
+    if name == "use.md":
+        return "# Using it\n\n" + text[text.index("\n## Use it") : text.index("\n## Where things are")]
+    if name == "lessons.md":
+        names = "\n".join(f"lessons/{path.stem}" for path in sorted(ROOT.glob("demos/lessons/*.ipynb")))
+        course = text[text.index("## Lessons") :].replace("## Lessons", "# Lessons", 1)
+        return f"{course}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    if name == "changelog.md" or text.startswith("# "):
+        return text
+    return f"# {name}\n\n{text}"
+
+
+def moved(text: str, source: str, name: str) -> str:
+    """Links as they are right in the site; what is not in it is named, and not linked."""
+
+    def link(found: re.Match[str]) -> str:
+        picture, words, path, heading = found.groups()
+        if not path:
+            return found[0]
+        target = (ROOT / source).parent / path
+        inside = target.resolve().relative_to(ROOT).as_posix() if target.resolve().is_relative_to(ROOT) else ""
+        there = pages().get(inside)
+        if there is None and inside.startswith("demos/lessons/") and inside.endswith(".ipynb"):
+            there = inside.removeprefix("demos/")
+        if there is None and picture and inside.startswith("docs/"):
+            there = inside.replace("docs/", "images/", 1)
+        if there is None:
+            return words
+        up = "../" * name.count("/")
+        return f"{picture}[{words}]({up}{there}{heading or ''})"
+
+    return LINK.sub(link, text)
+
+
+def lesson(path: Path) -> str:
+    """A notebook with links that are right in the site, and one to the playground, with the lesson's own expression."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    code = quote((ROOT / "site" / "expressions" / f"{path.name[:2]}.py").read_text(encoding="utf-8"), safe="")
+    live = f'<p><a href="../live/playground.html#code={code}">Its expression in the playground</a></p>'
+    if path.name.startswith(RUN_HERE):
+        live += '<script type="module" src="../live/cells.js"></script>'
+    notebook["cells"][0]["source"] = "".join(notebook["cells"][0]["source"]) + f"\n\n{live}\n"
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            source = f"demos/lessons/{path.name}"
+            cell["source"] = moved("".join(cell["source"]), source, f"lessons/{path.name}")
+    return json.dumps(notebook, ensure_ascii=False)
+
+
+# ------------------------------------------------------------------------------------------------ the reference
+def reference() -> Iterator[tuple[str, str]]:
+    """The pages of the reference: an index by task, and a page for each."""
+    yield "api/index.md", _index()
+    public = importlib.import_module("micrograd")
+    named = {name for _, _, modules in REFERENCE.values() for name in modules.get("micrograd", "").split()}
+    rest = sorted(set(public.__all__) - named - ELSEWHERE)
+    for page, (title, words, modules) in REFERENCE.items():
+        modules = {"micrograd": " ".join(rest)} if page == "functions" else modules
+        body = [entry(module, name) for module, names in modules.items() for name in _names(module, names)]
+        entries = "\n".join(body)
+        yield f"api/{page}.md", f"# {title}\n\n{words}\n\n```{{eval-rst}}\n{entries}```\n"
+
+
+def _index() -> str:
+    rows = "\n".join(f"- [{title}]({page}.md): {words}" for page, (title, words, _) in REFERENCE.items())
+    pages = "\n".join(REFERENCE)
+    return f"# Reference\n\nBy task.\n\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+
+
+def _names(module: str, names: str) -> list[str]:
+    if names != "*":
+        return names.split()
+    return [
+        name
+        for name, value in vars(importlib.import_module(module)).items()
+        if callable(value) and name[0] != "_" and str(getattr(value, "__module__", "")).startswith(module)
+    ]
+
+
+def entry(module: str, name: str) -> str:
+    """What Sphinx is told of a name."""
+    value = getattr(importlib.import_module(module), name)
+    if isinstance(value, type):
+        inherited = "   :inherited-members: object\n" if name in ("Value", "Tensor") else ""
+        return f".. autoclass:: {module}.{name}\n   :members:\n{inherited}\n"
+    return f".. autofunction:: {module}.{name}\n\n"
+
+
+if __name__ == "__main__":
+    gather(*map(Path, sys.argv[1:]))

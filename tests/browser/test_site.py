@@ -1,0 +1,368 @@
+"""The built site in Chromium, from a sub-folder of a host, with every other host blocked. Python starts once a page."""
+
+import functools
+import http.server
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("selenium")
+
+from .chromium import Page
+
+ROOT = Path(__file__).parent.parent.parent
+LOADED = 120  # seconds for Python to start in the page, on the slowest machine
+README = "g = f / 2.0 + 10.0 / f"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Says nothing, and lets nothing be kept."""
+
+    def log_message(self, format, *args):
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the site, and what the build said."""
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            pytest.skip("no Node")
+    folder = tmp_path_factory.mktemp("host") / "some" / "folder"
+    command = [sys.executable, str(ROOT / "site" / "build.py"), "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(built):
+    """Where it is served."""
+    handler = functools.partial(Quiet, directory=built.parent.parent)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/some/folder/"
+    server.shutdown()
+    server.server_close()
+
+
+class Live:
+    """A live page that one test hands to the next, so that Python starts once."""
+
+    def __init__(self, page, address, name):
+        self.page, self.address = page, f"{address}live/{name}"
+        page.driver.switch_to.new_window("tab")
+        page.resize(1400)
+        page.emulate()
+        page.driver.get(self.address)
+
+    def text(self, selector):
+        return self.page.run("return document.querySelector(arguments[0]).textContent", selector)
+
+    def code(self):
+        return self.page.run(
+            "return [...document.querySelectorAll('.cm-line')].map(line => line.textContent).join('\\n')"
+        )
+
+    def write(self, text):
+        """As if it were pasted over all that is there."""
+        self.page.run(
+            "const place = document.querySelector('.cm-content'), data = new DataTransfer();"
+            "place.focus(); document.execCommand('selectAll'); data.setData('text/plain', arguments[0]);"
+            "place.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))",
+            text,
+        )
+
+    def choose(self, selector, value):
+        self.page.run(
+            "const box = document.querySelector(arguments[0]); box.value = arguments[1];"
+            "box.dispatchEvent(new Event('input')); box.dispatchEvent(new Event('change'))",
+            selector,
+            value,
+        )
+
+    def wait(self, condition, seconds=LOADED):
+        return self.page.wait(condition, seconds)
+
+    def shown(self, selector, words):
+        """Until this text is there."""
+        self.wait(f"document.querySelector({selector!r}).textContent.includes({words!r})")
+
+    def alone(self):
+        """Nothing was asked of another host, and nothing was said on the console."""
+        assert [url for url in self.page.requests() if not url.startswith(self.address.rpartition("/live")[0])] == []
+        assert self.page.console() == []
+
+
+@pytest.fixture(scope="module")
+def shared(browser, tmp_path_factory):
+    """A page of the browser that stays open for the whole of this file; then one tab is left, for the other files."""
+    first = browser.current_window_handle
+    yield Page(browser, tmp_path_factory.mktemp("site"))
+    for handle in browser.window_handles:
+        if handle != first:
+            browser.switch_to.window(handle)
+            browser.close()
+    browser.switch_to.window(first)
+
+
+@pytest.fixture(scope="module")
+def playground(shared, address):
+    """With Python in it."""
+    live = Live(shared, address, "playground.html")
+    live.shown("#state", "Press Run")
+    shared.wait("Boolean(document.getElementById('player').contentDocument.querySelector('.card .data'))")
+    assert "out/∂x1 = −1.5029" in live.text("#numbers")  # all this without Python
+    live.page.click("#run")
+    live.shown("#state", "drawn in")
+    return live
+
+
+@pytest.fixture(scope="module")
+def training(shared, address):
+    """With Python in it, paused, after a few steps."""
+    live = Live(shared, address, "training.html")
+    live.shown("#state", "Trained when")
+    live.page.click("#play")
+    live.wait("document.getElementById('state').textContent.includes('runs in') && +steps.textContent > 3")
+    live.page.click("#play")
+    return live
+
+
+# ------------------------------------------------------------------------------------------------ the playground
+def test_a_first_result_comes(playground):
+    assert playground.text("#state").startswith("Python 3.")
+    assert "∂out/∂w1 = 1.0019" in playground.text("#numbers")
+    playground.alone()
+
+
+def test_the_numbers_of_the_readme(playground):
+    playground.choose("#example", "The graph of the README")
+    playground.shown("#numbers", "138.8338")
+    assert "∂g/∂b = 645.5773" in playground.text("#numbers")
+    assert README in playground.code()
+    playground.wait("player.contentDocument.getElementById('graph').textContent.includes('24.7041')")
+
+
+def test_a_slider_is_a_number_of_the_text_and_a_drag_is_one_undo(playground):
+    playground.choose("#example", "Used twice")
+    playground.shown("#numbers", "∂c/∂a = 7.0000")
+    playground.page.run("document.querySelector('#number0').focus()")
+    playground.page.press("ArrowRight", "PageUp")
+    playground.shown("#numbers", "∂c/∂a = 7.2200")
+    assert "a = Value(3.11)" in playground.code()
+    before = playground.code()
+    playground.page.run(
+        "const input = document.querySelector('#number0');"
+        "for (const x of [3.5, 4, 4.5]) { input.value = x; input.dispatchEvent(new Event('input')); }"
+        "input.dispatchEvent(new Event('change')); document.querySelector('.cm-content').focus()"
+    )
+    playground.shown("#numbers", "∂c/∂a = 10.0000")
+    assert "a = Value(4.50)" in playground.code()
+    playground.page.press("Control+z")
+    assert playground.code() == before
+    playground.shown("#numbers", "∂c/∂a = 7.2200")
+
+
+def test_the_step_stays_while_a_number_changes(playground):
+    playground.choose("#example", "A neuron")
+    playground.shown("#numbers", "∂out/∂x1 = −1.5029")
+    playground.page.run("player.contentWindow.postMessage({micrograd: 'go', place: 'step=3'}, '*')")
+    playground.wait("player.contentDocument.getElementById('scrub').value === '3'")
+    playground.page.run("document.querySelector('#number0').focus()")
+    playground.page.press("ArrowRight")
+    playground.wait("player.contentDocument.getElementById('graph').textContent.includes('2.0100')")
+    assert playground.page.run("return player.contentDocument.getElementById('scrub').value") == "3"
+
+
+def test_a_leaf_that_is_changed_in_the_player_is_changed_in_the_text(playground):
+    playground.choose("#example", "Used twice")
+    playground.shown("#numbers", "∂c/∂a = 7.0000")
+    playground.page.run(
+        "player.contentWindow.eval(\"parent.postMessage({micrograd: 'leaf', leaf: 0, name: 'a', value: 4}, '*')\")"
+    )
+    playground.shown("#numbers", "∂c/∂a = 9.0000")
+    assert "a = Value(4.00)" in playground.code()
+    assert playground.page.run("return document.querySelector('#number0').value") == "4"
+
+
+def test_an_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
+    playground.write("from micrograd import Value\nx = Value(2.0)\ny = x / 'two'\n")
+    playground.shown("#error", "Line 3: TypeError")
+    assert playground.text(".cm-line.wrong") == "y = x / 'two'"
+    assert playground.page.run("return document.querySelector('#right').classList.contains('stale')")
+    playground.write("from micrograd import Value\nx = Value(2.0)\ny = x / 2\n")
+    playground.shown("#numbers", "∂y/∂x = 0.5000")
+    assert playground.text("#error") == ""
+    assert playground.page.run("return document.querySelectorAll('.cm-line.wrong').length") == 0
+
+
+def test_a_loop_without_end_can_be_stopped(playground):
+    playground.write("from micrograd import Value\nx = Value(2.0)\nwhile True:\n    y = x * x\n")
+    playground.wait("!document.getElementById('stop').hidden")
+    playground.page.click("#stop")
+    assert playground.text("#error").startswith("Stopped")
+    playground.write("from micrograd import Value\nx = Value(2.0)\ny = x * x\n")
+    playground.shown("#numbers", "∂y/∂x = 4.0000")
+
+
+def test_a_link_holds_the_text(playground, address):
+    text = "from micrograd import Value\nx = Value(1.25)  # é 😀 & = #\ny = x ** 3\n"
+    for code in (text, text + "# " + "long " * 600 + "\n"):
+        playground.write(code)
+        playground.page.run("history.replaceState(null, '', location.pathname)")
+        playground.page.click("#link")
+        playground.wait("location.hash.length > 10")
+        link = playground.page.run("return location.href")
+        assert len(link) < 2500
+        first = playground.page.driver.current_window_handle
+        other = Live(playground.page, address, "playground.html" + link[link.index("#") :])
+        playground.page.wait("document.querySelectorAll('.cm-line').length > 3")
+        assert other.code() == code
+        playground.page.driver.close()
+        playground.page.driver.switch_to.window(first)
+
+
+def test_the_playground_fits_a_phone_and_is_usable_by_all(playground):
+    fits_and_is_usable(playground)
+
+
+# ------------------------------------------------------------------------------------------------ training
+def test_moons_are_learnt_to_95_percent(training):
+    training.page.click("#again")
+    training.wait("+steps.textContent === 1")
+    training.page.click("#play")
+    training.wait("+steps.textContent > 20 && parseInt(right.textContent) >= 95")
+    training.page.click("#play")
+    training.shown("#play", "Play")
+    assert float(training.text("#lossis")) < 0.5
+    training.alone()
+
+
+def test_the_rate_is_a_number_of_the_text_and_does_not_begin_again(training):
+    steps = int(training.text("#steps"))
+    training.choose("#rate", "-1")
+    assert "lr=0.1)" in training.code()
+    training.page.click("#one")
+    training.wait(f"+steps.textContent === {steps + 1}")
+
+
+def test_hidden_layers_are_numbers_of_the_text(training):
+    training.page.click("#layers .stepper:last-child button:last-child")
+    assert "MLP(2, [8, 8, 8, 1]" in training.code()
+    training.wait("document.querySelectorAll('.neuron').length === 2 + 8 + 8 + 8 + 1")
+    training.page.click("#layers .stepper:first-child button")
+    assert "MLP(2, [7, 8, 8, 1]" in training.code()
+    training.wait("document.querySelectorAll('.neuron').length === 2 + 7 + 8 + 8 + 1")
+    training.shown("#parameters", str(7 * 3 + 8 * 8 + 8 * 9 + 9))
+
+
+@pytest.mark.parametrize(
+    ("data", "loss"), [("three classes", "cross_entropy"), ("a curve", "mse"), ("spiral", "hinge")]
+)
+def test_other_points_bring_the_loss_they_need(training, data, loss):
+    training.choose("#data", data)
+    training.wait("+steps.textContent === 1")
+    assert f"import {loss}" in training.code()
+    training.page.click("#one")
+    training.wait("+steps.textContent === 2")
+    assert training.text("#error") == ""
+
+
+def test_a_click_on_a_point_shows_its_loss_as_a_graph(training):
+    training.page.click("#worst")
+    training.wait("document.getElementById('one-point').open")
+    training.wait("player.contentDocument.getElementById('title').textContent.startsWith('loss')")
+    training.page.click("#close")
+
+
+def test_an_error_of_a_step_is_shown_at_its_line(training):
+    text = training.code()
+    training.write(text.replace("loss.backward()", "loss.forward()"))
+    training.shown("#error", "AttributeError")
+    assert "loss.forward()" in training.text(".cm-line.wrong")
+    training.write(text)
+    training.wait("error.textContent === ''")
+
+
+def test_training_fits_a_phone_and_is_usable_by_all(training):
+    fits_and_is_usable(training)
+
+
+def fits_and_is_usable(live):
+    """No sideways scroll, nothing that axe objects to, light or dark."""
+    for width in (390, 1400):
+        live.page.resize(width)
+        for dark in (False, True):
+            live.page.emulate(dark=dark)
+            live.page.run("return new Promise(done => setTimeout(done, 300))")
+            assert live.page.run("return document.documentElement.scrollWidth <= innerWidth")
+            assert live.page.axe() == []
+    live.page.emulate()
+    live.alone()
+
+
+# ------------------------------------------------------------------------------------------------ lessons
+def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
+    shared.driver.get(f"{address}lessons/02_a_number_that_remembers.html")
+    shared.wait("document.querySelectorAll('.live-bar').length === 10")
+    shared.run("document.querySelectorAll('.live-bar')[7].firstChild.click()")
+    shared.wait("document.querySelectorAll('.live-bar span')[7].textContent === 'Done'", LOADED)
+    assert shared.run("return document.querySelectorAll('.live-wrong').length") == 0
+    assert shared.run(
+        "return document.querySelectorAll('.cell')[7].querySelector('.cell_output').textContent"
+    ).startswith("2.1  ✗")
+    assert [url for url in shared.requests() if not url.startswith(address)] == []
+    assert shared.console() == []
+
+
+# ------------------------------------------------------------------------------------------------ pages that are read
+@pytest.mark.parametrize(
+    "path", ["index.html", "lessons.html", "lessons/03_the_chain_rule.html", "api/value.html", "how/engine.html"]
+)
+def test_a_page_fits_a_phone_and_is_usable_by_all(shared, address, path):
+    for width in (390, 1400):
+        for dark in (False, True):
+            shared.resize(width)
+            shared.emulate(dark=dark)
+            shared.driver.get(address + path)
+            shared.wait("document.readyState === 'complete' && document.documentElement.scrollWidth <= innerWidth")
+            assert shared.axe() == []
+    shared.emulate()
+    assert [url for url in shared.requests() if not url.startswith(address)] == []
+    assert shared.console() == []
+
+
+def test_a_search_finds_a_name_and_a_lesson(shared, address):
+    for words, wanted in (("value_and_grad", "api/derivatives.html"), ("moons", "lessons/08_two_moons.html")):
+        shared.driver.get(f"{address}search.html?q={words}")
+        shared.wait(f"document.querySelector('#search-results a[href*=\"{wanted}\"]')", 30)
+    shared.requests()
+    assert shared.console() == []
+
+
+def test_every_public_name_has_an_entry_in_the_reference(built):
+    import micrograd
+    from micrograd import nn, viz
+
+    text = "".join(path.read_text(encoding="utf-8") for path in built.glob("api/*.html"))
+    folders = {"nn", "optim", "functional", "viz"}
+    names = [f"micrograd.{name}" for name in micrograd.__all__ if name not in folders]
+    names += [f"micrograd.nn.{name}" for name in nn.__all__]
+    missing = [name for name in names if f'id="{name}"' not in text]
+    assert missing == []
+    assert [
+        name
+        for name in viz.__all__
+        if f'id="micrograd.viz.{name}"' not in text and f'id="micrograd.{name}"' not in text
+    ] == []
+
+
+def test_the_licences_of_what_is_served_are_served(built):
+    text = (built / "NOTICES.txt").read_text(encoding="utf-8")
+    for name in ("pyodide 314", "@codemirror/view", "mathjax", "graphviz", "furo", "Mozilla Public License"):
+        assert name in text

@@ -1,0 +1,244 @@
+"""A leaf is dragged, typed or stepped in the page: every number follows, and is the engine's."""
+
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+from drawn_graphs import neuron
+from ops_list import OPS
+from selenium.webdriver.common.action_chains import ActionChains
+
+import micrograd as mg
+from micrograd import Tensor, Value
+from micrograd.functional import cross_entropy, hinge
+from micrograd.nn import MLP, LayerNorm1d, Linear, ReLU, Sequential
+from micrograd.viz import player
+from micrograd.viz.drawing.data import walk
+from micrograd.viz.page import asset
+from micrograd.viz.playing.backprop import Backprop, backprop
+from micrograd.viz.playing.program import NAMES, program
+
+from .test_player import card, network, text
+
+
+def move(page, name, by):
+    """Drag the card with this name to the right, by so many pixels."""
+    group = card(page, name)
+    ActionChains(page.driver, 20).move_to_element(group).click_and_hold().move_by_offset(by, 0).release().perform()
+    page.run("return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def spoken(page, name):
+    return card(page, name).get_attribute("aria-label")
+
+
+# ------------------------------------------------------------------------------------------------ by hand
+def test_a_leaf_is_dragged_and_everything_follows(page):
+    page.open(player(neuron()).html, fragment="place=end", reduced_motion=True)
+    move(page, "x1", 50)
+    assert spoken(page, "x1").startswith("x1, data 2.5000")
+    x1, x2, w1, w2, b = 2.5, 0.5, -3.0, 1.0, 6.8813735870195432
+    out = math.tanh(x1 * w1 + x2 * w2 + b)
+    assert f"data {out:.4f}".replace("-", "−") in spoken(page, "o")
+    assert f"gradient {(1 - out * out) * w1:.4f}".replace("-", "−") in spoken(page, "x1")
+    assert "✓ all slopes agree" in text(page, "#ran")
+    page.click("#reset")
+    assert spoken(page, "x1") == "x1, data 2.0000, gradient −0.6702"
+
+
+def test_a_drag_from_the_first_step_shows_the_last(page):
+    page.open(player(neuron()).html, reduced_motion=True)
+    move(page, "w2", -30)
+    assert text(page, "#phase") == "Done"
+    assert "data 0.7000" in spoken(page, "w2")
+
+
+def test_a_drag_in_the_middle_keeps_the_step(page):
+    page.open(player(neuron()).html, reduced_motion=True, fragment="step=9")
+    move(page, "b", 12)
+    assert text(page, "#phase") == "Backward 3 of 5"
+
+
+def test_a_click_without_a_drag_shows_the_paths(page):
+    page.open(player(neuron()).html, reduced_motion=True, fragment="place=end")
+    card(page, "x1").click()
+    assert "Why is x1.grad" in text(page, "#why")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"), [("7.25", "7.2500"), ("-3", "−3.0000"), ("1e-5", "1.0000e−5"), ("x", "2.0000")]
+)
+def test_a_leaf_is_typed(page, typed, shown):
+    page.open(player(neuron()).html, reduced_motion=True, fragment="place=end")
+    page.run("arguments[0].focus()", card(page, "x1"))
+    page.press("F2")
+    page.run("document.getElementById('number').value = arguments[0]", typed)
+    page.press("Enter")
+    assert spoken(page, "x1").startswith(f"x1, data {shown}")
+    if typed == "x":
+        assert "not a number" in text(page, "#live")
+
+
+def test_a_leaf_is_stepped_with_the_arrow_keys(page):
+    page.open(player(neuron()).html, reduced_motion=True, fragment="place=end")
+    page.run("arguments[0].focus()", card(page, "x1"))
+    page.press("ArrowUp", "ArrowUp", "ArrowDown")
+    assert spoken(page, "x1").startswith("x1, data 2.1000")
+    page.press("PageDown")
+    assert spoken(page, "x1").startswith("x1, data 1.1000")
+    page.press("4", "Enter")
+    assert spoken(page, "x1").startswith("x1, data 4.0000")
+    assert card(page, "x1").get_attribute("aria-valuenow") == "4"
+
+
+def test_steps_are_taken_until_the_loss_falls(page):
+    page.open(player(network(2, (3, 1))).html, reduced_motion=True)
+    page.click("#descend")
+    page.click("#descend")
+    said = text(page, "#loss").replace("−", "-")
+    assert said.startswith("2 steps: loss ")
+    before, after = (float(x) for x in said.split("loss ")[1].split(" → "))
+    assert after < before
+
+
+def test_steps_are_the_engine_s(page):
+    page.open(player(network(2, (3, 1))).html, reduced_motion=True)
+    page.run("document.getElementById('rate').value = 0.05")
+    for _ in range(3):
+        page.click("#descend")
+    random.seed(1337)
+    model = MLP(2, [3, 1])
+    points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(2)]
+    for _ in range(4):
+        loss = sum((1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)) * 0.5
+        model.zero_grad()
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 0.05 * p.grad
+    assert text(page, "#loss").endswith(f"{loss.data:.4f}")
+
+
+def test_what_cannot_be_computed_again_says_so_and_stays(page):
+    a = Value(3.0, label="a")
+    out = Value(a.data * 5, (a,), "five")
+    out._backward = lambda: None
+    page.open(player(out).html, reduced_motion=True)
+    assert "closures written by hand" in text(page, "#why")
+    assert page.run("return document.getElementById('descend').disabled")
+    move(page, "a", 40)
+    assert "data 3.0000" in spoken(page, "a")
+
+
+def test_one_number_of_an_array_is_dragged(page):
+    x = Tensor(np.array([[1.0, -2.0], [0.5, 3.0]]), requires_grad=True, label="x")
+    page.open(player((x * x).sum()).html, reduced_motion=True, fragment="place=end")
+    cell = page.run("return document.querySelector('.card .cell')")
+    ActionChains(page.driver, 20).move_to_element(cell).click_and_hold().move_by_offset(100, 0).release().perform()
+    page.run("return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert "data 17.2500" in spoken(page, "out")
+
+
+def test_the_embedding_page_hears_of_a_change(page):
+    page.open(
+        "<!doctype html><html lang='en'><title>t</title><script>window.said = []; addEventListener('message', e => "
+        "said.push(e.data))</script><iframe title='p' style='width:100%;height:500px' srcdoc=\""
+        + player(neuron()).html.replace("&", "&amp;").replace('"', "&quot;")
+        + '"></iframe>'
+    )
+    inner = "document.querySelector('iframe').contentDocument"
+    page.wait(f"{inner}.querySelectorAll('.card').length")
+    page.run(f"{inner}.querySelector('.card').focus()")
+    page.run(
+        f"{inner}.querySelector('.card').dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowUp', bubbles: true}}))"
+    )
+    page.wait("said.some(m => m.micrograd === 'leaf' && m.leaf === 0 && m.name === 'x1' && m.value === 2.1)")
+
+
+# ------------------------------------------------------------------------------------------------ the same numbers
+HARNESS = """
+return arguments[0].map(made => {
+  const engine = Program(made);
+  engine.run();
+  const plain = x => x === undefined ? null : isArray(x) ? [...x].map(String) : [String(x)];
+  return [engine.data.map(plain), engine.data.map((_, i) => plain(engine.grads[i]))];
+});
+"""
+
+
+def in_the_page(page, roots):
+    """(data, gradients) of all nodes of each graph, computed by the page's script."""
+    made = []
+    for root in roots:
+        found = program(walk(getattr(root, "_node", root)), Backprop())
+        assert isinstance(found, dict), f"{root}: {found}"
+        made.append(json.loads(json.dumps(found)))
+    page.open(
+        f"<!doctype html><title>t</title><script>let story = {{missing: ''}};\n{asset('playing/program.js')}</script>"
+    )
+    return page.run(HARNESS, made)
+
+
+def same(page, roots):
+    """The page's numbers are the engine's, to 1e-9."""
+    for root, (data, grads) in zip(roots, in_the_page(page, roots), strict=True):
+        graph = walk(getattr(root, "_node", root))
+        with np.errstate(all="ignore"):
+            wanted = backprop(graph.nodes[-1], graph.nodes).grads
+        for i, node in enumerate(graph.nodes):
+            what = f"node {i} of {graph.nodes[-1]._op} of {[n._data for n in graph.nodes]}"
+            numbers(data[i], node._data, f"data of {what}")
+            if node in wanted:
+                numbers(grads[i], wanted[node], f"gradient of {what}")
+
+
+def numbers(found, wanted, what):
+    found = [float(x.replace("Infinity", "inf")) for x in found]
+    np.testing.assert_allclose(found, np.ravel(wanted), rtol=1e-9, atol=1e-12, err_msg=what)
+
+
+def scalars():
+    """A graph for every op of Values, at several places, its edges too."""
+    for op in OPS:
+        for point in [*op.points(4), *(edge[0] for edge in op.edges)]:
+            yield op.call(*map(Value, point))
+
+
+def test_every_op_has_the_engine_s_numbers_in_the_page(page):
+    same(page, list(scalars()))
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    new = lambda *shape: Tensor(rng.normal(size=shape), requires_grad=True)  # noqa: E731
+    a, b, c = new(3, 4), new(4, 2), new(4)
+    yield (a @ b).tanh().mean()
+    with np.errstate(all="ignore"):
+        yield (1 / Tensor([-0.0, 0.0, np.inf, np.nan], requires_grad=True)).maximum(-5.0).sum()
+    yield ((a + c) * c).sum(0)
+    yield a.softmax(-1)[1:, [0, 2]].sum()
+    yield a.log_softmax(-1).max(1).sum() + a.T.reshape(2, 6).cumsum(1).std()
+    yield cross_entropy(a, [0, 3, 1])
+    yield hinge(c, [1.0, -1.0, 1.0, -1.0])
+    yield mg.concatenate([a, a * 2], axis=1).logsumexp(-1).sum()
+    yield mg.where(a.data > 0, a, a * a).min(0).sum() + a.broadcast_to((2, 3, 4)).norm()
+    yield (new(2, 3, 4) @ new(2, 4, 3)).sum()
+    yield Sequential(Linear(3, 4, rng=rng), LayerNorm1d(4), ReLU(), Linear(4, 2, rng=rng))(new(5, 3)).square().mean()
+
+
+def test_arrays_have_the_engine_s_numbers_in_the_page(page):
+    same(page, list(arrays()))
+
+
+def test_a_network_has_the_engine_s_numbers_in_the_page(page):
+    same(page, [network(2, (4, 1)), neuron()])
+
+
+def test_the_page_knows_every_function_that_a_row_calls(page):
+    page.open(f"<!doctype html><title>t</title><script>{asset('playing/program.js')}</script>")
+    missing = page.run(
+        "return arguments[0].filter(name => !CALLS[name] && typeof Math[name.replace(/^arc/, 'a')] !== 'function')",
+        NAMES.split(),
+    )
+    assert missing == []

@@ -1,0 +1,296 @@
+"""What is seen of a graph: zoom, moving, map, search, keys, export, and the view for a projector."""
+
+import base64
+import random
+import time
+from itertools import pairwise
+
+import pytest
+from drawn_graphs import neuron
+from selenium.webdriver.common.action_chains import ActionChains
+
+from micrograd import Value
+from micrograd.nn import MLP
+from micrograd.viz import player
+
+from .test_player import arrays, card, network, paths, step, text
+
+
+def seen(page):
+    """The part of the scene in sight: x, y, width, height, and pixels per unit."""
+    return page.run(
+        "const svg = document.getElementById('graph'), b = svg.viewBox.baseVal;"
+        "return [b.x, b.y, b.width, b.height, svg.clientWidth / b.width]"
+    )
+
+
+def focused(page):
+    return page.run(
+        "return document.activeElement.getAttribute('aria-label')?.split(',')[0] ?? document.activeElement.id"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ zoom
+def test_the_wheel_zooms_about_the_pointer(page):
+    page.open(player(neuron()).html)
+    at = "const m = document.getElementById('graph').getScreenCTM(); return [(300 - m.e) / m.a, (200 - m.f) / m.d]"
+    before, (x, y) = seen(page), page.run(at)
+    page.run(
+        "document.getElementById('scroll').dispatchEvent(new WheelEvent('wheel', {deltaY: -300, clientX: 300,"
+        " clientY: 200, bubbles: true, cancelable: true}))"
+    )
+    assert seen(page)[4] > 1.3 * before[4]
+    assert page.run(at) == pytest.approx([x, y], abs=0.5)
+
+
+def test_keys_and_buttons_zoom_and_show_all_again(page):
+    page.open(player(neuron()).html)
+    before = seen(page)[4]
+    page.press("+", "+")
+    assert seen(page)[4] == pytest.approx(before * 1.25**2, rel=1e-3)
+    page.press("-", "-", "-")
+    assert seen(page)[4] < before
+    page.press("0")
+    assert seen(page)[4] == pytest.approx(before, rel=1e-3)
+    page.click("#closer")
+    page.click("#whole")
+    assert seen(page)[4] == pytest.approx(before, rel=1e-3)
+
+
+def test_a_drag_moves_the_graph_and_chooses_nothing(page):
+    page.open(player(network()).html, reduced_motion=True, fragment="place=end")
+    before = seen(page)
+    near = page.run(
+        "return [...document.querySelectorAll('.card:not(.leaf)')].find(e => {"
+        " const { left } = e.getBoundingClientRect(); return left > 100 && left < 800 })"
+    )
+    ActionChains(page.driver, 20).move_to_element(near).click_and_hold().move_by_offset(200, 0).release().perform()
+    after = seen(page)
+    assert after[0] == pytest.approx(before[0] - 200 / before[4], abs=1)
+    assert page.run("return document.querySelectorAll('.card.chosen').length") == 0
+
+
+def test_the_map_is_there_when_not_all_is_seen_and_leads_there(page):
+    page.open(player(network()).html, reduced_motion=True, fragment="place=end")
+    assert not page.run("return document.getElementById('map').hasAttribute('hidden')")
+    before = seen(page)[0]
+    box = page.run(
+        "const b = document.getElementById('map').getBoundingClientRect(); return [b.x, b.y, b.width, b.height]"
+    )
+    page.run(
+        "document.getElementById('map').dispatchEvent(new PointerEvent('pointerdown', {pointerId: arguments[0],"
+        " bubbles: true, clientX: arguments[1], clientY: arguments[2]}))",
+        1,
+        box[0] + 8,
+        box[1] + box[3] / 2,
+    )
+    assert seen(page)[0] < before
+    page.press("0")
+    assert page.run("return document.getElementById('map').hasAttribute('hidden')")
+
+
+def test_a_graph_that_could_not_be_read_opens_folded_further(page):
+    random.seed(0)
+    out = MLP(2, [4, 1])([Value(0.5, label="a"), Value(-1.0, label="b")])
+    made = player(out, names={}).html
+    page.open(made, 1400, 900)
+    assert text(page, "#tabs [aria-pressed=true]") == "layers"
+    page.open(made, 1400, 900, fragment="step=1")
+    assert text(page, "#tabs [aria-pressed=true]") == "operations"
+
+
+def test_a_line_that_carries_arrays_is_as_wide_as_their_length(page):
+    page.open(player(arrays()).html, fragment="place=end", reduced_motion=True)
+    widths = page.run(
+        "return [...document.querySelectorAll('.wire.flows.arrays path:first-child')]"
+        ".map(e => parseFloat(getComputedStyle(e).strokeWidth))"
+    )
+    assert len(widths) == 6
+    assert max(widths) == pytest.approx(6, abs=0.01)
+    assert min(widths) > 1.2
+
+
+# ------------------------------------------------------------------------------------------------ search
+def test_search_goes_through_all_scenes(page):
+    page.open(player(network()).html, reduced_motion=True)
+    page.press("/")
+    assert focused(page) == "Search by name"
+    page.press(*"w[15]")
+    hits = text(page, "#hits")
+    assert " of " in hits
+    assert page.run("return document.querySelector('.card.found').getAttribute('aria-label')").startswith("w[15]")
+    assert text(page, "#crumbs") != ""
+    inside = page.run(
+        "const a = document.querySelector('.card.found').getBoundingClientRect(),"
+        " b = document.getElementById('scroll').getBoundingClientRect();"
+        "return a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom"
+    )
+    assert inside
+    page.press("Enter")
+    assert text(page, "#hits") != hits
+    page.press("Escape")
+    assert "w[15]" in focused(page)
+
+
+def test_a_name_that_is_not_there_is_said(page):
+    page.open(player(neuron()).html)
+    page.press("/", *"zzz")
+    assert text(page, "#hits") == "none"
+    assert step(page) == 0
+
+
+# ------------------------------------------------------------------------------------------------ keyboard
+def test_play_is_within_three_tabs_and_the_graph_is_one_stop(page):
+    page.open(player(network()).html)
+    page.press("Tab", "Tab", "Tab")
+    assert focused(page) == "Play"
+    assert page.run("return document.querySelectorAll('.card[tabindex=\"0\"]').length") == 1
+
+
+def test_the_focus_goes_through_the_graph_in_topological_order(page):
+    page.open(player(neuron()).html, fragment="step=3")
+    page.run("document.getElementById('speed').focus()")
+    page.press("Tab")
+    names = [focused(page)]
+    for _ in range(9):
+        page.press("ArrowRight")
+        names.append(focused(page))
+    order = page.run(
+        "return [...document.querySelectorAll('.card')].map(e => e.getAttribute('aria-label').split(',')[0])"
+    )
+    assert names == order
+    page.press("ArrowLeft", "Home")
+    assert focused(page) == "x1"
+    assert step(page) == 3
+
+
+def test_space_on_a_card_chooses_it_and_starts_no_film(page):
+    page.open(player(paths()).html, fragment="place=end")
+    page.run("arguments[0].focus()", card(page, "s"))
+    page.press(" ")
+    assert "Why is s.grad" in text(page, "#why")
+    assert page.run("return document.getElementById('play').getAttribute('aria-label')") == "Play"
+
+
+# ------------------------------------------------------------------------------------------------ lines
+def test_a_line_is_as_wide_as_what_flows_and_a_dead_one_is_dotted(page):
+    a, b, c = Value(2.0, label="a"), Value(0.0, label="b"), Value(-5.0, label="c")
+    page.open(player(a * 3 + a * b + c.relu()).html, fragment="place=end", reduced_motion=True)
+    wires = page.run(
+        "return [...document.querySelectorAll('.wire')].map(e => [e.querySelector('title').textContent,"
+        " e.getAttribute('class'), parseFloat(getComputedStyle(e.querySelector('path')).strokeWidth)])"
+    )
+    look = {title: (kind.split()[1:], width) for title, kind, width in wires}
+    assert look["a → a * 3"][0] == ["flows", "above"]
+    assert look["a → a * b"][0] == look["c → ReLU(c)"][0] == ["flows", "dead"]
+    assert look["a → a * 3"][1] > look["a * 3 → a * 3 + a * b"][1] > look["c → ReLU(c)"][1]
+    assert "0 to 3.00" in text(page, "#flow")
+
+
+# ------------------------------------------------------------------------------------------------ export
+def download(page, folder, button, kind):
+    page.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    page.click(button)
+    for _ in range(200):
+        if found := [path for path in folder.glob(f"*.{kind}") if path.stat().st_size]:
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError(f"no {kind} was saved")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_is_seen_is_saved_as_svg_and_png(page, tmp_path, dark):
+    page.open(player(neuron()).html, fragment="step=9", dark=dark, reduced_motion=True)
+    saved = download(page, tmp_path, "#svg", "svg")
+    assert saved.name == "o-step9.svg"
+    png = download(page, tmp_path, "#png", "png").read_bytes()
+    size = [int.from_bytes(png[at : at + 4], "big") for at in (16, 20)]
+    wide, tall = page.run("const e = document.getElementById('scroll'); return [e.clientWidth, e.clientHeight]")
+    assert size == [2 * wide, 2 * tall]
+    ground, ink = (
+        page.run(f"return getComputedStyle(document.querySelector('{at}')).{what}")
+        for at, what in (("#stage", "backgroundColor"), (".card .title", "fill"))
+    )
+    page.open(
+        f'<!doctype html><img alt="" src="data:image/svg+xml;base64,{base64.b64encode(saved.read_bytes()).decode()}">'
+    )
+    assert page.run("return document.querySelector('img').naturalWidth") == wide
+    page.open(saved)
+    assert page.run("return getComputedStyle(document.querySelector('.card .title')).fill") == ink
+    assert page.run("return getComputedStyle(document.querySelector('svg > rect')).fill") == ground
+
+
+def test_the_link_leads_to_the_step(page):
+    page.open(player(neuron()).html, fragment="step=9")
+    page.run("window.copied = ''; navigator.clipboard.writeText = text => { copied = text; return Promise.resolve() }")
+    page.click("#link")
+    page.wait("copied.endsWith('#step=9')")
+    page.wait("document.getElementById('said').textContent === 'The link is copied.'")
+
+
+# ------------------------------------------------------------------------------------------------ present, sizes
+@pytest.mark.parametrize("graph", [neuron, network, arrays])
+def test_the_view_for_a_projector_is_clean_and_large(page, graph):
+    page.open(player(graph(), present=True).html, 1280, 720, reduced_motion=True)
+    for _ in range(4):
+        page.press("ArrowRight")
+        small = page.run(
+            "const scale = document.getElementById('graph').getScreenCTM().a;"
+            "const texts = [...document.querySelectorAll('h1, #phase, #caption, #graph text')]"
+            ".filter(e => e.textContent);"
+            "const size = e => parseFloat(getComputedStyle(e).fontSize) * (e.closest('#graph') ? scale : 1);"
+            "return Math.min(...texts.map(size))"
+        )
+        assert small >= 17.99
+    assert [
+        page.run(f"return document.getElementById('{name}').offsetWidth <= 1") for name in ("bar", "tools", "panels")
+    ] == [True] * 3
+    assert text(page, "#caption").startswith("Forward 4")
+    assert page.run("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [
+        1280,
+        720,
+    ]
+    assert page.axe() == []
+    page.press("p")
+    assert page.run("return document.getElementById('bar').offsetWidth") > 500
+
+
+def test_panels_can_be_left_out(page):
+    page.open(player(neuron(), panels=False).html)
+    assert page.run("return document.getElementById('panels').offsetHeight") == 0
+    assert page.run("return document.getElementById('bar').offsetHeight") > 0
+
+
+@pytest.mark.parametrize(("options", "wanted"), [({"height": 500}, 500), ({"present": True}, 450), ({}, None)])
+def test_a_frame_is_as_high_as_it_is_told(page, options, wanted):
+    source = player(neuron(), **options).html.replace("&", "&amp;").replace('"', "&quot;")
+    page.open(f'<!doctype html><iframe title="p" style="width:800px;border:0" srcdoc="{source}"></iframe>')
+    page.wait("document.querySelector('iframe').offsetHeight > 300")
+    height = page.run("return document.querySelector('iframe').offsetHeight")
+    if wanted:
+        assert abs(height - wanted) <= 2
+    page.run("document.querySelector('iframe').style.width = '1200px'")
+    page.run("return new Promise(done => setTimeout(done, 200))")
+    after = page.run("return document.querySelector('iframe').offsetHeight")
+    assert (after > height) == bool(options.get("present"))
+
+
+def test_on_a_phone_the_steps_are_buttons_and_the_graph_is_first(page):
+    page.open(player(neuron()).html, 390, 844, reduced_motion=True)
+    tops = [
+        page.run(f"return document.getElementById('{name}').getBoundingClientRect().top")
+        for name in ("stage", "bar", "panels", "tools")
+    ]
+    assert all(a < b for a, b in pairwise(tops))
+    sizes = page.run(
+        "return [...document.querySelectorAll('#bar button:not(#speed)')].map(e => e.getBoundingClientRect())"
+        ".flatMap(box => [box.width, box.height])"
+    )
+    assert min(sizes) >= 40
+    assert page.run("return document.getElementById('ran').offsetHeight") == 0
+    page.click("#see-ran")
+    assert page.run(
+        "return [document.getElementById('ran').offsetHeight > 0, document.getElementById('why').offsetHeight]"
+    ) == [True, 0]
+    assert page.run("return document.documentElement.scrollWidth") == 390
+    assert page.axe() == []

@@ -1,0 +1,266 @@
+"""`save(f, "model.onnx")`: onnxruntime computes what the compiled function does; what is refused changes no file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from demo_helpers import demo_module
+from tensor_helpers import every_op
+from tensor_ops_list import Op
+
+import micrograd
+from micrograd import Value, no_grad, save
+from micrograd.nn import (
+    GELU,
+    MLP,
+    BatchNorm1d,
+    Conv2d,
+    Flatten,
+    LayerNorm1d,
+    Linear,
+    MaxPool2d,
+    Module,
+    ReLU,
+    RMSNorm,
+    Sequential,
+    Sigmoid,
+)
+from micrograd.optim import SGD
+
+pytest.importorskip("onnx")
+ort = pytest.importorskip("onnxruntime")
+
+RNG = np.random.default_rng(1)
+NO_FORM = {"arctan2", "sort", "sort:0", "sort:None"}  # ONNX has no op of these names
+
+
+def compiled(fn: Callable, *calls: tuple[Any, ...], **settings: Any) -> Any:
+    """The function, compiled, and called with each of these arguments."""
+    f = micrograd.compile(fn, **settings)
+    with no_grad():
+        for args in calls:
+            f(*args)
+    return f
+
+
+def session(f: Any, path: Path, dtype: Any = None) -> Any:
+    save(f, path, dtype)
+    return ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+
+
+def run(found: Any, *args: Any) -> list[np.ndarray]:
+    """What onnxruntime computes of these arguments, in the order of the inputs."""
+    kinds = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
+    pairs = zip(found.get_inputs(), args, strict=True)
+    return found.run(None, {x.name: np.asarray(arg, kinds[x.type]) for x, arg in pairs})
+
+
+def agree(f: Any, found: Any, *args: Any, atol: float = 2e-6) -> None:
+    with no_grad():
+        ours = f(*args)
+    ours = ours if isinstance(ours, (list, tuple)) else [ours]
+    theirs = run(found, *args)
+    for a, b in zip(ours, theirs, strict=True):
+        assert b.shape == np.shape(a.data)
+        np.testing.assert_allclose(b, a.data, rtol=1e-5, atol=atol)
+
+
+class Attention(Module):
+    """Each place sees those before it."""
+
+    def __init__(self):
+        self.query, self.key, self.value = (Linear(8, 8) for _ in range(3))
+
+    def __call__(self, x):
+        ahead = np.triu(np.full((x.shape[1], x.shape[1]), -np.inf), 1)
+        scores = self.query(x) @ self.key(x).swapaxes(1, 2) / 8**0.5 + ahead
+        return scores.softmax() @ self.value(x)
+
+
+def mlp() -> Any:
+    return Sequential(Linear(12, 16), ReLU(), Linear(16, 4))
+
+
+def digits() -> Any:
+    """The convolutional network of the demo, with fewer filters."""
+    return Sequential(
+        lambda images: images.reshape(-1, 1, 8, 8),
+        Conv2d(1, 4, 3, padding=1),
+        ReLU(),
+        MaxPool2d(2),
+        Conv2d(4, 3, 3, stride=2),
+        Flatten(),
+        Linear(3, 10),
+    )
+
+
+def norms() -> Any:
+    model = Sequential(Linear(6, 8), BatchNorm1d(8), GELU(), LayerNorm1d(8), Sigmoid(), RMSNorm(8))
+    for _ in range(3):
+        model(RNG.normal(size=(20, 6)))
+    return model.eval()
+
+
+def gpt() -> Any:
+    return demo_module("microgpt").TensorGPT(16, 4, 2, RNG)
+
+
+def reals(*shape: int) -> Callable[[int], np.ndarray]:
+    return lambda n: RNG.normal(size=(n, *shape))
+
+
+NETWORKS = {
+    "an MLP": (mlp, reals(12)),
+    "digits in windows": (digits, reals(64)),
+    "norms, in eval": (norms, reals(6)),
+    "attention": (Attention, reals(5, 8)),
+    "a tiny GPT": (gpt, lambda n: RNG.integers(0, 27, size=(n, 12))),
+}
+every_network = pytest.mark.parametrize(("make", "batch"), NETWORKS.values(), ids=NETWORKS)
+
+
+@every_network
+def test_onnxruntime_computes_what_the_network_does(make, batch, tmp_path):
+    x = batch(3)
+    f = compiled(make(), (x,))
+    agree(f, session(f, tmp_path / "model.onnx"), x)
+
+
+@every_network
+def test_with_two_batch_sizes_seen_it_takes_any(make, batch, tmp_path):
+    f = compiled(make(), (batch(3),), (batch(5),))
+    found = session(f, tmp_path / "model.onnx")
+    assert found.get_inputs()[0].shape[0] == found.get_outputs()[0].shape[0] == "batch"
+    for n in (1, 3, 8):
+        agree(f, found, batch(n))
+
+
+@every_network
+def test_in_float64_it_is_as_exact_as_ours(make, batch, tmp_path):
+    x = batch(3)
+    f = compiled(make(), (x,))
+    found = session(f, tmp_path / "model.onnx", np.float64)
+    with no_grad():
+        assert abs(run(found, x)[0] - f(x).data).max() < 1e-13
+
+
+@every_op
+def test_every_op_is_as_in_onnxruntime_or_is_named(op: Op):
+    for operands in op.runs(np.float32):
+        with np.errstate(all="ignore"):
+            f = compiled(lambda *given: op.call(*given), operands)
+            if op.name in NO_FORM:
+                with pytest.raises(RuntimeError, match=rf"no form of the operation '{op.name.split(':')[0]}'"):
+                    f.to_onnx()
+                continue
+            found = ort.InferenceSession(f.to_onnx(), providers=["CPUExecutionProvider"])
+            feed = {x.name: operands[int(x.name[1:])] for x in found.get_inputs()}
+            with no_grad():
+                ours = f(*operands)
+        ours = ours if isinstance(ours, (list, tuple)) else [ours]
+        for a, b in zip(ours, found.run(None, feed), strict=True):
+            assert b.shape == np.shape(a.data)
+            np.testing.assert_allclose(b, a.data, rtol=1e-4, atol=1e-5)
+
+
+# ---- numbers
+
+
+def test_a_network_of_numbers_is_3_kb_and_takes_any_batch(tmp_path):
+    net = MLP(2, [16, 16, 1])
+    f = compiled(lambda x: net(x), (RNG.normal(size=(100, 2)),), (RNG.normal(size=(50, 2)),), batch=True)
+    found = session(f, tmp_path / "moons.onnx")
+    assert found.get_inputs()[0].shape == ["batch", 2]
+    assert (tmp_path / "moons.onnx").stat().st_size < 4000
+    for n in (1, 7, 100):
+        agree(f, found, RNG.normal(size=(n, 2)))
+
+
+@pytest.mark.parametrize("size", [2, 30], ids=["straight-line", "levels"])
+def test_arrays_seen_as_numbers_are_one_input(size, tmp_path):
+    net = MLP(2, [12, 12, 1])
+    x = RNG.normal(size=(size, 2))
+    f = compiled(lambda xs: [net(x) for x in xs], (x,), scalars=True)
+    assert f.program.built.vector == (size == 30)
+    found = session(f, tmp_path / "model.onnx")
+    assert [x.shape for x in found.get_inputs()] == [[size, 2]]
+    agree(f, found, x)
+
+
+def test_numbers_are_separate_inputs(tmp_path):
+    w = Value(3.0)
+    f = compiled(lambda x, output: [w * x + output, x.exp()], (2.0, 0.5))
+    found = session(f, tmp_path / "model.onnx")
+    assert [x.name for x in found.get_inputs()] == ["x", "output"]
+    agree(f, found, 2.0, 0.5)
+
+
+def test_it_has_the_parameters_of_the_moment(tmp_path):
+    w = Value(3.0)
+    f = compiled(lambda x: w * x, (2.0,))
+    w.data = 5.0
+    assert run(session(f, tmp_path / "model.onnx"), 2.0) == [10.0]
+
+
+def test_what_depends_on_the_batch_otherwise_has_fixed_sizes(tmp_path):
+    f = compiled(lambda x: x @ x.T + np.arange(x.shape[0]), (RNG.normal(size=(3, 4)),), (RNG.normal(size=(5, 4)),))
+    assert session(f, tmp_path / "model.onnx").get_inputs()[0].shape == [5, 4]
+
+
+def test_a_number_too_large_for_float32_stays_finite(tmp_path):
+    f = compiled(lambda x: np.maximum(x, -1e300) + np.array([0.0, -np.inf]), (np.ones(2),))
+    assert run(session(f, tmp_path / "model.onnx"), np.full(2, -np.inf))[0].tolist() == [np.finfo("f4").min, -np.inf]
+
+
+# ---- what is refused leaves no file, or the one before
+
+
+def _twice(x: Any) -> Any:
+    return x * 2.0
+
+
+def _updating() -> Any:
+    model = mlp()
+    f = micrograd.compile(lambda x: (model(x) ** 2).sum(), update=SGD(model.parameters(), lr=0.1))
+    f(np.ones((2, 12)))
+    return f
+
+
+def _replaced() -> Any:
+    model = norms()
+    f = compiled(model, (np.ones((3, 6)),))
+    model.train()
+    return f
+
+
+X = np.ones(3)
+REFUSED = {
+    "an op without a form": (lambda: compiled(np.arctan2, (X, X)), "m.onnx", None, RuntimeError, "'arctan2'"),
+    "no call yet": (lambda: micrograd.compile(_twice), "m.onnx", None, RuntimeError, "call the function once"),
+    "an update": (_updating, "m.onnx", None, TypeError, "without update="),
+    "a stale trace": (_replaced, "m.onnx", None, RuntimeError, "call it again"),
+    "another dtype": (lambda: compiled(_twice, (X,)), "m.onnx", np.float16, ValueError, "float32 or float64"),
+    "another ending": (lambda: compiled(_twice, (X,)), "m.safetensors", None, ValueError, "saved as .onnx"),
+    "no function": (mlp, "m.onnx", None, ValueError, r"compile\(\)"),
+    "weights in a dtype": (mlp, "m.safetensors", np.float32, TypeError, "for .onnx files"),
+}
+
+
+@pytest.mark.parametrize(("make", "name", "dtype", "error", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_changes_no_file(make, name, dtype, error, words, tmp_path):
+    (tmp_path / name).write_text("before")
+    with pytest.raises(error, match=words):
+        save(make(), tmp_path / name, dtype)
+    assert [(x.name, x.read_text()) for x in tmp_path.iterdir()] == [(name, "before")]
+
+
+def test_without_the_package_it_says_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ModuleNotFoundError, match=r"micrograd-glass\[onnx\]"):
+        save(compiled(_twice, (X,)), tmp_path / "m.onnx")
+    assert not [*tmp_path.iterdir()]

@@ -1,0 +1,85 @@
+"""Values need no NumPy: compiled functions, transforms, gradcheck, seeds, batches, where it cannot be imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+HIDDEN = """import sys; sys.modules["numpy"] = None
+import micrograd
+from micrograd import Value, batches, compile, functional, gradcheck, gradient, hessian, manual_seed, nn, optim
+from micrograd import value_and_grad
+"""
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", HIDDEN + dedent(code)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+SAME = {
+    "a program": """
+        f = compile(lambda x, y: (x * y.tanh() + x.relu() ** 2).exp() / y)
+        x, y = Value(0.5), Value(1.5)
+        f(x, y).backward()
+        found = x.grad, y.grad
+        x, y = Value(0.5), Value(1.5)
+        f.fn(x, y).backward()
+        print(max(abs(a - b) for a, b in zip(found, (x.grad, y.grad))) < 1e-14)""",
+    "where Python raises": """
+        f = value_and_grad(compile(lambda x: x.log() + 1 / x))
+        print(f(0.0)[0] != f(0.0)[0] and f(1.0) == (1.0, 0.0))""",
+    "a network": """
+        manual_seed(1)
+        model = nn.MLP(2, [4, 1])
+        xs, ys = [[0.1, 0.2], [0.3, -0.4], [-0.5, 0.6]], [1.0, -1.0, 1.0]
+        loss = compile(lambda xs, ys: functional.mse([model(x) for x in xs], ys))
+        optimizer = optim.Adam(model.parameters(), lr=0.1)
+        for _ in range(60):
+            for x, y in batches(xs, ys, size=2):
+                optimizer.zero_grad()
+                loss(x, y).backward()
+                optimizer.step()
+        print(loss(xs, ys).data < 0.05 and loss.cache_info().misses == 3)""",
+    "transforms": """
+        f = lambda x, y: x * x * y
+        each = [gradient(g)(2.0, 3.0) == (12.0, 4.0) for g in (f, compile(f))]
+        each += [hessian(g)(2.0, 3.0) == ((6.0, 4.0), (4.0, 0.0)) for g in (f, compile(f))]
+        print(all(each) and value_and_grad(f)(2.0, 3.0) == (12.0, (12.0, 4.0)) and gradcheck(f, 2.0, 3.0, order=2))""",
+    "a page": """
+        f = compile(lambda x: x * x)
+        f(2.0)
+        print("multiply(x, x)" in str(f.lowered) and len(f.graph) == 1)""",
+    "draws": """
+        import random
+        try:
+            compile(lambda x: x * random.random())(1.0)
+        except RuntimeError as error:
+            print("random numbers" in str(error))""",
+    "seeds": """
+        manual_seed(3)
+        first = [list(batch) for batch in batches(range(7), size=3)]
+        manual_seed(3)
+        print(first == [list(batch) for batch in batches(range(7), size=3)] and len(first) == 3)""",
+}
+
+
+@pytest.mark.parametrize("code", SAME.values(), ids=SAME)
+def test_values_need_no_numpy(code: str):
+    assert python(code) == "True"
+
+
+@pytest.mark.parametrize("use", ["micrograd.Tensor", "micrograd.zeros(2)", "compile(abs, batch=True)"])
+def test_arrays_say_that_numpy_is_missing(use: str):
+    assert (
+        python(f"""
+        try:
+            {use}
+        except ModuleNotFoundError as error:
+            print(error.name)""")
+        == "numpy"
+    )

@@ -1,0 +1,257 @@
+"""What the live pages ask of Python, asked here: a text and its sliders, a training and its pictures."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parent.parent.parent / "site"
+sys.path.insert(0, str(SITE / "live"))
+
+from lab import cell, go, point, run, set_rate, start  # noqa: E402
+from lab.cells import names  # noqa: E402
+from lab.data import DATA, KINDS  # noqa: E402
+from lab.surface import followed, surface  # noqa: E402
+from lab.text import MOST, compiled  # noqa: E402
+from lab.training import POINTS  # noqa: E402
+
+README = """from micrograd import Value
+a, b = Value(-4.0), Value(2.0)
+c = a + b
+d = a * b + b**3
+c += c + 1
+c += 1 + c + (-a)
+d += d * 2 + (b + a).relu()
+d += 3 * d + (b - a).relu()
+e = c - d
+f = e**2
+g = f / 2.0 + 10.0 / f
+"""
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in SITE.glob("live/training/*.py")}
+
+
+def ran(text):
+    return json.loads(run(text))
+
+
+# ------------------------------------------------------------------------------------------------ a text
+def test_the_numbers_of_the_readme():
+    answer = ran(README)
+    assert answer["error"] is None
+    assert answer["root"] == {"name": "g", "data": pytest.approx(24.70408, abs=1e-4)}
+    assert [slider["slope"] for slider in answer["sliders"]] == pytest.approx([138.83382, 645.57726], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("x = Value(2.0)", [("x", "2.0")]),
+        ("x: Value = Value(-3)", [("x", "-3")]),
+        ("x, (y, z) = Value(1), (Value(2), Value(3e-2))", [("x", "1"), ("y", "2"), ("z", "3e-2")]),
+        ("ws = [Value(1.5), Value(2.5, label='w')]", [("ws[0]", "1.5"), ("ws[1]", "2.5")]),
+        ("x = y = Value(1.0)", [("x", "1.0")]),
+        ("é, x = Value(1.0), Value(7.25)  # 😀", [("é", "1.0"), ("x", "7.25")]),
+        ("s = '😀'; x = Value(4.5)", [("x", "4.5")]),
+        ("x = Value(a)\ny = Value('1')\nz = f(2.0)\nb = Value(True)", []),
+        ("def f():\n    x = Value(1.0)", []),
+    ],
+)
+def test_sliders_are_the_numbers_given_to_a_value_and_a_name(text, wanted):
+    lines = text.encode("utf-16-le").decode("utf-16-le").splitlines()
+
+    def cut(slider):  # as JavaScript counts
+        line = lines[slider["line"] - 1].encode("utf-16-le")
+        return line[2 * slider["from"] : 2 * slider["to"]].decode("utf-16-le")
+
+    assert [(slider["name"], cut(slider)) for slider in compiled(text)[1]] == wanted
+
+
+def test_a_slope_is_that_of_the_value_the_number_made_even_if_the_name_is_taken_again():
+    answer = ran("from micrograd import Value\nx = Value(3.0)\ny = x * x\nx = Value(5.0)\ny\n")
+    assert [slider.get("slope") for slider in answer["sliders"]] == [6.0, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("x = 1\nfor i in range(2):\n    x / 0\n", 3, "ZeroDivisionError"),
+        ("x = (1\n", 1, "SyntaxError"),
+        ("from micrograd import Value\nx = Value('three')\n", 2, "TypeError"),
+        ("import sys\nsys.exit('enough')\n", 2, "SystemExit: enough"),
+        ("def f():\n    return g()\n\ndef g():\n    raise ValueError\n\nf()\n", 5, "ValueError"),
+        ("import numpy.nothing", 1, "ModuleNotFoundError"),
+    ],
+)
+def test_an_error_has_its_line(text, line, words):
+    error = ran(text)["error"]
+    assert error["line"] == line
+    assert error["text"].startswith(words)
+
+
+def test_what_is_printed_is_kept_and_a_flood_of_it_is_not():
+    answer = ran("print('a' * 30_000)\nprint('end')\n1 + 1\n")
+    assert answer["out"].endswith("end\n2\n")
+    assert len(answer["out"]) == MOST
+
+
+def test_without_a_value_there_is_a_hint():
+    assert ran("x = 3")["hint"].startswith("No Value was made")
+
+
+def test_one_text_knows_nothing_of_another():
+    ran("secret = 1")
+    assert ran("secret")["error"]["text"].startswith("NameError")
+
+
+@pytest.mark.parametrize("path", sorted(SITE.glob("live/examples/*.py")), ids=lambda path: path.stem)
+def test_every_example_runs_and_draws(path):
+    title, _, code = path.read_text(encoding="utf-8").partition("\n")
+    assert title.startswith("# ")
+    answer = ran(code)
+    assert answer["error"] is None
+    assert answer["story"]["scenes"]
+    assert answer["sliders"]
+
+
+@pytest.mark.parametrize("lesson", sorted(SITE.parent.glob("demos/lessons/*.ipynb")), ids=lambda path: path.name[:2])
+def test_every_lesson_has_an_expression_for_the_playground(lesson):
+    answer = ran((SITE / "expressions" / f"{lesson.name[:2]}.py").read_text(encoding="utf-8"))
+    assert answer["error"] is None
+    assert answer["story"]["scenes"]
+    assert answer["sliders"]
+
+
+# ------------------------------------------------------------------------------------------------ a training
+def begun(data, text=None, noise=0.1):
+    about = json.loads(start(text or TEXTS[KINDS[data]], data, noise, 1))
+    assert "error" not in about, about
+    return about
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_every_data_set_is_learnt_by_the_text_for_it(data):
+    about = begun(data)
+    first = json.loads(go(0, 20, 1))["losses"][0]
+    losses = json.loads(go(10_000, 20, 40))["losses"]
+    assert len(about["points"]) == POINTS
+    assert sum(losses[-10:]) / 10 < 0.9 * first
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_points_are_within_the_picture(data):
+    for x, answer in begun(data)["points"]:
+        assert all(abs(coordinate) < 1.6 for coordinate in x)
+        assert answer in {"sign": (-1, 1), "classes": (0, 1, 2), "number": (answer,)}[KINDS[data]]
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "tanh", "sigmoid", "softplus", "sin"])
+def test_the_page_can_follow_a_network_of_each_activation(activation):
+    about = begun("moons", TEXTS["sign"].replace("tanh", activation))
+    frame = json.loads(go(0, 20, 3))
+    found = about["surface"]
+    assert found is not None
+    assert frame["grid"] is None
+    from lab.training import training
+
+    x = about["points"][5][0]
+    assert followed(found, x, frame["p"])[0] == pytest.approx(training.model(x).data)
+
+
+def test_a_model_that_looks_at_its_input_is_asked_itself():
+    text = TEXTS["sign"] + "\nnet = model\nclass Odd:\n    parameters = net.parameters\n"
+    text += "    def __call__(self, x):\n        return net(x) if x[0] > 0 else -net(x)\nmodel = Odd()\n"
+    about = begun("moons", text)
+    assert about["surface"] is None
+    assert about["wires"] is None
+    assert len(json.loads(go(0, 20, 1))["grid"]) == 21 * 21
+
+
+def test_a_surface_without_an_op_that_the_page_knows_is_none():
+    from micrograd import Value
+
+    class Rounded:
+        def parameters(self):
+            return []
+
+        def __call__(self, x):
+            return Value(2.0) * x[0].floor()
+
+    assert surface(Rounded(), 2) is None
+
+
+def test_a_text_that_compiles_its_loss_is_said_to_and_learns_without_numpy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    text = TEXTS["sign"].replace(
+        "def step", "loss_of = compile(lambda p, a: hinge([model(x) for x in p], a))\n\ndef step"
+    )
+    text = text.replace("hinge(scores, answers)", "loss_of(points, answers)")
+    about = begun("moons", "from micrograd import compile\n" + text)
+    assert about["mode"] == "compiled"
+    losses = json.loads(go(10_000, 20, 40))["losses"]
+    assert sum(losses[-10:]) / 10 < 0.9 * losses[0]
+
+
+@pytest.mark.parametrize("name", ["model", "optimizer", "step"])
+def test_a_text_without_what_the_page_calls_says_so(name):
+    answer = json.loads(start(TEXTS["sign"] + f"\ndel {name}\n", "moons", 0.1, 1))
+    assert f"the page needs your {name!r}" in answer["error"]["text"]
+    assert "nothing to train" in json.loads(go(0, 20, 1))["error"]["text"]
+
+
+def test_a_step_that_returns_nothing_says_so():
+    begun("moons", TEXTS["sign"].replace("    return loss\n", ""))
+    assert "must return the loss" in json.loads(go(0, 20, 1))["error"]["text"]
+
+
+def test_looking_at_a_point_changes_nothing():
+    text = TEXTS["sign"].replace("SGD(model.parameters(), lr=0.3)", "SGD(model.parameters(), lr=0.3, momentum=0.9)")
+    states = []
+    for looks in (False, True):
+        begun("moons", text)
+        go(10_000, 20, 3)
+        if looks:
+            answer = json.loads(point(7))
+            assert answer["story"]["nodes"] > 200
+            assert answer["loss"] >= 0
+        states.append(json.loads(go(10_000, 20, 3))["p"])
+    assert states[0] == states[1]
+
+
+def test_the_rate_can_be_changed_while_it_trains():
+    begun("moons")
+    assert json.loads(set_rate(0.0)) == {"out": ""}
+    before = json.loads(go(0, 20, 1))
+    assert before["rate"] == 0.0
+    assert json.loads(go(10_000, 20, 3))["p"] == before["p"]
+
+
+# ------------------------------------------------------------------------------------------------ the cells of a lesson
+@pytest.fixture
+def lesson_begun(monkeypatch):
+    """No name is known."""
+    for name in [*names.keys() - {"__name__"}]:
+        monkeypatch.delitem(names, name)
+
+
+@pytest.mark.usefixtures("lesson_begun")
+def test_cells_share_their_names():
+    assert json.loads(cell("x = 3\nprint('hello')\nx + 1")) == {"html": "<pre>4</pre>", "error": None, "out": "hello\n"}
+    assert json.loads(cell("x < 5"))["html"] == "<pre>True</pre>"
+    assert json.loads(cell("\nx / 0"))["error"]["line"] == 2
+    assert json.loads(cell("y"))["error"]["text"].startswith("NameError")
+
+
+def test_a_line_for_notebooks_alone_is_passed_over():
+    assert json.loads(cell("if False:\n    %pip install something\n7 % 4"))["html"] == "<pre>3</pre>"
+
+
+@pytest.mark.usefixtures("lesson_begun")
+@pytest.mark.parametrize("lesson", ["02", "03", "04"])
+def test_the_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.syspath_prepend(str(SITE.parent / "demos" / "lessons"))
+    (path,) = (SITE.parent / "demos" / "lessons").glob(f"{lesson}_*.ipynb")
+    for part in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if part["cell_type"] == "code":
+            assert json.loads(cell("".join(part["source"])))["error"] is None

@@ -1,0 +1,261 @@
+"""The network view, in movies and alone; movies of more classes, of curves and of nothing but a loss; `watch`."""
+
+import json
+import re
+import sys
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, Value, nn, viz
+from micrograd.functional import cross_entropy, mse
+from micrograd.nn import MLP
+from micrograd.optim import SGD, Adam
+from micrograd.viz.training import columns, panels
+from micrograd.viz.training.network import network
+from micrograd.viz.training.plots import plot_loss
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(40, 2))
+SIDES = np.where(POINTS[:, 0] > 0, 1, -1)
+
+
+def tensors(*widths, activation=nn.Tanh):
+    layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), activation())]
+    return nn.Sequential(*layers[:-1])
+
+
+def embedded(film):
+    return json.loads(re.search(r'id="film">(.*?)</script>', film.page().html, re.DOTALL)[1])
+
+
+# ------------------------------------------------------------------------------------------------ the columns
+def test_columns_of_values_have_their_weights_and_answer_as_the_model_does():
+    model = MLP(2, [4, 3, 1], activation="tanh")
+    layers = network(model, POINTS, POINTS)
+    assert [layer.weights.shape for layer in layers] == [(4, 2), (3, 4), (1, 3)]
+    assert layers[0].weights.tolist() == [[w.data for w in neuron.w] for neuron in model.layers[0].neurons]
+    np.testing.assert_allclose(layers[2].answers[:, 0], [model(p).data for p in POINTS.tolist()])
+    hidden = [neuron(POINTS[7].tolist()).data for neuron in model.layers[0].neurons]
+    np.testing.assert_allclose(layers[0].answers[7], hidden)
+
+
+def test_columns_of_tensors_answer_after_their_activation():
+    model = tensors(2, 5, 3)
+    first, last = network(model, POINTS, POINTS)
+    np.testing.assert_allclose(first.weights, model[0].weight.data)
+    np.testing.assert_allclose(first.answers, model[1](model[0](Tensor(POINTS))).data)
+    np.testing.assert_allclose(last.answers, model(Tensor(POINTS)).data)
+
+
+@pytest.mark.parametrize("model", [lambda p: p[:, 0], MLP(3, [2, 1]), nn.Sequential(nn.Tanh())])
+def test_what_is_no_chain_of_neurons_has_no_columns(model):
+    assert network(model, POINTS, POINTS) == []
+
+
+def test_a_neuron_that_answers_0_at_every_point_is_dead():
+    model = MLP(2, [3, 1])
+    for neuron in model.layers[0].neurons[:2]:
+        neuron.b.data = -100.0
+    layers = network(model, POINTS, POINTS)
+    assert layers[0].dead.tolist() == [True, True, False]
+    assert columns.dead_text(layers[0]) == "2 of 3 dead"
+
+
+def test_looking_at_the_neurons_changes_no_gradient_and_no_mode():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.5), nn.Linear(3, 1))
+    assert len(network(model, POINTS, POINTS)) == 2
+    assert all(p.grad is None for p in model.parameters())
+    assert all(module.training for module in model.modules())
+
+
+def test_a_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
+    assert [columns.line_look(letter)[0] for letter in "AJS?"] == ["below", "zero", "above", "unknown"]
+    assert (
+        columns.line_look("S")[1] == columns.line_look("A")[1] > columns.line_look("M")[1] > columns.line_look("J")[1]
+    )
+    model = MLP(2, [1])
+    model.layers[0].neurons[0].w[0].data = float("nan")
+    assert columns.codes(network(model, POINTS, POINTS), [1.0])[0] == "?"
+
+
+# ------------------------------------------------------------------------------------------------ a picture
+@pytest.mark.parametrize(
+    ("model", "points", "circles"),
+    [
+        (MLP(2, [4, 1]), POINTS, 2 + 5 * 2),
+        (tensors(1, 6, 1), POINTS[:, 0], 1 + 7 * 2),
+        (tensors(5, 30, 3), RNG.normal(size=(9, 5)), 5 + (16 + 3) * 2),
+    ],
+    ids=["plane", "line", "more inputs, a long column"],
+)
+def test_a_network_is_drawn_as_circles_and_lines(model, points, circles):
+    picture = viz.draw_network(model, points)
+    tree = ET.fromstring(picture.svg)
+    found = [element for element in tree.iter() if element.tag.endswith("circle") and element.get("class")]
+    assert len(found) == circles
+    assert "prefers-color-scheme: dark" in picture.svg
+    assert set(picture._repr_mimebundle_()) == {"text/html", "text/plain"}
+
+
+def test_a_network_is_drawn_the_same_way_again_and_saved(tmp_path):
+    model = MLP(2, [3, 1])
+    assert viz.draw_network(model, POINTS).svg == viz.draw_network(model, POINTS).svg
+    path = viz.draw_network(model, POINTS).save(tmp_path / "net.svg")
+    assert path.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_model_without_columns_is_refused_with_what_draws_it():
+    with pytest.raises(ValueError, match=r"no columns of neurons for points of 2 numbers.*draw_dot"):
+        viz.draw_network(lambda p: p, POINTS)
+    with pytest.raises(ValueError, match=r"X has shape \(2, 2, 2\)"):
+        viz.draw_network(MLP(2, [1]), np.zeros((2, 2, 2)))
+
+
+# ------------------------------------------------------------------------------------------------ movies
+def trained(film, model, loss_of, optimizer, steps=3):
+    for _ in range(steps):
+        loss = loss_of(model)
+        optimizer.zero_grad()
+        loss.backward()
+        film.frame(loss)
+        optimizer.step()
+    return film
+
+
+def test_a_movie_of_any_number_of_classes_has_a_region_for_each():
+    labels = np.arange(40) % 9
+    model = tensors(2, 4, 9)
+    film = viz.movie(model, POINTS, labels, resolution=20)
+    trained(film, model, lambda m: cross_entropy(m(Tensor(POINTS)), labels), SGD(model.parameters(), lr=0.1))
+    assert film.kind == "regions"
+    assert film.frames[0].scores.shape[0] == 9
+    right = (model(Tensor(POINTS)).data.argmax(axis=1) == labels).mean()
+    film.frame(1.0)
+    assert film.frames[-1].accuracy == pytest.approx(right)
+    assert "class 8" in film.page().html
+    ET.fromstring(film.still())
+
+
+def test_a_movie_of_numbers_is_of_the_curve():
+    x = np.linspace(-1, 1, 30)
+    film = viz.movie(lambda p: 2 * p[:, 0], x, 2 * x + 0.5, resolution=20)
+    film.frame(0.25)
+    assert film.kind == "curve"
+    np.testing.assert_allclose(film.frames[0].scores, 2 * film.xs)
+    assert film.frames[0].accuracy == pytest.approx(0.5)  # the root mean square error
+    assert "off by 0.5000" in embedded(film)["frames"][0]["says"]
+    assert len(panels.lines(film, film.frames[0])) == 1
+    ET.fromstring(film.still())
+
+
+def test_a_movie_without_points_is_of_the_loss_and_the_weights():
+    model = tensors(5, 3, 1)
+    film = viz.movie(model)
+    film.frame(1.0)
+    film.frame(0.5)
+    assert 'class="boundary"' not in film.page().html
+    assert 'class="weights"' in film.page().html
+    ET.fromstring(film.still())
+
+
+def test_each_kind_of_movie_makes_a_gif(tmp_path):
+    x = np.linspace(-1, 1, 10)
+    films = [
+        viz.movie(lambda p: p[:, 0], x, x),
+        viz.movie(tensors(2, 3), POINTS, np.arange(40) % 3),
+        viz.movie(MLP(2, [1])),
+    ]
+    for film in films:
+        film.frame(1.0)
+        film.gif(tmp_path / "film.gif", width=160)
+        assert (tmp_path / "film.gif").stat().st_size > 1000
+
+
+def test_a_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():
+    model = MLP(2, [3, 1], activation="tanh")
+    film = viz.movie(model, POINTS, SIDES, resolution=10)
+    film.frame(1.0)
+    sum(model(p) for p in POINTS[:3].tolist()).backward()
+    film.frame(1.0)
+    before, after = (frame["notes"] for frame in embedded(film)["frames"])
+    assert before == ["gradient \u2013"] * 2
+    norm = sum(p.grad**2 for p in model.layers[0].parameters()) ** 0.5
+    assert after[0] == f"gradient {norm:.4f}"
+
+
+def test_the_state_of_the_optimizer_can_be_chosen():
+    model = tensors(2, 3, 1)
+    optimizer = Adam(model.parameters(), lr=0.1)
+    film = viz.movie(model, POINTS, SIDES, resolution=10, optimizer=optimizer)
+    targets = Tensor(SIDES.reshape(-1, 1).astype(float))
+    trained(film, model, lambda m: mse(m(Tensor(POINTS)), targets), optimizer)
+    data = embedded(film)
+    remembered = [name for name, x in next(iter(optimizer.state.values())).items() if isinstance(x, np.ndarray)]
+    assert list(data["kinds"]) == ["weights", "gradients", *remembered]
+    for name in remembered:
+        assert sum(data["frames"][-1]["bars"][name][0]) == 9
+        assert f"<option>{name}</option>" in film.page().html
+
+
+def test_the_weights_of_the_network_move():
+    model = MLP(2, [3, 1])
+    film = viz.movie(model, POINTS, SIDES, resolution=10)
+    film.frame(1.0)
+    model.layers[0].neurons[0].w[0].data = -1.0
+    film.frame(1.0)
+    one, two = (frame["net"] for frame in embedded(film)["frames"])
+    assert (len(one), two[0]) == (9, "A")
+    assert one[1:] == two[1:]
+
+
+def test_nan_is_marked_on_the_plane_and_on_the_loss():
+    film = viz.movie(lambda p: np.where(p[:, 0] > 0, np.nan, 1.0), POINTS, SIDES, resolution=10)
+    film.frame(float("nan"))
+    shades = panels.shades(film, film.frames[0].scores)
+    assert set(shades[:, -1].tolist()) == {63}  # the colour of nan
+    assert 'class="odd"' in film.page().html
+    _, crosses = plot_loss([1.0, float("inf"), 0.5]).lines
+    assert crosses.get_xdata().tolist() == [1]
+
+
+# ------------------------------------------------------------------------------------------------ live
+class Cell:
+    """A display of a notebook."""
+
+    def __init__(self):
+        self.shown = []
+
+    def update(self, data, raw):
+        assert raw
+        self.shown.append(data)
+
+
+def test_watch_updates_one_cell_a_few_times_a_second_and_is_a_movie_afterwards(monkeypatch):
+    cell = Cell()
+    now = iter(np.arange(0.0, 100.0, 0.05))
+    monkeypatch.setattr("micrograd.viz.training.film._new_cell", lambda: cell)
+    monkeypatch.setattr("micrograd.viz.training.film.time", SimpleNamespace(monotonic=lambda: next(now)))
+    film = viz.watch(MLP(2, [2, 1]), POINTS, SIDES, resolution=10, every=0.2)
+    for _ in range(20):
+        film.frame(0.5)
+    assert 3 <= len(cell.shown) < 10
+    assert cell.shown[0]["text/html"].startswith("<img ")
+    assert cell.shown[0]["text/plain"] == "step 0, loss 0.5"
+    assert len(film) == 20
+    assert film.page().html.count("</script>") == 2
+
+
+def test_watch_outside_of_a_notebook_shows_nothing_and_records(capsys):
+    film = viz.watch(MLP(2, [2, 1]), POINTS, SIDES, resolution=10)
+    film.frame(Value(0.5))
+    assert (film._cell, capsys.readouterr().out) == (None, "")
+    assert repr(film) == "<Watch of 1 frames, steps 0 to 0>"
+
+
+def test_watch_works_without_ipython(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    viz.watch(MLP(2, [2, 1]), POINTS, SIDES, resolution=10).frame(1.0)

@@ -1,0 +1,88 @@
+"""A player saved as a moving picture."""
+
+import os
+import re
+
+import pytest
+from drawn_graphs import neuron
+
+from micrograd import Value
+from micrograd.viz import animate, player
+from micrograd.viz.playing.gif import MOST_BOXES
+
+image = pytest.importorskip("PIL.Image")
+
+
+def frames(path):
+    with image.open(path) as film:
+        for k in range(film.n_frames):
+            film.seek(k)
+            yield film.convert("RGB").tobytes(), film.info["duration"]
+
+
+def test_a_gif_has_a_picture_for_each_step_and_rests_at_the_last(tmp_path):
+    path = player(neuron()).save(tmp_path / "neuron.gif", seconds=0.5)
+    shown = list(frames(path))
+    assert len(shown) == 13
+    assert len({pixels for pixels, _ in shown}) == 13
+    assert [duration for _, duration in shown] == [500] * 12 + [1500]
+
+
+def test_a_constant_is_one_picture(tmp_path):
+    assert len(list(frames(player(Value(2.0, requires_grad=False) * 3).save(tmp_path / "a.gif")))) == 1
+
+
+def test_arrays_are_drawn_as_heat_maps(tmp_path):
+    np = pytest.importorskip("numpy")
+    from micrograd import Tensor
+
+    x = Tensor(np.array([[1.0, -1.0], [0.0, np.nan]]), requires_grad=True)
+    assert len(list(frames(player((x * 2).sum()).save(tmp_path / "a.gif")))) == 7
+
+
+def test_a_graph_of_many_boxes_is_refused_with_what_to_do(tmp_path):
+    out = a = Value(1.0)
+    for _ in range(MOST_BOXES):
+        out = out.tanh() * a
+    with pytest.raises(ValueError, match="a GIF shows at most 60: save a page"):
+        player(out, max_nodes=1000).save(tmp_path / "a.gif")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+def test_a_step_takes_time(tmp_path, seconds):
+    with pytest.raises(ValueError, match="it must be above 0"):
+        player(neuron()).save(tmp_path / "a.gif", seconds=seconds)
+
+
+def test_a_video_without_ffmpeg_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="needs the program ffmpeg"):
+        player(neuron()).save(tmp_path / "a.mp4")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_video_gets_every_picture_and_says_why_it_could_not_be_written(tmp_path, monkeypatch, fails):
+    """A stand-in for ffmpeg, which counts the bytes that it is given."""
+    program = tmp_path / "ffmpeg"
+    said = "echo no such codec >&2; exit 1" if fails else 'wc -c > "$last"'
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\nfor last; do :; done\n{said}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    made = player(neuron())
+    if fails:
+        with pytest.raises(RuntimeError, match=r"could not write a\.mp4: no such codec"):
+            made.save(tmp_path / "a.mp4")
+        return
+    path = made.save(tmp_path / "a.mp4", seconds=0.5)
+    width, height = map(int, re.search(r"-s (\d+)x(\d+) -r 2 ", (tmp_path / "given").read_text()).groups())
+    assert width % 2 == height % 2 == 0
+    assert int(path.read_text()) == 3 * width * height * (13 + 2)
+
+
+def test_a_long_label_does_not_take_the_operands_away():
+    a, b = Value(2.0, label="the weight of the first input"), Value(3.0, label="what comes from outside of it all")
+    out = a * b
+    out.label = "o"
+    assert re.search("Forward: o = the we.{1,5}put \u00d7 what c.{1,5}all", animate(out).svg)
