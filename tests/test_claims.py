@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import xml.etree.ElementTree as ET
+from importlib.util import find_spec
 from pathlib import Path
 
 import graphviz
@@ -143,7 +144,11 @@ def test_what_the_table_of_the_api_says_to_write_runs(tmp_path, monkeypatch):
             .replace("{...}", "{'model': model}")
         )
         code = "y.backward(create_graph=True)" if span == "create_graph=True" else code
+        if "onnx" in span and find_spec("onnx") is None:
+            continue
         exec(code.replace(":", ": pass") if span.endswith(":") else code, names)
+        if span == "f = compile(model)":  # "call it under `no_grad`"
+            exec("with no_grad(): f(x.data)", names)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
