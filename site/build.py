@@ -137,9 +137,12 @@ def bundle(entry: Path, out: Path, packages: Path) -> None:
 
 
 def archive(path: Path, libraries: Path) -> None:
-    """The Python of the live pages: micrograd, lab, and graphviz, without which micrograd cannot draw."""
+    """The Python of the live pages: micrograd, lab, graphviz for drawings, and what checks the exercises."""
+    lessons = ROOT / "demos" / "lessons"
+    tops = (ROOT / "micrograd", HERE / "live" / "lab", libraries / "graphviz", lessons / "exercises")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for top in (ROOT / "micrograd", HERE / "live" / "lab", libraries / "graphviz"):
+        packed.writestr(zipfile.ZipInfo("check.py", STAMP), (lessons / "check.py").read_bytes())
+        for top in tops:
             for source in sorted(top.rglob("*")):
                 if source.is_file() and source.suffix in (".py", ".html", ".css", ".js"):
                     name = zipfile.ZipInfo(source.relative_to(top.parent).as_posix(), STAMP)

@@ -18,6 +18,7 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
 }
+RUN_HERE = ("02", "03", "04")  # lessons without NumPy, whose cells run in the page
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
 # The reference by task: a page, its title and first words, and for each of its modules the names. What is public in
@@ -146,6 +147,8 @@ def lesson(path: Path) -> str:
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = quote((ROOT / "site" / "expressions" / f"{path.name[:2]}.py").read_text(encoding="utf-8"), safe="")
     live = f'<p><a href="../live/playground.html#code={code}">Its expression in the playground</a></p>'
+    if path.name.startswith(RUN_HERE):
+        live += '<script type="module" src="../live/cells.js"></script>'
     notebook["cells"][0]["source"] = "".join(notebook["cells"][0]["source"]) + f"\n\n{live}\n"
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":

@@ -1,6 +1,8 @@
 """Pictures that a notebook shows anywhere, run or not: figures as small PNG, and drawings in an `<img>`."""
 
 import io
+from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,6 +30,20 @@ def png(figure: Figure) -> tuple[bytes, dict[str, int]]:
     picture = Image.open(file).convert("RGB").quantize(48, dither=Image.Dither.NONE)
     picture.save(file := io.BytesIO(), format="png", optimize=True)
     return file.getvalue(), {"width": picture.width * 96 // 120, "height": picture.height * 96 // 120}
+
+
+def tiles(pictures: np.ndarray, columns: int, captions: Sequence[Any] = (), **style: Any) -> None:
+    """Show full rows of small pictures, each with a rim; `style` is imshow's, and the captions go to the first row."""
+    count, height, width = pictures.shape
+    rows = count // columns
+    joined = np.pad(pictures.reshape(rows, columns, height, width), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    figure = plt.figure(figsize=(0.9 * columns, 0.9 * rows + (0.4 if captions else 0)))
+    axes = figure.add_axes((0, 0, 1, 0.9 * rows / figure.get_figheight()))
+    joined = joined.swapaxes(1, 2).reshape(rows * (height + 2), columns * (width + 2))
+    axes.imshow(joined, **{"cmap": "Greys", "aspect": "auto", **style})
+    axes.set_axis_off()
+    for place, caption in enumerate(captions):
+        axes.text((width + 2) * (place + 0.5) - 0.5, -0.3, caption, ha="center", fontsize=9)
 
 
 def drawing(width: int, height: int, *parts: str, alt: str) -> HTML:

@@ -78,6 +78,7 @@ def compile(
     Raises:
         TypeError: fn is not callable, or `update` is not an optimizer.
         ValueError: `backend` is unknown, or both `scalars` and `batch` are set.
+        ModuleNotFoundError: `backend="jax"`, and JAX is not installed.
         RuntimeError: (when traced) fn reads a number (`if`, `float`, `.data`), modifies one in place, draws from a
             global random generator, or uses a node that the guards cannot find (in a cache, behind a weak reference).
 

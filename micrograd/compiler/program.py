@@ -30,7 +30,7 @@ from ..autograd.transforms import copied, leaves, tree_map
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
 from ..engine.modes import modes, pass_is_watched
-from ..engine.rows import Many
+from ..engine.rows import Many, nothing
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
@@ -59,7 +59,7 @@ class Program:
         self._operands = picker(built.names, built.places, built.own)
         self.current = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, _not_alone, lambda g, call, root: call.parts(g, root), needs_values=False)
+        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
@@ -228,11 +228,6 @@ def _number(x: Any) -> Any:
 
 def _copied(x: Any) -> Any:
     return copied(x) if isinstance(x, (Value, Tensor)) and x.requires_grad else x
-
-
-def _not_alone(*_: Any) -> Any:
-    """The forward function of a program's row, which a picture's nudge test may call."""
-    raise TypeError("a compiled function computes all of its results at once, and only from its own arguments")
 
 
 class ProgramRow(Many):

@@ -31,7 +31,7 @@ STATES = "micrograd.states"  # the key in the metadata
 
 
 def save(source: Any, path: FilePath, dtype: Any = None) -> None:
-    """Save modules, optimizers, schedules and arrays to a safetensors file, or a compiled function to an .onnx file.
+    """Save modules, optimizers, schedules and arrays to one safetensors file, or a compiled function to an .onnx file.
 
     Args:
         source: an object with `state_dict()` and `load_state_dict()`; or a dict, whose values are such objects and

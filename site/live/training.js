@@ -64,6 +64,7 @@ async function begin() {  // run the text from its first line: another model
   take(await asked("go", 0, batch(), 1));
 }
 function started(found) {
+  if (found.parameters !== about?.parameters) delete speeds.eager, delete speeds.compiled;  // of another network
   about = found;
   losses = [];
   norms = [];
@@ -147,7 +148,9 @@ function draw() {
   $("lossis").textContent = four(losses.at(-1));
   $("rightname").textContent = number ? "mean squared error" : "right answers";
   $("right").textContent = right === null ? "–" : number ? four(right) : `${(100 * right).toFixed(0)} %`;
-  $("mode").textContent = `${Math.round(speeds.eager ?? 0)} a second${still === about ? ", when this was made" : ""}`;
+  $("modename").textContent = `${about.mode} steps a second`;
+  const other = about.mode === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other}: ${Math.round(speeds[other])})` : "";
+  $("mode").textContent = `${Math.round(speeds[about.mode] ?? 0)}${known}`;
   if (!playing) {
     $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
     $("norms").setAttribute("aria-label", `Length of the gradient by layer, now ${frame.norms.map(four).join(", ")}`);

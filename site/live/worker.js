@@ -2,7 +2,7 @@
 import {loadPyodide} from "./vendor/pyodide/pyodide.mjs";
 
 const here = name => new URL(`vendor/${name}`, import.meta.url).href;
-const names = ["run", "start", "go", "set_rate", "point"];
+const names = ["cell", "run", "start", "go", "set_rate", "point"];
 let lab, playing = 0, settings;
 
 // What is loaded is counted as it comes, unpacked, against the sizes that the build wrote down.

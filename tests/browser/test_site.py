@@ -306,6 +306,20 @@ def fits_and_is_usable(live):
     live.alone()
 
 
+# ------------------------------------------------------------------------------------------------ lessons
+def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
+    shared.driver.get(f"{address}lessons/02_a_number_that_remembers.html")
+    shared.wait("document.querySelectorAll('.live-bar').length === 10")
+    shared.run("document.querySelectorAll('.live-bar')[7].firstChild.click()")
+    shared.wait("document.querySelectorAll('.live-bar span')[7].textContent === 'Done'", LOADED)
+    assert shared.run("return document.querySelectorAll('.live-wrong').length") == 0
+    assert shared.run(
+        "return document.querySelectorAll('.cell')[7].querySelector('.cell_output').textContent"
+    ).startswith("2.1  ✗")
+    assert [url for url in shared.requests() if not url.startswith(address)] == []
+    assert shared.console() == []
+
+
 # ------------------------------------------------------------------------------------------------ pages that are read
 @pytest.mark.parametrize(
     "path", ["index.html", "lessons.html", "lessons/03_the_chain_rule.html", "api/value.html", "how/engine.html"]

@@ -1,6 +1,8 @@
 """What the live pages ask of Python, asked here: a text and its sliders, a training and its pictures."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +11,8 @@ import pytest
 SITE = Path(__file__).parent.parent.parent / "site"
 sys.path.insert(0, str(SITE / "live"))
 
-from lab import go, point, run, set_rate, start  # noqa: E402
+from lab import cell, go, point, run, set_rate, start  # noqa: E402
+from lab.cells import names  # noqa: E402
 from lab.data import DATA, KINDS  # noqa: E402
 from lab.surface import followed, surface  # noqa: E402
 from lab.text import MOST, compiled  # noqa: E402
@@ -179,6 +182,30 @@ def test_a_surface_without_an_op_that_the_page_knows_is_none():
     assert surface(Rounded(), 2) is None
 
 
+WITHOUT_NUMPY = """
+import json, sys
+sys.modules["numpy"] = None
+from lab import go, start
+about = json.loads(start(sys.stdin.read(), "moons", 0.1, 1))
+print(json.dumps([about["mode"], json.loads(go(10_000, 20, 40))["losses"]]))
+"""
+
+
+def test_a_text_that_compiles_its_loss_is_said_to_and_learns_without_numpy():
+    text = TEXTS["sign"].replace(
+        "def step", "loss_of = compile(lambda p, a: hinge([model(x) for x in p], a))\n\ndef step"
+    )
+    text = "from micrograd import compile\n" + text.replace("hinge(scores, answers)", "loss_of(points, answers)")
+    path = os.pathsep.join([str(SITE / "live"), str(SITE.parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NUMPY], input=text, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": path}, check=True,
+    )  # fmt: skip
+    mode, losses = json.loads(done.stdout)
+    assert mode == "compiled"
+    assert sum(losses[-10:]) / 10 < 0.9 * losses[0]
+
+
 @pytest.mark.parametrize("name", ["model", "optimizer", "step"])
 def test_a_text_without_what_the_page_calls_says_so(name):
     answer = json.loads(start(TEXTS["sign"] + f"\ndel {name}\n", "moons", 0.1, 1))
@@ -211,3 +238,34 @@ def test_the_rate_can_be_changed_while_it_trains():
     before = json.loads(go(0, 20, 1))
     assert before["rate"] == 0.0
     assert json.loads(go(10_000, 20, 3))["p"] == before["p"]
+
+
+# ------------------------------------------------------------------------------------------------ the cells of a lesson
+@pytest.fixture
+def lesson_begun(monkeypatch):
+    """No name is known."""
+    for name in [*names.keys() - {"__name__"}]:
+        monkeypatch.delitem(names, name)
+
+
+@pytest.mark.usefixtures("lesson_begun")
+def test_cells_share_their_names():
+    assert json.loads(cell("x = 3\nprint('hello')\nx + 1")) == {"html": "<pre>4</pre>", "error": None, "out": "hello\n"}
+    assert json.loads(cell("x < 5"))["html"] == "<pre>True</pre>"
+    assert json.loads(cell("\nx / 0"))["error"]["line"] == 2
+    assert json.loads(cell("y"))["error"]["text"].startswith("NameError")
+
+
+def test_a_line_for_notebooks_alone_is_passed_over():
+    assert json.loads(cell("if False:\n    %pip install something\n7 % 4"))["html"] == "<pre>3</pre>"
+
+
+@pytest.mark.usefixtures("lesson_begun")
+@pytest.mark.parametrize("lesson", ["02", "03", "04"])
+def test_the_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.syspath_prepend(str(SITE.parent / "demos" / "lessons"))
+    (path,) = (SITE.parent / "demos" / "lessons").glob(f"{lesson}_*.ipynb")
+    for part in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if part["cell_type"] == "code":
+            assert json.loads(cell("".join(part["source"])))["error"] is None

@@ -40,7 +40,7 @@ class Backend(Protocol):
 
 
 def compiled(name: str, program: Lowered, **options: Any) -> Executable:
-    """The program, compiled by the back end of this name, with options of its own."""
+    """The program, compiled by the back end of this name, with its options."""
     backend: Backend = import_module(f".{BACKENDS[name]}", __name__)  # type: ignore[assignment]
     if reason := backend.lacks(program):
         raise RuntimeError(f"backend={name!r} {reason}")

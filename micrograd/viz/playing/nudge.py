@@ -105,9 +105,12 @@ def _again(graph: Walk, values: Sequence[Any]) -> Any:
 def _forward(node: Node, operands: list[Any]) -> Any:
     try:
         with node._quiet():
-            return node._row.forward(*operands)
+            out = node._row.forward(*operands)
     except ArithmeticError:  # Python raises for plain numbers where a node gives inf or nan
         return node._ieee(node._row.forward, *operands)
+    if out is None:
+        raise ValueError("the result of a compiled function is not computed again")
+    return out
 
 
 def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:

@@ -1,12 +1,14 @@
 """What the live pages ask of Python. Standard library and micrograd only; every answer is JSON.
 
 text        names, numbers and errors of a text that somebody writes
+cells       `cell`: the cells of a lesson
 playing     `run`: a text, its picture and its sliders
 data        the points to learn
 training    `start`, `go`, `set_rate`, `point`: the learner's own `model`, `optimizer` and `step(batch)`
 surface     the graph of one point as a list of instructions, which a page can follow for many points at once
 """
 
+from .cells import cell as cell
 from .playing import run as run
 from .training import go as go
 from .training import point as point

@@ -1,0 +1,81 @@
+"""The exercises of lesson 19."""
+
+from typing import Any
+
+import numpy as np
+from check import exercise, function, kind, number_exercise, shape
+
+from micrograd.functional import conv2d
+
+
+@exercise("19.1", of=shape)
+def _(found: tuple[int, ...]) -> str | None:
+    if found == (8, 28, 28):
+        return None
+    if found[1:] == (32, 32):
+        return "there is no padding here: where can the middle of a filter of five rows not be?"
+    if found[1:] == (28, 28):
+        return "the rows and columns are right; the channels of the output are the filters"
+    return "first the number of filters, then the rows and the columns that are left"
+
+
+number_exercise(
+    "19.2",
+    4640,
+    {
+        4608: "each of the 32 filters has a bias too",
+        320: "each filter looks at all 16 channels, with nine weights for each",
+        288: "each filter looks at all 16 channels, with nine weights for each, and has a bias",
+        144: "those are the weights of one filter",
+        145: "those are the numbers of one filter",
+    },
+    "not {:g}: (weights of one filter + 1) times 32",
+    tolerance=0,
+)
+
+
+@exercise("19.3")
+def _(found: Any) -> str | None:
+    try:
+        weights = np.asarray(found, dtype=float)
+    except (TypeError, ValueError):
+        return f"three rows of three numbers are needed here; found {kind(found)}"
+    if weights.shape != (3, 3):
+        return f"three rows of three numbers are needed here; found the shape {weights.shape}"
+    picture = np.random.default_rng(19).random((8, 8))
+    moved = conv2d(picture[None], weights[None, None], padding=1).numpy()[0]
+    if np.allclose(moved[:, 1:], picture[:, :-1]):
+        return None
+    if np.allclose(moved, picture):
+        return "that leaves the picture as it is: whose value should a pixel take?"
+    if np.allclose(moved[:, :-1], picture[:, 1:]):
+        return "that moves it to the left: a pixel has to take the value of its left neighbour"
+    if np.allclose(moved[1:], picture[:-1]) or np.allclose(moved[:-1], picture[1:]):
+        return "that moves it up or down: the columns of the filter are left and right"
+    return "nine numbers, one of them 1 and the others 0"
+
+
+@exercise("19.4", of=function)
+def _(pooled: Any) -> str | None:
+    picture = np.random.default_rng(19).standard_normal((6, 8))
+    found = pooled(picture)
+    if np.shape(found) != (3, 4):
+        return f"of 6 by 8 pixels 3 by 4 are left; found {kind(found) if found is None else np.shape(found)}"
+    wanted = np.array([[picture[i : i + 2, j : j + 2].max() for j in (0, 2, 4, 6)] for i in (0, 2, 4)])
+    if np.allclose(np.asarray(found, dtype=float), wanted):
+        return None
+    return "each number should be the largest of one block of two by two pixels"
+
+
+number_exercise(
+    "19.5",
+    7,
+    {
+        9: "the second layer adds one pixel on each side, not a whole filter",
+        27: "they do not multiply: each layer adds one pixel on each side",
+        5: "that is after two layers",
+        49: "that is how many pixels it sees; asked is how many rows",
+    },
+    "not {:g}: three rows, and one more on each side with every further layer",
+    tolerance=0,
+)

@@ -1,0 +1,85 @@
+// The cells of a lesson run in the page: each with the names that those before it made, as in a notebook.
+import {Python} from "./python.js";
+
+const SLOW = 2000;  // milliseconds until Stop is offered
+const cells = [...document.querySelectorAll("div.cell")].filter(cell => cell.querySelector(".cell_input pre")).map(prepared);
+let ready = false, running = Promise.resolve(), current = null;
+
+const python = new Python({
+  progress: (loaded, total) => {
+    if (!current) return;
+    current.bytes.hidden = loaded >= total;
+    current.bytes.value = loaded / total;
+    current.say(loaded < total ? `Python is loading: ${(loaded / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB` : "Python starts …");
+  },
+  failed: text => current?.say(`Python cannot start here: ${text}`),
+  ready: () => ready = true,
+});
+
+function prepared(place, index) {
+  const bar = document.createElement("div"), said = document.createElement("span"), bytes = document.createElement("progress");
+  const button = (text, label, act) => {
+    const made = Object.assign(document.createElement("button"), {type: "button", textContent: text});
+    made.setAttribute("aria-label", `${label}, cell ${index + 1}`);
+    made.addEventListener("click", act);
+    return made;
+  };
+  const cell = {place, index, done: false, editor: null, bytes, say: text => said.textContent = text,
+    get text() { return this.editor ? this.editor.text : place.querySelector(".cell_input pre").textContent; }};
+  bar.className = "live-bar";
+  said.setAttribute("role", "status");
+  Object.assign(bytes, {max: 1, value: 0, hidden: true});
+  bytes.setAttribute("aria-label", "Python loads");
+  cell.stop = button("Stop", "Stop", stop);
+  cell.stop.hidden = true;
+  bar.append(button("Run this", "Run this", () => run(cell)), button("Edit", "Edit", event => edit(cell, event.target)), cell.stop, said, bytes);
+  place.querySelector(".cell_input").after(bar);
+  return cell;
+}
+async function edit(cell, button) {
+  button.remove();
+  const {editor} = await import("./vendor/editor.js"), input = cell.place.querySelector(".cell_input"), text = cell.text.replace(/\n$/, "");
+  input.replaceChildren();
+  cell.editor = editor(input, text, {label: `Python, cell ${cell.index + 1}`, run: () => run(cell), changed: () => cell.done = false});
+  cell.editor.focus();
+}
+function run(cell) {  // first those above that have not been run, as far as they are right
+  running = running.then(async () => {
+    cell.done = false;
+    for (const next of cells) if (next.index <= cell.index && !next.done && !await ran(next)) return;
+  });
+}
+async function ran(cell) {
+  current = cell;
+  cell.say("Running …");
+  const slow = setTimeout(() => { if (ready) cell.stop.hidden = false; }, SLOW);
+  const answer = await python.ask("cell", cell.text);
+  clearTimeout(slow);
+  cell.stop.hidden = cell.bytes.hidden = true;
+  if (!answer) {
+    cell.say("Stopped. Python has forgotten all names: the next run begins at the first cell.");
+    return false;
+  }
+  cell.done = !answer.error;
+  cell.say(answer.error ? "" : "Done");
+  show(cell, answer);
+  return cell.done;
+}
+function show(cell, {out, html, error}) {
+  let output = cell.place.querySelector(".cell_output");
+  if (!output) {
+    output = Object.assign(document.createElement("div"), {className: "cell_output docutils container"});
+    cell.place.append(output);
+  }
+  output.replaceChildren();
+  if (out) output.append(Object.assign(document.createElement("pre"), {textContent: out, tabIndex: 0}));
+  if (html) output.insertAdjacentHTML("beforeend", html);
+  if (error) output.append(Object.assign(document.createElement("p"), {className: "live-wrong", textContent: `${error.line ? `Line ${error.line}: ` : ""}${error.text}`}));
+  for (const pre of output.querySelectorAll("pre")) pre.tabIndex = 0;
+  cell.editor?.mark(error?.line ? {line: error.line} : null);
+}
+function stop() {
+  ready = false;
+  for (const cell of cells) cell.done = false;
+  python.restart();
+}
