@@ -212,6 +212,11 @@ def test_what_depends_on_the_batch_otherwise_has_fixed_sizes(tmp_path):
     assert session(f, tmp_path / "model.onnx").get_inputs()[0].shape == [5, 4]
 
 
+def test_calls_with_another_number_of_axes_do_not_count_as_another_size(tmp_path):
+    f = compiled(lambda x: x * 2.0, (np.ones((3, 4)),), (np.ones(5),))
+    assert session(f, tmp_path / "model.onnx").get_inputs()[0].shape == [5]
+
+
 def test_a_number_too_large_for_float32_stays_finite(tmp_path):
     f = compiled(lambda x: np.maximum(x, -1e300) + np.array([0.0, -np.inf]), (np.ones(2),))
     assert run(session(f, tmp_path / "model.onnx"), np.full(2, -np.inf))[0].tolist() == [np.finfo("f4").min, -np.inf]

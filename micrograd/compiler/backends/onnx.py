@@ -99,7 +99,7 @@ class Graph:
             raise Differs
         for x, y in zip(self.steps, steps, strict=True):
             settings = SHAPED.get(x.op, slice(None))
-            if (x.op, x.named, x.dtype, np.ndim(x.shape)) != (y.op, y.named, y.dtype, np.ndim(y.shape)):
+            if (x.op, x.named, x.dtype, len(x.shape or ())) != (y.op, y.named, y.dtype, len(y.shape or ())):
                 raise Differs
             self._pair(x.args[settings], y.args[settings])
             self.twins[x] = y
@@ -409,11 +409,7 @@ def _places(graph: Graph, x: Any) -> str:
 
 
 def _getitem(graph: Graph, x: Symbol, a: Any, index: Any) -> str:
-    return graph.reshaped(_item(graph, graph.value(a), _ndim(a), index), x)
-
-
-def _ndim(a: Any) -> int:
-    return len(_shape(a))
+    return graph.reshaped(_item(graph, graph.value(a), len(_shape(a)), index), x)
 
 
 def _written(graph: Graph, x: Symbol, into: str, a: Any, index: Any, **reduction: str) -> str:
@@ -503,38 +499,26 @@ FORMS = RULES | {
 SHAPED = {".reshape": slice(1), "squeeze": slice(1), "broadcast_to": slice(1), ".item": slice(1)}
 SHAPED |= {"scatter": slice(2), "scatter_along_axis": slice(3)}  # the operands before the shape, which the result has
 
-_SAME = "Exp Log Sqrt Sin Cos Tan Sinh Cosh Tanh Floor Ceil Sign"
-NODES: dict[str, Callable[..., str]] = {name.lower(): _elementwise(name) for name in _SAME.split()}
-NODES |= {f"arc{x}": _elementwise(f"A{x}") for x in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+_PLAIN = "Exp Log Sqrt Sin Cos Tan Sinh Cosh Tanh Floor Ceil Sign"
+_NAMES = {name.lower(): name for name in _PLAIN.split()} | {
+    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "power": "Pow", "negative": "Neg",
+    "maximum": "Max", "minimum": "Min", "absolute": "Abs", "rint": "Round",
+    "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh",
+    "logical_and": "And", "logical_or": "Or", "logical_not": "Not",
+}  # fmt: skip
+_COMPARISONS = {"less": "Less", "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual"}
+_COMPARISONS |= {"equal": "Equal"}
+_REDUCTIONS = {f".{name.lower()}": f"Reduce{name}" for name in ("Sum", "Mean", "Max", "Min")}
+NODES: dict[str, Callable[..., str]] = {op: _elementwise(name) for op, name in _NAMES.items()}
+NODES |= {op: _comparison(name) for op, name in _COMPARISONS.items()}
+NODES |= {op: _reduction(name) for op, name in _REDUCTIONS.items()}
 NODES |= {
-    "add": _elementwise("Add"),
-    "subtract": _elementwise("Sub"),
-    "multiply": _elementwise("Mul"),
-    "divide": _elementwise("Div"),
-    "power": _elementwise("Pow"),
-    "maximum": _elementwise("Max"),
-    "minimum": _elementwise("Min"),
-    "negative": _elementwise("Neg"),
-    "absolute": _elementwise("Abs"),
-    "rint": _elementwise("Round"),
-    "logical_and": _elementwise("And"),
-    "logical_or": _elementwise("Or"),
-    "logical_not": _elementwise("Not"),
-    "less": _comparison("Less"),
-    "less_equal": _comparison("LessOrEqual"),
-    "greater": _comparison("Greater"),
-    "greater_equal": _comparison("GreaterOrEqual"),
-    "equal": _comparison("Equal"),
     "where": _where,
     "remainder": _remainder,
     "fmod": _remainder,
     "matmul": _matmul,
     "matmul_like": _matmul,
     "einsum_of": _einsum,
-    ".sum": _reduction("ReduceSum"),
-    ".mean": _reduction("ReduceMean"),
-    ".max": _reduction("ReduceMax"),
-    ".min": _reduction("ReduceMin"),
     ".cumsum": _cumsum,
     ".reshape": _reshape,
     ".item": _reshape,
