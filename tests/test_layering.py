@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "viz.drawing": ({"engine", "viz"}, 1200),
     "viz.playing": ({"engine", "viz", "viz.drawing"}, 1635),
     "viz.training": ({"engine", "tensor", "viz", "viz.drawing"}, 1200),
-    "command": ({"engine", "viz", "viz.drawing"}, 400),
+    "command": ({"engine", "viz", "viz.drawing"}, 425),
 }
 FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code
 SHOW = {  # imported when somebody asks for a picture or a text

@@ -1,4 +1,4 @@
-"""`python -m micrograd`: compute an expression with its gradients, or run a demo."""
+"""`python -m micrograd`: compute an expression with its gradients, run a demo, or open the course."""
 
 import argparse
 import ast
@@ -6,9 +6,11 @@ import os
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 import webbrowser
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 
@@ -21,13 +23,17 @@ from .report import pointed, table
 PROGRAM = "python -m micrograd"
 USAGE = """\
 %(prog)s "EXPRESSION" [NAME=NUMBER ...] [-o FILE] [--open]
-       %(prog)s demo [NAME [ARGUMENT ...]]"""
+       %(prog)s demo [NAME [ARGUMENT ...]]
+       %(prog)s learn
+       %(prog)s"""
 DESCRIPTION = """\
 Compute an expression, and the gradient of its value with respect to every number in it.
 
   %(prog)s "tanh(x1*w1 + x2*w2 + b)" x1=2 w1=-3 x2=0 w2=1 b=6.88
   %(prog)s "x**2 + sin(pi*x)" x=1/2 -o graph.html --open
-  %(prog)s demo moons"""
+  %(prog)s demo moons
+
+`learn` serves the site if `make site` built it, else it opens the first lesson. Without a word, a neuron is shown."""
 EPILOG = f"""\
 in an expression:
   + - * / // % ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
@@ -41,6 +47,7 @@ in the table:
 
 It exits with 0, with 2 if what was asked is not understood, and with 1 if it could not be done."""
 FORMATS = (".html", ".svg", ".dot", ".png")
+NEURON = ("tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88", "--open")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,8 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["demo"]:
         return demo(words[1:])
+    if words == ["learn"]:
+        return learn()
     try:
-        code = calculate(words)
+        code = calculate(words or NEURON)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
@@ -89,9 +98,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     drawing = ".html: a player that steps through it; .svg .dot .png: a drawing (.png needs Graphviz)"
     parser.add_argument("-o", "--output", metavar="FILE", type=_path, action="append", default=[], help=drawing)
     parser.add_argument("--open", action="store_true", help="show the pictures written; the player, if none was")
-    if not words:
-        parser.print_help(sys.stderr)
-        sys.exit(2)
     return parser.parse_intermixed_args([_shielded(word) for word in words])
 
 
@@ -165,6 +171,31 @@ def demo(words: Sequence[str]) -> int:
 
 def _first_line(script: Path) -> str:
     return (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+
+
+# ------------------------------------------------------------------------------------------------ the course
+def learn() -> int:
+    """Serve the site until Ctrl-C; where it was not built, open the first lesson in Jupyter."""
+    from functools import partial  # here: an expression does not wait for these
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    site = HOME.parent / "out" / "site"
+    if (site / "index.html").is_file():
+        handler = partial(SimpleHTTPRequestHandler, directory=str(site))
+        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            address = f"http://127.0.0.1:{server.server_port}/"
+            print(f"{address}  (Ctrl-C stops it)", flush=True)
+            webbrowser.open(address)
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                return 0
+    lessons = [path for place in PLACES for path in sorted((place / "lessons").glob("01_*.ipynb"))]
+    if not lessons:
+        return _fail("the lessons are not here: they come with a checkout of the repository", 1)
+    if find_spec("jupyterlab") is None:
+        return _fail(f"{lessons[0]} needs Jupyter: pip install jupyterlab, or `make site` for the course as pages", 1)
+    return subprocess.run([sys.executable, "-m", "jupyterlab", str(lessons[0])]).returncode
 
 
 # ------------------------------------------------------------------------------------------------ what is printed

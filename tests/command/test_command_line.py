@@ -4,10 +4,13 @@ import ast
 import math
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from demo_helpers import demo_module
@@ -349,7 +352,7 @@ def test_an_expression_may_begin_with_a_minus_sign(micrograd, text):
     assert float(out.splitlines()[0].split(" = ")[1]) == eval(text, {}, {"x": -2, "h": 1, "o": 1})
 
 
-@pytest.mark.parametrize("words", [(), ("x", "x=1", "--opne"), ("x", "x=1", "-o", "x.pdf"), ("x", "x=1", "-o")])
+@pytest.mark.parametrize("words", [("x", "x=1", "--opne"), ("x", "x=1", "-o", "x.pdf"), ("x", "x=1", "-o")])
 def test_wrong_use_exits_with_2_and_says_how_to(micrograd, words):
     code, out, err = micrograd(*words)
     assert (code, out) == (2, "")
@@ -427,6 +430,53 @@ def test_open_alone_shows_the_player(micrograd, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda url, *_: shown.append(url) or True)
     assert micrograd(*NEURON, "--open")[0] == 0
     assert len(shown) == 1
+
+
+def test_without_a_word_it_shows_the_neuron_of_the_readme(micrograd, monkeypatch):
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda url, *_: shown.append(url) or True)
+    code, out, _ = micrograd()
+    assert (code, len(shown)) == (0, 1)
+    assert out == micrograd(*NEURON)[1]
+
+
+# ------------------------------------------------------------------------------------------------ the course
+def test_the_site_is_served_where_it_was_built(tmp_path, monkeypatch):
+    (tmp_path / "out" / "site").mkdir(parents=True)
+    (tmp_path / "out" / "site" / "index.html").write_text("the front page", encoding="utf-8")
+    monkeypatch.setattr("micrograd.command.main.HOME", tmp_path / "micrograd")
+    seen = []
+
+    def visit(address):
+        def read():
+            seen.append(urlopen(address, timeout=30).read())
+            signal.raise_signal(signal.SIGINT)
+
+        threading.Thread(target=read).start()
+
+    monkeypatch.setattr("webbrowser.open", visit)
+    assert main(["learn"]) == 0
+    assert seen == [b"the front page"]
+
+
+def test_without_a_site_the_first_lesson_is_opened(micrograd, monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr("micrograd.command.main.HOME", tmp_path)
+    monkeypatch.setattr("micrograd.command.main.find_spec", lambda name: True)
+    monkeypatch.setattr("subprocess.run", lambda command: asked.append(command) or subprocess.CompletedProcess([], 3))
+    assert micrograd("learn")[0] == 3
+    assert asked[0][1:3] == ["-m", "jupyterlab"]
+    assert Path(asked[0][3]).name == "01_a_derivative_is_a_nudge.ipynb"
+
+
+def test_what_the_course_needs_is_said(micrograd, monkeypatch, tmp_path):
+    monkeypatch.setattr("micrograd.command.main.HOME", tmp_path)
+    monkeypatch.setattr("micrograd.command.main.find_spec", lambda name: None)
+    code, _, err = micrograd("learn")
+    assert code == 1
+    assert "needs Jupyter: pip install jupyterlab" in err
+    monkeypatch.setattr("micrograd.command.main.PLACES", (tmp_path,))
+    assert "they come with a checkout" in micrograd("learn")[2]
 
 
 # ------------------------------------------------------------------------------------------------ demos
