@@ -65,6 +65,7 @@ function stop() {
 }
 
 // ---- sliders
+const hue = x => x > 0 ? "above" : x < 0 ? "below" : "";  // as in the player: blue above zero, orange below
 let current = [], held = false, moved = false;
 function sliders({sliders: found, root}) {
   const names = list => list.map(slider => slider.name).join();
@@ -77,7 +78,9 @@ function sliders({sliders: found, root}) {
     input.max = reach;
     if (!held || document.activeElement !== input) input.value = slider.value;
     value.textContent = four(slider.value);
+    value.className = hue(slider.value);
     const partial = `∂${root?.name ?? "?"}/∂${slider.name}`;
+    slope.className = `slope ${hue(slider.slope)}`;
     slope.textContent = `${partial} = ${four(slider.slope)}`;
     input.setAttribute("aria-valuetext", `${slider.name} ${four(slider.value)}, ${partial} ${four(slider.slope)}`);
   });

@@ -140,7 +140,7 @@ function draw() {
   const right = plane.follow(frame);
   plane.draw(looked);
   network.draw(frame.p);
-  lines($("loss"), [{at: losses, hue: "--grad"}]);
+  lines($("loss"), [{at: losses, hue: "--ink"}]);
   const layers = frame.norms.map((_, k) => ({at: norms.map(each => each[k]), hue: hues[k % 4], dash: dashes[k % 4]}));
   lines($("norms"), layers, {log: true});
   const number = plane.kind === "number";
