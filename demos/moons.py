@@ -94,10 +94,10 @@ def train(model, points, labels, steps, film=None):
         for _ in bar:
             loss, scores = total_loss(model, points, labels)  # forward: a graph of some 65,000 nodes
             history.append((loss.data, accuracy(scores, labels)))
-            if film:
-                film.frame(*history[-1])
             optimizer.zero_grad()
             loss.backward()  # backward: how the loss changes with each of the parameters
+            if film:
+                film.frame(*history[-1])
             optimizer.step()  # and a step against it
             schedule.step()
             bar.set_postfix(loss=f"{loss.data:.4f}", accuracy=f"{history[-1][1]:.0%}", refresh=False)
@@ -151,6 +151,7 @@ def main(arguments=None):
     )
     history = train(model, points, labels, options.steps, film)
     loss, scores = total_loss(model, points, labels)
+    model.zero_grad()  # the last gradients were those of the weights before
     film.frame(loss, accuracy(scores, labels))
     print(
         f"Right answers: {accuracy(scores, labels):.0%} of the points; "
