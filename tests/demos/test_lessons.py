@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -103,6 +104,17 @@ def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_d
     assert re.search(r"\*\*[^*]+\?\*\*", words[0]), "the question, in bold"
     assert words[-1].startswith("## What you can now do")
     assert any(re.search(r"^assert ", cell.source, re.MULTILINE) for cell in notebook.cells if cell.cell_type == "code")
+
+
+@pytest.mark.parametrize(("path", "after"), [*pairwise(PATHS)], ids=[path.stem for path in PATHS[1:]])
+def test_a_lesson_leads_to_the_one_after_it_and_back(path, after):
+    titles = {
+        one.name: nbformat.read(one, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
+        for one in (path, after)
+    }
+    ends = [nbformat.read(one, as_version=4).cells[-1].source.splitlines()[-1] for one in (path, after)]
+    assert f"Next: [{titles[after.name]}]({after.name})" in ends[0]
+    assert f"Before: [{titles[path.name]}]({path.name})" in ends[1]
 
 
 @over_lessons
