@@ -10,7 +10,7 @@ const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "-
 const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); });
 
 let about = null, frame = null, losses = [], norms = [], looked = null;
-let ready = false, playing = false, waiting = false, timer = 0, slow = 0, version = "";
+let ready = false, starting = null, playing = false, waiting = false, timer = 0, slow = 0, version = "";
 const speeds = {};
 
 // ---- Python
@@ -20,14 +20,11 @@ const python = new Python({
     state("Python cannot start");
     $("error").textContent = `Python cannot start here: ${text}. The lessons can be read without it.`;
   },
-  ready: async told => {
+  ready: told => {
     ready = true;
     version = told.version;
     state(`Python ${version} runs in this page`);
-    const wanted = playing;
-    playing = false;
-    await begin();
-    if (wanted) play();
+    begin();
   },
   frame: take,
 });
@@ -50,18 +47,26 @@ async function asked(...what) {
   heard();
   return answer;
 }
-async function begin() {  // run the text from its first line: another model
+async function begin() {  // run the text from its first line: another model, which goes on if this one was playing
   clearTimeout(timer);
   if (!ready) return python.load();
-  await pause();
+  const mine = starting = {}, ended = () => mine !== starting;  // by the next begin
+  await asked("pause");
   const answer = await asked("start", edit.text, $("data").value, +$("noise").value, +$("seed").value || 0);
-  if (!answer) return;
+  if (!answer || ended()) return;
   $("out").textContent = answer.out;
   wrong(answer.error, edit);
   for (const id of ["play", "one"]) $(id).disabled = Boolean(answer.error);
-  if (answer.error) return;
+  if (answer.error) {
+    starting = null;
+    return set(false);
+  }
   started(answer);
-  take(await asked("go", 0, batch(), 1));
+  const first = await asked("go", 0, batch(), 1);
+  if (ended()) return;
+  take(first);
+  starting = null;
+  if (playing) play();
 }
 function started(found) {
   if (found.parameters !== about?.parameters) delete speeds.eager, delete speeds.compiled;  // of another network
@@ -91,7 +96,7 @@ function take(next) {
   due();
 }
 
-// ---- playing
+// ---- playing: `playing` is what the button says, and what Python does unless it is starting
 const batch = () => +$("batch").value;
 function set(on) {
   playing = on;
@@ -100,7 +105,7 @@ function set(on) {
 }
 function play() {
   set(true);
-  if (!ready) return python.load();
+  if (!ready || starting) return python.load();
   watch();
   python.say("play", SLICE, batch());
 }
@@ -108,11 +113,6 @@ async function pause() {
   if (!playing) return;
   set(false);
   if (ready) await asked("pause");
-}
-async function restart() {
-  const wanted = playing;
-  await begin();
-  if (wanted && !$("play").disabled) play();
 }
 function stop() {
   ready = false;
@@ -200,7 +200,7 @@ function change(sizes) {
   const {1: old, indices} = SIZES.exec(edit.text), out = old.split(",").at(-1).trim();
   edit.replace(...indices[1], [...sizes, out].join(", "));
   edit.mark(null);
-  restart();
+  begin();
 }
 function drag() {
   const found = /\blr\s*=\s*([0-9.]+(?:e-?\d+)?)/d.exec(edit.text), rate = +(10 ** +$("rate").value).toPrecision(2);
@@ -219,7 +219,7 @@ function typed(byPage) {
   written();
   if (byPage) return;
   clearTimeout(timer);
-  timer = setTimeout(restart, TYPED);
+  timer = setTimeout(begin, TYPED);
   python.load();
 }
 function choose(event) {
@@ -227,7 +227,7 @@ function choose(event) {
   const fits = kind === chosen;
   if (!fits && (!edited() || confirm("These points need another loss. Replace your text by one that has it?"))) edit.text = text;
   chosen = kind;
-  restart();
+  begin();
 }
 themed();
 for (const name in kinds) $("data").append(new Option(name));
@@ -237,7 +237,7 @@ if (!link.has("code") && kept) $("data").value = kept.data;
 if (!$("data").value) $("data").value = Object.keys(kinds)[0];
 let chosen = kinds[$("data").value];
 const given = link.get("code") ?? kept?.code ?? texts[chosen];
-const edit = editor($("editor"), given, {label: "Python", run: restart, changed: typed});
+const edit = editor($("editor"), given, {label: "Python", run: begin, changed: typed});
 const shown = () => { $("noiseis").textContent = (+$("noise").value).toFixed(2); $("batchis").textContent = batch(); };
 shown();
 controls();
@@ -259,10 +259,10 @@ $("one").addEventListener("click", async () => {
   await pause();
   take(await asked("go", 0, batch(), 1));
 });
-$("again").addEventListener("click", restart);
+$("again").addEventListener("click", begin);
 $("stop").addEventListener("click", stop);
 $("data").addEventListener("change", choose);
-for (const id of ["noise", "seed"]) $(id).addEventListener("change", restart);
+for (const id of ["noise", "seed"]) $(id).addEventListener("change", begin);
 for (const id of ["noise", "batch"]) $(id).addEventListener("input", shown);
 $("batch").addEventListener("input", () => playing && ready && python.say("settings", SLICE, batch()));
 $("rate").addEventListener("input", drag);

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -243,12 +244,24 @@ def test_moons_are_learnt_to_95_percent(training):
     training.alone()
 
 
+def test_a_press_while_the_model_starts_counts(training):
+    """The page starts the text again; what is pressed meanwhile is what it does then."""
+    press = "again.click(); play.click()"
+    training.page.run(press)
+    training.wait("play.textContent === 'Pause' && +steps.textContent > 3")
+    training.page.run(press)
+    training.wait("+steps.textContent === 1")
+    time.sleep(0.5)  # it would go on
+    assert (training.text("#play"), training.text("#steps")) == ("Play", "1")
+
+
 def test_the_rate_is_a_number_of_the_text_and_does_not_begin_again(training):
-    steps = int(training.text("#steps"))
+    training.page.click("#again")  # what was still on its way when Play was pressed has come before this
+    training.wait("+steps.textContent === 1")
     training.choose("#rate", "-1")
     assert "lr=0.1)" in training.code()
     training.page.click("#one")
-    training.wait(f"+steps.textContent === {steps + 1}")
+    training.wait("+steps.textContent === 2")
 
 
 def test_hidden_layers_are_numbers_of_the_text(training):
