@@ -59,6 +59,9 @@ class Workers:
         """The sum of an array over all workers: an all-reduce. Every worker gets the same bits."""
         return reduce(np.add, self.gather(flat))
 
+    def leave(self):
+        """After the last sum."""
+
     @contextmanager
     def waiting(self):
         """Around all that needs the others: ends this worker if it takes longer than the limit."""
@@ -139,6 +142,9 @@ class Gloo(Workers):
     def total(self, flat):
         self._call(self.group.all_reduce, self.tensor(flat))
         return flat
+
+    def leave(self):
+        self.group.destroy_process_group()  # its threads must have ended when Python does
 
     def _call(self, function, *arguments):
         try:
@@ -276,6 +282,7 @@ def finish(workers, model, unseen):
             nats = model.loss(*padded(unseen)).item()
         print(f"{workers.size} workers, and the same weights on each, bit by bit: {digest.hexdigest()[:16]}")
         print(f"Nats a letter of the unseen names: {nats:.3f}")
+    workers.leave()
 
 
 # ------------------------------------------------------------------------------------------------ the whole
