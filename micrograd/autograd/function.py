@@ -306,7 +306,7 @@ class _Call:
     def _elsewhere(self) -> Context:
         """The context that forward fills for slightly different inputs: whatever changed depends on them.
 
-        Each number moves by an amount of its own, since a difference of two would not change if they moved together.
+        Each number moves by another amount: a difference of two would not change if they moved together.
         """
         rng = np.random.default_rng(0)
 
