@@ -275,7 +275,6 @@ class CompiledTensor(Tensor):
     """A Tensor returned by a program."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return super().__repr__().replace("CompiledTensor", "Tensor", 1)
