@@ -331,7 +331,7 @@ def _rate(update: Any) -> float:
 
 
 def quick(run: Callable, count: int, current: Callable[[], bool] | None) -> Callable:
-    """The code, for a call that looks up nothing: it raises TypeError unless its arguments are floats, and it is current.
+    """The code, for a call that looks nothing up: it raises TypeError if it is stale, or an argument is no float.
 
     >>> double = quick(lambda x: 2.0 * x, 1, None)
     >>> double(3.0)
