@@ -99,7 +99,6 @@ class TracedTensor(Traced, Tensor):
     """A Tensor whose array is a Symbol."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
     __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")  # type: ignore[assignment]
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _writing  # type: ignore[assignment]
     copy_ = fill_ = zero_ = _writing  # type: ignore[assignment]
