@@ -122,6 +122,13 @@ def test_values_and_both_derivatives_are_pytorchs(op: Op):
                 np.testing.assert_allclose(ours, other, rtol=near, atol=near)
 
 
+def test_padding_has_the_dtype_of_the_array_as_in_numpy():
+    for values in ([1, 2], [1.5, 2.5]):
+        np.testing.assert_array_equal(
+            Tensor(values).pad(1, constant_values=2.5), np.pad(values, 1, constant_values=2.5)
+        )
+
+
 @pytest.mark.parametrize(("rows", "ddof"), [([[1, 1, 1], [1, 2, 4]], 0), ([[1, 1, 1], [1, 2, 4]], 1), ([[5], [0]], 0)])
 def test_std_of_equal_numbers_has_the_gradients_of_pytorch_which_are_0(rows: list, ddof: int):
     torch = pytest.importorskip("torch")
