@@ -1,7 +1,7 @@
 """Pictures that a notebook shows anywhere, run or not: figures as small PNG, and drawings in an `<img>`."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -44,6 +44,20 @@ def tiles(pictures: np.ndarray, columns: int, captions: Sequence[Any] = (), **st
     axes.set_axis_off()
     for place, caption in enumerate(captions):
         axes.text((width + 2) * (place + 0.5) - 0.5, -0.3, caption, ha="center", fontsize=9)
+
+
+def histograms(
+    rows: Mapping[str, Any], titles: Sequence[str], colors: Sequence[str], range: tuple, ticks: Any = ()
+) -> None:
+    """A histogram for each array of numbers: a named row for each list of arrays, a title for each column."""
+    _, grid = plt.subplots(len(rows), len(titles), figsize=(9, 1.3 * len(rows) + 0.4), layout="constrained")
+    for (name, arrays), line, color in zip(rows.items(), grid, colors, strict=True):
+        for numbers, axes in zip(arrays, line, strict=True):
+            axes.hist(numbers.ravel(), bins=40, range=range, color=color, histtype="stepfilled")
+            axes.set(yticks=[], xticks=ticks)
+        line[0].set_ylabel(name)
+    for axes, title in zip(grid[0], titles, strict=True):
+        axes.set_title(title, fontsize=10)
 
 
 def drawing(width: int, height: int, *parts: str, alt: str) -> HTML:

@@ -304,11 +304,20 @@ class _Call:
                 raise RuntimeError(self._frozen(f"ctx.{name} was computed in forward from an argument"))
 
     def _elsewhere(self) -> Context:
-        """The context that forward fills for slightly different inputs: whatever changed depends on them."""
+        """The context that forward fills for slightly different inputs: whatever changed depends on them.
+
+        Each number moves by another amount: a difference of two would not change if they moved together.
+        """
+        rng = np.random.default_rng(0)
+
+        def near(node: Any) -> Any:
+            data = np.asarray(node._data)
+            data = data + rng.uniform(0.01, 0.02, data.shape).astype(data.dtype) * np.maximum(1.0, abs(data))
+            return data if isinstance(node, ArrayNode) else float(data)
+
         nodes = map(node_of, self.operands)
-        near = [n._data + 0.01 * np.maximum(1.0, abs(n._data)) if n.requires_grad else n._data for n in nodes]
         with np.errstate(all="ignore"):
-            return self._again(near)[0].ctx
+            return self._again([near(n) if n.requires_grad else n._data for n in nodes])[0].ctx
 
     def _frozen(self, what: str) -> str:
         return (

@@ -326,8 +326,11 @@ def _depth(rows: dict[Symbol, Any]) -> int:
     """The length of the longest chain of operations; a sum counts as one, however long."""
     height: dict[Symbol, int] = {}
     for symbol, (row, values) in rows.items():
-        above = max([height.get(x, 0) for x in values if x.__class__ is Symbol], default=0)
-        height[symbol] = above + (row is not ops.add)
+        below = 0
+        for x in values:
+            if x.__class__ is Symbol and (h := height.get(x, 0)) > below:
+                below = h
+        height[symbol] = below + (row is not ops.add)
     return max(height.values(), default=0)
 
 

@@ -184,23 +184,23 @@ class Compiled:
         self.fn, self.origin, self.settings, self.plain = fn, origin, settings, plain
         self.names = names_of(origin)
         self._programs: dict[Any, Program] = {}
-        self._quick: dict[Any, Callable] = {}  # the code of programs that depend on nothing but their arguments
+        self._quick: Callable | None = None  # the `quick` of the last program of floats
         self._last: Program | None = None
         self._hits = self._misses = 0
         self._lock = threading.RLock()
         update_wrapper(self, origin, updated=())
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        key: Any = tuple(map(type, args))  # for plain numbers, the types are the whole key
-        quick = self._quick.get(key)
+        quick = self._quick
         if quick is not None and not (modes or named):
             try:
                 answer = quick(*args)
-            except (ArithmeticError, ValueError):
+            except (ArithmeticError, TypeError, ValueError):
                 pass  # run the program, which handles it
             else:
                 self._hits += 1
                 return answer
+        key: Any = tuple(map(type, args))  # for plain numbers, the types are the whole key
         if modes or named or key not in self._programs:
             if is_tracing():
                 return self._inside(args, named)
@@ -227,11 +227,10 @@ class Compiled:
                 program = program_for(self, args, named)
                 self._misses += 1
             self._programs[key] = self._last = program
-            if program.alone:
-                self._quick[key] = program.code.run
+            if key == (float,) * len(args):
+                self._quick = program.quick
             if len(self._programs) > MOST:
-                self._quick.pop(oldest := next(iter(self._programs)), None)
-                del self._programs[oldest]
+                del self._programs[next(iter(self._programs))]
             return program
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:

@@ -61,7 +61,7 @@ class Optimizer:
         if not (reduce is None or callable(reduce)):
             raise TypeError(f"reduce= takes a function that sums an array over all workers, found {reduce!r:.50}")
         self._total, self._reduced = reduce, False
-        self.params = parameters_of(params, type(self).__name__)
+        self.params: list[Any] = parameters_of(params, type(self).__name__)
         self.state: dict[Any, dict[str, Any]] = {p: State() for p in self.params}
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
