@@ -33,13 +33,12 @@ from ..engine.modes import modes, pass_is_watched
 from ..engine.rows import Many, nothing
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
-from ..optim.optimizers import State
 from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
 from .build import Built, Out
 from .guards import guard, same_objects
 from .lowered import Read
-from .resident import AwayNode, Store, at_hand, store_of
+from .resident import Store, at_hand, store_of
 
 _ONE_OF_TWO = (
     "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
@@ -72,7 +71,7 @@ class Program:
     def __call__(self, args: tuple[Any, ...]) -> Any:
         """Run the program and return nodes."""
         if self.built.by_identity:
-            nodes = [x for x in (*leaves(args), *self.leaves) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+            nodes = [x for x in (*leaves(args), *self.built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
             if not are_apart(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
         given = args if self._read is None else (*self._read(), *args)
@@ -123,10 +122,10 @@ class TrainingProgram(Program):
         self.settings = {name: x for name, x in self.update._settings().items() if name != "lr"}.items()
         self.wanted = [p.requires_grad for p in self.trained]
         self.store = Store(self.trained) if built.vector else None
-        self.known: list[Any] = []  # the states that the store has
-        others, self._read = self._read, self._what_it_writes_to
-        if others is not None:
-            self._read = lambda: (*others(), *self._what_it_writes_to())
+        self.states: list[Any] = []  # those that the store has
+        self.tensors = self.trained if isinstance(self.trained[0], Tensor) else []
+        others = self._read or tuple
+        self._read = lambda: (*others(), self._what_it_writes_to())
 
     def is_current(self) -> bool:
         """As for any program; and the optimizer has the settings and the parameters that it had."""
@@ -136,57 +135,36 @@ class TrainingProgram(Program):
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        tensors = self.trained if isinstance(self.trained[0], Tensor) else ()
-        for p in tensors:
+        for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
         try:
             answer = super().__call__(args)
         except BaseException:
-            for state in map(self.update.state.get, () if self.built.resident else self.trained):
+            for state in () if self.built.resident else map(self.update.state.get, self.trained):
                 if state and not state.get("steps", True):
                     state.clear()  # no step was made
             raise
-        for p in tensors:
-            if isinstance(p._node, AwayNode):
-                store_of(p._node).show()
+        for p in self.tensors if self.built.resident else ():
+            store_of(p._node).show()
         return answer
 
-    def _what_it_writes_to(self) -> tuple[list[Any]]:
-        """The learning rate, and the containers of everything that is updated."""
-        rate, names = self.update.lr, self.built.remembered
-        if self.built.resident:
-            return ([rate, *(store.held for store in self._stores())],)
-        states = [self.update.state[p] for p in self.trained] if names else []
-        for p, state in zip(self.trained, states, strict=False):
-            if not names.keys() <= state.keys():
-                state.update({name: _nothing(p, like) for name, like in names.items()} | state)
-        return ([rate, *self.trained, *states],)
-
-    def _stores(self) -> list[Store]:
-        """The stores of what is updated, which have fetched it."""
+    def _what_it_writes_to(self) -> list[Any]:
+        """The learning rate, and the containers of all that is updated."""
         names, state = self.built.remembered, self.update.state
-        if self.store is None:
-            stores = [store_of(p._node) for p in self.trained]
-            for store, p in zip(stores, self.trained, strict=True):
-                store.fetch()
-                store.fetch_states(names, [self._state_of(p)] * bool(names))
-            return stores
-        self.store.fetch()
-        if names:
-            if not same_objects(list(state.values()), self.known):
+        if self.built.resident:
+            groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
+            if self.store and not same_objects(list(state.values()), self.states):
                 self.store.bring_states()
-            if not self.store.states:
-                self.store.fetch_states(names, list(map(self._state_of, self.trained)))
-                self.known = list(state.values())
-        return [self.store]
-
-    def _state_of(self, p: Any) -> State:
-        """The state of a parameter, as a dict that may be `Away`."""
-        found = self.update.state
-        if not isinstance(found[p], State):
-            found[p] = State(found[p])
-        return found[p]
+            for store, params in groups:
+                store.fetch(names, state, params)
+            self.states = list(state.values())
+            return [self.update.lr, *(store.held for store, _ in groups)]
+        states = [state[p] for p in self.trained] if names else []
+        for p, known in zip(self.trained, states, strict=False):
+            if not names.keys() <= known.keys():
+                known.update({name: _nothing(p, like) for name, like in names.items()} | known)
+        return [self.update.lr, *self.trained, *states]
 
 
 class PlainProgram(Program):

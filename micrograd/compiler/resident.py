@@ -7,7 +7,7 @@ is an ordinary node, until the next step fetches it. The dicts in `optimizer.sta
 
 >>> nodes = [Value(1.0), Value(2.0)]
 >>> store = Store(nodes)
->>> store.fetch()
+>>> store.fetch({}, {}, nodes)
 >>> store.held["data"] *= 10.0
 >>> type(nodes[0]).__name__, nodes[0].data, nodes[1].data, type(nodes[0]).__name__
 ('AwayValue', 10.0, 20.0, 'Value')
@@ -50,42 +50,49 @@ class Store:
         self.of_values = nodes[0]._is_number
         self.shared: Any = None  # an array that views see too
 
-    def fetch(self) -> None:
-        """Take the numbers of nodes that are at home."""
-        with grads_lock:
-            if "data" in self.held:
-                return
-            nodes: Any = [ref() for ref in self.nodes]
-            data = [node._data for node in nodes]
-            moves: list[Any] = [(_slot.__set__, node, self) for node in nodes]
-            if self.of_values:
-                data, kind = np.array(data), AwayValue
-            else:
-                (data,), (node,), kind = data, nodes, AwayNode
-                views = node._store is not None and node._store.views
-                self.shared = data if views else None
-                moves += [] if views else [(setattr, node, "_store", None)]
-            at_once((setitem, self.held, "data", data), *moves, *_become(kind, nodes))
+    def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
+        """Take the numbers, and what is remembered of these parameters, unless it has them.
 
-    def fetch_states(self, names: Mapping[str, bool], states: Sequence[Any]) -> None:
-        """Take the content of states that are at home; `names` as in `Optimizer._remembers`."""
+        Args:
+            names: what is remembered, as in `Optimizer._remembers`.
+            state: the optimizer's.
+            params: the parameters, whose nodes these are.
+        """
         with grads_lock:
-            if not names or (self.states and self.states[0]() is states[0] and names.keys() <= self.held.keys()):
-                return
-            self.bring_states()
-            like, found = self.held["data"], {}
-            self.counts = {name for name in names if not names[name]}
-            for name in names:
-                if self.of_values:
-                    found[name] = np.array([state.get(name, 0.0) for state in states], float)
-                elif name in self.counts:
-                    found[name] = float(states[0].get(name, 0))
-                else:
-                    known = states[0].get(name)
-                    found[name] = np.zeros(like.shape, like.dtype) if known is None else known
-            self.states = list(map(weakref.ref, states))
-            moves = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
-            at_once((self.held.update, found), *moves, *_become(AwayState, states))
+            if "data" not in self.held:
+                self._take([ref() for ref in self.nodes])
+            if names and not (
+                self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
+            ):
+                self.bring_states()
+                state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})
+                self._take_states(names, [state[p] for p in params])
+
+    def _take(self, nodes: list[Any]) -> None:
+        data: Any = [node._data for node in nodes]
+        moves: list[Any] = [(_slot.__set__, node, self) for node in nodes]
+        if self.of_values:
+            data, kind = np.array(data), AwayValue
+        else:
+            (data,), (node,), kind = data, nodes, AwayNode
+            self.shared = data if node._store is not None and node._store.views else None
+            moves += [(setattr, node, "_store", None)] * (self.shared is None)
+        at_once((setitem, self.held, "data", data), *moves, *_become(kind, nodes))
+
+    def _take_states(self, names: Mapping[str, bool], states: list[Any]) -> None:
+        like, found = self.held["data"], {}
+        self.counts = {name for name in names if not names[name]}
+        for name in names:
+            if self.of_values:
+                found[name] = np.array([state.get(name, 0.0) for state in states], float)
+            elif name in self.counts:
+                found[name] = float(states[0].get(name, 0))
+            else:
+                known = states[0].get(name)
+                found[name] = np.zeros(like.shape, like.dtype) if known is None else known
+        self.states = list(map(weakref.ref, states))
+        moves = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
+        at_once((self.held.update, found), *moves, *_become(AwayState, states))
 
     def bring_data(self) -> None:
         """Give the nodes their numbers back."""
@@ -104,7 +111,7 @@ class Store:
             at_once(*moves, *_become(kind, [node for node, _ in home]), (self.held.pop, "data"))
 
     def show(self) -> None:
-        """Write to the array that views see, if there are any."""
+        """Write to the array that views see too, if there are any."""
         if self.shared is not None:
             self.bring_data()
 
