@@ -18,7 +18,7 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
 }
-RUN_HERE = ("02", "03", "04")  # lessons without NumPy, whose cells run in the page
+RUN_HERE = ("02", "03", "04", "05")  # lessons without NumPy, whose cells run in the page
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
 # The reference by task: a page, its title and first words, and for each of its modules the names. What is public in
