@@ -64,7 +64,10 @@ REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
     "pictures": (
         "Pictures",
         "Of a graph, of a pass, of a training.",
-        {"micrograd": "draw_dot trace", "micrograd.viz": "player animate movie watch draw_network plot_decision_boundary plot_loss"},
+        {
+            "micrograd": "draw_dot trace",
+            "micrograd.viz": "player animate movie watch draw_network plot_decision_boundary plot_loss",
+        },
     ),
     "functions": ("Functions", "Of Values, of Tensors, and of what NumPy calls an array.", {}),
 }
