@@ -24,6 +24,7 @@ runs the function itself, on nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from ..autograd.transforms import copied, leaves, tree_map
@@ -45,6 +46,9 @@ _ONE_OF_TWO = (
     "in another place, or from what was computed from it: pass detach() of one, or compile gradient(fn)"
 )
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
+
+
+UNSET = 0  # the `.grad` of a Value that no pass has reached
 
 
 class Program:
@@ -78,7 +82,7 @@ class Program:
         outs, grads = self.code(*given)
         if self.built.vector:
             outs = list(outs) if self.batch else outs.tolist()
-            grads = [g for part in grads for g in part.tolist()]
+            grads = [*chain.from_iterable([part.tolist() for part in grads])]
         call = Call(self, args, given, grads, self._operands(*args))
         if self.tree.__class__ is Out:
             return self._answer(self.tree, outs[0], call)
@@ -351,15 +355,18 @@ def committed(node: Any) -> bool:
     """Add a call's gradients to its operands' `.grad`; False, with nothing done, unless all are plain leaves."""
     call = node._y[0]
     operands, grads = call.operands, call.grads
-    if not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
+    if not call.program.built.fused or (modes and pass_is_watched()):
         return False
-    if (modes and pass_is_watched()) or (hooked and any(n._hooks for n in (node, *operands))):
+    if hooked and any(n._hooks for n in (node, *operands)):
         return False
     with grads_lock:
-        before = [p.grad for p in operands]
+        before = [p.grad for p in operands if p._row is LEAF]
+        if len(before) < len(operands):
+            return False
         try:
             for p, part in zip(operands, grads, strict=True):
-                p.grad = added(p, part if p._is_number else p._fit(part))
+                grad = p.grad  # not that in `before`: an operand may come twice
+                p.grad = part if grad is UNSET else grad + part if type(grad) is float else added(p, p._fit(part))
         except BaseException:
             undo(list(operands), before)
             raise

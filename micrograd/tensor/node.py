@@ -340,7 +340,8 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     if not wanted and node._store is not None and node._store.views:
         wanted = lineage(tensor)[-1]._node._row is not None
     if wanted and is_grad_enabled():
-        _write_recorded(row, lineage(tensor) if node.storage.views else [tensor], b, y)
+        with grads_lock:  # two threads may write to two views of one base
+            _write_recorded(row, lineage(tensor) if node.storage.views else [tensor], b, y)
     else:
         _change(node, row, y)
     return tensor

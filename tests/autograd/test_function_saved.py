@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from function_helpers import A, Cube, Exp, Scale, both, make, nodes, numbers
 
-from micrograd import Value, grad, no_grad
+from micrograd import Value, grad, jvp, no_grad
 from micrograd.tensor import Tensor
 
 # ---- what was saved
@@ -206,3 +206,35 @@ def test_what_comes_out_of_create_graph_is_a_plain_value():
             seen.add(node)
             waiting += node._prev
     assert copy.copy(x).data == 2.0
+
+
+# ---- forward mode: the rule is recorded on g alone, so nothing but g must be computed on as a node
+
+
+LINEAR_IN_G: dict[str, tuple] = {
+    "saved argument": (lambda ctx, g: g * ctx.saved_tensors[0].cos(),
+                       lambda ctx, x: ctx.save_for_backward(x) or x.sin()),
+    "saved result": (lambda ctx, g: g * (1 - ctx.saved_tensors[0] ** 2),
+                     lambda ctx, x: (y := x.tanh(), ctx.save_for_backward(y))[0]),
+    "numbers of the argument": (lambda ctx, g: g * np.cos(ctx.saved_tensors[0].data),
+                                lambda ctx, x: ctx.save_for_backward(x) or x.sin()),
+    "numbers": (lambda ctx, g: g * ctx.slope, lambda ctx, x: setattr(ctx, "slope", np.cos(x.data)) or x.sin()),
+    "an intermediate": (lambda ctx, g: g * ctx.slope, lambda ctx, x: setattr(ctx, "slope", x.cos()) or x.sin()),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("name", LINEAR_IN_G)
+def test_forward_mode_takes_what_an_ordinary_pass_does(kind, name):
+    op = make(*LINEAR_IN_G[name])
+    x = numbers(nodes(kind)).astype(float)
+    v = np.cos(x) if kind == "tensor" else 2.0
+    expected = v * ((1 - np.tanh(x) ** 2) if name == "saved result" else np.cos(x))
+    _, found = jvp(op.apply, (x if kind == "tensor" else float(x),), (v,))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [lambda g: np.array(g.data), lambda g: g.detach(), lambda g: Tensor([1.0, 1.0, 1.0])])
+def test_forward_mode_refuses_a_backward_that_does_not_compute_on_g(wrong):
+    with pytest.raises(RuntimeError, match="create_graph=True and jvp"):
+        jvp(make(lambda ctx, g: wrong(g)).apply, (np.array(A),), (np.array(A),))

@@ -268,3 +268,28 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package):
     assert done.stderr.strip() == (
         f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"'
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The one to be read
+
+
+def test_the_one_without_options_is_short_and_the_same_model(capsys):
+    source = (ROOT / "demos" / "microgpt_short.py").read_text(encoding="utf-8")
+    lines = len(source.splitlines())
+    assert lines <= 200
+    assert all(f"{lines} lines" in (ROOT / page).read_text() for page in ("README.md", "demos/README.md"))
+    short = {"__name__": "microgpt_short"}
+    exec(source.replace("STEPS, BATCH, RATE = 1337, 3000, 32", "STEPS, BATCH, RATE = 1337, 60, 8"), short)
+    out = capsys.readouterr().out
+    losses = [float(x) for x in re.findall(r"step +\d+: (\d\.\d+) nats", out)]
+    assert len(losses) == 10
+    assert losses[-1] < losses[0] - 0.2
+    assert re.search(r"Nats a letter of the unseen names: \d\.\d{3}; by pairs of letters alone: \d\.\d{3}", out)
+    assert len(re.findall(r"[A-Z][a-z]*", out.partition("learn from:\n")[2])) == 20
+    long = gpt.TensorGPT(short["WIDTH"], short["HEADS"], short["LAYERS"], np.random.default_rng(0))
+    long.load_state_dict({name.replace("attention.", ""): x for name, x in short["model"].state_dict().items()})
+    batch = ["ada", "christopher"]
+    with no_grad():
+        losses = [short["loss_of"](*short["numbered"](batch)).item(), long.loss(*gpt.padded(batch)).item()]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)

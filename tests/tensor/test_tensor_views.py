@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -410,6 +411,28 @@ def test_threads_may_ask_for_a_history_at_the_same_time():
         with ThreadPoolExecutor(4) as pool:
             found = {job.result() for job in [pool.submit(look) for _ in range(4)]}
         assert found == {view._node}
+
+
+def test_threads_may_write_to_views_of_one_base():
+    """Each write gives the base a new node on top of the old: of two at a time, none may be lost."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(10):
+            x = parameter(*range(1, 9))
+            base = x * 1
+            views = list(base)
+
+            def work(view: Tensor) -> None:
+                for _ in range(20):
+                    view *= 2
+
+            with ThreadPoolExecutor(len(views)) as pool:
+                list(pool.map(work, views))
+            base.sum().backward()
+            equal(x.grad, [2.0**20] * 8)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_views_and_what_was_written_through_them_die_without_the_collector():
