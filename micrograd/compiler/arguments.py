@@ -26,9 +26,10 @@ from .nodes import data_of, traced_value
 from .opset import OWN
 from .trace import Trace
 
-_RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
+_RESERVED = re.compile(r"([tbkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
-_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *vars(floats), *OWN}
+_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr"}
+_WORDS |= {*vars(floats), *OWN}
 TEXT = (bool, str, type(None))
 
 
@@ -164,7 +165,7 @@ class Arguments:
 
 def _marked(x: Any, node: Any) -> Any:
     """The node of an argument, or of an element of it, marked if the argument is made of integers."""
-    if isinstance(x, (int, np.integer)) or getattr(x, "dtype", np.dtype(float)).kind != "f":
+    if isinstance(x, (int, np.integer)) or getattr(getattr(x, "dtype", None), "kind", "f") != "f":
         node._of_integers = True
     return node
 

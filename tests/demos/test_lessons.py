@@ -103,6 +103,9 @@ def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_d
     assert re.match(r"# \d+\. ", words[0])
     assert re.search(r"\*\*[^*]+\?\*\*", words[0]), "the question, in bold"
     assert words[-1].startswith("## What you can now do")
+    assert re.search(r"^\*Sources\*: .*\b\(?\d{4}\)", words[-1], re.MULTILINE), "papers, with their years"
+    links = re.findall(r"\]\(((?!https?:)[^)#]+)", "\n".join(words))
+    assert [link for link in links if not (LESSONS / link).exists()] == []
     assert any(re.search(r"^assert ", cell.source, re.MULTILINE) for cell in notebook.cells if cell.cell_type == "code")
 
 
