@@ -51,10 +51,11 @@ class Out:
     """The place of a node in the function's output."""
 
     def __init__(self, node: Any, root: int | None):
-        self.symbol, self.root = data_of(node), root  # root: its index among the outputs that have a gradient
+        self.symbol: Any = data_of(node)
+        self.root = root  # root: its index among the outputs that have a gradient
         self.shape: Any = getattr(self.symbol, "shape", None)
-        self.dtype = getattr(self.symbol, "dtype", None)
-        self.is_array = isinstance(node, Tensor) or self.shape is not None
+        self.dtype: Any | None = getattr(self.symbol, "dtype", None)
+        self.is_array: bool = isinstance(node, Tensor) or self.shape is not None
 
     def zero(self) -> Any:
         """The seed of an output that no gradient is asked of."""
@@ -138,7 +139,7 @@ class Built:
         roots = [] if self.plain else [x for x in nodes if x.requires_grad]
         numbers = {id(root): i for i, root in enumerate(roots)}
         self.tree = tree_map(lambda x: Out(x, numbers.get(id(x))) if is_traced(x) else x, tree)
-        self.outs = [x for x in leaves(self.tree) if isinstance(x, Out)]
+        self.outs: list[Out] = [x for x in leaves(self.tree) if isinstance(x, Out)]
         if self.vector and samples is not None:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
@@ -185,7 +186,7 @@ class Built:
         chosen = [(leaf, g) for leaf, g in pairs if id(leaf.ref()) in trained]
         if not chosen:
             raise ValueError("none of the parameters of the optimizer in update= affects the loss")
-        self.trained = [leaf.ref() for leaf, _ in chosen]
+        self.trained: list[Any] = [leaf.ref() for leaf, _ in chosen]
         lr = alive[0].symbol.graph.input("lr")
         return [(leaf.symbol, lr * g) for leaf, g in chosen]
 
@@ -231,7 +232,7 @@ class Built:
     def _compile(self, write: Callable, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
         """Compile both halves: the function, and its gradients given the seeds."""
         self.names = names
-        self.parameters = ("leaves", *names) if self.leaves else tuple(names)
+        self.parameters: tuple[str, ...] = ("leaves", *names) if self.leaves else tuple(names)
         gradients = None if self.plain else grads
         lowered = Lowered(self.parameters, tuple(reads), self.values, gradients, self.wrt, tuple(self.updates))
         if not self.fused and grads:
@@ -240,8 +241,8 @@ class Built:
             self.back, lowered = write(back), replace(lowered, gradients=[], by=())
         self.lowered, self.code = lowered, write(lowered)
         self.leaves = [leaf.ref() for leaf in self.leaves]
-        self.places = [x for x in by if isinstance(x, Read)]
-        self.own = [x.ref() for x in by if isinstance(x, Leaf)]
+        self.places: list[Read] = [x for x in by if isinstance(x, Read)]
+        self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
 
 
 def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -> bool:

@@ -187,10 +187,13 @@ class Compiled:
     """A compiled function, created by `compile`."""
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
-        self.fn, self.origin, self.settings, self.plain = fn, origin, settings, plain
-        self.names = names_of(origin)
+        self.fn = fn
+        self.origin = origin
+        self.settings = settings
+        self.plain = plain
+        self.names: list[str] = names_of(origin)
         self._programs: dict[Any, Program] = {}
-        self._quick: dict[Any, Callable] = {}  # the code of programs that depend on nothing but their arguments
+        self._quick: dict[Any, Callable[..., Any]] = {}  # the code of programs that depend on their arguments alone
         self._last: Program | None = None
         self._hits = self._misses = 0
         self._lock = threading.RLock()
@@ -313,7 +316,8 @@ class SeparateStep(Compiled):
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         super().__init__(fn, origin, settings, plain)
-        self.loss, self.optimizer = Compiled(fn, origin, {**settings, "update": None}), settings["update"]
+        self.loss: Compiled = Compiled(fn, origin, {**settings, "update": None})
+        self.optimizer: Any = settings["update"]
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if is_tracing():

@@ -40,13 +40,14 @@ class NormalForm:
     """Numbered scalars: leaves, sums of terms, and other ops. `rows` holds the op and operands of each Symbol."""
 
     def __init__(self, rows: dict[Symbol, Any], outs: Sequence[Any], constants: dict[Symbol, float]):
-        self.rows, self.constants = rows, dict(constants)
+        self.rows = rows
+        self.constants: dict[Symbol, float] = dict(constants)
         order = self._order(outs)
-        self.number = {symbol: i for i, symbol in enumerate(order)}
-        self.leaves = [symbol for symbol in order if symbol not in rows]
+        self.number: dict[Symbol, int] = {symbol: i for i, symbol in enumerate(order)}
+        self.leaves: list[Symbol] = [symbol for symbol in order if symbol not in rows]
         self.sums: dict[int, list[Term]] = {}
         self.ops: dict[int, tuple[Row, list[Any]]] = {}
-        self.size = len(order)
+        self.size: int = len(order)
         self._uses = [0] * len(order)
         for x in (*outs, *outs, *(x for symbol in order if symbol in rows for x in rows[symbol][1])):
             if x.__class__ is Symbol and x not in constants:

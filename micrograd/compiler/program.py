@@ -35,6 +35,7 @@ from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
+from .backends import Executable
 from .build import Built, Out
 from .guards import guard
 from .lowered import Read
@@ -52,14 +53,20 @@ class Program:
     alone = False
 
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
-        self.fn, self.named, self.built = owner.fn, named, built
-        self.scalars, self.batch = owner.settings["scalars"], owner.settings["batch"]
-        self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
+        self.fn: Any = owner.fn
+        self.named = named
+        self.built = built
+        self.scalars: Any = owner.settings["scalars"]
+        self.batch: Any = owner.settings["batch"]
+        self.code: Executable = built.code
+        self.tree: Any = built.tree
+        self.outs: list[Out] = built.outs
+        self.leaves: list[Any] = built.leaves
         self._read = _reader(self.leaves, owner.settings["update"]) if "leaves" in built.parameters else None
         self._operands = picker(built.names, built.places, built.own)
-        self.current = guard(owner.origin, self.leaves, built.needed())
+        self.current: Callable[[], bool] | None = guard(owner.origin, self.leaves, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
+        self.row: ProgramRow = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
@@ -158,7 +165,11 @@ class Call:
     __slots__ = ("args", "given", "grads", "operands", "program")
 
     def __init__(self, program: Program, args: Any, given: Any, grads: Any, operands: Any):
-        self.program, self.args, self.given, self.grads, self.operands = program, args, given, grads, operands
+        self.program: Program = program
+        self.args: Any = args
+        self.given: Any = given
+        self.grads: Any = grads
+        self.operands: Any = operands
         if program.built.back is not None:
             self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
             copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
@@ -251,7 +262,7 @@ class CompiledValue(Value):
         """As `Value.backward`, but without a walk if no option is set."""
         simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
         if simple and self._row.__class__ is ProgramRow and committed(self):
-            self.grad = 1.0
+            self.grad: Any = 1.0
         else:
             super().backward(gradient, retain_graph, create_graph, inputs)
 

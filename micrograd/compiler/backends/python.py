@@ -61,8 +61,9 @@ class Code:
             outputs, updates = program.outputs, program.updates
         writer = Writer(outputs, updates)
         lines = reading(program.reads)
-        self.source = writer.source(program.parameters, lines)
-        self.run = self.careful = _define(self.source, FAST | writer.names)
+        self.source: str = writer.source(program.parameters, lines)
+        self.run: Callable[..., Any] = _define(self.source, FAST | writer.names)
+        self.careful: Callable[..., Any] = self.run
         if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
             careful = Writer(outputs, updates, careful=True)
             self.careful = _define(careful.source(program.parameters, lines), vars(floats) | careful.names)
@@ -130,10 +131,12 @@ class Writer(Text):
     def __init__(self, outputs: Any, updates: Sequence[tuple[Symbol, Any]] = (), careful: bool = False):
         super().__init__(careful)
         self.names["vector"] = vector
-        self.outputs, self.updates = outputs, updates
-        self.order = needed((outputs, updates))
-        self.buffers = Buffers(self.order, outputs, [change for _, change in updates])
-        self.uses, self.kept = self.buffers.uses, self.buffers.kept
+        self.outputs = outputs
+        self.updates = updates
+        self.order: list[Symbol] = needed((outputs, updates))
+        self.buffers: Buffers = Buffers(self.order, outputs, [change for _, change in updates])
+        self.uses: dict[Symbol, int] = self.buffers.uses
+        self.kept: set[Symbol] = self.buffers.kept
 
     def source(self, parameters: Sequence[str], reading: list[str]) -> str:
         """The whole source."""

@@ -46,13 +46,14 @@ class Jitted:
     def __init__(self, program: Lowered, devices: Sequence[Any] = ()):
         import jax  # pyright: ignore[reportMissingImports]
 
-        self.program, self._jax = program, jax
+        self.program = program
+        self._jax = jax
         self._read = python.reader(program)
         self._results = list(dict.fromkeys(symbols_in((program.outputs, [change for _, change in program.updates]))))
         self._inputs = [symbol for symbol in program.steps if symbol.op == "input"]
         self._wide = any(symbol.dtype is not None and symbol.dtype.itemsize == 8 for symbol in program.steps)
         self._jitted = jax.jit(self._evaluated, in_shardings=self._shardings(devices) if devices else None)
-        self.run = self.__call__
+        self.run: Callable[..., Any] = self.__call__
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""
@@ -190,7 +191,7 @@ def _argsort(a: Any, axis: int, _kind: str = "") -> Any:
     return jnp.argsort(a, axis)
 
 
-PURE: dict[str, Callable] = {
+PURE: dict[str, Callable[..., Any]] = {
     "detach": lambda a: a,
     ".item": lambda a: a.reshape(()),
     "getitem": _getitem,
