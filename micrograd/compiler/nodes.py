@@ -52,6 +52,7 @@ class Traced(Unreadable):
     """A node whose numbers cannot be read, and are not there yet."""
 
     __slots__ = ()
+    _of_integers = False  # True for an integer argument, which no transform differentiates
 
     def _unreadable(self, what: str) -> Exception:
         return frozen(READ.format(what))

@@ -75,6 +75,7 @@ class Symbol:
         self.shape: Any = shape
         self.dtype: Any = dtype
         self.number: int = len(graph.symbols)
+        graph.symbols.append(self)
 
     def __repr__(self) -> str:
         return _text(self, 5)
@@ -131,17 +132,7 @@ def _text(x: Any, depth: int) -> str:
     return f"{x.op}({', '.join(_text(part, depth - 1) for part in x.args) if depth else '...'})"
 
 
-for _name in [
-    "__bool__",
-    "__float__",
-    "__int__",
-    "__index__",
-    "__array__",
-    "__round__",
-    "item",
-    "tolist",
-    "__setitem__",
-]:
+for _name in ("bool", "float", "int", "index", "array", "round", "setitem"):
     setattr(Symbol, f"__{_name}__", Symbol._frozen)
 for _name in ("item", "tolist"):
     setattr(Symbol, _name, Symbol._frozen)

@@ -60,7 +60,7 @@ for _name in NAMES:
 def elementwise(
     unary: Callable[[Row], Callable],
     binary: Callable[[Row], Callable],
-    arithmetic: Callable[[Row], tuple[Callable, Callable]],
+    arithmetic: Callable[[Row], tuple[Callable[..., Any], Callable[..., Any]]],
     comparison: Callable[[Callable], Callable],
 ) -> Callable[[Class], Class]:
     """Class decorator: add a method for each public row, operator, comparison and maker of rows.

@@ -74,8 +74,8 @@ def settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) ->
 
 
 def _unary(row: Row, a: Any) -> Any:
-    if modes and deferred():
-        return _apply(row, a)
+    if modes and (defer := deferred()):
+        return defer(row, (a,))
     x = a._data
     out = _new(a.__class__)
     y = row.forward(x)
@@ -96,8 +96,8 @@ def _binary(row: Row) -> tuple[Method, Method]:
     forward = row.forward
 
     def method(self: Value, other: Any) -> Any:
-        if modes and deferred():
-            return _apply(row, self, other) if isinstance(other, Value | Real) else NotImplemented
+        if modes and (defer := deferred()):
+            return defer(row, (self, other)) if isinstance(other, (Value, Real)) else NotImplemented
         x = self._data
         cls = self.__class__
         if other.__class__ is cls:
@@ -127,8 +127,8 @@ def _binary(row: Row) -> tuple[Method, Method]:
     def reflected(self: Value, other: Any) -> Any:
         if (x := number(other)) is None:
             return NotImplemented
-        if modes and deferred():
-            return _apply(row, x, self)
+        if modes and (defer := deferred()):
+            return defer(row, (x, self))
         y = self._data
         out = _new(self.__class__)
         if modes or self._row is None:

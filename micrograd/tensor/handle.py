@@ -27,7 +27,7 @@ from ..engine.graph import LEAF, RemovableHandle
 from ..engine.modes import is_grad_enabled, is_tracing, look, modes, stand_in
 from ..engine.rows import HandWritten, Row, nothing
 from . import arrays
-from .node import Array, ArrayNode, fits, handle, move, new_node, operand, order, record, write
+from .node import Array, ArrayNode, fits, handle, move, new_node, operand, order, outdate, record, write
 from .settings import plain_index, real_dtype
 
 
@@ -48,7 +48,7 @@ class Handle:
     __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # for the last two see `node.move`
     _node: ArrayNode
     _view: tuple[Handle, Any]
-    _late: ArrayNode
+    _late: tuple[ArrayNode, weakref.ref]
 
     def __init__(
         self,
@@ -191,6 +191,8 @@ class Handle:
         for name in ("_data", "_store", "_handle", "grad", "label"):
             setattr(other, name, getattr(node, name))
         other._row, other._a = (LEAF, None) if wanted else (None, node)
+        if wanted and node._store is not None and node._store.views:
+            outdate(self)
         self._node = other  # all or nothing, whenever a Ctrl-C comes
         node._row = None
         return self

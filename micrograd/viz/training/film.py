@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..page import Page, image
+from ..progress import new_cell
 from . import gif
 from .cinema import page, still
 from .frames import Frame, Kind, Levels, Recording
@@ -242,7 +243,7 @@ class Watch(Movie):
         super().__init__(model, X, y, **options)
         self.every = every
         self._shown_at = -float("inf")
-        self._cell = _new_cell()
+        self._cell = new_cell("training")
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
         """Record the current state of the model, as `Movie.frame` does, and show it if it is time."""
@@ -255,17 +256,6 @@ class Watch(Movie):
 
 
 watch = Watch
-
-
-def _new_cell() -> Any:
-    """A display in the notebook that runs this, to be updated; None outside of one."""
-    try:
-        from IPython import get_ipython  # pyright: ignore[reportMissingImports, reportPrivateImportUsage]
-        from IPython.display import display  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError:
-        return None
-    shell = get_ipython()
-    return display({"text/plain": "training"}, raw=True, display_id=True) if hasattr(shell, "kernel") else None
 
 
 # ------------------------------------------------------------------------------------------------ the data
