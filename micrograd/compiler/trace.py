@@ -103,37 +103,34 @@ class Trace:
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
         """Compute the op on Symbols, and record it as usual."""
-        given = [x if x.__class__ is TracedValue else self.stand_in(x) for x in operands]
-        for x in given:
-            if isinstance(x, Tensor):
-                return self._of_arrays(row, given)
-        return self._of_numbers(row, given)
-
-    def _of_numbers(self, row: Row, operands: list[Any]) -> Any:
         nodes, values, wanted = [], [], False
         for x in operands:
+            if x.__class__ is not TracedValue:
+                x = self.stand_in(x)
             if x.__class__ is TracedValue:
                 nodes.append(x)
                 values.append(x._data)
                 wanted = wanted or x._row is not None
-            else:
+            elif (y := number(x)) is not None:
                 nodes.append(None)
-                values.append(number(x))
-                if values[-1] is None:
-                    kinds = " and ".join(type(x).__name__ for x in operands)
-                    raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
+                values.append(y)
+            else:
+                return self._of_arrays(row, [*map(self.stand_in, operands)])
         data = row.forward(*values)
         if data.__class__ is Symbol and data not in self.rows and data.op not in ("input", "getitem"):
             self.rows[data] = row, values
         if not wanted or row.to_a is None:  # a constant, or a comparison
             return traced_value(data)
         if not is_grad_enabled():
-            return self._of_numbers(DETACH, [traced_value(data)])
+            return self(DETACH, (traced_value(data),))
         if row.to_b is None:
             return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
         return fill(object.__new__(TracedValue), data, row, *nodes, *values)
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
+        if not any(isinstance(x, Tensor) for x in operands):
+            kinds = " and ".join(type(x).__name__ for x in operands)
+            raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
         nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]
         if isinstance(row, Many):
             nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
