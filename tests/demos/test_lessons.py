@@ -115,6 +115,13 @@ def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_d
     assert any(re.search(r"^assert ", cell.source, re.MULTILINE) for cell in notebook.cells if cell.cell_type == "code")
 
 
+@over_lessons
+def test_what_is_claimed_does_not_stand_between_the_lines_to_be_read(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        claims = len(re.findall(r"^assert ", cell.source, re.MULTILINE)) if cell.cell_type == "code" else 0
+        assert claims <= 3 or cell.metadata["jupyter"]["source_hidden"], cell.source
+
+
 @pytest.mark.parametrize(("path", "after"), [*pairwise(PATHS)], ids=[path.stem for path in PATHS[1:]])
 def test_a_lesson_leads_to_the_one_after_it_and_back(path, after):
     titles = {
