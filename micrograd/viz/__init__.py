@@ -1,5 +1,5 @@
 """Pictures: three subpackages, and what they share: `page` (self-contained HTML), `text`, `values`, `infix` (notation
-with the parentheses that are needed) and `rule_text` (the rules of the derivative table as text).
+with the parentheses that are needed), `rule_text` (the rules of the derivative table as text) and `progress`.
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`

@@ -35,6 +35,7 @@ from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
 from ..page import Page, asset, join
+from ..progress import progress
 from ..text import clean, shorten, sign
 from ..values import value_text
 from .animation import Film
@@ -125,8 +126,9 @@ def player(
     if height is not None and not height > 0:
         raise ValueError(f"height is {height}; a frame needs a positive number of pixels, or None for what it needs")
     node = _checked(root)
-    with without_collector():
-        told = story(node, max_nodes, names)
+    with without_collector(), progress() as say:
+        told = story(node, max_nodes, names, say)
+        say("the page")
         graph = still(told)
         data = _plain(told)
         if frame := _lean(height=height, panels=None if panels else 0, present=present):

@@ -8,7 +8,7 @@ The result holds no nodes: it is sent to the page as JSON.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,15 +97,23 @@ class Story:
     program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `program.py`
 
 
-def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None = None) -> Story:
+def story(
+    root: Node,
+    max_nodes: int = OPEN,
+    variables: Mapping[str, Any] | None = None,
+    say: Callable[[str], None] = lambda doing: None,
+) -> Story:
     """The scenes of the graph of `root`; with more nodes than `max_nodes` it opens folded by module.
 
-    `variables` are those that give names, by default the caller's; see `drawing.names`.
+    `variables` are those that give names, by default the caller's; see `drawing.names`. `say` hears what is being done.
     """
     graph = walk(root)
+    size = f"{len(graph.nodes):,} nodes"
+    say(f"{size}: the backward pass")
     back = backprop(root, graph.nodes)
+    say(f"{size}: names")
     teller = _Teller(graph, back, variables)
-    teller.tell(max_nodes)
+    teller.tell(max_nodes, lambda made, known: say(f"{size}: view {made} of {known} or more"))
     title = teller.scenes[0].title
     said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back, teller.owned))
     return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said)
@@ -154,14 +162,15 @@ class _Teller:
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
 
-    def tell(self, max_nodes: int) -> None:
-        """Make all scenes, and store them in `scenes`."""
+    def tell(self, max_nodes: int, say: Callable[[int, int], None]) -> None:
+        """Make all scenes, and store them in `scenes`; `say` hears how many are made and known."""
         everything = range(len(self.graph.nodes))
         views = self._views(max_nodes)
         for level, tab in views:
             self.waiting.append(_Part(everything, level, self._title(), tab=tab if len(views) > 1 else ""))
         known: dict[tuple[int, ...], int] = {}  # two views can lead to the same scene
         while self.waiting:
+            say(len(self.scenes) + 1, len(self.scenes) + len(self.waiting))
             part = self.waiting.popleft()
             key = (part.level, part.members[0], part.members[-1], len(part.members))
             if part.opener is not None:

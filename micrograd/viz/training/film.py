@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..page import Page, image
+from ..progress import new_cell
 from . import gif
 from .cinema import page, still
 from .frames import Frame, Kind, Levels, Recording
@@ -237,7 +238,7 @@ class Watch(Movie):
 
     def __init__(self, model: Callable[..., Any], X: Any = None, y: Any = None, *, every: float = 0.3, **options: Any):
         super().__init__(model, X, y, **options)
-        self.every, self._shown_at, self._cell = every, -float("inf"), _new_cell()
+        self.every, self._shown_at, self._cell = every, -float("inf"), new_cell("training")
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
         """Record the current state of the model, as `Movie.frame` does, and show it if it is time."""
@@ -250,17 +251,6 @@ class Watch(Movie):
 
 
 watch = Watch
-
-
-def _new_cell() -> Any:
-    """A display in the notebook that runs this, to be updated; None outside of one."""
-    try:
-        from IPython import get_ipython  # pyright: ignore[reportMissingImports, reportPrivateImportUsage]
-        from IPython.display import display  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError:
-        return None
-    shell = get_ipython()
-    return display({"text/plain": "training"}, raw=True, display_id=True) if hasattr(shell, "kernel") else None
 
 
 # ------------------------------------------------------------------------------------------------ the data
