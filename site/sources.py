@@ -87,7 +87,8 @@ def gather(folder: Path, mathjax: Path) -> None:
             wanted[path.relative_to(here).as_posix()] = path.read_bytes()
     for path in ROOT.glob("docs/*.*"):
         if path.suffix in (".svg", ".png", ".gif"):
-            wanted[f"images/{path.name}"] = path.read_bytes()
+            place = "_static" if path.stem.startswith("animation") else "images"  # or what only HTML points at
+            wanted[f"{place}/{path.name}"] = path.read_bytes()
     for source, name in pages().items():
         text = (ROOT / source).read_text(encoding="utf-8")
         wanted[name] = moved(arranged(name, text), source, name).encode()
