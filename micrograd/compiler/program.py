@@ -127,6 +127,7 @@ class TrainingProgram(Program):
         self.wanted = [p.requires_grad for p in self.trained]
         self.store = Store(self.trained) if built.vector else None
         self.states: list[Any] = []  # those that the store has
+        self.own: dict[int, Any] = {}  # by id: arrays in states that the program may write to, since it made them
         self.tensors = self.trained if isinstance(self.trained[0], Tensor) else []
         others = self._read or tuple
         self._read = lambda: (*others(), self._what_it_writes_to())
@@ -166,8 +167,14 @@ class TrainingProgram(Program):
             return [self.update.lr, *(store.held for store, _ in groups)]
         states = [state[p] for p in self.trained] if names else []
         for p, known in zip(self.trained, states, strict=False):
-            if not names.keys() <= known.keys():
-                known.update({name: _nothing(p, like) for name, like in names.items()} | known)
+            for name, like in names.items():
+                if self.tensors and like and id(known.get(name)) not in self.own:
+                    known[name] = x = np.full_like(p._node._data, known.get(name, 0))
+                    self.own[id(x)] = x
+                elif name not in known:
+                    known[name] = 0.0 if like else 0
+        if len(self.own) > 2 * len(states) * len(names):
+            self.own = {id(x): x for known in states for x in known.values()}
         return [self.update.lr, *self.trained, *states]
 
 
@@ -364,11 +371,6 @@ def committed(node: Any) -> bool:
             undo(list(operands), before)
             raise
     return True
-
-
-def _nothing(p: Any, like: bool) -> Any:
-    """What an optimizer remembers of a parameter before the first step."""
-    return 0 if not like else np.zeros_like(p._node._data) if isinstance(p, Tensor) else 0.0
 
 
 def _reader(nodes: list[Any], backend: str) -> Callable[[], tuple[list[Any]]]:

@@ -61,9 +61,8 @@ class Store:
         with grads_lock:
             if "data" not in self.held:
                 self._take([ref() for ref in self.nodes])
-            if names and not (
-                self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
-            ):
+            known = self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
+            if names and not known:
                 self.bring_states()
                 state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})
                 self._take_states(names, [state[p] for p in params])
@@ -88,10 +87,10 @@ class Store:
             elif name in self.counts:
                 found[name] = float(states[0].get(name, 0))
             else:
-                known = states[0].get(name)
-                found[name] = np.zeros(like.shape, like.dtype) if known is None else known
-        self.states = list(map(weakref.ref, states))
-        moves = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
+                known = states[0].get(name, 0)  # one number is no array in NumPy: the result of an eager step
+                found[name] = known if isinstance(known, np.ndarray) else np.full(like.shape, known, like.dtype)
+        moves: list[Any] = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
+        moves.append((setattr, self, "states", list(map(weakref.ref, states))))
         at_once((self.held.update, found), *moves, *_become(AwayState, states))
 
     def bring_data(self) -> None:
@@ -119,15 +118,16 @@ class Store:
         """Give the states their content back, or none if no step was made."""
         with grads_lock:
             columns = {name: self._column(name) for name in self.held if name != "data"}
-            home, moves = [], []
+            home: list[Any] = []
+            moves: list[Any] = []
             for i, ref in enumerate(self.states):
                 if (state := ref()) is not None:
                     content = {name: column[i] for name, column in columns.items()}
                     moves += [(dict.update, state, content)] * all(content[name] for name in self.counts)
                     moves.append((delattr, state, "store"))
                     home.append(state)
+            moves.append((setattr, self, "states", []))
             at_once(*moves, *_become(State, home), *((self.held.pop, name) for name in columns))
-            self.states = []
 
     def _column(self, name: str) -> list[Any]:
         """What each state has by this name."""
