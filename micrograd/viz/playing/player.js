@@ -45,13 +45,16 @@ function load(told) {
   rootName = root[0];
   scenes = story.scenes;
   scenes.forEach(prepare);
+  engine = null;
   wake();
 }
 function prepare(scene, index) {  // derived data, computed once
   scene.index = index;
   scene.cards ??= []; scene.wires ??= []; scene.forward ??= []; scene.backward ??= [];
-  scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}));
+  const base = scene.base ?? 0;
+  scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}, card.node === undefined ? null : {node: card.node + base}));
   scene.wires.forEach((wire, i) => {
+    if (wire.use) wire.use[0] += base;
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     wire.i = i;
     wire.head.into.push(wire);
@@ -262,7 +265,7 @@ function show(moving = false) {
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
   const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
-  const dead = grad?.whole && grad.value === 0, stale = touched && card.kind === "repeat" && card.node === undefined;
+  const dead = grad?.whole && grad.value === 0, stale = moved() && card.kind === "repeat" && card.node === undefined;
   const kinds = ["card", card.kind, known ? "" : "waiting", active ? now.kind : receiving ? "receiving" : "",
     card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : "", stale ? "stale" : ""];
   card.group.setAttribute("class", kinds.filter(Boolean).join(" "));
@@ -374,7 +377,7 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   $("scrub").max = scene.steps.length - 1;
   found = null;
   draw();
-  refresh();
+  if (moved()) refresh();
   if (!stays) { reserve(); open(); }
   showWhere();
   go(at === "same" ? phase(before) : at);

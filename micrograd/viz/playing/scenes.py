@@ -95,6 +95,7 @@ class Story:
     unnudged: str = ""
     changed: str = ""
     program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `program.py`
+    modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
 
 def story(
@@ -116,7 +117,7 @@ def story(
     teller.tell(max_nodes, lambda made, known: say(f"{size}: view {made} of {known} or more"))
     title = teller.scenes[0].title
     said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back, teller.owned))
-    return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said)
+    return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said, teller.modules)
 
 
 def still(told: Story) -> Picture:
@@ -144,6 +145,7 @@ class _Part:
     tab: str = ""
     note: str = ""
     opener: Card | None = None  # the box that leads to it
+    module: Any = None  # whose inside it shows
 
 
 class _Teller:
@@ -159,6 +161,7 @@ class _Teller:
         self.names, self.owned = {id(graph.nodes[graph.roots[0]]): "out"} | found.by_id, found.owned
         self.place = {node: i for i, node in enumerate(graph.nodes)}
         self.scenes: list[Scene] = []
+        self.modules: dict[int, int] = {}
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
 
@@ -177,6 +180,7 @@ class _Teller:
                 if key not in known and self.boxes > MOST_BOXES:
                     continue
                 part.opener.opens = known.setdefault(key, len(self.scenes))
+                self.modules.setdefault(id(part.module), part.opener.opens)
                 if part.opener.opens < len(self.scenes):
                     continue
             self._scene(part)
@@ -340,11 +344,13 @@ class _Teller:
         if group.kind not in FOLDED or len(group.members) < 2:
             return
         members, name = sorted(group.members), card.box.name
-        if group.kind == "module" and any(len(call[0]) > part.level for i in members if (call := self.calls[i])):
-            self.waiting.append(_Part(members, part.level + 1, name, at, around, opener=card))
-        elif group.kind == "module":
-            one, note = self._one_call(members, group.times)
-            self.waiting.append(_Part(one, 0, name, at, around, note=note, opener=card))
+        if group.kind == "module":
+            made = [call[0] for i in members if (call := self.calls[i])]
+            level, note = part.level + 1, ""
+            if all(len(modules) <= part.level for modules in made):
+                level, (members, note) = 0, self._one_call(members, group.times)
+            module = made[0][: part.level][-1]
+            self.waiting.append(_Part(members, level, name, at, around, note=note, opener=card, module=module))
         elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
             level = EACH if _is_sum(group) else 0
             self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))

@@ -1,17 +1,17 @@
 // ---- touch: a leaf is dragged, typed or stepped, and the program computes everything again
 let engine = null, touched = false, losses = [];
-function wake() {  // after a story was loaded
-  engine = typeof story.program === "object" ? Program(story.program) : null;
+const moved = () => engine && (touched || story.leaves);  // the numbers are the program's, no longer Python's
+function wake() {  // after a story was loaded, or other numbers for its leaves
+  engine ??= typeof story.program === "object" ? Program(story.program) : null;
   touched = false;
   losses = [];
-  if (engine) { engine.reset(); engine.run(); }
+  if (engine) { engine.reset(story.leaves); engine.run(); }
   for (const name of ["descend", "rate", "reset"]) $(name).disabled = !engine;
   $("touch").title = engine ? "" : story.program ?? "";
 }
 const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
 const single = x => isArray(x) && x.length === 1 ? x[0] : x;
 function refresh() {  // the numbers of this scene, from the program
-  if (!touched) return;
   const {data, grads} = engine;
   for (const card of scene.cards) {
     if (card.node !== undefined && card.data !== undefined) card.data = single(data[card.node]);
@@ -97,7 +97,7 @@ function afterStep(rate) {  // the result after a step of gradient descent
   return engine.number(engine.forward(leaves, []));
 }
 function nudgeOf(card) {  // the nudge test, as nudge.py makes it
-  if (!touched || !engine) return card.nudge;
+  if (!moved() || !engine) return card.nudge;
   const flat = (card.nudge.index ?? []).reduce((at, k, axis) => at * engine.leaves[card.node].shape[axis] + k, 0);
   const x = valueOf(card, flat), g = engine.grads[card.node], grad = isArray(g) ? g[flat] : g, size = power(x);
   const at = by => {
@@ -126,13 +126,13 @@ function showHistory() {
   el("circle", {cx: 96, cy: y(shown.at(-1)), r: 3}, svg);
 }
 $("descend").addEventListener("click", descend);
-$("reset").addEventListener("click", () => {
-  engine.reset();
-  losses = [];
-  again();
-  touched = false;
+function restart(leaves) {  // from the story's leaves, or from those of the surrounding page
+  story.leaves = leaves;
+  wake();
+  if (engine) refresh();
   show();
-});
+}
+$("reset").addEventListener("click", () => restart(story.leaves));
 
 // ---- a leaf under the pointer, and its keyboard
 let held = null;

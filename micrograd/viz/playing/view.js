@@ -267,6 +267,7 @@ for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", ()
 addEventListener("message", ({data}) => {
   if (data?.micrograd === "story") retell(data.story);
   if (data?.micrograd === "go") recall(data.place);
+  if (data?.micrograd === "leaves") restart(data.leaves);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
@@ -274,10 +275,10 @@ load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 recall(asked);
 dress();
-if (!asked.includes("=")) {  // the first view that can be read whole
+if (!/\b(scene|step)=/.test(asked)) {  // the first view that can be read whole
   const fits = at => (at.size[0] + 2 * MARGIN) * READABLE() <= room()[0] && (at.size[1] + 2 * MARGIN) * READABLE() <= room()[1];
   const view = scenes.find(at => at.tab && fits(at));
-  if (view && view !== scene) enter(view.index, 0, [view]);
+  if (view && view !== scene) enter(view.index, "same", [view]);
 }
 new ResizeObserver(() => {
   const before = step;
