@@ -6,9 +6,10 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+SITE := tests/browser/test_site.py
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons test check lint format types pytest coverage mutants hunt docs site site-serve \
+.PHONY: help which-python demo lessons test check lint format types pytest test-site coverage mutants hunt docs site site-serve \
 	bench bench-peers clean
 .DEFAULT_GOAL := help
 
@@ -37,8 +38,11 @@ format: .venv/.dev  ## ruff: lint and format, what it can fix is fixed
 types: .venv/.dev  ## pyright
 	$(BIN)/pyright
 
-pytest: .venv/.dev  ## tests, doctests, README
-	$(PYTEST)
+pytest: .venv/.dev  ## tests, doctests, README; all but those of the built site
+	$(PYTEST) --ignore=$(SITE)
+
+test-site: .venv/.dev  ## build the site, and use it in Chromium: a minute or two; needs Node
+	$(BIN)/python -m pytest -p no:nbmake $(SITE)
 
 coverage: .venv/.dev  ## branches that tests take: all of the engine's and of Tensors', 97 of 100 of the rest
 	$(PYTEST) --cov=micrograd --cov-branch --cov-report=

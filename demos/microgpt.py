@@ -5,6 +5,7 @@
     python demos/microgpt.py --player out/gpt.html  leaves a page too, to step through the loss of one name
     python demos/microgpt.py --engine value --steps 300 --batch 4   the same network, one number a node, and slower
     python demos/microgpt.py --engine jax           compiled, and run by JAX: on a GPU, if it finds one
+    python demos/microgpt.py --engine jax --devices 4   on four, each with a quarter of every batch
     python demos/microgpt.py --help                 all that can be set
 
 Read it from `main` at the bottom upwards.
@@ -253,8 +254,42 @@ THREE = {"value": value_engine, "tensor": tensor_engine, "compiled": compiled_en
 ENGINES = {**THREE, "jax": partial(compiled_engine, backend="jax")}  # that program, on a GPU if there is one
 
 
+def learner(model, options):
+    """A model to train, its optimizer, and a whole step: a function of a batch of names that gives their loss."""
+    trained, learn = ENGINES[options.engine](model)
+    optimizer = Adam(trained.parameters(), lr=options.rate, betas=(0.9, 0.99))
+    if options.engine in (
+        "compiled",
+        "jax",
+    ):  # Adam is part of the program
+        backend, devices = {"compiled": "auto", "jax": "jax"}[options.engine], jax_devices(options.devices)
+        program = micrograd.compile(model.loss, update=optimizer, backend=backend, devices=devices)
+        return trained, optimizer, lambda batch: program(*padded(batch)).item()
+
+    def step(batch):
+        optimizer.zero_grad()
+        loss = learn(batch)  # forward and backward
+        optimizer.step()
+        return loss
+
+    return trained, optimizer, step
+
+
+def jax_devices(count):
+    """The first devices that JAX finds, or None for one alone."""
+    if count == 1:
+        return None
+    import jax
+
+    found = jax.devices()
+    if len(found) < count:
+        flag = f"XLA_FLAGS=--xla_force_host_platform_device_count={count}"
+        sys.exit(f"--devices {count} needs as many, found {len(found)}: take fewer, or try it on a CPU with {flag}")
+    return found[:count]
+
+
 # ------------------------------------------------------------------------------------------------ the learning
-def train(learn, optimizer, data, options, start, keep):
+def train(learn_from, optimizer, data, options, start, keep):
     """From step `start` on, in ever smaller steps down to none; `keep(step)` saves now and then, and at the end."""
     schedule = LambdaLR(optimizer, lambda t: 1 - (start + t) / options.steps)
     seen, mean = 0, None
@@ -264,9 +299,7 @@ def train(learn, optimizer, data, options, start, keep):
         for step in bar:
             rng = np.random.default_rng([options.seed, step])  # a run that is resumed draws the same names
             batch = rng.choice(data, options.batch).tolist()
-            optimizer.zero_grad()
-            loss = learn(batch)  # forward and backward
-            optimizer.step()
+            loss = learn_from(batch)
             schedule.step()
             mean = 0.98 * mean + 0.02 * loss if mean else loss
             seen += sum(len(name) + 1 for name in batch)
@@ -342,11 +375,10 @@ def main(arguments=None):
     rng = np.random.default_rng(options.seed)
     model = TensorGPT(options.width, options.heads, options.layers, rng)
     print(f"{len(data)} names to learn, {len(unseen)} held out; {sum(p.size for p in model.parameters())} weights")
-    trained, learn = ENGINES[options.engine](model)
-    optimizer = Adam(trained.parameters(), lr=options.rate, betas=(0.9, 0.99))
+    trained, optimizer, learn_from = learner(model, options)
     start = resume(state, trained, optimizer) if state else 0
     try:
-        train(learn, optimizer, data, options, start, lambda step: save_run(trained, optimizer, options, step))
+        train(learn_from, optimizer, data, options, start, lambda step: save_run(trained, optimizer, options, step))
     except KeyboardInterrupt:
         sys.exit(f"Stopped. The run was saved every {OFTEN} steps: --resume goes on from there.")
     fill(model, arrays(trained))
@@ -375,6 +407,7 @@ def parse(arguments):
     parser.add_argument("--engine", choices=ENGINES, default="tensor", help="what computes (default: %(default)s)")
     for name, default in RUN.items():
         parser.add_argument(f"--{name}", type=type(default), default=default, help="(default: %(default)s)")
+    parser.add_argument("--devices", type=int, default=1, help="of JAX, to share each batch (default: %(default)s)")
     parser.add_argument("--temperature", type=float, default=0.7, help="of made-up names (default: %(default)s)")
     parser.add_argument("--player", type=Path, metavar="FILE", help="leave a page to step through one name's loss")
     parser.add_argument("--out", type=Path, default=Path("out"), help="where to leave results (default: %(default)s)")
@@ -395,6 +428,10 @@ def check(parser, options):
     for name in (*RUN, "temperature"):
         if not (getattr(options, name) > 0 or (name, options.seed) == ("seed", 0)):
             parser.error(f"--{name} must be above 0, found {getattr(options, name)}")
+    if options.devices != 1 and options.engine != "jax":
+        parser.error(f"--devices is for --engine jax, found --engine {options.engine}")
+    if options.devices < 1 or options.batch % options.devices:
+        parser.error(f"--batch must be a multiple of --devices, found {options.batch} names for {options.devices}")
     if options.width % options.heads or options.width == options.heads:
         parser.error(f"--width must be 2, 3, 4 ... times --heads, {options.heads}; found {options.width}")
     for folder in (options.out, *([options.player.parent] if options.player else [])):

@@ -1,16 +1,19 @@
-"""What README and CONTRIBUTING show of the package: `python docs/refresh.py` writes it again; tests compare.
+"""What the pages show of the package and its settings: `python docs/refresh.py` writes it again; tests compare.
 
-The drawings of a neuron, and the table of line budgets, whose source is `tests/test_layering.py`.
+The drawings of a neuron; the table of line budgets, whose source is `tests/test_layering.py`; and the site's address,
+whose source is `Site` in pyproject.toml.
 """
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 from micrograd import Value, draw_dot, tanh
 from micrograd.viz import animate
 
 ROOT = Path(__file__).parent.parent
+LIVE = re.compile(r"https?://[^\s()]*/(?=live/\w+\.html)")
 
 
 def shown() -> dict[Path, str]:
@@ -22,7 +25,14 @@ def shown() -> dict[Path, str]:
     out.backward()
     docs, page = ROOT / "docs", ROOT / "CONTRIBUTING.md"
     table = re.sub(r"(?<=\n\|---\|---\|\n)(\|.*\n)+", budgets(), page.read_text(encoding="utf-8"))
-    return {docs / "animation.svg": moving, docs / "neuron.svg": draw_dot(out).svg(), page: table}
+    return {docs / "animation.svg": moving, docs / "neuron.svg": draw_dot(out).svg(), page: table} | addressed()
+
+
+def addressed() -> dict[Path, str]:
+    """The pages that link to a live page of the site, with its address."""
+    site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Site"]
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
+    return {path: LIVE.sub(site, text) for path, text in texts.items() if LIVE.search(text)}
 
 
 def budgets() -> str:

@@ -13,7 +13,9 @@ from types import ModuleType
 import micrograd
 import micrograd.nn
 import micrograd.viz
-from micrograd.engine import ops
+from micrograd.engine import floats, ops
+from micrograd.engine.methods import OPERATORS
+from micrograd.engine.rows import Row
 from micrograd.tensor import Tensor, functions
 
 PACKAGE = Path(micrograd.__file__).parent
@@ -23,10 +25,17 @@ from typing import Any, Self, TypeVar
 
 Class = TypeVar("Class", bound=type)
 
-def elementwise(unary: Callable[..., Any], binary: Callable[..., Any]) -> Callable[[Class], Class]: ...
+def elementwise(
+    unary: Callable[..., Any], binary: Callable[..., Any], operator: Callable[..., Any]
+) -> Callable[[Class], Class]: ...
 
 class Elementwise:
     """What a Value can do, and a Tensor to each of its elements; beside operators."""
+'''
+TABLE = '''"""Written by docs/stubs.py."""
+from collections.abc import Callable
+from typing import Any
+from .rows import Row
 '''
 NAMES = '''"""Written by docs/stubs.py."""
 from collections.abc import Sequence
@@ -40,11 +49,14 @@ def stubs() -> dict[Path, str]:
     methods = [METHODS]
     for name in (*ops.PUBLIC, *ops.MAKERS, "pow"):
         methods += [f"    {line}" for line in _declared(name, getattr(Tensor, name), "Self")]
+    methods += [f"    def __{r}{name}__(self, other: Any) -> Self: ..." for name in OPERATORS for r in ("", "r")]
     names = [NAMES, *_imports(micrograd), "__version__: str"]
     for name in sorted(functions.FUNCTIONS.keys() - {*" ".join(micrograd._HOME.values()).split()}):
         names += _declared(name, functions.FUNCTIONS[name], "Any")
     return {
         PACKAGE / "engine" / "methods.pyi": _formatted(methods),
+        PACKAGE / "engine" / "ops.pyi": _formatted([TABLE, *_table(ops)]),
+        PACKAGE / "engine" / "floats.pyi": _formatted([TABLE, "Function = Callable[[float], float]", *_table(floats)]),
         PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
         **{PACKAGE / name / "__init__.pyi": _formatted(_face(f"micrograd.{name}")) for name in ("nn", "viz")},
     }
@@ -55,14 +67,26 @@ def _face(package: str) -> list[str]:
     return [*_imports(module), f"__all__ = {module.__all__}"]
 
 
+def _table(module: ModuleType) -> Iterator[str]:
+    """The rows or functions that a module makes by calls, and the others that it defines."""
+    for name, x in vars(module).items():
+        if isinstance(x, Row):
+            yield f"{name}: Row"
+        elif name in module.__annotations__:
+            yield f"{name}: {module.__annotations__[name]}"
+        elif name[0] != "_" and getattr(x, "__module__", "") == module.__name__:
+            yield from _declared(name, x, inspect.signature(x).return_annotation)
+
+
 def _declared(name: str, function: Callable, returned: str) -> list[str]:
     written = ", ".join(map(_parameter, inspect.signature(function).parameters.values()))
-    return [f"def {name}({written}) -> {returned}:", f'    """{inspect.getdoc(function).splitlines()[0]}"""']
+    doc = (inspect.getdoc(function) or "").partition("\n")[0]
+    return [f"def {name}({written}) -> {returned}:", f'    """{doc}"""']
 
 
 def _parameter(p: inspect.Parameter) -> str:
     annotation = "" if p.name == "self" else ": Any" if p.annotation is p.empty else f": {p.annotation}"
-    default = "" if p.default is p.empty else f" = {p.default!r}"
+    default = "" if p.default is p.empty else " = ..." if callable(p.default) else f" = {p.default!r}"
     return f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}{annotation}{default}"
 
 
@@ -74,7 +98,7 @@ def _imports(package: ModuleType) -> Iterator[str]:
 
 def _formatted(lines: list[str]) -> str:
     text = "\n".join(lines) + "\n"
-    for command in (["check", "--fix", "--quiet", "--exit-zero", "--select", "I"], ["format"]):
+    for command in (["check", "--fix", "--quiet", "--exit-zero", "--select", "I,F401"], ["format"]):
         ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(PACKAGE / "x.pyi"), "-"]
         text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
     return text

@@ -266,7 +266,10 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
     return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
 
 
-mse_loss, nll_loss, binary_cross_entropy_with_logits = mse, nll, bce_with_logits  # PyTorch's names
+# PyTorch's names
+mse_loss = mse
+nll_loss = nll
+binary_cross_entropy_with_logits = bce_with_logits
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
 }
-RUN_HERE = ("02", "03", "04")  # lessons without NumPy, whose cells run in the page
+RUN_HERE = ("02", "03", "04", "05")  # lessons without NumPy, whose cells run in the page
+LIVE = re.compile(r"\[([^\]]*)\]\(https?://[^\s()]*/(live/\w+\.html[^\s()]*)\)")  # which Sphinx knows nothing of
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
 # The reference by task: a page, its title and first words, and for each of its modules the names. What is public in
@@ -64,7 +65,10 @@ REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
     "pictures": (
         "Pictures",
         "Of a graph, of a pass, of a training.",
-        {"micrograd": "draw_dot trace", "micrograd.viz": "player animate movie watch draw_network plot_decision_boundary plot_loss"},
+        {
+            "micrograd": "draw_dot trace",
+            "micrograd.viz": "player animate movie watch draw_network plot_decision_boundary plot_loss",
+        },
     ),
     "functions": ("Functions", "Of Values, of Tensors, and of what NumPy calls an array.", {}),
 }
@@ -136,10 +140,10 @@ def moved(text: str, source: str, name: str) -> str:
             there = inside.replace("docs/", "images/", 1)
         if there is None:
             return words
-        up = "../" * name.count("/")
         return f"{picture}[{words}]({up}{there}{heading or ''})"
 
-    return LINK.sub(link, text)
+    up = "../" * name.count("/")
+    return LIVE.sub(rf'<a href="{up}\2">\1</a>', LINK.sub(link, text))
 
 
 def lesson(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -64,3 +65,20 @@ def walking(path: str) -> Iterator[None]:
         if path == "long":
             patch.setattr(walk, "_is_plain", lambda *_: False)
         yield
+
+
+def calls_of(function: Callable) -> int:
+    """How many calls the function makes: what a pass costs, on any machine."""
+    count = 0
+
+    def counting(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count

@@ -88,10 +88,10 @@ def test_nothing_is_explained_that_is_not_a_dependency():
 
 def test_there_are_as_many_lessons_as_is_said_from_the_first_to_the_last():
     lessons = sorted((ROOT / "demos" / "lessons").glob("*.ipynb"))
-    assert len(lessons) == 20
-    assert README.count("twenty notebooks") == 2
+    assert len(lessons) == 21
+    assert README.count("twenty-one notebooks") == 2
     assert "01_a_derivative_is_a_nudge" in lessons[0].name
-    assert "20_too_good_to_be_true" in lessons[-1].name
+    assert "21_why_deep_nets_did_not_train" in lessons[-1].name
 
 
 def test_the_map_names_every_folder_and_file_that_is_there():

@@ -1,7 +1,7 @@
 """Pictures that a notebook shows anywhere, run or not: figures as small PNG, and drawings in an `<img>`."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -46,6 +46,20 @@ def tiles(pictures: np.ndarray, columns: int, captions: Sequence[Any] = (), **st
         axes.text((width + 2) * (place + 0.5) - 0.5, -0.3, caption, ha="center", fontsize=9)
 
 
+def histograms(
+    rows: Mapping[str, Any], titles: Sequence[str], colors: Sequence[str], range: tuple, ticks: Any = ()
+) -> None:
+    """A histogram for each array of numbers: a named row for each list of arrays, a title for each column."""
+    _, grid = plt.subplots(len(rows), len(titles), figsize=(9, 1.3 * len(rows) + 0.4), layout="constrained")
+    for (name, arrays), line, color in zip(rows.items(), grid, colors, strict=True):
+        for numbers, axes in zip(arrays, line, strict=True):
+            axes.hist(numbers.ravel(), bins=40, range=range, color=color, histtype="stepfilled")
+            axes.set(yticks=[], xticks=ticks)
+        line[0].set_ylabel(name)
+    for axes, title in zip(grid[0], titles, strict=True):
+        axes.set_title(title, fontsize=10)
+
+
 def drawing(width: int, height: int, *parts: str, alt: str) -> HTML:
     """A picture of such parts, on white; `alt` says in words what it shows."""
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
@@ -81,3 +95,18 @@ def cells(x: float, y: float, numbers: np.ndarray, real: tuple[int, int] | None 
         f"{words(x + 36 * j + 17, y + 24 * i + 16, f'{number:g}')}"
         for (i, j), number in np.ndenumerate(numbers)
     )
+
+
+def lazy_stages(stages: Mapping[str, Sequence[str]]) -> HTML:
+    """The graph of lesson 15, once for each stage; the names listed there are not computed yet, and white."""
+    places = {"x": (20, 60), "a": (90, 60), "b": (160, 30), "c": (160, 90), "d": (230, 90)}
+    edges = "M52 77h32", "M122 70l32 -17", "M122 84l32 17", "M192 107h32"
+    parts = []
+    for left, (title, waiting) in zip(range(0, 250 * len(stages), 250), stages.items(), strict=True):
+        parts += [words(left + 140, 18, title), f'<g transform="translate({left})">{"".join(map(arrow, edges))}</g>']
+        for name, (x, y) in places.items():
+            color = "white" if name in waiting else SKY
+            shape = f'<rect x="{left + x}" y="{y}" width="32" height="34" rx="8" fill="{color}" stroke="{SKY}"/>'
+            parts.append(shape + words(left + x + 16, y + 22, name))
+    told = "; ".join(f"{title}: {', '.join(waiting)} wait" for title, waiting in stages.items())
+    return drawing(250 * len(stages) + 30, 140, *parts, alt=f"From x to a, from a to b and c, from c to d. {told}.")

@@ -3,6 +3,7 @@
 Each result of a call records one `Many` row, whose rule calls your `backward`. An ordinary pass hands `backward`
 constants, with their values from the forward pass. Under `create_graph=True` it receives the nodes themselves, so that
 what it computes is recorded and can be differentiated again; a `backward` that would freeze a number is refused there.
+Forward mode records it on the gradient alone.
 """
 
 from __future__ import annotations
@@ -255,16 +256,23 @@ class _Call:
 
     def _plain(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """An ordinary pass: backward receives constants with the values of the forward pass."""
-        like = node_of(self.operands[0])
         with no_grad():
-            ctx = self.context(lambda i: _constant(like, operands[i] if i >= 0 else self.data[~i]))
-            parts = self._parts(ctx, self._gradients(j, _constant(like, g)))
+            gradients = self._gradients(j, _constant(node_of(self.operands[0]), g))
+            parts = self._parts(self.context(self._constants_of(operands)), gradients)
             return [None if part is None else _view(node_of(part)._data) for part in parts]
 
+    def _constants_of(self, operands: tuple[Any, ...]) -> Callable[[int], Any]:
+        """The values that were saved, by number, as constants."""
+        like = node_of(self.operands[0])
+        return lambda i: _constant(like, operands[i] if i >= 0 else self.data[~i])
+
     def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
-        """A pass under create_graph: backward receives nodes, whose numbers it must not read."""
-        self._refuse_frozen()
-        at = {i: _guard(operands[i] if i >= 0 else _handle(self._result(~i))) for i in self.places}
+        """A pass that is recorded: backward receives nodes, whose numbers it must not read; in forward mode g alone."""
+        saved = self._constants_of(operands)
+        if is_node(operands[0]):
+            self._refuse_frozen()
+            saved = lambda i: _guard(operands[i] if i >= 0 else _handle(self._result(~i)))  # noqa: E731
+        at = {i: saved(i) for i in self.places}
         guard = _guard(g)
         parts = self._parts(self.context(at.__getitem__), self._gradients(j, guard))
         _unguard(parts, [guard, *at.values()])
@@ -304,15 +312,24 @@ class _Call:
                 raise RuntimeError(self._frozen(f"ctx.{name} was computed in forward from an argument"))
 
     def _elsewhere(self) -> Context:
-        """The context that forward fills for slightly different inputs: whatever changed depends on them."""
+        """The context that forward fills for slightly different inputs: whatever changed depends on them.
+
+        Each number moves by another amount: a difference of two would not change if they moved together.
+        """
+        rng = np.random.default_rng(0)
+
+        def near(node: Any) -> Any:
+            data = np.asarray(node._data)
+            data = data + rng.uniform(0.01, 0.02, data.shape).astype(data.dtype) * np.maximum(1.0, abs(data))
+            return data if isinstance(node, ArrayNode) else float(data)
+
         nodes = map(node_of, self.operands)
-        near = [n._data + 0.01 * np.maximum(1.0, abs(n._data)) if n.requires_grad else n._data for n in nodes]
         with np.errstate(all="ignore"):
-            return self._again(near)[0].ctx
+            return self._again([near(n) if n.requires_grad else n._data for n in nodes])[0].ctx
 
     def _frozen(self, what: str) -> str:
         return (
-            f"create_graph=True: {self.name}.backward cannot be differentiated, since {what}; "
+            f"create_graph=True and jvp: {self.name}.backward cannot be differentiated, since {what}; "
             "write it with ops on g and on saved arguments"
         )
 
@@ -406,7 +423,7 @@ class _Watched(Unreadable):
 
     def _unreadable(self, what: str) -> RuntimeError:
         return RuntimeError(
-            "create_graph=True: this backward reads the numbers in a node, which would be frozen in higher "
+            "create_graph=True and jvp: this backward reads the numbers in a node, which would be frozen in "
             "derivatives; write it with ops on g and on saved nodes"
         )
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.graph import SLOTS, Node
-from ..engine.modes import Mode, deferring, enable_grad, is_grad_enabled, no_grad
+from ..engine.modes import Mode, deferred, deferring, enable_grad, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
 from ..tensor.tensor import Tensor
@@ -154,7 +154,8 @@ class lazy(Mode):
     6.0
     """
 
-    _variable, _value = deferring, staticmethod(_defer)
+    _variable = deferring
+    _value = property(lambda self: deferred() if is_tracing() else _defer)  # a trace computes nothing anyway
 
 
 class _eager(Mode):

@@ -10,7 +10,8 @@
 
 Every positional argument that is a float, a float array, a Value, a float Tensor, or a list, tuple or dict containing
 any of these, is differentiated. One such argument gives a bare gradient, several give a tuple; `argnum` selects
-some of them. Integers, bools, strings and arrays of them are passed on unchanged, as are keyword arguments.
+some of them. Integers, bools, strings and arrays of them are passed on unchanged, as are keyword arguments; a compiled
+function sees an integer as a number, which is not differentiated either.
 
 fn receives floats as Values and arrays as Tensors. If an array or a Tensor is among the arguments, floats become
 Tensors of shape (), so that they can be combined in one op.
@@ -87,8 +88,8 @@ def node_of(x: Any) -> Any:
 def is_point(x: Any) -> bool:
     """True if x can be differentiated with respect to: a Value, a float, or a float array or Tensor."""
     if isinstance(x, (Tensor, np.ndarray)):
-        return x.dtype.kind == "f"
-    return isinstance(x, (Value, float, np.floating))
+        return x.dtype.kind == "f" and not getattr(x, "_of_integers", False)
+    return isinstance(x, (Value, float, np.floating)) and not getattr(x, "_of_integers", False)
 
 
 class Call:

@@ -22,6 +22,7 @@ The files are listed in the order in which a function passes through them. Each 
 5.  Interface: what happens in a call.
         build        the four steps above, combined
         guards       detect when a trace is stale
+        resident     where numbers are between the steps of a training program
         program      runs what was built, and returns nodes
         interface    `compile`: which program for which call
 

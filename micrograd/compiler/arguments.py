@@ -14,6 +14,7 @@ a = np.ones((2, 3))        a Tensor                      a
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..autograd.transforms import leaves, tree_map
@@ -25,9 +26,10 @@ from .nodes import data_of, traced_value
 from .opset import OWN
 from .trace import Trace
 
-_RESERVED = re.compile(r"([tbkp]\d+|k\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
+_RESERVED = re.compile(r"([tbkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
-_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "lr", *vars(floats), *OWN}
+_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr"}
+_WORDS |= {*vars(floats), *OWN}
 TEXT = (bool, str, type(None))
 
 
@@ -94,7 +96,7 @@ class Arguments:
         if isinstance(x, np.ndarray) and self.scalars:
             self.lists.append(at._replace(kind="lists", shape=x.shape))
             self.arrays.append(Block(at.name, at._replace(kind="flat", shape=x.shape), []))
-            return self._numbers(x.shape, at.name, self.arrays[-1].symbols)
+            return tree_map(partial(_marked, x), self._numbers(x.shape, at.name, self.arrays[-1].symbols))
         return self._leaf(x, at)
 
     def _numbers(self, shape: tuple[int, ...], name: str, found: list[Any]) -> Any:
@@ -120,7 +122,7 @@ class Arguments:
 
         def part(*index: int) -> Any:
             if len(index) + 1 == x.ndim:
-                return traced_value(symbol[index[::-1]] if index else symbol)
+                return _marked(x, traced_value(symbol[index[::-1]] if index else symbol))
             return [part(*index, i) for i in range(x.shape[len(index) + 1])]
 
         return part()
@@ -148,7 +150,7 @@ class Arguments:
             self.numbers.append((at.name, node))
         if wanted:
             self.wanted.append((read, node))
-        return node
+        return _marked(x, node)
 
     def blocks(self) -> list[Block]:
         """All numbers: those passed in arrays, those passed alone, and of these the ones to differentiate."""
@@ -159,6 +161,13 @@ class Arguments:
             names, symbols = tuple(text for text, _ in pairs), [symbol for _, symbol in pairs]
             blocks.append(Block(name, Read(name, "", names, "vector"), symbols))
         return blocks
+
+
+def _marked(x: Any, node: Any) -> Any:
+    """The node of an argument, or of an element of it, marked if the argument is made of integers."""
+    if isinstance(x, (int, np.integer)) or getattr(x, "dtype", np.dtype(float)).kind != "f":
+        node._of_integers = True
+    return node
 
 
 def _kind(x: Any, as_tensor: bool) -> str:

@@ -20,10 +20,12 @@ def program(x, y):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 from ..autograd.transforms import leaves, tree_map
@@ -45,6 +47,7 @@ from .trace import Leaf, Trace, tracing
 MANY = 1500  # ops on numbers; with fewer, straight-line Python is used
 WIDTH = 20  # average ops per level above which array operations are faster
 SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
+NO_PART = "none of the parameters of the optimizer in update= affects the loss"
 
 
 class Out:
@@ -66,7 +69,8 @@ class Built:
 
     `tree` is the function's output, with an Out for each node; `code` and `back` are the two halves of the program;
     `leaves` are the outside nodes that it reads. It is differentiated by nodes among the arguments (`places`) and by
-    some of the leaves (`own`). With an update, `trained` are the leaves that it writes to.
+    some of the leaves (`own`). With an update, `trained` are the parameters that it writes to, `remembered` is what the
+    optimizer remembers of each (as in `Optimizer._remembers`), and with `resident` they are in a `Store` between calls.
     """
 
     tree: Any
@@ -74,6 +78,10 @@ class Built:
     code: Executable
     back: Executable | None = None
     leaves: list[Any]
+    used: list[Any]  # all outside nodes that the function uses
+    trained: list[Any]
+    remembered: Mapping[str, bool] = {}
+    resident: bool
     plain: bool  # it returns numbers and arrays
     vector: bool  # made of levels
     values: Any  # Symbols, for the outputs
@@ -96,7 +104,7 @@ class Built:
         update: Any,
         devices: Any = None,
     ):
-        self.trained = [] if update is None else update.params
+        self.update, self.trained = update, [] if update is None else list(update.params)
         trace = Trace()
         given = Arguments(trace, args, names, scalars, batch)
         if self.trained and given.wanted:
@@ -106,6 +114,10 @@ class Built:
             )
         with tracing(trace):
             tree = tree_map(given.result, trace.run(fn, given.seen, named))
+            seen = set(trace.leaves)
+            for p in self.trained:
+                if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
+                    trace.stand_in(p)
             self.by_identity = trace.by_identity
             self.plain = plain and not (is_grad_enabled() and any(node.requires_grad for _, node in trace.order))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
@@ -116,20 +128,25 @@ class Built:
         del tree  # and with it the nodes created inside
         constants = trace.constants()
         alive = [(leaf, node) for leaf, node in trace.order if leaf.symbol not in constants]
+        self.resident = bool(self.trained) and (self.vector or backend == "jax")
         if self.vector:
             reads, by, grads = self._levels(trace, given, constants, alive)
         else:
             reads, by, grads = self._straight(given, constants, [leaf for leaf, _ in alive], found)
         write = partial(compiled, backend, **{"devices": devices} if devices else {})
         self._compile(write, given.names, reads, by, grads)
+        self.used = [*self.leaves, *(p for p in self.trained if id(p) in seen)]
         for out in self.outs:
             out.symbol = None  # and with it the graph
         trace.graph.let_go()
 
     def needed(self) -> list[list[Any]]:
         """Groups of outside nodes: of each, at least one must require a gradient, or the results would not."""
-        if self.trained or not self.fused:
-            return [[x] for x in self.trained or self.own]
+        if self.trained:  # of a store, the program asks when it fetches the numbers
+            used = set() if self.vector else set(map(id, self.used))
+            return [[x] for x in self.trained if x.requires_grad and id(x) in used]
+        if not self.fused:
+            return [[x] for x in self.own]
         return [] if self.places else [self.own]
 
     def _outputs(self, tree: Any, samples: int | None) -> None:
@@ -166,8 +183,12 @@ class Built:
         living = set(alive)
         pairs = [(x, g) for x, g in found if isinstance(x, Read) or x in living]
         values, updates = [out.symbol for out in self.outs], []
+        first: list[Read] = []
         if self.trained:
-            pairs, updates = [], self._updates(alive, pairs)
+            chosen = self._chosen(alive, pairs)
+            alive = [leaf for leaf in alive if leaf not in dict(chosen)]
+            first, updates = self._updates([(leaf.symbol, g) for leaf, g in chosen])
+            pairs = []
         self.wrt, grads = tuple(x.name for x, _ in pairs), [g for _, g in pairs]
         if constants:
             values, grads, updates = rebuilt((values, grads, updates), constants)
@@ -175,19 +196,55 @@ class Built:
             self.as_text, each = True, iter(values)
             values = tree_map(lambda x: next(each) if isinstance(x, Out) else x, self.tree)
         self.leaves, self.values, self.updates = alive, values, updates
-        held = [leaf.name for leaf in alive] + ["lr"] * bool(self.trained)
-        leaves = [Read(name, "leaves", (i,)) for i, name in enumerate(held)]
-        return [*leaves, *given.reads, *given.lists], [x for x, _ in pairs], grads
+        leaves = [Read(leaf.name, "leaves", (i,)) for i, leaf in enumerate(alive)]
+        return [*leaves, *first, *given.reads, *given.lists], [x for x, _ in pairs], grads
 
-    def _updates(self, alive: list[Leaf], pairs: list) -> list[tuple[Symbol, Any]]:
-        """What SGD subtracts from each parameter of the optimizer that has a gradient."""
-        trained = {id(p) for p in self.trained}
-        chosen = [(leaf, g) for leaf, g in pairs if id(leaf.ref()) in trained]
-        if not chosen:
-            raise ValueError("none of the parameters of the optimizer in update= affects the loss")
+    # ---- the update
+
+    def _chosen(self, alive: list[Leaf], pairs: list) -> list[tuple[Leaf, Any]]:
+        """The parameters that `step()` would update, and their gradients: Tensors with one, and all Values."""
+        trained, found = {id(p) for p in self.trained}, dict(pairs)
+        chosen = [(leaf, found.get(leaf, 0.0)) for leaf in alive if id(leaf.ref()) in trained]
+        chosen = [(leaf, g) for leaf, g in chosen if leaf in found or isinstance(leaf.ref(), Value)]
+        if not any(leaf in found for leaf, _ in chosen):
+            raise ValueError(NO_PART)
         self.trained = [leaf.ref() for leaf, _ in chosen]
-        lr = alive[0].symbol.graph.input("lr")
-        return [(leaf.symbol, lr * g) for leaf, g in chosen]
+        return chosen
+
+    def _updates(self, pairs: list[tuple[Symbol, Any]]) -> tuple[list[Read], list[tuple[Symbol, Any]]]:
+        """What is read for the update, and pairs (input, new value): the optimizer's own rule, on Symbols."""
+        rule, graph = copy(self.update), pairs[0][0].graph
+        rule.lr = graph.input("lr")
+        reads, updates = [Read("lr", "update", (0,))], []
+        for i, (symbol, g) in enumerate(pairs):
+            state = {name: self._remembering(f"s{i}_{name}", like, symbol) for name, like in rule._remembers.items()}
+            p, before = SimpleNamespace(data=symbol), dict(state)
+            rule._update(p, g, state)
+            changed = {name: x for name, x in state.items() if x is not before[name]}
+            self.remembered = {name: rule._remembers[name] for name in changed}
+            updates += [(symbol, p.data), *((before[name], x) for name, x in changed.items())]
+            if self.resident:
+                reads.append(Read(symbol.args[0], "update", (1 + i, "data")))
+            else:
+                reads.append(Read(symbol.args[0], "update", (1 + i,), "value" if symbol.shape is None else "tensor"))
+            at = 1 + i if self.resident else 1 + len(pairs) + i
+            for name in changed:
+                kind = "count" if not (self.resident or rule._remembers[name]) else "given"
+                reads.append(Read(before[name].args[0], "update", (at, name), kind))
+        return reads, updates
+
+    def _update_all(self, p: Symbol, leaves: list[Leaf], pairs: list) -> tuple[list[Read], list[tuple[Symbol, Any]]]:
+        """The same for an array of Values; those that are frozen, or have no part in the loss, have a gradient of 0."""
+        if not pairs:
+            raise ValueError(NO_PART)
+        self.trained, (*_, g) = [leaf.ref() for leaf in leaves], pairs[0]
+        wanted = np.array([x.requires_grad for x in self.trained])
+        return self._updates([(p, g if wanted.all() else np.where(wanted, g, 0.0))])
+
+    def _remembering(self, name: str, like: bool, symbol: Symbol) -> Symbol:
+        """The input for what is remembered of a parameter: an array like it, or a count; many counts are an array."""
+        of_array = like or self.vector
+        return symbol.graph.input(name, *((symbol.shape, symbol.dtype, symbol.named) if of_array else ()))
 
     # ---- levels
 
@@ -197,31 +254,40 @@ class Built:
         """Blocks of numbers become the inputs of a second function, of arrays, which is traced in turn."""
         outs = [out.symbol for out in self.outs]
         form = NormalForm(trace.rows, outs, constants)
-        free = {leaf.symbol: leaf for leaf, node in alive if leaf.symbol in form.number and node.requires_grad}
-        fixed = [leaf for leaf, node in alive if leaf.symbol in form.number and not node.requires_grad]
+        trained = {id(p) for p in self.trained}
+        wanted = [leaf for leaf, node in alive if (id(leaf.ref()) in trained if trained else node.requires_grad)]
+        free = {leaf.symbol: leaf for leaf in wanted if leaf.symbol in form.number}
+        fixed = [leaf for leaf, _ in alive if leaf.symbol in form.number and leaf.symbol not in free]
+        start = 0 if trained else len(free)
         blocks = [
             *given.blocks(),
-            Block("fixed", Read("fixed", "leaves", (slice(len(free), None),), "vector"), [x.symbol for x in fixed]),
+            Block("fixed", Read("fixed", "leaves", (slice(start, None),), "vector"), [x.symbol for x in fixed]),
         ]
         plan = Levels(form, [block.symbols for block in blocks], list(free), given.samples)
         own = [free[symbol] for symbol in plan.free]
+        own += [leaf for leaf in wanted if trained and leaf.symbol not in free]  # without a part in the loss
         chosen = (slice(None, len(own)),) if fixed else ()
-        blocks.append(Block("p", Read("p", "leaves", chosen, "vector"), plan.free))
+        blocks.append(Block("p", None if trained else Read("p", "leaves", chosen, "vector"), [x.symbol for x in own]))
         second = Trace()
         with tracing(second):
             inputs: list[Any] = [second.tensor(x.name, x.like(), x.name in ("wanted", "p")) for x in blocks]
-            found = plan([x.rows(array, given.samples) for x, array in zip(blocks, inputs, strict=True)], outs)
+            taken = [*inputs[:-1], inputs[-1] if len(own) == len(free) else inputs[-1][: len(free)]]
+            found = plan([x.rows(array, given.samples) for x, array in zip(blocks, taken, strict=True)], outs)
             by = [(x, to) for x, to in ((-3, [x for x, _ in given.wanted]), (-1, own)) if to]
             seeds = [] if self.fused else [second.tensor("seeds", found)]
             asked = found.requires_grad and not self.plain
             parts = grad(found, [inputs[x] for x, _ in by], seeds or None, allow_unused=True) if asked else ()
             pairs = [(x, to, data_of(g)) for (x, to), g in zip(by, parts, strict=False) if g is not None]
-        values, grads = rebuilt((data_of(found), [g for *_, g in pairs]), second.constants())
+        first, updates = [], []
+        if trained:
+            first, updates = self._update_all(data_of(inputs[-1]), own, pairs)
+            own, pairs = [], []
+        values, grads, self.updates = rebuilt((data_of(found), [g for *_, g in pairs], updates), second.constants())
         self.wrt = tuple(blocks[x].name for x, *_ in pairs)
         second.graph.let_go()
         self.leaves, self.values = [*own, *fixed], values
         return (
-            [*given.reads, *(x.read for x in blocks if x.read and x.symbols)],
+            [*first, *given.reads, *(x.read for x in blocks if x.read and x.symbols)],
             [x for _, to, _ in pairs for x in to],
             grads,
         )
@@ -231,7 +297,7 @@ class Built:
     def _compile(self, write: Callable, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
         """Compile both halves: the function, and its gradients given the seeds."""
         self.names = names
-        self.parameters = ("leaves", *names) if self.leaves else tuple(names)
+        self.parameters = ("leaves",) * bool(self.leaves) + ("update",) * bool(self.trained) + tuple(names)
         gradients = None if self.plain else grads
         lowered = Lowered(self.parameters, tuple(reads), self.values, gradients, self.wrt, tuple(self.updates))
         if not self.fused and grads:
@@ -260,8 +326,11 @@ def _depth(rows: dict[Symbol, Any]) -> int:
     """The length of the longest chain of operations; a sum counts as one, however long."""
     height: dict[Symbol, int] = {}
     for symbol, (row, values) in rows.items():
-        above = max([height.get(x, 0) for x in values if x.__class__ is Symbol], default=0)
-        height[symbol] = above + (row is not ops.add)
+        below = 0
+        for x in values:
+            if x.__class__ is Symbol and (h := height.get(x, 0)) > below:
+                below = h
+        height[symbol] = below + (row is not ops.add)
     return max(height.values(), default=0)
 
 

@@ -59,17 +59,12 @@ class Graph:
 
     def input(self, name: str, shape: tuple[int, ...] | None = None, dtype: Any = None, order: Any = ()) -> Symbol:
         """A Symbol for an input; `order` is `BY_COLUMNS` for an array in Fortran order."""
-        return self._new("input", (name,), order, shape, dtype)
+        return Symbol(self, "input", (name,), order, shape, dtype)
 
     def constant(self, array: np.ndarray) -> Symbol:
         """A Symbol for a known array; `rebuilt` replaces it by the array."""
         symbol = self.input("constant", array.shape, array.dtype)
         self.known[symbol] = array
-        return symbol
-
-    def _new(self, op: Any, args: tuple[Any, ...], named: tuple, shape: Any, dtype: Any) -> Symbol:
-        symbol = Symbol(self, op, args, named, shape, dtype)
-        self.symbols.append(symbol)
         return symbol
 
     def make(self, op: str, args: tuple[Any, ...], named: tuple = (), like: Symbol | None = None) -> Any:
@@ -81,11 +76,13 @@ class Graph:
         if not numbers and op in ELEMENTWISE:
             args = thinned(op, args)
         rule = self.rules.get(op)
-        simpler = None if rule is None else rule(self, *args, **dict(named))
+        simpler = None if rule is None else rule(self, *args, **dict(named)) if named else rule(self, *args)
         if simpler is not None:
             return simpler
-        keys = tuple(map(_key, args))
-        key = (op, frozenset(keys)) if op == "add" or op == "multiply" else (op, named, *keys)
+        keys = [x if x.__class__ is Symbol else _key(x) for x in args]
+        if (op == "add" or op == "multiply") and _is_turned(*args):
+            keys.reverse()
+        key = (op, named, *keys)
         found = self._made.get(key)
         if found is None:
             if not numbers:
@@ -94,7 +91,7 @@ class Graph:
                 shape, dtype = like.shape, like.dtype
             else:
                 shape, dtype = number_type(op) if numbers else inferred(op, args, named)
-            found = self._made[key] = self._new(op, args, named, shape, dtype)
+            found = self._made[key] = Symbol(self, op, args, named, shape, dtype)
         return found
 
     def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
@@ -130,6 +127,11 @@ def _are_numbers(args: tuple[Any, ...]) -> bool:
         elif cls is not float and cls is not int:
             return False
     return True
+
+
+def _is_turned(a: Any, b: Any) -> bool:
+    """True if a + b has the key of b + a, in which the older Symbol is first, and a constant last."""
+    return b.__class__ is Symbol and (a.__class__ is not Symbol or a.number > b.number)
 
 
 def _key(x: Any) -> Any:

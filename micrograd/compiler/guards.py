@@ -81,7 +81,7 @@ class Ways:
         self.missing = dict(self.used)
         self.read: set[str] = set()
         self.asked: list[str] = []
-        self.held: dict[str, Any] = {"contents": _contents, "same": _same}
+        self.held: dict[str, Any] = {"contents": _contents, "same": same_objects}
         self._names: dict[int, str] = {}
         self.seen, self.waiting = {id(function)}, [function]
         while self.waiting and len(self.seen) < MOST:
@@ -239,7 +239,8 @@ def _contents(x: Any) -> list[Any]:
     return x.ravel().tolist() if isinstance(x, np.ndarray) else gc.get_referents(x)
 
 
-def _same(found: list[Any], wanted: list[Any]) -> bool:
+def same_objects(found: list[Any], wanted: list[Any]) -> bool:
+    """True if the lists hold the same objects."""
     return len(found) == len(wanted) and all(map(is_, found, wanted))
 
 

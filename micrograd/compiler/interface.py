@@ -17,14 +17,16 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
+from ..engine.graph import hooked
 from ..engine.modes import is_grad_enabled, is_tracing, modes
 from ..engine.value import Value
-from ..optim import SGD, Optimizer
+from ..optim import SGD, Adam, AdamW, Optimizer
 from ..tensor.optional import Tensor, np
 from .arguments import TEXT
 from .backends import BACKENDS
 from .lowered import Lowered, Step, drawing
 from .program import Program, program_for
+from .resident import AwayValue
 
 MOST = 128  # programs cached by one function; the oldest is dropped first
 
@@ -64,8 +66,10 @@ def compile(
             sums are reassociated; "auto", Python for short programs, NumPy for long ones. "jax" runs programs of arrays
             by JAX, on a GPU if it finds one; it needs the extra `[jax]`, and refuses programs of plain numbers.
         update: an optimizer. fn returns a loss, and each call is a whole training step, `zero_grad`, `backward` and
-            `step`, with the optimizer's settings of that moment; the loss is returned as a constant. The update by an
-            SGD of Tensors, without momentum, weight decay and `reduce=`, is part of the program, and writes no `.grad`.
+            `step`, with the optimizer's settings of that moment; the loss is returned as a constant. The update is part
+            of the program, and writes no `.grad`. Parameters and state may stay where the program works on them (many
+            Values in one array; on JAX's device) until someone reads them. An optimizer with `reduce=`, or of a class
+            of your own, takes its own step after the program; so does any while a parameter has hooks.
         devices: for "jax", such as `jax.devices()`: arrays among the arguments are split along their first axis, one
             part for each device; Tensors that fn closes over are whole on all.
 
@@ -105,17 +109,7 @@ def compile(
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
     settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
-    if update is None or _is_part_of_the_program(update, scalars or batch):
-        return Compiled(fn, fn, settings)
-    return SeparateStep(fn, fn, settings)
-
-
-def _is_part_of_the_program(update: Any, in_scalars: bool) -> bool:
-    """True if the program can do the update: plain SGD of Tensors, whose gradients need not be summed over workers."""
-    if not isinstance(update, Optimizer):
-        raise TypeError(f"update= takes an optimizer, such as SGD(params, lr=0.1), found {update!r:.60}")
-    simple = type(update) is SGD and not (update.momentum or update.weight_decay) and update._total is None
-    return simple and not in_scalars and all(isinstance(p, Tensor) for p in update.params)
+    return (Compiled if update is None else TrainingStep)(fn, fn, settings)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -190,23 +184,23 @@ class Compiled:
         self.fn, self.origin, self.settings, self.plain = fn, origin, settings, plain
         self.names = names_of(origin)
         self._programs: dict[Any, Program] = {}
-        self._quick: dict[Any, Callable] = {}  # the code of programs that depend on nothing but their arguments
+        self._quick: Callable | None = None  # the `quick` of the last program of floats
         self._last: Program | None = None
         self._hits = self._misses = 0
         self._lock = threading.RLock()
         update_wrapper(self, origin, updated=())
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        key: Any = tuple(map(type, args))  # for plain numbers, the types are the whole key
-        quick = self._quick.get(key)
+        quick = self._quick
         if quick is not None and not (modes or named):
             try:
                 answer = quick(*args)
-            except (ArithmeticError, ValueError):
+            except (ArithmeticError, TypeError, ValueError):
                 pass  # run the program, which handles it
             else:
                 self._hits += 1
                 return answer
+        key: Any = tuple(map(type, args))  # for plain numbers, the types are the whole key
         if modes or named or key not in self._programs:
             if is_tracing():
                 return self._inside(args, named)
@@ -233,11 +227,10 @@ class Compiled:
                 program = program_for(self, args, named)
                 self._misses += 1
             self._programs[key] = self._last = program
-            if program.alone:
-                self._quick[key] = program.code.run
+            if key == (float,) * len(args):
+                self._quick = program.quick
             if len(self._programs) > MOST:
-                self._quick.pop(oldest := next(iter(self._programs)), None)
-                del self._programs[oldest]
+                del self._programs[next(iter(self._programs))]
             return program
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -308,16 +301,25 @@ def _same(a: list[Any], b: list[Any]) -> bool:
     return [*map(id, a)] == [*map(id, b)]
 
 
-class SeparateStep(Compiled):
-    """A training step whose update is the optimizer's own `step()`, after the program of the loss and its gradients."""
+class TrainingStep(Compiled):
+    """A training step: the program updates the parameters too, by the optimizer's rule.
+
+    Where it cannot (`reduce=`, an optimizer of a class that is not ours, hooks), the optimizer takes its own step after
+    the program of the loss and its gradients.
+    """
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         super().__init__(fn, origin, settings, plain)
         self.loss, self.optimizer = Compiled(fn, origin, {**settings, "update": None}), settings["update"]
+        self.by_rule = _has_rule(self.optimizer) and not settings["batch"]
+        self._apart = not self.by_rule
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if is_tracing():
             return self._inside(args, named)
+        self._apart = not self.by_rule or (bool(hooked) and any(map(_has_hooks, self.optimizer.params)))
+        if not self._apart:
+            return super().__call__(*args, **named)
         loss = self.loss(*args, **named)
         if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
             raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
@@ -328,9 +330,22 @@ class SeparateStep(Compiled):
 
     @property
     def program(self) -> Program:
-        """The program of the loss and its gradients that was traced last."""
-        return self.loss.program
+        """The program traced last; that of the loss and its gradients, where the optimizer takes its own step."""
+        return self.loss.program if self._apart else super().program
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics of that program."""
-        return self.loss.cache_info()
+        return self.loss.cache_info() if self._apart else super().cache_info()
+
+
+def _has_rule(update: Any) -> bool:
+    """True if a program can do the update: by a rule of ours, on parameters of one kind, without a sum over workers."""
+    if not isinstance(update, Optimizer):
+        raise TypeError(f"update= takes an optimizer, such as SGD(params, lr=0.1), found {update!r:.60}")
+    values = all(type(p) in (Value, AwayValue) for p in update.params)
+    one_kind = values or all(isinstance(p, Tensor) for p in update.params)
+    return type(update) in (SGD, Adam, AdamW) and update._total is None and one_kind
+
+
+def _has_hooks(p: Any) -> bool:
+    return bool(getattr(p, "_node", p)._hooks)

@@ -78,7 +78,7 @@ class Levels:
         def over(terms: list[Term]) -> int:
             return 1 + max([height[x] for _, p, q in terms for x in (p, q) if x != ONE], default=0)
 
-        for i in range(len(form.number)):
+        for i in range(len(form.leaves), form.nodes):
             if i in form.ops:
                 height[i] = 1 + max(height[x] for x in form.ops[i][1] if x.__class__ is int)
             elif i in form.sums:
@@ -262,10 +262,10 @@ class Levels:
         self.at.tensors = list(inputs)
         for step, _ in self.steps:
             self.at.tensors.append(step())
-        numbers = {symbol: i for symbol, i in self.form.number.items() if symbol not in self.form.constants}
-        constants = [self.form.constants.get(x, x) for x in outs if x not in numbers]
-        more = iter(self.at.put_more(np.array(constants, float)) if constants else ())
-        ids = np.array([numbers[x] if x in numbers else next(more) for x in outs])
+        nodes = [self.form.number[x] if x.__class__ is Symbol else float(x) for x in outs]
+        constants = [x for x in nodes if x.__class__ is float]
+        more = iter(self.at.put_more(np.array(constants)) if constants else ())
+        ids = np.array([next(more) if x.__class__ is float else x for x in nodes])
         found = self.at.read(ids)
-        self.at.tensors = []  # a trace treats nodes that no longer exist as constants
+        self.at.tensors, self.steps = [], []  # a trace treats nodes that no longer exist as constants
         return found.broadcast_to(ids.shape if self.at.samples is None else (len(ids), self.at.samples))

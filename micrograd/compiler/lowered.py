@@ -42,6 +42,7 @@ KINDS = {
     "flat": ", flattened",
     "samples": ", the samples last",
     "vector": ", as a vector",
+    "count": ", a count",
 }
 
 
@@ -76,13 +77,14 @@ class Lowered:
     """A program before it is written for a back end.
 
     Args:
-        parameters: the names of what it is called with: "leaves" (the outside nodes' data) if it reads any, the
-            function's arguments, and the incoming gradients.
+        parameters: the names of what it is called with: "leaves" (the outside nodes' data) if it reads any, "update"
+            (what it updates, see `training`) if it does, the function's arguments, and the incoming gradients.
         reads: where each input comes from.
         values: a tree of Symbols and constants.
         gradients: the same, a list; None for a program that returns the values alone.
         by: the names of the inputs that these are the gradients of.
-        updates: pairs (input, change): `input -= change`, after everything else.
+        updates: pairs (input, its new value), written to where the input was read from, after everything else and all
+            at once.
     """
 
     parameters: tuple[str, ...]
@@ -148,7 +150,7 @@ class Lowered:
             yield from (f"    {name}: {self.shown(x)}" for name, x in zip(self.by, self.gradients, strict=True))
         if self.updates:
             yield "updates"
-            yield from (f"    {self.shown(x)} -= {self.shown(change)}" for x, change in self.updates)
+            yield from (f"    {self.shown(x)} = {self.shown(new)}" for x, new in self.updates)
 
 
 def kind_of(x: Any) -> str:
@@ -197,8 +199,9 @@ def drawing(program: Lowered) -> list[Step]:
             found = tuple(step(x) for x in operands if x.__class__ in (Symbol, np.ndarray, float, int))
             steps[symbol] = Step(sign, found, program.names[symbol] if uses[symbol] > 1 else "", data)
     roots = [steps[symbol] for symbol in symbols_in(program.outputs)]
-    for target, change in program.updates:
-        roots.append(Step("subtract", (steps[target], step(change)), steps[target].label, str(target.shape)))
+    for target, new in program.updates:
+        made = step(new)
+        roots.append(Step(made._op, made._prev, steps[target].label, made.data))
     return list(dict.fromkeys(roots))
 
 

@@ -52,6 +52,7 @@ class Traced(Unreadable):
     """A node whose numbers cannot be read, and are not there yet."""
 
     __slots__ = ()
+    _of_integers = False  # True for an integer argument, which no transform differentiates
     register_hook = reading("gradients through hooks")
 
     def _unreadable(self, what: str) -> Exception:
@@ -98,7 +99,6 @@ class TracedTensor(Traced, Tensor):
     """A Tensor whose array is a Symbol."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
     __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")  # type: ignore[assignment]
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _writing  # type: ignore[assignment]
     copy_ = fill_ = zero_ = _writing  # type: ignore[assignment]

@@ -37,40 +37,32 @@ Term = tuple[float, int, int]
 
 
 class NormalForm:
-    """Numbered scalars: leaves, sums of terms, and other ops. `rows` holds the op and operands of each Symbol."""
+    """Numbered scalars: leaves, sums of terms, and other ops. `rows` holds the op and operands of each Symbol.
+
+    `number` has the number of each Symbol's node, leaves first; for one of the constants, and for what depends on
+    constants alone, its value, a float.
+    """
 
     def __init__(self, rows: dict[Symbol, Any], outs: Sequence[Any], constants: dict[Symbol, float]):
-        self.rows, self.constants = rows, dict(constants)
-        order = self._order(outs)
-        self.number = {symbol: i for i, symbol in enumerate(order)}
-        self.leaves = [symbol for symbol in order if symbol not in rows]
+        uses = {x: 2 for x in outs if x.__class__ is Symbol}  # at least twice, so that no other sum takes it in
+        found = []
+        for symbol in reversed(rows):
+            if symbol in uses:
+                found.append(symbol)
+                for x in rows[symbol][1]:
+                    if x.__class__ is Symbol:
+                        uses[x] = uses.get(x, 0) + 1
+        self.leaves = sorted(uses.keys() - rows.keys() - constants.keys(), key=lambda symbol: symbol.number)
+        order = [*self.leaves, *reversed(found)]
+        self._uses = [uses[symbol] for symbol in order]
+        self.nodes = self.size = len(order)  # the size includes the dot products, which come last
+        self.number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(order)}
+        self.number |= constants
         self.sums: dict[int, list[Term]] = {}
         self.ops: dict[int, tuple[Row, list[Any]]] = {}
-        self.size = len(order)
-        self._uses = [0] * len(order)
-        for x in (*outs, *outs, *(x for symbol in order if symbol in rows for x in rows[symbol][1])):
-            if x.__class__ is Symbol and x not in constants:
-                self._uses[self.number[x]] += 1  # outputs count twice, so that they are not merged into other sums
-        for symbol in order:
-            if symbol in rows:
-                self._enter(symbol, *rows[symbol])
+        for symbol in reversed(found):
+            self._enter(symbol, *rows[symbol])
         self._split()
-
-    def _order(self, outs: Sequence[Any]) -> list[Symbol]:
-        found: set[Symbol] = set()
-        waiting = [x for x in outs if x.__class__ is Symbol]
-        while waiting:
-            symbol = waiting.pop()
-            if symbol not in found and symbol not in self.constants:
-                found.add(symbol)
-                waiting += [x for x in self.rows.get(symbol, (None, ()))[1] if x.__class__ is Symbol]
-        return sorted(found, key=lambda symbol: symbol.number)
-
-    def _operand(self, x: Any) -> Any:
-        """A number unchanged, a Symbol as its node number."""
-        if x.__class__ is Symbol:
-            return self.constants[x] if x in self.constants else self.number[x]
-        return float(x)
 
     def _terms(self, x: Any) -> list[Term]:
         """An operand as a sum; a sum with no other user is merged."""
@@ -79,21 +71,21 @@ class NormalForm:
         return self.sums.pop(x) if x in self.sums and self._uses[x] == 1 else [(1.0, x, ONE)]
 
     def _enter(self, symbol: Symbol, row: Row, values: Sequence[Any]) -> None:
-        i, xs = self.number[symbol], [self._operand(x) for x in values]
-        if all(x.__class__ is float for x in xs):
-            self.constants[symbol] = float(row.forward(*xs))
-            return
-        square = row.name in ("**2", "**2.0")
-        if row is ops.add or row is ops.sub:
-            left, right = self._terms(xs[0]), self._terms(xs[1])
-            right = _scaled(right, -1.0) if row is ops.sub else right
-            self.sums[i] = _joined(left, right)
+        i, xs = self.number[symbol], [self.number[x] if x.__class__ is Symbol else float(x) for x in values]
+        if xs[0].__class__ is float and all(x.__class__ is float for x in xs):
+            self.number[symbol] = float(row.forward(*xs))
+        elif row is ops.mul:
+            self.sums[i] = self._product(*xs)
+        elif row is ops.add:
+            self.sums[i] = _joined(self._terms(xs[0]), self._terms(xs[1]))
+        elif row is ops.sub:
+            self.sums[i] = _joined(self._terms(xs[0]), _scaled(self._terms(xs[1]), -1.0))
         elif row is ops.neg:
             self.sums[i] = _scaled(self._terms(xs[0]), -1.0)
-        elif row is ops.mul or square:
-            self.sums[i] = self._product(xs[0], xs[0] if square else xs[1])
         elif row is ops.div and xs[1].__class__ is float and xs[1] != 0:
             self.sums[i] = _scaled(self._terms(xs[0]), 1.0 / xs[1])
+        elif row.name in ("**2", "**2.0"):
+            self.sums[i] = self._product(xs[0], xs[0])
         else:
             self.ops[i] = row, xs
 
@@ -135,10 +127,7 @@ class NormalForm:
     def _turned(self, term: Term) -> Term:
         """A product with its leaf, such as a weight, on the left."""
         c, p, q = term
-        return (c, q, p) if q < len(self._uses) and self._is_leaf(q) and not self._is_leaf(p) else term
-
-    def _is_leaf(self, i: int) -> bool:
-        return i not in self.ops and i not in self.sums and i not in self.dots and i < len(self._uses)
+        return (c, q, p) if q < len(self.leaves) <= p else term
 
 
 def _scaled(terms: list[Term], number: float) -> list[Term]:

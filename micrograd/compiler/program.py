@@ -24,6 +24,7 @@ runs the function itself, on nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from ..autograd.transforms import copied, leaves, tree_map
@@ -36,8 +37,9 @@ from ..engine.walk import partials, topological
 from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
 from .build import Built, Out
-from .guards import guard
+from .guards import guard, same_objects
 from .lowered import Read
+from .resident import Store, at_hand, store_of
 
 _ONE_OF_TWO = (
     "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
@@ -46,18 +48,21 @@ _ONE_OF_TWO = (
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
 
 
+UNSET = 0  # the `.grad` of a Value that no pass has reached
+
+
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    alone = False
+    quick: Callable | None = None  # runs the code on floats alone, and fails on anything else
 
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
         self.fn, self.named, self.built = owner.fn, named, built
         self.scalars, self.batch = owner.settings["scalars"], owner.settings["batch"]
         self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
-        self._read = _reader(self.leaves, owner.settings["update"]) if "leaves" in built.parameters else None
+        self._read = _reader(self.leaves, owner.settings["backend"]) if self.leaves else None
         self._operands = picker(built.names, built.places, built.own)
-        self.current = guard(owner.origin, self.leaves, built.needed())
+        self.current = guard(owner.origin, built.used, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
         self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
@@ -70,14 +75,14 @@ class Program:
     def __call__(self, args: tuple[Any, ...]) -> Any:
         """Run the program and return nodes."""
         if self.built.by_identity:
-            nodes = [x for x in (*leaves(args), *self.leaves) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+            nodes = [x for x in (*leaves(args), *self.built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
             if not are_apart(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
-        given = args if self._read is None else (self._read(), *args)
+        given = args if self._read is None else (*self._read(), *args)
         outs, grads = self.code(*given)
         if self.built.vector:
             outs = list(outs) if self.batch else outs.tolist()
-            grads = [g for part in grads for g in part.tolist()]
+            grads = [*chain.from_iterable([part.tolist() for part in grads])]
         call = Call(self, args, given, grads, self._operands(*args))
         if self.tree.__class__ is Out:
             return self._answer(self.tree, outs[0], call)
@@ -109,25 +114,73 @@ class Program:
 
 
 class TrainingProgram(Program):
-    """A program that ends with the update of the parameters."""
+    """A program that ends with the update of the parameters, by the rule of an optimizer.
+
+    It is called with the learning rate, and with what it writes to: the parameters and their states, or, if they are
+    `resident`, what their stores hold.
+    """
+
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+        super().__init__(owner, built, named)
+        self.update, self.trained, self.params = built.update, built.trained, list(built.update.params)
+        self.settings = {name: x for name, x in self.update._settings().items() if name != "lr"}.items()
+        self.wanted = [p.requires_grad for p in self.trained]
+        self.store = Store(self.trained) if built.vector else None
+        self.states: list[Any] = []  # those that the store has
+        self.tensors = self.trained if isinstance(self.trained[0], Tensor) else []
+        others = self._read or tuple
+        self._read = lambda: (*others(), self._what_it_writes_to())
+
+    def is_current(self) -> bool:
+        """As for any program; and the optimizer has the settings and the parameters that it had."""
+        if not (self.settings <= vars(self.update).items() and same_objects(self.update.params, self.params)):
+            return False
+        at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
+        return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        for p in self.built.trained:
+        for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
-        return super().__call__(args)
+        try:
+            answer = super().__call__(args)
+        except BaseException:
+            for state in () if self.built.resident else map(self.update.state.get, self.trained):
+                if state and not state.get("steps", True):
+                    state.clear()  # no step was made
+            raise
+        for p in self.tensors if self.built.resident else ():
+            store_of(p._node).show()
+        return answer
+
+    def _what_it_writes_to(self) -> list[Any]:
+        """The learning rate, and the containers of all that is updated."""
+        names, state = self.built.remembered, self.update.state
+        if self.built.resident:
+            groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
+            if self.store and not same_objects(list(state.values()), self.states):
+                self.store.bring_states()
+            for store, params in groups:
+                store.fetch(names, state, params)
+            self.states = list(state.values())
+            return [self.update.lr, *(store.held for store, _ in groups)]
+        states = [state[p] for p in self.trained] if names else []
+        for p, known in zip(self.trained, states, strict=False):
+            if not names.keys() <= known.keys():
+                known.update({name: _nothing(p, like) for name, like in names.items()} | known)
+        return [self.update.lr, *self.trained, *states]
 
 
 class PlainProgram(Program):
     """A program that takes and returns numbers and arrays, such as that of a gradient."""
 
-    @property
-    def alone(self) -> bool:
-        """True if the code alone is enough: it depends on nothing but its arguments, and returns the final result."""
-        return self._read is None and self.current is None and self.built.as_text
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+        super().__init__(owner, built, named)
+        if self._read is None and built.as_text:
+            self.quick = quick(built.code.run, len(built.parameters), self.current)
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        given = args if self._read is None else (self._read(), *args)
+        given = args if self._read is None else (*self._read(), *args)
         found = self.code(*given)
         if self.built.vector:
             found = list(found) if self.batch else found.tolist()
@@ -204,7 +257,7 @@ class Call:
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
         program = self.program
-        now = self.args if program._read is None else (program._read(), *self.args)
+        now = self.args if program._read is None else (*program._read(), *self.args)
         pairs = zip(map(_number, leaves(now)), map(_number, leaves(self.given)), strict=True)
         if any(a != b and b == b for a, b in pairs):
             raise RuntimeError(_CHANGED)
@@ -275,7 +328,6 @@ class CompiledTensor(Tensor):
     """A Tensor returned by a program."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return super().__repr__().replace("CompiledTensor", "Tensor", 1)
@@ -296,38 +348,53 @@ def committed(node: Any) -> bool:
     """Add a call's gradients to its operands' `.grad`; False, with nothing done, unless all are plain leaves."""
     call = node._y[0]
     operands, grads = call.operands, call.grads
-    if not call.program.built.fused or [p._row for p in operands] != [LEAF] * len(operands):
+    if not call.program.built.fused or (modes and pass_is_watched()):
         return False
-    if (modes and pass_is_watched()) or (hooked and any(n._hooks for n in (node, *operands))):
+    if hooked and any(n._hooks for n in (node, *operands)):
         return False
     with grads_lock:
-        before = [p.grad for p in operands]
+        before = [p.grad for p in operands if p._row is LEAF]
+        if len(before) < len(operands):
+            return False
         try:
             for p, part in zip(operands, grads, strict=True):
-                p.grad = added(p, part if p._is_number else p._fit(part))
+                grad = p.grad  # not that in `before`: an operand may come twice
+                p.grad = part if grad is UNSET else grad + part if type(grad) is float else added(p, p._fit(part))
         except BaseException:
             undo(list(operands), before)
             raise
     return True
 
 
-def _reader(nodes: list[Any], update: Any) -> Callable[[], list[Any]]:
-    """A function that reads the current data of the nodes and, with an update, its learning rate."""
-    if update is not None:
-        read = _reader(nodes, None)
-        return lambda: [*read(), _rate(update)]
+def _nothing(p: Any, like: bool) -> Any:
+    """What an optimizer remembers of a parameter before the first step."""
+    return 0 if not like else np.zeros_like(p._node._data) if isinstance(p, Tensor) else 0.0
+
+
+def _reader(nodes: list[Any], backend: str) -> Callable[[], tuple[list[Any]]]:
+    """A function that reads the current data of the nodes: for JAX, where they are."""
     if all(isinstance(x, Value) for x in nodes):
-        return lambda: [x._data for x in nodes]
-    return lambda: [x._node._data if isinstance(x, Tensor) else x._data for x in nodes]
+        return lambda: ([x._data for x in nodes],)
+    if backend == "jax":
+        return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
+    return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
 
 
-def _rate(update: Any) -> float:
-    """The current learning rate; a program supports no other setting of SGD."""
-    if update.momentum or update.weight_decay:
-        raise RuntimeError(
-            f"{update!r} has gained momentum or weight decay since it was compiled into a training step: set them to 0"
-        )
-    return update.lr
+def quick(run: Callable, count: int, current: Callable[[], bool] | None) -> Callable:
+    """The code, for a call that looks nothing up: it raises TypeError if it is stale, or an argument is no float.
+
+    >>> double = quick(lambda x: 2.0 * x, 1, None)
+    >>> double(3.0)
+    6.0
+    """
+    names = [f"x{i}" for i in range(count)]
+    tests = [*(f"type({name}) is float" for name in names), *["current()"] * (current is not None)]
+    text = f"lambda {', '.join(names)}: run({', '.join(names)}) if {' and '.join(tests) or True} else refuse()"
+    return eval(text, {"run": run, "current": current, "refuse": _refuse})
+
+
+def _refuse() -> None:
+    raise TypeError
 
 
 def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:

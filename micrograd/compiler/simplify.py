@@ -34,9 +34,11 @@ def _fits(kept: Any) -> bool:
 
 
 def _add(graph: Any, a: Any, b: Any) -> Any:
-    for x, y in ((a, b), (b, a)):
-        if x.__class__ is y.__class__ is Symbol and y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
-            return graph.make("accumulate", (x, *y.args[:2])) if library.is_basic(y.args[1]) else None
+    if a.__class__ is b.__class__ is Symbol:
+        for x, y in ((a, b), (b, a)):
+            if y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
+                return graph.make("accumulate", (x, *y.args[:2])) if library.is_basic(y.args[1]) else None
+        return None
     if is_number(b, 0) and _fits(a):
         return a
     if is_number(a, 0) and _fits(b):
@@ -49,14 +51,14 @@ def _subtract(graph: Any, a: Any, b: Any) -> Any:
 
 
 def _multiply(graph: Any, a: Any, b: Any) -> Any:
-    for x, y in ((a, b), (b, a)):
-        if is_number(y, 1) and _fits(x):
-            return x
-        if is_number(y, -1) and _fits(x):
-            return -x
-        if _is_choice(x) and y.__class__ is not Symbol:
-            return graph.make("where", (x.args[0], x.args[1] * y, x.args[2] * y))
-    return None
+    if a.__class__ is b.__class__ is Symbol:
+        return None
+    x, y = (a, b) if a.__class__ is Symbol else (b, a)
+    if is_number(y, 1) and _fits(x):
+        return x
+    if is_number(y, -1) and _fits(x):
+        return -x
+    return graph.make("where", (x.args[0], x.args[1] * y, x.args[2] * y)) if _is_choice(x) else None
 
 
 def _is_choice(x: Any) -> bool:

@@ -71,6 +71,7 @@ class Symbol:
         self.graph, self.op, self.args, self.named = graph, op, args, named
         self.shape, self.dtype = shape, dtype
         self.number = len(graph.symbols)
+        graph.symbols.append(self)
 
     def __repr__(self) -> str:
         return _text(self, 5)

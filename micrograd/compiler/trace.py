@@ -24,9 +24,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine.graph import LEAF
-from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled, modes
+from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
-from ..engine.value import Value, fill, number, settle
+from ..engine.value import Value, fill, number
 from ..tensor.optional import Tensor, new_node, np, operand, remember
 from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
 from .graph import Graph
@@ -49,7 +49,7 @@ class Trace:
         self.graph = Graph()
         self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by id of the outside node: its Leaf and stand-in
         self.order: list[tuple[Leaf, Any]] = []
-        self.rows: dict[Symbol, tuple[Row, tuple[Any, ...]]] = {}  # for numbers: the op and its operands
+        self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
         self.by_identity = False  # True if the function takes a gradient with respect to one of them
 
@@ -71,20 +71,21 @@ class Trace:
 
     def stand_in(self, x: Any) -> Any:
         """The stand-in of an outside node; anything else is returned unchanged."""
+        known = self.leaves.get(id(x))
+        if known is not None and known[0].ref() is x:
+            return known[1]
         if isinstance(x, Traced) or not isinstance(x, (Value, Tensor)):
             return x
-        known = self.leaves.get(id(x))
-        if known is None or known[0].ref() is not x:
-            node: Any = getattr(x, "_node", x)
-            if isinstance(node._row, HandWritten) and any(map(is_traced, x._prev)):
-                self.refuse_op(node._row.name)
-            wanted = x.requires_grad
-            name = f"p{len(self.order)}"
-            data = x._node._data if isinstance(x, Tensor) else x._data
-            made = self.tensor(name, data, wanted) if isinstance(x, Tensor) else self.value(name, wanted)
-            known = self.leaves[id(x)] = (Leaf(x, data_of(made), data), made)
-            self.order.append(known)
-        return known[1]
+        node: Any = getattr(x, "_node", x)
+        if isinstance(node._row, HandWritten) and any(map(is_traced, x._prev)):
+            self.refuse_op(node._row.name)
+        wanted = x.requires_grad
+        name = f"p{len(self.order)}"
+        data = x._node._data if isinstance(x, Tensor) else x._data
+        made = self.tensor(name, data, wanted) if isinstance(x, Tensor) else self.value(name, wanted)
+        self.leaves[id(x)] = leaf, _ = Leaf(x, data_of(made), data), made
+        self.order.append((leaf, made))
+        return made
 
     tensor_of, value_of = staticmethod(traced_tensor), staticmethod(traced_value)
 
@@ -99,29 +100,35 @@ class Trace:
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
         """Compute the op on Symbols, and record it as usual."""
-        given = list(map(self.stand_in, operands))
-        if any(isinstance(x, Tensor) for x in given):
-            return self._of_arrays(row, given)
+        given = [x if x.__class__ is TracedValue else self.stand_in(x) for x in operands]
+        for x in given:
+            if isinstance(x, Tensor):
+                return self._of_arrays(row, given)
         return self._of_numbers(row, given)
 
     def _of_numbers(self, row: Row, operands: list[Any]) -> Any:
-        nodes = [x if x.__class__ is TracedValue else None for x in operands]
-        values = [x._data if x.__class__ is TracedValue else number(x) for x in operands]
-        if any(x is None for x in values):
-            raise TypeError(
-                f"'{row.name}' takes Values and numbers, found {' and '.join(type(x).__name__ for x in operands)}"
-            )
+        nodes, values, wanted = [], [], False
+        for x in operands:
+            if x.__class__ is TracedValue:
+                nodes.append(x)
+                values.append(x._data)
+                wanted = wanted or x._row is not None
+            else:
+                nodes.append(None)
+                values.append(number(x))
+                if values[-1] is None:
+                    kinds = " and ".join(type(x).__name__ for x in operands)
+                    raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
         data = row.forward(*values)
-        out = object.__new__(TracedValue)
         if data.__class__ is Symbol and data not in self.rows and data.op not in ("input", "getitem"):
-            self.rows[data] = row, tuple(values)
-        if row.to_a is None:  # a comparison, or a constant
-            return fill(out, data)
-        if modes and not is_grad_enabled() and any(n is not None and n._row is not None for n in nodes):
-            return self._of_numbers(DETACH, [fill(out, data)])
+            self.rows[data] = row, values
+        if not wanted or row.to_a is None:  # a constant, or a comparison
+            return traced_value(data)
+        if not is_grad_enabled():
+            return self._of_numbers(DETACH, [traced_value(data)])
         if row.to_b is None:
-            return settle(out, data, row, nodes[0], None, data, values[0])
-        return settle(out, data, row, *nodes, *values)
+            return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
+        return fill(object.__new__(TracedValue), data, row, *nodes, *values)
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
         nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]

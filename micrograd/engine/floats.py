@@ -39,7 +39,11 @@ sqrt, sin, cos, tan = ieee(math.sqrt), ieee(math.sin), ieee(math.cos), ieee(math
 sinh = ieee(math.sinh, lambda a: copysign(inf, a))
 arcsin, arccos, arccosh = ieee(math.asin), ieee(math.acos), ieee(math.acosh)
 arctanh = ieee(math.atanh, lambda a: copysign(inf, a) if abs(a) == 1 else nan)
-tanh, arctan, arcsinh, arctan2, hypot = math.tanh, math.atan, math.asinh, math.atan2, math.hypot
+tanh: Function = math.tanh
+arctan: Function = math.atan
+arcsinh: Function = math.asinh
+arctan2: Callable[[float, float], float] = math.atan2
+hypot: Callable[[float, float], float] = math.hypot
 
 
 def divide(a: float, b: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
@@ -243,21 +243,21 @@ def hooked_nodes() -> set[Node]:
 
 
 # Held while writing to `.grad` of nodes that other threads may share.
-grads_lock = threading.RLock()
+grads_lock: AbstractContextManager[Any] = threading.RLock()
 
 
-def undo(seen: list[Node], before: list[Any]) -> None:
-    """Restore the saved `.grad`s. Safe against one KeyboardInterrupt: it starts over."""
+def undo(nodes: list[Node], before: list[Any], slot: str = "grad") -> None:
+    """Restore what the nodes had in a slot. Safe against one KeyboardInterrupt: it starts over."""
     try:
-        _undo(seen, before)
+        _undo(nodes, before, slot)
     except BaseException:
-        _undo(seen, before)
+        _undo(nodes, before, slot)
         raise
 
 
-def _undo(seen: list[Node], before: list[Any]) -> None:
-    for node, grad in zip(seen, before, strict=False):  # an interrupt may have left one more in `before`
-        node.grad = grad
+def _undo(nodes: list[Node], before: list[Any], slot: str) -> None:
+    for node, x in zip(nodes, before, strict=False):  # an interrupt may have left one more in `before`
+        setattr(node, slot, x)
 
 
 class Closure:

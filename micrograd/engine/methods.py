@@ -14,6 +14,8 @@ from .rows import Row
 from .words import NAMES, unknown
 
 Class = TypeVar("Class", bound=type)
+OPERATORS = {"add": ops.add, "sub": ops.sub, "mul": ops.mul}
+OPERATORS |= {"truediv": ops.div, "mod": ops.remainder, "floordiv": ops.floor_divide}
 BINARY = "\n\nArgs:\n    other: b; self is a.\n\nReturns:\n    A node."
 SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -54,13 +56,21 @@ for _name in NAMES:
     setattr(Elementwise, _name, _Foreign(_name))
 
 
-def elementwise(unary: Callable[[Row], Callable], binary: Callable[[Row], Callable]) -> Callable[[Class], Class]:
-    """Class decorator: add a method for each public row, made by `unary` or `binary`, and for each maker of rows."""
+def elementwise(
+    unary: Callable[[Row], Callable], binary: Callable[[Row], Callable], operator: Callable[[Row], tuple]
+) -> Callable[[Class], Class]:
+    """Class decorator: add a method for each public row, operator and maker of rows.
+
+    `unary` and `binary` make the method of a row, `operator` those of an operator: `__op__` and `__rop__`.
+    """
 
     def decorate(cls: Class) -> Class:
         for name, row in ops.PUBLIC.items():
             method = (unary if row.to_b is None else binary)(row)
             _enter(cls, name, method, f"{row.doc}." if row.to_b is None else f"{row.doc}.{BINARY}")
+        for name, row in OPERATORS.items():
+            for prefix, method in zip(("", "r"), operator(row), strict=True):
+                _enter(cls, f"__{prefix}{name}__", method, None)
         for name, maker in ops.MAKERS.items():
             method = _with_settings(maker)
             settings = inspect.signature(maker).parameters.values()

@@ -215,7 +215,7 @@ equal    = binary("equal",   lambda a, b: 1.0 * (a == b),      # 1 where a == b,
 gate     = binary("gate",    lambda a, b: lib(a, b).gate(a, b),                         # a where b > 0, else 0
                   lambda g, _a, b: gate(g, b),                 lambda g, a, b: zero(b))
 # fmt: on
-PUBLIC = {word: row for word, row in TABLE.items() if row.doc}
+PUBLIC: dict[str, Row] = {word: row for word, row in TABLE.items() if row.doc}
 
 
 # ---- rows with a setting

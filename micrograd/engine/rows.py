@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -11,10 +11,11 @@ def nothing(*_: object) -> None:
     """Default no-op backward: a leaf's, and a hand-written op's until one is assigned."""
 
 
-NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+Rules = Sequence[tuple[int, Callable[..., Any]]]
 PLAIN: set[type] = set()  # non-node operand types besides float, checked first for speed; `tensor.node` adds arrays
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Row:
     """One line of the derivative table: an op's name, its forward function, and one rule per operand.
 
@@ -25,27 +26,23 @@ class Row:
     `settings` are what the row was made with besides its formulas, by name: an axis, a shape, an index.
     """
 
-    __slots__ = ("name", "forward", "to_a", "to_b", "rules", "of_out", "word", "view", "doc", "settings", "needed")
+    name: str
+    forward: Callable[..., Any]
+    to_a: Callable[..., Any] | None
+    to_b: Callable[..., Any] | None = None
+    word: str = ""  # the identifier for a symbol such as "+"
+    view: bool = False  # the result may share the operand's memory
+    doc: str = ""  # the docstring of a public op; "" for an internal one
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    rules: Rules = field(init=False)  # with the indices of their operands
+    of_out: bool = field(init=False)  # the rule is called with (out, a), not with the operands
+    needed: dict[tuple[bool, ...], list[int]] = field(init=False)  # which values to save; see `tensor.node._needed`
 
-    def __init__(
-        self,
-        name: str,
-        forward: Callable,
-        to_a: Callable | None,
-        to_b: Callable | None = None,
-        word: str = "",
-        view: bool = False,
-        doc: str = "",
-        settings: Mapping[str, Any] = NO_SETTINGS,
-    ):
-        self.name, self.forward, self.to_a, self.to_b = name, forward, to_a, to_b
-        self.rules = [] if to_a is None else [(0, to_a)] if to_b is None else [(0, to_a), (1, to_b)]
-        self.of_out = to_a is not None and to_b is None  # the rule is called with (out, a), not with the operands
-        self.word = word or name  # the identifier for a symbol such as "+"
-        self.view = view  # the result may share the operand's memory
-        self.settings = settings
-        self.doc = doc  # the docstring of a public op; "" for an internal one
-        self.needed: dict[tuple[bool, ...], list[int]] = {}  # cache of which values to save; see `tensor.node._needed`
+    def __post_init__(self) -> None:
+        self.rules = [(i, rule) for i, rule in enumerate((self.to_a, self.to_b)) if rule is not None]
+        self.of_out = self.to_a is not None and self.to_b is None
+        self.word = self.word or self.name
+        self.needed = {}
 
     def __call__(self, *operands: Any) -> Any:
         for operand in operands:
@@ -72,10 +69,16 @@ class Many(Row):
     __slots__ = ("needs_values", "rule")
 
     def __init__(
-        self, name: str, forward: Callable, rule: Callable, needs_values: bool = True, settings: Any = NO_SETTINGS
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        rule: Callable[..., Any],
+        needs_values: bool = True,
+        settings: Mapping[str, Any] | None = None,
     ):
-        super().__init__(name, forward, None, settings=settings)
-        self.rule, self.needs_values = rule, needs_values
+        super().__init__(name, forward, None, settings=settings or {})
+        self.rule: Callable[..., Any] = rule
+        self.needs_values: bool = needs_values
 
 
 class HandWritten(Row):
@@ -85,7 +88,7 @@ class HandWritten(Row):
 
     def __init__(self, name: str, closure: Callable[[], object]):
         super().__init__(name, nothing, None)
-        self.closure = closure
+        self.closure: Callable[[], object] = closure
 
 
 class Each(Many):
@@ -97,9 +100,9 @@ class Each(Many):
 
     __slots__ = ()
 
-    def __init__(self, name: str, forward: Callable, *rules: Callable):
+    def __init__(self, name: str, forward: Callable[..., Any], *rules: Callable[..., Any]):
         super().__init__(name, forward, nothing)
-        self.rules = [*enumerate(rules)][::-1]
+        self.rules: Rules = [*enumerate(rules)][::-1]
 
 
 class LetGo(Row):
@@ -110,11 +113,15 @@ class LetGo(Row):
     """
 
     __slots__ = ("ways",)
-    to_a = to_b = None
-    rules = ()
-    of_out, settings = False, NO_SETTINGS
+    to_a: Callable[..., Any] | None = None
+    to_b: Callable[..., Any] | None = None
+    rules: Rules = ()
+    of_out: bool = False
+    settings: Mapping[str, Any] = {}
     _row = property(lambda self: self)  # a search traverses these rows as if they were nodes
     _known_in = None
 
     def __init__(self, row: Row, ways: list[Any]):
-        self.name, self.word, self.ways = row.name, row.word, ways
+        self.name: str = row.name
+        self.word: str = row.word
+        self.ways: list[Any] = ways

@@ -56,10 +56,10 @@ def _pass(grads: dict[Node, float], finish: Callable[[list[Node], list[Any], lis
                 finish(seen, before, leaves)
             else:
                 undo(seen, before)
-            _clear(leaves)
+            undo(leaves, [None] * len(leaves), "_y")
         except BaseException:
             undo(seen, before)
-            _clear(leaves)
+            undo(leaves, [None] * len(leaves), "_y")
             raise
     return plain
 
@@ -78,17 +78,6 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
             root._y = g
     _push(order, unsummed, leaves)
     return not hooked or hooked_nodes().isdisjoint(leaves)
-
-
-def _clear(leaves: list[Node]) -> None:
-    """Clear the sums of the leaves. Safe against one KeyboardInterrupt: it starts over."""
-    try:
-        for leaf in leaves:
-            leaf._y = None
-    except BaseException:
-        for leaf in leaves:
-            leaf._y = None
-        raise
 
 
 def _topological(roots: dict[Node, float], unsummed: Any, seen: list[Node], before: list[Any]) -> list[Node] | None:

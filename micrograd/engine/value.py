@@ -19,16 +19,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from . import ops, walk
 from .graph import LEAF, Node
 from .methods import Elementwise, elementwise
-from .modes import deferred, is_anomaly_enabled, is_grad_enabled, is_tracing, line_of_the_user, look, modes, stand_in
+from .modes import deferred, is_grad_enabled, is_tracing, look, modes, stand_in
 from .rows import HandWritten, Many, Row, nothing
 
 _new = object.__new__
-Operator = Callable[["Value", "float | Value"], "Value"]
+Method = Callable[["Value", Any], Any]
+Comparison = ClassVar[Callable[["Value", Any], bool]]
 
 
 def number(x: Any) -> float | None:
@@ -68,16 +69,15 @@ def _apply(row: Row, *operands: Any) -> Any:
 def settle(out: Value, data: float, row: Row, a: Any, b: Any, x: Any, y: Any) -> Value:
     """Fill in the node, with its history if an operand requires a gradient and grad mode is on; else as a constant."""
     wanted = (a is not None and a._row is not None) or (b is not None and b._row is not None)
-    if not wanted or (modes and not is_grad_enabled()):
-        return fill(out, data)
-    if modes and is_anomaly_enabled():
-        out._made_at = line_of_the_user()
-    return fill(out, data, row, a, b, x, y)
+    fill(out, data)
+    if wanted and not (modes and not is_grad_enabled()):
+        out._record(row, (a, b), (x, y))
+    return out
 
 
 def _unary(row: Row, a: Any) -> Any:
-    if modes and deferred():
-        return _apply(row, a)
+    if modes and (defer := deferred()):
+        return defer(row, (a,))
     x = a._data
     out = _new(a.__class__)
     y = row.forward(x)
@@ -93,13 +93,13 @@ def _unary(row: Row, a: Any) -> Any:
     return out
 
 
-def _binary(row: Row) -> tuple[Operator, Operator]:
+def _binary(row: Row) -> tuple[Method, Method]:
     """The methods of a binary operator: `__op__` and `__rop__`."""
     forward = row.forward
 
     def method(self: Value, other: Any) -> Any:
-        if modes and deferred():
-            return _apply(row, self, other) if isinstance(other, Value | Real) else NotImplemented
+        if modes and (defer := deferred()):
+            return defer(row, (self, other)) if isinstance(other, (Value, Real)) else NotImplemented
         x = self._data
         cls = self.__class__
         if other.__class__ is cls:
@@ -129,8 +129,8 @@ def _binary(row: Row) -> tuple[Operator, Operator]:
     def reflected(self: Value, other: Any) -> Any:
         if (x := number(other)) is None:
             return NotImplemented
-        if modes and deferred():
-            return _apply(row, x, self)
+        if modes and (defer := deferred()):
+            return defer(row, (x, self))
         y = self._data
         out = _new(self.__class__)
         if modes or self._row is None:
@@ -140,7 +140,7 @@ def _binary(row: Row) -> tuple[Operator, Operator]:
     return method, reflected
 
 
-def _compare(compare: Callable) -> Callable:
+def _compare(compare: Callable[[float, Any], bool]) -> Method:
     """The method of a comparison: it compares the numbers and returns a bool."""
 
     def method(self: Value, other: Any) -> Any:
@@ -150,7 +150,9 @@ def _compare(compare: Callable) -> Callable:
     return method
 
 
-@elementwise(lambda row: lambda self: _unary(row, self), lambda row: lambda self, other: _apply(row, self, other))
+@elementwise(
+    lambda row: lambda self: _unary(row, self), lambda row: lambda self, other: _apply(row, self, other), _binary
+)
 class Value(Node, Elementwise):
     """A scalar that records the operations that produced it.
 
@@ -259,14 +261,7 @@ class Value(Node, Elementwise):
 
         return player(self, **options)
 
-    # ---- the ops
-
-    __add__, __radd__ = _binary(ops.add)
-    __sub__, __rsub__ = _binary(ops.sub)
-    __mul__, __rmul__ = _binary(ops.mul)
-    __truediv__, __rtruediv__ = _binary(ops.div)
-    __mod__, __rmod__ = _binary(ops.remainder)
-    __floordiv__, __rfloordiv__ = _binary(ops.floor_divide)
+    # ---- operators, besides those of `methods.py`
 
     def __pos__(self) -> Self:
         return self
@@ -289,7 +284,10 @@ class Value(Node, Elementwise):
 
     # ---- a Value where a number is expected. `==` and hash are by identity, so nodes can be put in sets and dicts
 
-    __lt__, __le__, __gt__, __ge__ = map(_compare, (operator.lt, operator.le, operator.gt, operator.ge))
+    __lt__: Comparison = _compare(operator.lt)
+    __le__: Comparison = _compare(operator.le)
+    __gt__: Comparison = _compare(operator.gt)
+    __ge__: Comparison = _compare(operator.ge)
 
     def item(self) -> float:
         """The number as a Python float."""

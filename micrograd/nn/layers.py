@@ -27,7 +27,7 @@ import numpy as np
 
 from ..engine.modes import deferred, is_tracing, stand_in
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
-from ..tensor.convolution import pair
+from ..tensor.convolution import Pair, pair
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
@@ -77,8 +77,8 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, rng: Rng = None):
         n, m = whole(in_features, "in_features"), whole(out_features, "out_features")
         bound, draw = 1 / math.sqrt(n), generator(rng).uniform
-        self.weight = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
-        self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
+        self.weight: Parameter = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
+        self.bias: Parameter | None = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
 
     def forward(self, x: Any) -> Tensor:
         x = as_tensor(x)
@@ -208,7 +208,8 @@ class Dropout(Module):
         if not 0 <= p <= 1:
             raise ValueError(f"p is the fraction of the elements to drop, from 0 to 1; found {p}")
         generator(rng)  # raises if it is none
-        self.p, self.rng = p, rng
+        self.p = p
+        self.rng = rng
 
     def forward(self, x: Any) -> Tensor:
         x = as_tensor(x)
@@ -264,7 +265,7 @@ class Sequential(Module):
         for i, layer in enumerate(layers):
             if not callable(layer):
                 raise TypeError(f"layer {i} must be a module or a function, found {type(layer).__name__} {layer!r:.50}")
-        self.layers = list(layers)
+        self.layers: list[Callable[[Any], Any]] = list(layers)
 
     def forward(self, x: Any) -> Any:
         for layer in self.layers:
@@ -328,13 +329,15 @@ class Conv2d(Module):
         c, m, groups = whole(in_channels, "in_channels"), whole(out_channels, "out_channels"), whole(groups, "groups")
         if c % groups or m % groups:
             raise ValueError(f"{groups} groups must divide {c} channels and {m} filters evenly")
-        self.kernel_size, self.stride = pair(kernel_size, "kernel_size"), pair(stride, "stride")
-        self.padding = padding if isinstance(padding, str) else pair(padding, "padding", 0)
-        self.dilation, self.groups = pair(dilation, "dilation"), groups
+        self.kernel_size: Pair = pair(kernel_size, "kernel_size")
+        self.stride: Pair = pair(stride, "stride")
+        self.padding: str | Pair = padding if isinstance(padding, str) else pair(padding, "padding", 0)
+        self.dilation: Pair = pair(dilation, "dilation")
+        self.groups = groups
         shape = (m, c // groups, *self.kernel_size)
         bound, draw = 1 / math.sqrt(math.prod(shape[1:])), generator(rng).uniform
-        self.weight = Parameter(draw(-bound, bound, shape), dtype=dtype)
-        self.bias = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
+        self.weight: Parameter = Parameter(draw(-bound, bound, shape), dtype=dtype)
+        self.bias: Parameter | None = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
 
     def forward(self, x: Any) -> Tensor:
         return conv2d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
@@ -361,8 +364,10 @@ class MaxPool2d(Module):
     """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1):
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation = padding, dilation
+        self.kernel_size = kernel_size
+        self.stride: Any = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
 
     def forward(self, x: Any) -> Tensor:
         return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation)
@@ -384,7 +389,8 @@ class AvgPool2d(Module):
     """
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0):
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.kernel_size = kernel_size
+        self.stride: Any = kernel_size if stride is None else stride
         self.padding = padding
 
     def forward(self, x: Any) -> Tensor:
@@ -417,8 +423,8 @@ class LayerNorm1d(Module):
 
     def __init__(self, dim: int, eps: float = 1e-5, dtype: Any = None):
         self.eps = eps
-        self.weight = Parameter(np.ones(whole(dim, "dim")), dtype=dtype)
-        self.bias = Parameter(np.zeros(dim), dtype=dtype)
+        self.weight: Parameter = Parameter(np.ones(whole(dim, "dim")), dtype=dtype)
+        self.bias: Parameter = Parameter(np.zeros(dim), dtype=dtype)
 
     def forward(self, x: Any) -> Tensor:
         x = as_tensor(x)
@@ -454,9 +460,10 @@ class RMSNorm(Module):
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, dtype: Any = None
     ):
         sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-        self.normalized_shape = tuple(whole(n, "normalized_shape") for n in sizes)
+        self.normalized_shape: tuple[int, ...] = tuple(whole(n, "normalized_shape") for n in sizes)
         self.eps = eps
-        self.weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
+        weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
+        self.weight: Parameter | None = weight
 
     def forward(self, x: Any) -> Tensor:
         x, n = as_tensor(x), len(self.normalized_shape)
@@ -495,10 +502,13 @@ class BatchNorm1d(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, dtype: Any = None):
         n = whole(num_features, "num_features")
-        self.eps, self.momentum = eps, momentum
-        self.weight, self.bias = Parameter(np.ones(n), dtype=dtype), Parameter(np.zeros(n), dtype=dtype)
-        self.running_mean, self.running_var = Tensor(np.zeros(n), dtype=dtype), Tensor(np.ones(n), dtype=dtype)
-        self.num_batches_tracked = Tensor(0)
+        self.eps = eps
+        self.momentum = momentum
+        self.weight: Parameter = Parameter(np.ones(n), dtype=dtype)
+        self.bias: Parameter = Parameter(np.zeros(n), dtype=dtype)
+        self.running_mean: Tensor = Tensor(np.zeros(n), dtype=dtype)
+        self.running_var: Tensor = Tensor(np.ones(n), dtype=dtype)
+        self.num_batches_tracked: Tensor = Tensor(0)
 
     def forward(self, x: Any) -> Tensor:
         x = as_tensor(x)
@@ -557,7 +567,7 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, dtype: Any = None, rng: Rng = None):
         shape = whole(num_embeddings, "num_embeddings"), whole(embedding_dim, "embedding_dim")
-        self.weight = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
+        self.weight: Parameter = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
     def forward(self, indices: Any) -> Tensor:
         places = stand_in(indices)._node._data if isinstance(indices, Tensor) else np.asarray(indices)

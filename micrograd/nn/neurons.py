@@ -60,8 +60,8 @@ class Neuron(Module, signs=True):
         rng: random.Random | None = None,
     ):
         draw = _generator(rng).uniform
-        self.w = [Value(draw(-1, 1)) for _ in range(whole(nin, "nin"))]
-        self.b = Value(0)
+        self.w: list[Value] = [Value(draw(-1, 1)) for _ in range(whole(nin, "nin"))]
+        self.b: Value = Value(0)
         self.nonlin = nonlin
         self.activation = _checked_activation(activation)
 
@@ -104,7 +104,7 @@ class Layer(Module, parts_sign=True):
     """
 
     def __init__(self, nin: int, nout: int, **kwargs: Any):
-        self.neurons = [Neuron(nin, **kwargs) for _ in range(whole(nout, "nout"))]
+        self.neurons: list[Neuron] = [Neuron(nin, **kwargs) for _ in range(whole(nout, "nout"))]
 
     def __call__(self, x: Iterable[Any]) -> Any:
         x = _inputs(x)
@@ -143,7 +143,7 @@ class MLP(Module, parts_sign=True):
     ):
         sizes = [nin, *_sizes(nouts)]
         last = len(sizes) - 2
-        self.layers = [
+        self.layers: list[Layer] = [
             Layer(sizes[i], sizes[i + 1], nonlin=i != last, activation=activation, rng=rng) for i in range(last + 1)
         ]
 

@@ -17,6 +17,12 @@ from .checks import no_count, not_negative, parameters_of, parts_of, unlike
 Total = Callable[[Any], Any] | None
 
 
+class State(dict[str, Any]):
+    """What an optimizer remembers of one parameter; compiled training steps may store it elsewhere until it is read."""
+
+    __slots__ = ("__weakref__", "store")
+
+
 class Optimizer:
     """Base class of optimizers. A subclass defines `_update`.
 
@@ -55,8 +61,8 @@ class Optimizer:
         if not (reduce is None or callable(reduce)):
             raise TypeError(f"reduce= takes a function that sums an array over all workers, found {reduce!r:.50}")
         self._total, self._reduced = reduce, False
-        self.params = parameters_of(params, type(self).__name__)
-        self.state: dict[Any, dict[str, Any]] = {p: {} for p in self.params}
+        self.params: list[Any] = parameters_of(params, type(self).__name__)
+        self.state: dict[Any, dict[str, Any]] = {p: State() for p in self.params}
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
 
@@ -127,7 +133,7 @@ class Optimizer:
         Returns:
             Dict with "settings", a dict, and "state", a list in the order of the parameters.
         """
-        return deepcopy({"settings": self._settings(), "state": [self.state[p] for p in self.params]})
+        return deepcopy({"settings": self._settings(), "state": [dict(self.state[p]) for p in self.params]})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Load a `state_dict`. Everything is checked first: on an error nothing is loaded.
@@ -150,7 +156,7 @@ class Optimizer:
         pairs = zip(self.params, remembered, strict=True)
         if problems := [f"parameter {i} {bad}" for i, (p, x) in enumerate(pairs) for bad in self._misfits(p, x)]:
             raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        trial.state = {p: dict(x) for p, x in zip(self.params, deepcopy(list(remembered)), strict=True)}
+        trial.state = {p: State(x) for p, x in zip(self.params, deepcopy(list(remembered)), strict=True)}
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, found: Any) -> list[str]:

@@ -36,8 +36,9 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer):
         if not isinstance(optimizer, Optimizer) or not hasattr(optimizer, "lr"):
             raise TypeError(f"a schedule sets the lr of an optimizer, found {type(optimizer).__name__}, which has none")
-        self.optimizer, self.base_lr = optimizer, optimizer.lr
-        self.t = 0
+        self.optimizer = optimizer
+        self.base_lr: float = optimizer.lr
+        self.t: int = 0
         optimizer.lr = self.lr_at(0)
 
     def lr_at(self, t: int) -> float:
@@ -144,7 +145,8 @@ class StepLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1):
-        self.step_size, self.gamma = steps(step_size, "step_size"), gamma
+        self.step_size: int = steps(step_size, "step_size")
+        self.gamma = gamma
         super().__init__(optimizer)
 
     def lr_at(self, t: int) -> float:
@@ -174,8 +176,9 @@ class LinearLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5
     ):
-        self.start, self.end = start_factor, end_factor
-        self.total_iters = steps(total_iters, "total_iters")
+        self.start = start_factor
+        self.end = end_factor
+        self.total_iters: int = steps(total_iters, "total_iters")
         super().__init__(optimizer)
 
     def lr_at(self, t: int) -> float:
@@ -204,7 +207,8 @@ class CosineAnnealingLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0):
-        self.T_max, self.eta_min = steps(T_max, "T_max"), eta_min
+        self.T_max: int = steps(T_max, "T_max")
+        self.eta_min = eta_min
         super().__init__(optimizer)
 
     def lr_at(self, t: int) -> float:

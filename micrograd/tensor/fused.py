@@ -40,7 +40,7 @@ def _matrix(a: Any) -> Any:
 
 def _matmul_like(a: Any, b: Any, like: Any) -> Any:
     """a @ b; for arrays, in the memory order of `like`."""
-    return a @ b if hasattr(like, "_node") else lib(like).matmul_like(a, b, like)
+    return a @ b if hasattr(a, "_node") else lib(like).matmul_like(a, b, like)
 
 
 def _plus(a: Any, b: Any) -> Any:

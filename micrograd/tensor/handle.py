@@ -17,17 +17,20 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..engine import ops, walk
+from ..engine.grad_fn import GradFn
 from ..engine.graph import LEAF, RemovableHandle
 from ..engine.modes import is_grad_enabled, is_tracing, look, modes, stand_in
 from ..engine.rows import HandWritten, Row, nothing
 from . import arrays
-from .node import Array, ArrayNode, fits, handle, move, new_node, operand, order, record, write
+from .node import Array, ArrayNode, fits, handle, move, new_node, operand, order, outdate, record, write
 from .settings import plain_index, real_dtype
+
+Comparison = ClassVar[Callable[["Handle", Any], Any]]
 
 
 def _compare(compare: Callable) -> Callable[[Handle, Any], Any]:
@@ -45,11 +48,11 @@ class Handle:
     """A Tensor without the methods that compute new Tensors."""
 
     __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # for the last two see `node.move`
-    __hash__ = object.__hash__
+    __hash__: ClassVar[Callable[[Any], int]] = object.__hash__
 
     _node: ArrayNode
     _view: tuple[Handle, Any]
-    _late: ArrayNode
+    _late: tuple[ArrayNode, weakref.ref]
 
     def __init__(
         self,
@@ -79,10 +82,25 @@ class Handle:
 
     # ---- attributes
 
-    shape = property(lambda self: self._node._data.shape, doc="The lengths of the axes, a tuple of ints.")
-    ndim = property(lambda self: self._node._data.ndim, doc="The number of axes.")
-    size = property(lambda self: self._node._data.size, doc="The number of elements.")
-    dtype = property(lambda self: self._node._data.dtype, doc="The NumPy dtype of the elements.")
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes, a tuple of ints."""
+        return self._node._data.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._node._data.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._node._data.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype of the elements."""
+        return self._node._data.dtype
 
     @property
     def data(self) -> Array:
@@ -177,12 +195,22 @@ class Handle:
         for name in ("_data", "_store", "_handle", "grad", "label"):
             setattr(other, name, getattr(node, name))
         other._row, other._a = (LEAF, None) if wanted else (None, node)
+        if wanted and node._store is not None and node._store.views:
+            outdate(self)
         self._node = other  # all or nothing, whenever a Ctrl-C comes
         node._row = None
         return self
 
-    is_leaf = property(lambda self: self._node.is_leaf, doc="True if no recorded operation produced this.")
-    grad_fn = property(lambda self: self._node.grad_fn, doc="A view of the op that produced this, or None for a leaf.")
+    @property
+    def is_leaf(self) -> bool:
+        """True if no recorded operation produced this."""
+        return self._node.is_leaf
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """A view of the op that produced this, or None for a leaf."""
+        return self._node.grad_fn
+
     _op = property(lambda self: self._node._op)
 
     @property
@@ -351,9 +379,12 @@ class Handle:
 
     # ---- plain results: comparisons are elementwise and return arrays; hash is by identity
 
-    __eq__, __ne__ = _compare(operator.eq), _compare(operator.ne)  # type: ignore[assignment]
-    __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
-    __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
+    __eq__: Comparison = _compare(operator.eq)
+    __ne__: Comparison = _compare(operator.ne)
+    __lt__: Comparison = _compare(operator.lt)
+    __le__: Comparison = _compare(operator.le)
+    __gt__: Comparison = _compare(operator.gt)
+    __ge__: Comparison = _compare(operator.ge)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The index of the maximum.

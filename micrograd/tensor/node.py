@@ -340,7 +340,8 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     if not wanted and node._store is not None and node._store.views:
         wanted = lineage(tensor)[-1]._node._row is not None
     if wanted and is_grad_enabled():
-        _write_recorded(row, lineage(tensor) if node.storage.views else [tensor], b, y)
+        with grads_lock:  # two threads may write to two views of one base
+            _write_recorded(row, lineage(tensor) if node.storage.views else [tensor], b, y)
     else:
         _change(node, row, y)
     return tensor
@@ -364,7 +365,7 @@ def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -
             made = remember(after, _written(view._view[1]), (above, made), (above._data, made._data))
             _succeed(parent, above, made)
         if storage.views:
-            _outdate(line[-1])
+            outdate(line[-1])
     except BaseException:  # such as Ctrl-C, or a warning that is an error, which NumPy raises after it has written
         node._data, node._store = data, storage
         if storage.version != version:
@@ -374,7 +375,7 @@ def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -
             if tensor._node is not then:
                 _succeed(tensor, tensor._node, then)
         if storage.views:
-            _outdate(line[-1])
+            outdate(line[-1])
         raise
 
 
@@ -458,9 +459,9 @@ def _retire(node: ArrayNode) -> None:
     node._handle, node.grad, node._retains_grad = _no_tensor, None, False
 
 
-# A view stores its parent and the row that made it (None inside `no_grad`) in `_view`. When a write is recorded, the
-# views of that memory lose their nodes: the new nodes, in `_late`, get their history from their parents' on the next
-# access. Nodes are not involved: only Tensors refer to their parents.
+# A view stores its parent and the row that made it (None inside `no_grad`) in `_view`. When a write is recorded, or the
+# base unfrozen, the views of that memory lose their nodes. `_late` has the new one, which gets its history from the
+# parent's on the next access, and the view's entry in `Storage.current`. Nodes do not refer to parents: Tensors do.
 
 
 def move(tensor: Tensor, data: Array) -> None:
@@ -487,18 +488,24 @@ def lineage(tensor: Tensor) -> list[Tensor]:
     return line
 
 
-def _outdate(base: Tensor) -> None:
-    """Remove the nodes of the views of a Tensor that was written to, and make them LateTensors."""
-    for ref in tuple(base._node.storage.views):
-        tensor = ref()
-        if getattr(tensor, "_view", (None, None))[1] and not _is_late(tensor) and lineage(tensor)[-1] is base:
-            node = tensor._node
-            if node._row != LEAF:
-                late = new_node(node._data, storage=node._store)
+def outdate(base: Tensor) -> None:
+    """Remove the nodes of the views of a Tensor that was written to or unfrozen, and make them LateTensors.
+
+    A view stays one until its next access, so that n writes through n views remove each only once.
+    """
+    storage = base._node.storage
+    with grads_lock:
+        for ref in tuple(storage.current):
+            tensor = ref()
+            if tensor is None or not getattr(tensor, "_view", (None, None))[1] or _is_late(tensor):
+                storage.current.discard(ref)
+            elif (node := tensor._node)._row != LEAF and any(x is base for x in lineage(tensor)[1:]):
+                late = new_node(node._data, storage=storage)
                 _inherit(tensor, node, late)
-                tensor._late, tensor.__class__ = late, ArrayNode.late_kind
+                tensor._late, tensor.__class__ = (late, ref), ArrayNode.late_kind
                 del tensor._node  # not before: a Ctrl-C may come at any line
                 _retire(node)
+                storage.current.discard(ref)
 
 
 def _is_late(tensor: Tensor) -> bool:
@@ -518,7 +525,9 @@ def renewed(tensor: Tensor) -> ArrayNode:
         for x in reversed(late):
             if _is_late(x):  # else another thread has done it
                 parent, row = x._view
-                x._node = remember(x._late, row, (parent._node,), (parent._node._data,))
+                late_node, ref = x._late
+                late_node.storage.current.add(ref)
+                x._node = remember(late_node, row, (parent._node,), (parent._node._data,))
                 x.__class__ = ArrayNode.kind
     return tensor._node
 

@@ -19,14 +19,22 @@ class Storage:
     version = 0
     users = 0
     views: Any = ()  # weak references to the other Tensors that share the memory
+    current: Any = ()  # those of `views` whose history is up to date; see `node.outdate`
     shown: tuple[int, int, np.ndarray, np.ndarray] | None = None  # see `show`: (from, to version, array, its copy)
 
     def share(self, tensor: Any) -> Any:
         """Register another Tensor of this memory; returns it."""
-        self.views = self.views or set()
-        self.views.add(weakref.ref(tensor, self.views.discard))
+        if not self.views:
+            self.views, self.current = set(), set()
+        ref = weakref.ref(tensor, self._forget)
+        self.views.add(ref)
+        self.current.add(ref)
         tensor._node._store = self
         return tensor
+
+    def _forget(self, ref: weakref.ref) -> None:
+        self.views.discard(ref)
+        self.current.discard(ref)
 
     def show(self, array: np.ndarray) -> None:
         """Note that the array was handed out and may be written to undetected: a new version, and a copy to compare."""

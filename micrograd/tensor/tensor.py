@@ -37,7 +37,9 @@ def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor
     return method, reflected
 
 
-@elementwise(lambda row: lambda self: record(row, self), lambda row: lambda self, other: record(row, self, other))
+@elementwise(
+    lambda row: lambda self: record(row, self), lambda row: lambda self, other: record(row, self, other), _binary
+)
 class Tensor(Handle, Elementwise):
     """An array that records the operations that produced it.
 
@@ -64,7 +66,6 @@ class Tensor(Handle, Elementwise):
     """
 
     __slots__ = ()
-    __hash__ = object.__hash__
 
     @property
     def _prev(self) -> tuple[Tensor, ...]:
@@ -74,13 +75,6 @@ class Tensor(Handle, Elementwise):
         return (self[i] for i in range(len(self)))
 
     # ---- elementwise: the same rows as for Value
-
-    __add__, __radd__ = _binary(ops.add)
-    __sub__, __rsub__ = _binary(ops.sub)
-    __mul__, __rmul__ = _binary(ops.mul)
-    __truediv__, __rtruediv__ = _binary(ops.div)
-    __mod__, __rmod__ = _binary(ops.remainder)
-    __floordiv__, __rfloordiv__ = _binary(ops.floor_divide)
 
     def __pos__(self) -> Self:
         return self
@@ -651,7 +645,6 @@ class LateTensor(Tensor):
     """A view whose base was written to. The first access to `_node` makes its new node, and turns it into a Tensor."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
 
     def __getattr__(self, name: str) -> Any:
         return renewed(self) if name == "_node" else object.__getattribute__(self, name)

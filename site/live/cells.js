@@ -60,6 +60,7 @@ async function ran(cell) {
     cell.say("Stopped. Python has forgotten all names: the next run begins at the first cell.");
     return false;
   }
+  if (answer.died) forget();
   cell.done = !answer.error;
   cell.say(answer.error ? "" : "Done");
   show(cell, answer);
@@ -78,8 +79,11 @@ function show(cell, {out, html, error}) {
   for (const pre of output.querySelectorAll("pre")) pre.tabIndex = 0;
   cell.editor?.mark(error?.line ? {line: error.line} : null);
 }
-function stop() {
+function forget() {
   ready = false;
   for (const cell of cells) cell.done = false;
+}
+function stop() {
+  forget();
   python.restart();
 }

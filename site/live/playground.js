@@ -6,7 +6,7 @@ import {editor} from "./vendor/editor.js";
 const TYPED = 250, SLOW = 1500;  // milliseconds: after the last key, and until a run is said to be long
 const examples = await (await fetch("vendor/examples.json")).json();
 const player = new Player($("player"));
-let version = "", ready = false, busy = false, again = false, timer = 0, opened = "";
+let version = "", ready = false, busy = false, again = false, ended = false, timer = 0, opened = "";
 
 // ---- running
 const python = new Python({
@@ -19,7 +19,8 @@ const python = new Python({
     ready = true;
     version = about.version;
     state(`Python ${version} runs in this page`);
-    go();
+    if (!ended) go();  // else it would end again by the same text
+    ended = false;
   },
 });
 function soon(wait = 0) {
@@ -29,7 +30,7 @@ function soon(wait = 0) {
 }
 async function go() {
   clearTimeout(timer);
-  if (!ready) return python.load();
+  if (!ready) { ended = false; return python.load(); }
   if (busy) { again = true; return; }
   busy = true;
   again = false;
@@ -42,6 +43,7 @@ async function go() {
   $("stop").hidden = true;
   if (!answer) return;  // it was stopped
   busy = false;
+  ready = !(ended = Boolean(answer.died));
   show(answer);
   if (again) go();
 }
@@ -59,6 +61,7 @@ function show(answer) {
 }
 function stop() {
   ready = busy = again = false;
+  ended = true;
   $("stop").hidden = true;
   $("error").textContent = "Stopped. Python starts again; change the text, or press Run.";
   python.restart();

@@ -19,6 +19,7 @@ export class Python {
       if (data.total) this.told.progress(data.loaded, data.total);
       else if (data.ready) this.told.ready(data.ready);
       else if (data.failed) this.told.failed(data.failed);
+      else if (data.died) this.#died(data.died);
       else if (data.frame) this.told.frame?.(JSON.parse(data.frame));
       else {
         this.#waiting.get(data.id)?.(JSON.parse(data.answer));
@@ -39,11 +40,16 @@ export class Python {
   }
 
   // Ends the thread, and what runs in it, at once; and begins another.
-  restart() {
+  restart(answered) {
     this.#worker?.terminate();
     this.#worker = null;
-    for (const answer of this.#waiting.values()) answer(undefined);
+    for (const answer of this.#waiting.values()) answer(answered);
     this.#waiting.clear();
     this.load();
+  }
+  #died(text) {
+    const error = {line: null, text: `Python stopped, and starts again without the names made so far. It said: ${text}`};
+    this.told.frame?.({error});
+    this.restart({error, died: true});
   }
 }

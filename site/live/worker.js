@@ -33,10 +33,19 @@ async function begin() {
 }
 const begun = begin().catch(error => postMessage({failed: String(error)}));
 
+// Python can die of a text, and says so: the page then starts another.
+function answered(name, args) {
+  try {
+    return lab[name](...args);
+  } catch (error) {
+    postMessage({died: String(error)});
+    throw error;
+  }
+}
 async function play(id) {  // in slices, so that a pause and another setting get in between
   playing = id;
   while (playing === id) {
-    const frame = lab.go(...settings);
+    const frame = answered("go", settings);
     postMessage({frame});
     if (JSON.parse(frame).error) break;
     await new Promise(next => setTimeout(next));
@@ -48,5 +57,5 @@ onmessage = async ({data: {id, name, args}}) => {
   if (name === "play") { settings = args; return play(id); }
   if (name === "settings") { settings = args; return; }
   if (name === "pause") { playing = 0; return postMessage({id, answer: "{}"}); }
-  if (names.includes(name)) postMessage({id, answer: lab[name](...args)});
+  if (names.includes(name)) postMessage({id, answer: answered(name, args)});
 };

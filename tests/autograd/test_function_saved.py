@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from function_helpers import A, Cube, Exp, Scale, both, make, nodes, numbers
 
-from micrograd import Value, grad, no_grad
+from micrograd import Value, grad, jvp, no_grad
 from micrograd.tensor import Tensor
 
 # ---- what was saved
@@ -109,6 +109,36 @@ def test_a_backward_that_would_be_frozen_works_once_and_is_refused_twice(kind, b
         grad(y, x, seed, create_graph=True)
 
 
+@pytest.mark.parametrize("x", [0.0, -0.005, 1e-12, -1e12, 1e300])
+def test_a_number_computed_from_an_argument_is_found_whatever_its_size(x):
+    """Above 1e12 a step of 0.01 would be lost in rounding."""
+    op = make(lambda ctx, g: g * ctx.size, lambda ctx, x: setattr(ctx, "size", abs(x.data)) or x * 1)
+    with pytest.raises(RuntimeError, match=r"ctx\.size was computed in forward"):
+        grad(op.apply(a := Value(x)), a, create_graph=True)
+
+
+@both
+def test_numbers_that_only_differences_of_the_arguments_change_are_found(kind):
+    """As the difference in a squared error, or a softmax: moving all arguments together would not show them."""
+    a, b = nodes(kind), nodes(kind)
+    op = make(lambda ctx, g: (g * ctx.d, -g * ctx.d), lambda ctx, a, b: setattr(ctx, "d", numbers(a) - numbers(b)) or a)
+    with pytest.raises(RuntimeError, match=r"ctx\.d was computed in forward"):
+        grad(op.apply(a, b), [a, b], None if kind == "value" else np.ones(3), create_graph=True)
+    x = Tensor([0.5, 0.25, -0.5], requires_grad=True)
+    op = make(lambda ctx, g: g * ctx.d, lambda ctx, x: setattr(ctx, "d", x.data - x.data.mean()) or x * 1)
+    with pytest.raises(RuntimeError, match=r"ctx\.d was computed in forward"):
+        grad(op.apply(x), x, np.ones(3), create_graph=True)
+
+
+@both
+def test_a_number_computed_from_a_constant_is_no_mistake(kind):
+    a = nodes(kind)
+    factor = Value(2.0, requires_grad=False) if kind == "value" else Tensor([2.0])
+    op = make(lambda ctx, g: (g * ctx.f, None), lambda ctx, a, f: setattr(ctx, "f", 3 * f.data) or a * 6)
+    (g,) = grad(op.apply(a, factor), a, None if kind == "value" else np.ones(3), create_graph=True)
+    assert numbers(g) == pytest.approx(6)
+
+
 @pytest.mark.parametrize("read", [float, int, bool, round, lambda x: x.data])
 def test_no_way_to_read_a_values_number_is_left_open(read):
     x = Value(2.0)
@@ -176,3 +206,35 @@ def test_what_comes_out_of_create_graph_is_a_plain_value():
             seen.add(node)
             waiting += node._prev
     assert copy.copy(x).data == 2.0
+
+
+# ---- forward mode: the rule is recorded on g alone, so nothing but g must be computed on as a node
+
+
+LINEAR_IN_G: dict[str, tuple] = {
+    "saved argument": (lambda ctx, g: g * ctx.saved_tensors[0].cos(),
+                       lambda ctx, x: ctx.save_for_backward(x) or x.sin()),
+    "saved result": (lambda ctx, g: g * (1 - ctx.saved_tensors[0] ** 2),
+                     lambda ctx, x: (y := x.tanh(), ctx.save_for_backward(y))[0]),
+    "numbers of the argument": (lambda ctx, g: g * np.cos(ctx.saved_tensors[0].data),
+                                lambda ctx, x: ctx.save_for_backward(x) or x.sin()),
+    "numbers": (lambda ctx, g: g * ctx.slope, lambda ctx, x: setattr(ctx, "slope", np.cos(x.data)) or x.sin()),
+    "an intermediate": (lambda ctx, g: g * ctx.slope, lambda ctx, x: setattr(ctx, "slope", x.cos()) or x.sin()),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("name", LINEAR_IN_G)
+def test_forward_mode_takes_what_an_ordinary_pass_does(kind, name):
+    op = make(*LINEAR_IN_G[name])
+    x = numbers(nodes(kind)).astype(float)
+    v = np.cos(x) if kind == "tensor" else 2.0
+    expected = v * ((1 - np.tanh(x) ** 2) if name == "saved result" else np.cos(x))
+    _, found = jvp(op.apply, (x if kind == "tensor" else float(x),), (v,))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [lambda g: np.array(g.data), lambda g: g.detach(), lambda g: Tensor([1.0, 1.0, 1.0])])
+def test_forward_mode_refuses_a_backward_that_does_not_compute_on_g(wrong):
+    with pytest.raises(RuntimeError, match="create_graph=True and jvp"):
+        jvp(make(lambda ctx, g: wrong(g)).apply, (np.array(A),), (np.array(A),))

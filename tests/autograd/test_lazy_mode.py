@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from micrograd import Value, grad, nn, no_grad
+from micrograd import Value, compile, grad, gradient, nn, no_grad
 from micrograd.autograd.lazy_mode import LazyTensor, LazyValue, lazy, realize
 from micrograd.engine.rows import Row
 from micrograd.tensor import Tensor
@@ -207,3 +207,17 @@ def test_a_network_of_neurons_is_signed_as_in_eager_mode_and_not_computed():
     assert y.data == expected.data
     assert y._made_by[:-1] == expected._made_by[:-1]
     assert [h._made_by[:-1] for h in y._made_by[-1]] == [h._made_by[:-1] for h in expected._made_by[-1]]
+
+
+@pytest.mark.parametrize("x", [2.0, np.array([1.0, 2.0])])
+def test_in_a_compiled_function_lazy_mode_changes_nothing(x):
+    def f(x):
+        with lazy():
+            y = x * x
+        return y * x
+
+    assert np.array_equal(compile(f)(x).data, x * x * x)
+    assert np.array_equal(gradient(compile(lazy(f)))(x), gradient(f)(x))
+    with lazy():
+        inside = compile(f)(x)
+    assert np.array_equal(inside.data, x * x * x)

@@ -211,6 +211,15 @@ def test_a_loop_without_end_can_be_stopped(playground):
     playground.shown("#numbers", "∂y/∂x = 4.0000")
 
 
+def test_a_text_that_ends_python_is_said_and_python_starts_again(playground):
+    """Freed from its head, within one run: the stack of a browser is too small for it."""
+    playground.write("x = None\nfor _ in range(1_000_000):\n    x = [x]\nx = None\n")
+    playground.shown("#error", "Python stopped, and starts again")
+    playground.page.console()  # Pyodide has a lot to say about it
+    playground.write("from micrograd import Value\nx = Value(3.0)\ny = x * x\n")
+    playground.shown("#numbers", "∂y/∂x = 6.0000")
+
+
 def test_a_link_holds_the_text(playground, address):
     text = "from micrograd import Value\nx = Value(1.25)  # é 😀 & = #\ny = x ** 3\n"
     for code in (text, text + "# " + "long " * 600 + "\n"):
@@ -330,6 +339,16 @@ def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
         "return document.querySelectorAll('.cell')[7].querySelector('.cell_output').textContent"
     ).startswith("2.1  ✗")
     assert [url for url in shared.requests() if not url.startswith(address)] == []
+    assert shared.console() == []
+
+
+def test_a_lesson_runs_to_its_end_and_drops_a_chain_of_ten_thousand_nodes_on_the_way(shared, address):
+    shared.driver.get(f"{address}lessons/05_the_order.html")
+    shared.wait("document.querySelectorAll('.live-bar').length === 15")
+    shared.run("document.querySelectorAll('.live-bar')[14].firstChild.click()")
+    shared.wait("document.querySelectorAll('.live-bar span')[14].textContent === 'Done'", LOADED)
+    assert shared.run("return document.querySelectorAll('.live-wrong').length") == 0
+    shared.requests()
     assert shared.console() == []
 
 

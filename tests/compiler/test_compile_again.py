@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -288,3 +289,32 @@ def test_a_closed_over_array_is_a_constant():
     f(np.ones(2))
     scale[:] = 7.0
     assert f(np.ones(2)).data.tolist() == [1.0, 2.0]
+
+
+def test_a_gradient_of_floats_is_found_without_a_key():
+    """The shortest way asks all the questions: an int, another number of arguments, no_grad, and other code."""
+    slope = gradient(micrograd.compile(lambda x, y=2.0: x * x * y))
+    assert slope(3.0, 2.0) == slope(3.0, 2.0) == (12.0, 9.0)
+
+    calls: list[str] = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+    slope(3.0, 2.0)
+    sys.setprofile(None)
+    assert calls == ["__call__", "<lambda>", "current", "program"]
+
+    assert slope(3, 2.0) == (12.0, 9.0)
+    assert slope(3.0) == 12.0
+    with no_grad():
+        assert slope(3.0, 2.0) == (12.0, 9.0)
+    assert slope(float("inf"), 0.0)[1] == float("inf")
+    assert slope.cache_info()[:2] == (3, 4)
+    slope.origin.__code__ = (lambda x, y=2.0: x * y).__code__
+    assert slope(3.0, 2.0) == (2.0, 3.0)
+    assert slope(3.0, 2.0) == (2.0, 3.0)
+    with pytest.raises(TypeError, match="argument"):
+        slope(3.0, 2.0, 1.0)
+
+
+def test_where_python_raises_the_shortest_way_gives_what_ieee_754_says():
+    reciprocal = gradient(micrograd.compile(lambda x: 1.0 / x))
+    assert [reciprocal(x) for x in (2.0, 0.0, 2.0)] == [-0.25, float("-inf"), -0.25]

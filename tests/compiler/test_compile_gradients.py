@@ -99,6 +99,33 @@ def test_a_transform_of_a_compiled_function_is_that_of_the_function(transform: A
     assert compiled.cache_info()[:2] == (1, 1)
 
 
+INTEGERS: list[Any] = [
+    (2.0, 3), (3, 2.0), (np.ones(2), 3), (2, np.ones(2)), (np.ones(2), np.int64(3)), (np.ones(2), np.array([2, 3])),
+    (2.0, True), (np.float32([1, 2]), 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("transform", [gradient, value_and_grad, jacobian, hessian])
+@pytest.mark.parametrize("args", INTEGERS)
+def test_an_integer_is_no_input_of_a_transform_compiled_or_not(transform: Any, args: Any):
+    """As in JAX, whose jit takes it as a number, and whose grad does not differentiate it."""
+    f = lambda x, n: (x * x * n + x).sum() if isinstance(args[0], np.ndarray) else x * x * n + x  # noqa: E731
+    for compiled in (transform(micrograd.compile(f)), micrograd.compile(transform(f))):
+        for a, b in zip(leaves(compiled(*args)), leaves(transform(f)(*args)), strict=True):
+            np.testing.assert_allclose(getattr(a, "data", a), b, rtol=1e-6)
+
+
+def test_integers_in_lists_samples_and_scalars_are_no_inputs_either():
+    f = lambda x: x[0] * x[1]  # noqa: E731
+    assert gradient(micrograd.compile(f))([2.0, 3]) == gradient(f)([2.0, 3]) == [3.0, None]
+    one = lambda w, x: w * x[0] * x[1]  # noqa: E731
+    batch = gradient(micrograd.compile(one, batch=True))
+    assert batch(2.0, np.array([[1, 2], [3, 4]])).tolist() == [2.0, 12.0]
+    assert gradient(micrograd.compile(one, scalars=True))(2.0, np.array([3, 4])) == 12.0
+    with pytest.raises(TypeError, match=r"write 2\.0 for 2"):
+        gradient(micrograd.compile(one, batch=True))(2, np.array([[1, 2]]))
+
+
 def test_hessian_times_vector_is_compiled():
     f = lambda x: (x**3).sum()  # noqa: E731
     x, v = np.array([1.0, 2.0]), np.array([1.0, -1.0])

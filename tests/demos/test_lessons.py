@@ -103,6 +103,9 @@ def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_d
     assert re.match(r"# \d+\. ", words[0])
     assert re.search(r"\*\*[^*]+\?\*\*", words[0]), "the question, in bold"
     assert words[-1].startswith("## What you can now do")
+    assert re.search(r"^\*Sources\*: .*\b\(?\d{4}\)", words[-1], re.MULTILINE), "papers, with their years"
+    links = re.findall(r"\]\(((?!https?:)[^)#]+)", "\n".join(words))
+    assert [link for link in links if not (LESSONS / link).exists()] == []
     assert any(re.search(r"^assert ", cell.source, re.MULTILINE) for cell in notebook.cells if cell.cell_type == "code")
 
 
@@ -177,6 +180,11 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         ("20.3", 18, "each step takes 5 % of what is left"),
         ("20.4", ["c", "d"], "a mean over all pictures has seen the exam"),
         ("19.5", 9, "the second layer adds one pixel on each side"),
+        ("21.1", 0.01, "that is the variance; asked is its root"),
+        ("21.2", lambda g: g - g.mean(), "take the mean of each column separately"),
+        ("21.2", lambda g: None, "found None, which a function gives that has no return"),
+        ("21.3", [0.1**50, 6.0], "it is multiplied, not added"),
+        ("21.4", ["c", "d"], "after eval() the running mean and spread are used"),
         ("1.1", lambda f, x: (f(x + 1e-6) - f(x)) / 1e-6, "you have looked to one side only"),
         ("1.1", lambda f, x: None, "found None, which a function gives that has no return"),
         ("1.4", 12.0, "a list of 2 numbers is needed here; found the float 12.0"),

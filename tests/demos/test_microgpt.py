@@ -127,7 +127,7 @@ def test_in_250_steps_it_beats_a_bigram_by_15_hundredths_of_a_nat_and_says_so(tm
 def test_a_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, tmp_path, monkeypatch):
     settings = ["--engine", engine, "--steps", "5"]
     whole = run(tmp_path / "whole", *settings)
-    stopped_at(3, engine, monkeypatch)
+    stopped_at(3, monkeypatch)
     with pytest.raises(SystemExit, match=r"saved every 2 steps: --resume goes on"):
         run(tmp_path / "parts", *settings)
     monkeypatch.undo()
@@ -139,7 +139,7 @@ def test_a_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, t
 
 def test_another_engine_takes_over_a_run(tmp_path, monkeypatch):
     whole = run(tmp_path / "whole", "--steps", "5")
-    stopped_at(3, "value", monkeypatch)
+    stopped_at(3, monkeypatch)
     with pytest.raises(SystemExit):
         run(tmp_path / "parts", "--engine", "value", "--steps", "5")
     monkeypatch.undo()
@@ -147,22 +147,39 @@ def test_another_engine_takes_over_a_run(tmp_path, monkeypatch):
     assert all(np.allclose(whole[name], again[name], rtol=1e-9, atol=1e-12) for name in whole)
 
 
-def stopped_at(step, engine, monkeypatch):
-    """Have Ctrl-C pressed in that step, and the run saved every two."""
-    make, calls = gpt.ENGINES[engine], []
+@pytest.mark.parametrize("engine", ENGINES[2:])
+def test_a_whole_step_as_one_program_learns_what_adam_does_after_it(engine, tmp_path):
+    one, other = (run(tmp_path / name, "--engine", name, "--steps", "8") for name in ("tensor", engine))
+    assert all(np.allclose(one[name], other[name], rtol=1e-8, atol=1e-11) for name in one)
 
-    def engine_with_a_stop(model):
-        trained, learn = make(model)
+
+@NO_JAX
+def test_several_devices_learn_what_one_does(tmp_path):
+    path = str(ROOT / "demos" / "microgpt.py")
+    flags = {**os.environ, "PYTHONPATH": str(ROOT), "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    for count in "12":
+        words = [*TINY, "--engine", "jax", "--steps", "4", "--devices", count, "--out", str(tmp_path / count)]
+        subprocess.run([sys.executable, path, *words], env=flags, check=True, capture_output=True, timeout=300)
+    one, two = (load(tmp_path / count / gpt.FILE) for count in "12")
+    assert all(np.allclose(one[name], two[name], rtol=1e-9, atol=1e-12) for name in one)
+
+
+def stopped_at(step, monkeypatch):
+    """Have Ctrl-C pressed in that step, and the run saved every two."""
+    make, calls = gpt.learner, []
+
+    def learner_with_a_stop(model, options):
+        trained, optimizer, learn_from = make(model, options)
 
         def learn_or_stop(batch):
             calls.append(batch)
             if len(calls) == step + 1:
                 raise KeyboardInterrupt
-            return learn(batch)
+            return learn_from(batch)
 
-        return trained, learn_or_stop
+        return trained, optimizer, learn_or_stop
 
-    monkeypatch.setitem(gpt.ENGINES, engine, engine_with_a_stop)
+    monkeypatch.setattr(gpt, "learner", learner_with_a_stop)
     monkeypatch.setattr(gpt, "OFTEN", 2)
 
 
@@ -215,6 +232,8 @@ def test_the_player_folds_the_loss_of_a_name_by_block_head_and_neuron(tmp_path):
         (["--width", "18"], "--width must be 2, 3, 4 ... times --heads, 4; found 18"),
         (["--width", "4"], "--width must be 2, 3, 4 ... times --heads, 4; found 4"),
         (["--engine", "steam"], "invalid choice: 'steam'"),
+        (["--devices", "2"], "--devices is for --engine jax, found --engine tensor"),
+        (["--engine", "jax", "--devices", "3"], "--batch must be a multiple of --devices, found 32 names for 3"),
         (["--resume"], "there is no run to resume in "),
     ],
 )
@@ -249,3 +268,28 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package):
     assert done.stderr.strip() == (
         f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"'
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The one to be read
+
+
+def test_the_one_without_options_is_short_and_the_same_model(capsys):
+    source = (ROOT / "demos" / "microgpt_short.py").read_text(encoding="utf-8")
+    lines = len(source.splitlines())
+    assert lines <= 200
+    assert all(f"{lines} lines" in (ROOT / page).read_text() for page in ("README.md", "demos/README.md"))
+    short = {"__name__": "microgpt_short"}
+    exec(source.replace("STEPS, BATCH, RATE = 1337, 3000, 32", "STEPS, BATCH, RATE = 1337, 60, 8"), short)
+    out = capsys.readouterr().out
+    losses = [float(x) for x in re.findall(r"step +\d+: (\d\.\d+) nats", out)]
+    assert len(losses) == 10
+    assert losses[-1] < losses[0] - 0.2
+    assert re.search(r"Nats a letter of the unseen names: \d\.\d{3}; by pairs of letters alone: \d\.\d{3}", out)
+    assert len(re.findall(r"[A-Z][a-z]*", out.partition("learn from:\n")[2])) == 20
+    long = gpt.TensorGPT(short["WIDTH"], short["HEADS"], short["LAYERS"], np.random.default_rng(0))
+    long.load_state_dict({name.replace("attention.", ""): x for name, x in short["model"].state_dict().items()})
+    batch = ["ada", "christopher"]
+    with no_grad():
+        losses = [short["loss_of"](*short["numbered"](batch)).item(), long.loss(*gpt.padded(batch)).item()]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)

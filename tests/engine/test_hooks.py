@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 
 import pytest
-from engine_helpers import raising
+from engine_helpers import calls_of, raising
 
 import micrograd
 from micrograd import Value, grad, no_grad
@@ -85,23 +84,6 @@ def test_the_same_hook_registered_twice_is_removed_once():
     x.register_hook(twice).remove()
     (x * 1).backward()
     assert x.grad == 2.0
-
-
-def calls_of(function):
-    """How many calls the function makes: what a pass costs, on any machine."""
-    count = 0
-
-    def counting(frame, event, argument):
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(counting)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 @pytest.mark.parametrize("kind", [Value, lambda x: micrograd.Tensor(x, requires_grad=True)], ids=["value", "tensor"])

@@ -1,5 +1,6 @@
 """What the live pages ask of Python, asked here: a text and its sliders, a training and its pictures."""
 
+import builtins
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ sys.path.insert(0, str(SITE / "live"))
 from lab import cell, go, point, run, set_rate, start  # noqa: E402
 from lab.cells import names  # noqa: E402
 from lab.data import DATA, KINDS  # noqa: E402
+from lab.playing import drawn  # noqa: E402
 from lab.surface import followed, surface  # noqa: E402
 from lab.text import MOST, compiled  # noqa: E402
 from lab.training import POINTS  # noqa: E402
@@ -261,7 +263,7 @@ def test_a_line_for_notebooks_alone_is_passed_over():
 
 
 @pytest.mark.usefixtures("lesson_begun")
-@pytest.mark.parametrize("lesson", ["02", "03", "04"])
+@pytest.mark.parametrize("lesson", ["02", "03", "04", "05"])
 def test_the_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
     monkeypatch.setitem(sys.modules, "numpy", None)
     monkeypatch.syspath_prepend(str(SITE.parent / "demos" / "lessons"))
@@ -269,3 +271,35 @@ def test_the_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
     for part in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if part["cell_type"] == "code":
             assert json.loads(cell("".join(part["source"])))["error"] is None
+
+
+CHAIN = """
+class Link:
+    def __init__(self, number, below):
+        self.number, self.below = number, below
+    def __del__(self):
+        freed.append(self.number)
+
+chain = None
+for number in range(4):
+    chain = Link(number, (chain,))
+"""
+
+
+@pytest.mark.usefixtures("lesson_begun")
+def test_a_chain_that_a_cell_drops_is_freed_when_the_cell_has_run():
+    """Freed at once, in one nested call a link, a long one would end Python in a browser."""
+    freed = names["freed"] = []
+    assert json.loads(cell(CHAIN + "depth = chain.number"))["error"] is None
+    cell("depth")
+    assert freed == []
+    cell("chain = None\nassert freed == [], 'it is still held'")
+    assert freed == [3, 2, 1, 0]
+
+
+def test_a_chain_of_the_playground_is_freed_when_its_text_has_run(monkeypatch):
+    freed = []
+    monkeypatch.setattr(builtins, "freed", freed, raising=False)
+    assert drawn(CHAIN + "1 / 0")[0]["error"]["text"].startswith("ZeroDivisionError")
+    drawn("x = 1")
+    assert freed == [3, 2, 1, 0]

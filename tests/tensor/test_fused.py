@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from micrograd import Tensor, grad
+from micrograd import Tensor, grad, jvp
 from micrograd.engine.rows import Row
 from micrograd.tensor import fused
 from micrograd.tensor.node import record
@@ -77,6 +77,16 @@ def test_a_fused_row_equals_its_composition_to_the_second_order(name):
     ours, expected = derivatives(lambda *xs: record(row, *xs), operands), derivatives(composition, operands)
     for a, b in zip(ours, expected, strict=True):
         assert a == pytest.approx(b, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_in_forward_mode_too(name):
+    row, composition, shapes = COMPOSITIONS[name]
+    rng = np.random.default_rng(0)
+    operands = [rng.uniform(0.1, 2, shape) for shape in shapes]
+    along = [rng.uniform(-1, 1, shape) for shape in shapes]
+    ours, expected = (jvp(f, operands, along)[1] for f in (lambda *xs: record(row, *xs), composition))
+    assert ours == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_every_fused_row_has_a_composition_here():

@@ -11,7 +11,7 @@ import pytest
 from tensor_helpers import Arrays, directions, every_op, leaves, numbers, seed
 from tensor_ops_list import BAD, BINARY, MATMUL, OPS, Op, Shape
 
-from micrograd import Tensor, grad, no_grad
+from micrograd import Tensor, grad, jvp, no_grad
 from micrograd.engine import ops
 from micrograd.tensor import arrays, fused
 from micrograd.tensor import functions as functions
@@ -82,6 +82,24 @@ def test_both_derivatives_agree_with_central_differences(op: Op):
         slopes = central(lambda moved, vs=vs: inner([x.grad for x in gradients(op, moved)[0]], vs), ws)
         assert inner(first, vs) == pytest.approx(values, rel=1e-6, abs=1e-7)
         assert inner(second[:-1], ws) == pytest.approx(slopes, rel=1e-5, abs=1e-6)
+
+
+@every_op
+def test_forward_mode_is_reverse_mode_transposed(op: Op):
+    """For each operand, alone and with the others: <g, J v> is <J' g, v>."""
+    for operands in op.runs():
+        vs, g = directions(operands), seed(op, op.call(*map(Tensor, operands)))
+        slopes = numbers(grad(op.call(*(xs := leaves(operands))), xs, g, allow_unused=True), xs)
+        for chosen in [range(len(xs)), *([i] for i in range(len(xs)) if len(xs) > 1)]:
+            _, t = jvp(
+                lambda *some, chosen=chosen, operands=operands: op.call(
+                    *[some[chosen.index(i)] if i in chosen else Tensor(a) for i, a in enumerate(operands)]
+                ),
+                [operands[i] for i in chosen],
+                [vs[i] for i in chosen],
+            )
+            expected = inner([slopes[i] for i in chosen], [vs[i] for i in chosen])
+            assert np.sum(g * t) == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 @every_op

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_helpers import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
 from tensor_helpers import equal, parameter
@@ -411,6 +413,28 @@ def test_threads_may_ask_for_a_history_at_the_same_time():
         assert found == {view._node}
 
 
+def test_threads_may_write_to_views_of_one_base():
+    """Each write gives the base a new node on top of the old: of two at a time, none may be lost."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(10):
+            x = parameter(*range(1, 9))
+            base = x * 1
+            views = list(base)
+
+            def work(view: Tensor) -> None:
+                for _ in range(20):
+                    view *= 2
+
+            with ThreadPoolExecutor(len(views)) as pool:
+                list(pool.map(work, views))
+            base.sum().backward()
+            equal(x.grad, [2.0**20] * 8)
+    finally:
+        sys.setswitchinterval(before)
+
+
 def test_views_and_what_was_written_through_them_die_without_the_collector():
     gc.collect()
     gc.disable()
@@ -478,3 +502,47 @@ def test_a_view_of_a_view_that_was_given_new_memory_still_belongs_to_its_base():
     assert inner.tolist() == [10.0]
     inner.sum().backward()
     assert leaf.grad.tolist() == [0.0, 5.0, 0.0]
+
+
+def views_of_views(x: Tensor) -> list[Tensor]:
+    rows = x[:2]
+    return [rows, rows[1:], x.reshape(3, 1).T]
+
+
+@pytest.mark.parametrize("made", ["constant", "leaf"])
+def test_the_views_of_a_constant_follow_when_it_is_unfrozen(made: str):
+    """As they follow a write: in PyTorch such a view says that it requires a gradient, and x gets none."""
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=made == "leaf")
+    x.requires_grad_(False)
+    detached, views = x.detach(), views_of_views(x)
+    x.requires_grad_()
+    assert all(view.requires_grad for view in views)
+    sum((view * 2).sum() for view in views).backward()
+    equal(x.grad, [4, 6, 2])
+    assert not detached.requires_grad
+
+
+def test_an_unfrozen_view_takes_its_own_views_along():
+    x = Tensor([1.0, 2.0, 3.0])
+    middle = x[1:]
+    views = views_of_views(x[:3]), middle[1:]
+    middle.requires_grad_()
+    (views[1] * 5).sum().backward()
+    equal(middle.grad, [0, 5])
+    assert not any(view.requires_grad for view in (x, *views[0]))
+
+
+def test_writes_through_many_views_take_linear_time():
+    def writes(n: int) -> Callable:
+        base = parameter(*range(n)) * 1
+        views = list(base)
+        others = [base.detach() for _ in range(n)]
+
+        def run() -> None:
+            for view in views:
+                view *= 2
+
+        return lambda: (run(), others)
+
+    few, many = calls_of(writes(50)), calls_of(writes(200))
+    assert many < 5 * few

@@ -24,8 +24,10 @@ writes to a buffer (`np.add(x, y, b0)`): see `buffers`.
 from __future__ import annotations
 
 import builtins
+import operator
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 from ...engine import floats
@@ -33,6 +35,7 @@ from ...tensor.optional import library, np
 from ..graph import rebuilt
 from ..lowered import Lowered, Read
 from ..opset import ELEMENTWISE
+from ..resident import at_once
 from ..symbols import Symbol, needed
 from .buffers import Buffers, Stock, base
 from .expressions import ATOM, FAST, Text
@@ -59,12 +62,13 @@ class Code:
             outputs, updates = rebuilt((program.outputs, program.updates), {}, FORMS)
         else:
             outputs, updates = program.outputs, program.updates
-        writer = Writer(outputs, updates)
+        sources = {read.name: read for read in program.reads}
+        writer = Writer(outputs, updates, sources)
         lines = reading(program.reads)
         self.source = writer.source(program.parameters, lines)
         self.run = self.careful = _define(self.source, FAST | writer.names)
         if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
-            careful = Writer(outputs, updates, careful=True)
+            careful = Writer(outputs, updates, sources, careful=True)
             self.careful = _define(careful.source(program.parameters, lines), vars(floats) | careful.names)
 
     def __call__(self, *given: Any) -> Any:
@@ -97,6 +101,7 @@ READING = {
     "flat": "{0}.astype(float, copy=False).reshape(-1)",
     "samples": 'np.array({0}.T, float, order="C")  # the samples last',
     "vector": "vector({0})",
+    "count": "float({0})",
 }
 
 
@@ -127,12 +132,15 @@ def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
 class Writer(Text):
     """Writes one program, line by line."""
 
-    def __init__(self, outputs: Any, updates: Sequence[tuple[Symbol, Any]] = (), careful: bool = False):
+    def __init__(
+        self, outputs: Any, updates: Sequence[tuple[Symbol, Any]], sources: Mapping[str, Read], careful: bool = False
+    ):
         super().__init__(careful)
-        self.names["vector"] = vector
-        self.outputs, self.updates = outputs, updates
-        self.order = needed((outputs, updates))
-        self.buffers = Buffers(self.order, outputs, [change for _, change in updates])
+        self.names |= {"vector": vector, "at_once": at_once, "setitem": operator.setitem}
+        self.outputs, self.sources = outputs, sources
+        self.writes = list(starmap(_in_place, updates))
+        self.order = needed((outputs, self.writes))
+        self.buffers = Buffers(self.order, outputs, [new for _, _, new in self.writes])
         self.uses, self.kept = self.buffers.uses, self.buffers.kept
 
     def source(self, parameters: Sequence[str], reading: list[str]) -> str:
@@ -148,11 +156,13 @@ class Writer(Text):
                 self._array(symbol)
             self.buffers.release(symbol)
         answer = self._output(self.outputs)
-        body = self.lines
-        if any(symbol.shape is not None for symbol in self.order):
-            body = [*body, f"answer = {answer}", *map(self._update, self.updates)]
-            body = ['with np.errstate(all="ignore"):', *("    " + line for line in body)]
+        body, of_arrays = self.lines, any(symbol.shape is not None for symbol in self.order)
+        if of_arrays or self.writes:
+            writes = [f"    {write}" for write in starmap(self._write, self.writes)]
+            body = [*body, f"answer = {answer}", *(["at_once(", *writes, ")"] if writes else [])]
             answer = "answer"
+        if of_arrays:
+            body = ['with np.errstate(all="ignore"):', *("    " + line for line in body)]
         if self.buffers.shapes:
             self.names["stock"] = Stock(self.buffers.shapes)
             body = ["buffers = stock.borrow()", *self._unpacked(), *body, "stock.append(buffers)"]
@@ -163,9 +173,20 @@ class Writer(Text):
         kinds = [f"{shape} {dtype}{', by columns' * (order == 'F')}" for shape, dtype, order in self.buffers.shapes]
         return [f"b{i} = buffers[{i}]  # {kind}" for i, kind in enumerate(kinds)]
 
-    def _update(self, update: tuple[Symbol, Any]) -> str:
-        target, change = map(self.argument, update)
-        return f"np.subtract({target}, {change}, out={target})  # {update[0].shape}"
+    def _write(self, how: str, target: Symbol, new: Any) -> str:
+        """A call that writes to an array, or to where a number was read from."""
+        text = self.argument(new)
+        if target.shape is not None:
+            name = self.argument(target)
+            if new.__class__ is Symbol and base(new).op == "input":
+                text += ".copy()"  # as it was before all writes
+            rest = f"..., {text}" if how == "setitem" else f"{text}, {name}"
+            return f"({how}, {name}, {rest}),  # {target.shape}"
+        read = self.sources[target.args[0]]
+        if read.kind == "value":
+            return f"(setattr, {read.place}, '_data', {text}),"
+        text = f"int({text})" if read.kind == "count" else text
+        return f"(setitem, {read._replace(keys=read.keys[:-1]).place}, {read.keys[-1]!r}, {text}),"
 
     def _output(self, tree: Any) -> str:
         if tree.__class__ in (tuple, list):
@@ -238,6 +259,13 @@ class Writer(Text):
         name = f"b{self.buffers.take(symbol, over)}"
         self.of[symbol] = name, ATOM
         return name
+
+
+def _in_place(target: Symbol, new: Any) -> tuple[str, Symbol, Any]:
+    """How a new value is written: an array from which something is subtracted needs no second one."""
+    if target.shape is not None and new.op == "subtract" and new.args[0] is target:
+        return "np.subtract", target, new.args[1]
+    return "setitem", target, new
 
 
 def vector(numbers: list[float]) -> np.ndarray:

@@ -8,14 +8,17 @@ Arrays do not change in JAX: what fills an array in NumPy has its pure form here
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import chain, starmap
+from operator import setitem
 from typing import Any
 
 import numpy as np
 
-from ..lowered import Lowered
+from ..lowered import Lowered, Read
 from ..opset import OPSET
 from ..symbols import Symbol, symbols_in
 from . import python
@@ -48,29 +51,41 @@ class Jitted:
 
         self.program, self._jax = program, jax
         self._read = python.reader(program)
-        self._results = list(dict.fromkeys(symbols_in((program.outputs, [change for _, change in program.updates]))))
+        self._outputs = list(dict.fromkeys(symbols_in(program.outputs)))
         self._inputs = [symbol for symbol in program.steps if symbol.op == "input"]
-        self._wide = any(symbol.dtype is not None and symbol.dtype.itemsize == 8 for symbol in program.steps)
-        self._jitted = jax.jit(self._evaluated, in_shardings=self._shardings(devices) if devices else None)
+        self._wide = any(_is_wide(symbol) for symbol in program.steps)
+        reads = {read.name: read for read in program.reads}
+        self._targets = [reads[symbol.args[0]] for symbol, _ in program.updates]
+        written = {symbol for symbol, _ in program.updates if symbol.shape is not None}
+        options: dict[str, Any] = {"donate_argnums": [i for i, x in enumerate(self._inputs) if x in written]}
+        if devices:
+            options["in_shardings"], whole = self._shardings(devices)
+            options["out_shardings"] = [None] * len(self._outputs) + [whole] * len(program.updates)
+        self._jitted = jax.jit(self._evaluated, **options)
         self.run = self.__call__
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""
-        inputs = self._read(*given)
+        inputs, found = self._read(*given), {}
+        places = [(found, symbol) for symbol in self._outputs] + [self._place(read, given) for read in self._targets]
         with self._jax.enable_x64(self._wide):
-            found = dict(zip(self._results, self._jitted(*inputs), strict=True))
-        answer = _filled(self.program.outputs, found, _on_host)
-        held = dict(zip(self._inputs, inputs, strict=True))
-        for target, change in self.program.updates:
-            held[target] -= _filled(change, found, _on_host)
-        return answer
+            results = chain.from_iterable(starmap(self._jitted, [inputs]))
+            deque(map(setitem, *zip(*places, strict=True), results), 0)  # no Ctrl-C between: the old ones are used up
+        return _filled(self.program.outputs, found, _on_host)
 
-    def _shardings(self, devices: Sequence[Any]) -> tuple[Any, ...]:
-        """Where each input is: split over the devices, or on all of them."""
+    def _place(self, read: Read, given: Sequence[Any]) -> tuple[Any, Any]:
+        """Where an input was read from: a container, and a key into it."""
+        container = given[self.program.parameters.index(read.parameter)]
+        for key in read.keys[:-1]:
+            container = container[key]
+        return container, read.keys[-1]
+
+    def _shardings(self, devices: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+        """Where each input is, split over the devices or on all of them; and what stands for the latter."""
         from jax.sharding import Mesh, NamedSharding, PartitionSpec  # pyright: ignore[reportMissingImports]
 
         mesh = Mesh(np.array(devices), ("parts",))
-        arguments = {read.name for read in self.program.reads if read.parameter != "leaves"}
+        arguments = {read.name for read in self.program.reads if read.parameter not in ("leaves", "update")}
         split = [bool(symbol.shape) and symbol.args[0] in arguments for symbol in self._inputs]
         for symbol in (symbol for symbol, parted in zip(self._inputs, split, strict=True) if parted):
             if symbol.shape[0] % len(devices):
@@ -78,7 +93,8 @@ class Jitted:
                     f"devices= splits {symbol.args[0]} of shape {symbol.shape} along its first axis: for "
                     f"{len(devices)} devices that needs a multiple of {len(devices)} rows, so pad it or leave some out"
                 )
-        return tuple(NamedSharding(mesh, PartitionSpec(*["parts"] * parted)) for parted in split)
+        whole = NamedSharding(mesh, PartitionSpec())
+        return tuple(NamedSharding(mesh, PartitionSpec("parts")) if parted else whole for parted in split), whole
 
     @cached_property
     def source(self) -> str:
@@ -94,7 +110,17 @@ class Jitted:
             if symbol.op != "input":
                 out = evaluate(symbol.op, _filled(symbol.args, found), dict(symbol.named))
                 found[symbol] = out if symbol.shape is None else out.reshape(symbol.shape).astype(symbol.dtype)
-        return [found[symbol] for symbol in self._results]
+        updates = [_filled(new, found) for _, new in self.program.updates]
+        typed = [
+            x if symbol.shape is None else x.astype(symbol.dtype)
+            for x, (symbol, _) in zip(updates, self.program.updates, strict=True)
+        ]
+        return [*(found[symbol] for symbol in self._outputs), *typed]
+
+
+def _is_wide(symbol: Symbol) -> bool:
+    """True if the Symbol needs 64 bits: also a number that is computed, as Python does."""
+    return symbol.op != "input" if symbol.shape is None else symbol.dtype.itemsize == 8
 
 
 def _on_host(x: Any, symbol: Symbol | None) -> Any:

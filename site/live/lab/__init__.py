@@ -1,6 +1,7 @@
 """What the live pages ask of Python. Standard library and micrograd only; every answer is JSON.
 
 text        names, numbers and errors of a text that somebody writes
+chains      long chains of objects, which are freed from their ends
 cells       `cell`: the cells of a lesson
 playing     `run`: a text, its picture and its sliders
 data        the points to learn

@@ -1,12 +1,12 @@
 """`cell`: the cells of a lesson, one after the other, in names that they share; Python starts once for a lesson."""
 
 import ast
-import gc
 import html
 import json
 import re
 from typing import Any
 
+from .chains import held, release
 from .text import FILE, Tail, compiled, running, told
 
 MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # a line for a notebook alone; here all is installed
@@ -20,13 +20,13 @@ def cell(source: str) -> str:
     try:
         tree = compiled(MAGIC.sub(r"\1pass", source))[0]
         last = ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        with running(printed):
+        with running(printed), held():
             names["__slider__"] = _same
             exec(compile(tree, FILE, "exec"), names)
             answer["html"] = shown(eval(compile(last, FILE, "eval"), names)) if last else ""
     except BaseException as error:  # also SystemExit: the cell is wrong, and the page goes on
         answer["error"] = told(error)
-    gc.collect()
+    release()
     return json.dumps(answer | {"out": printed.text})
 
 

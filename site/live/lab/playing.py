@@ -1,7 +1,6 @@
 """`run`: what the playground shows of a text that somebody writes."""
 
 import ast
-import gc
 import json
 import time
 from typing import Any
@@ -10,6 +9,7 @@ from micrograd import Value, grad
 from micrograd.viz import player
 from micrograd.viz.playing.play import Player
 
+from .chains import held, release
 from .text import FILE, Tail, compiled, executed, plain, running, told
 
 MOST_NODES = 150  # a larger graph opens folded: it is drawn at each key
@@ -32,10 +32,11 @@ def drawn(source: str) -> tuple[dict[str, Any], Player | None]:
     printed, page = Tail(), None
     answer: dict[str, Any] = {"sliders": [], "error": None}
     began = time.perf_counter()
+    names: dict[str, Any] = {"__name__": "__main__"}
     try:
         tree, answer["sliders"] = compiled(source)
-        with running(printed):
-            root, leaves = _root(tree, printed)
+        with running(printed), held():
+            root, leaves = _root(tree, printed, names)
             answer["ran"] = 1e3 * (time.perf_counter() - began)
             if root is None:
                 answer["hint"] = HINT
@@ -49,12 +50,12 @@ def drawn(source: str) -> tuple[dict[str, Any], Player | None]:
     except BaseException as error:  # also SystemExit and KeyboardInterrupt: the text is wrong, and the page goes on
         answer["error"] = told(error)
     answer["out"] = printed.text
-    gc.collect()
+    names.clear()
+    release()
     return answer, page
 
 
-def _root(tree: ast.Module, printed: Tail) -> tuple[Value | None, dict[int, Value]]:
-    names: dict[str, Any] = {"__name__": "__main__"}
+def _root(tree: ast.Module, printed: Tail, names: dict[str, Any]) -> tuple[Value | None, dict[int, Value]]:
     last = ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     leaves = executed(tree, names)
     shown = eval(compile(last, FILE, "eval"), names) if last else None

@@ -1,0 +1,64 @@
+"""The exercises of lesson 21."""
+
+from typing import Any
+
+import numpy as np
+from check import exercise, function, kind, near, number_exercise, numbers, words
+
+number_exercise(
+    "21.1",
+    0.1,
+    {
+        0.01: "that is the variance; asked is its root",
+        0.2: "the sum of a neuron has as many products as there are inputs, not neurons",
+        0.0707: "so it is for tanh: a relu throws away half of each sum",
+        (2 / 250) ** 0.5: "that is the middle of both ways; asked is the way forward alone",
+    },
+    "not {:g}: the root of 2/n, where n counts the inputs",
+)
+
+
+@exercise("21.2", of=function)
+def _(centred_backward: Any) -> str | None:
+    g = np.random.default_rng(21).standard_normal((6, 3)) + 1.0
+    found = centred_backward(g.copy())
+    if np.shape(found) != g.shape:
+        return f"what is sent has the shape of g; found {kind(found) if found is None else np.shape(found)}"
+    found = np.asarray(found, dtype=float)
+    if np.allclose(found, g - g.mean(0)):
+        return None
+    if np.allclose(found, g - g.mean()):
+        return "take the mean of each column separately"
+    if np.allclose(found, g - g.mean(1, keepdims=True)):
+        return "the mean was taken over the batch, which is axis 0"
+    if np.allclose(found, g):
+        return "add 1 to a whole column of x: nothing changes, so the gradients of a column must sum to 0"
+    if np.allclose(found, g - g.sum(0)):
+        return "the mean has a slope of one n-th for each number of its column, not 1"
+    return "the gradient goes straight on, and also, with a minus, through the mean"
+
+
+@exercise("21.3", of=numbers(2))
+def _(found: list[float]) -> str | None:
+    plain, residual = found
+    if not 0 < plain < 1e-40:
+        return f"the first is not {plain:g}: through layers, slopes multiply, 50 times 0.1"
+    if near(residual, 6.0):
+        return "the slope of one is 1.1; through 50 of them it is multiplied, not added"
+    if not near(residual, 1.1**50):
+        return f"the second is not {residual:g}: which slope has x + f(x)?"
+    return None if near(plain * 1e50, 1.0) else f"the first is not {plain:g}: 0.1, 50 times over"
+
+
+@exercise("21.4", of=words)
+def _(names: Any) -> str | None:
+    wanted, reasons = {"c", "d", "e"}, {
+        "a": "a: the sums are doubled, and so is the spread that they are divided by",
+        "b": "b: a bias is the same for the whole column, and the mean takes it away",
+        "c": "c: the mean and the spread are those of the batch",
+        "d": "d: gamma comes after the division",
+        "e": "e: after eval() the running mean and spread are used, not those of the batch",
+    }  # fmt: skip
+    if unknown := set(names) - set(reasons):
+        return f"a set of letters, such as {{'a', 'b'}}; found {sorted(map(str, unknown))}"
+    return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)

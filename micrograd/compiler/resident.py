@@ -1,0 +1,208 @@
+"""Where numbers are between the steps of a training program: parameters, and what an optimizer remembers of them.
+
+A program of many Values works on one array of them all, and one that JAX runs works on arrays of a device. To copy
+every number to its node after each step, and back before the next, would take longer than the step. So the numbers stay
+in a `Store`, and the nodes become `Away`: reading or writing one makes the store bring its numbers home first. Then it
+is an ordinary node, until the next step fetches it. The dicts in `optimizer.state` do the same.
+
+>>> nodes = [Value(1.0), Value(2.0)]
+>>> store = Store(nodes)
+>>> store.fetch({}, {}, nodes)
+>>> store.held["data"] *= 10.0
+>>> type(nodes[0]).__name__, nodes[0].data, nodes[1].data, type(nodes[0]).__name__
+('AwayValue', 10.0, 20.0, 'Value')
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
+from operator import call, setitem
+from typing import Any
+
+from ..engine.graph import Node, grads_lock
+from ..engine.value import Value
+from ..optim.optimizers import State
+from ..tensor.optional import ArrayNode, np
+
+_slot: Any = Node._data  # what `Away._data` hides
+
+
+def at_once(*calls: tuple[Any, ...]) -> None:
+    """Make calls, (function, *arguments), of functions written in C: no Ctrl-C and no other thread comes between."""
+    deque(starmap(call, calls), 0)
+
+
+class Store:
+    """The numbers of some nodes, `held["data"]`, and the content of their states, by name, while a program has them.
+
+    Args:
+        nodes: nodes of Values, whose numbers form one array; or the node of one array.
+    """
+
+    def __init__(self, nodes: Sequence[Any]):
+        self.nodes = list(map(weakref.ref, nodes))  # weak, since they refer to the store; so are the states
+        self.states: list[Any] = []
+        self.held: dict[str, Any] = {}
+        self.counts: set[str] = set()
+        self.of_values = nodes[0]._is_number
+        self.shared: Any = None  # an array that views see too
+
+    def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
+        """Take the numbers, and what is remembered of these parameters, unless it has them.
+
+        Args:
+            names: what is remembered, as in `Optimizer._remembers`.
+            state: the optimizer's.
+            params: the parameters, whose nodes these are.
+        """
+        with grads_lock:
+            if "data" not in self.held:
+                self._take([ref() for ref in self.nodes])
+            if names and not (
+                self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
+            ):
+                self.bring_states()
+                state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})
+                self._take_states(names, [state[p] for p in params])
+
+    def _take(self, nodes: list[Any]) -> None:
+        data: Any = [node._data for node in nodes]
+        moves: list[Any] = [(_slot.__set__, node, self) for node in nodes]
+        if self.of_values:
+            data, kind = np.array(data), AwayValue
+        else:
+            (data,), (node,), kind = data, nodes, AwayNode
+            self.shared = data if node._store is not None and node._store.views else None
+            moves += [(setattr, node, "_store", None)] * (self.shared is None)
+        at_once((setitem, self.held, "data", data), *moves, *_become(kind, nodes))
+
+    def _take_states(self, names: Mapping[str, bool], states: list[Any]) -> None:
+        like, found = self.held["data"], {}
+        self.counts = {name for name in names if not names[name]}
+        for name in names:
+            if self.of_values:
+                found[name] = np.array([state.get(name, 0.0) for state in states], float)
+            elif name in self.counts:
+                found[name] = float(states[0].get(name, 0))
+            else:
+                known = states[0].get(name)
+                found[name] = np.zeros(like.shape, like.dtype) if known is None else known
+        self.states = list(map(weakref.ref, states))
+        moves = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
+        at_once((self.held.update, found), *moves, *_become(AwayState, states))
+
+    def bring_data(self) -> None:
+        """Give the nodes their numbers back."""
+        with grads_lock:
+            if "data" not in self.held:
+                return
+            if self.of_values:
+                numbers, kind = np.asarray(self.held["data"]).tolist(), Value
+            else:
+                numbers, kind = [_on_host(self.held["data"])], ArrayNode
+            if self.shared is not None:
+                np.copyto(self.shared, numbers[0])
+                numbers = [self.shared]
+            home = [(n, x) for ref, x in zip(self.nodes, numbers, strict=True) if (n := ref()) is not None]
+            moves = [(_slot.__set__, node, x) for node, x in home]
+            at_once(*moves, *_become(kind, [node for node, _ in home]), (self.held.pop, "data"))
+
+    def show(self) -> None:
+        """Write to the array that views see too, if there are any."""
+        if self.shared is not None:
+            self.bring_data()
+
+    def bring_states(self) -> None:
+        """Give the states their content back, or none if no step was made."""
+        with grads_lock:
+            columns = {name: self._column(name) for name in self.held if name != "data"}
+            home, moves = [], []
+            for i, ref in enumerate(self.states):
+                if (state := ref()) is not None:
+                    content = {name: column[i] for name, column in columns.items()}
+                    moves += [(dict.update, state, content)] * all(content[name] for name in self.counts)
+                    moves.append((delattr, state, "store"))
+                    home.append(state)
+            at_once(*moves, *_become(State, home), *((self.held.pop, name) for name in columns))
+            self.states = []
+
+    def _column(self, name: str) -> list[Any]:
+        """What each state has by this name."""
+        held = self.held[name]
+        if name in self.counts:
+            return [int(x) for x in np.atleast_1d(np.asarray(held))]
+        return np.asarray(held).tolist() if self.of_values else [_on_host(held)]
+
+
+def _on_host(array: Any) -> np.ndarray:
+    """An array as NumPy's, which may be written to."""
+    return array if array.__class__ is np.ndarray else np.array(array)
+
+
+def _become(kind: type, them: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """The calls that change the class of these objects."""
+    return [(object.__setattr__, x, "__class__", kind) for x in them]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is away
+
+
+def home(x: Any) -> Any:
+    """x with its content; it was away."""
+    with grads_lock:
+        if isinstance(x, AwayState):
+            x.store.bring_states()
+        elif isinstance(x, Away):
+            _slot.__get__(x).bring_data()
+    return x
+
+
+def at_hand(node: Any) -> Any:
+    """The array of a node where it is: for a program that JAX runs, on its device."""
+    return _slot.__get__(node).held["data"] if isinstance(node, Away) else node._data
+
+
+def store_of(node: Any) -> Store:
+    """The store that has the array of this node, or a new one."""
+    return _slot.__get__(node) if isinstance(node, Away) else Store([node])
+
+
+def _at_home(name: str) -> Any:
+    """A method that needs the content, or the class that the object has with it."""
+    return lambda self, *args, **named: getattr(home(self), name)(*args, **named)
+
+
+class Away:
+    """Mixin of a node whose numbers are in a store."""
+
+    __slots__ = ()
+    _data = property(lambda self: home(self)._data, lambda self, x: setattr(home(self), "_data", x))
+    requires_grad = property(Node.requires_grad.fget, lambda self, wanted: setattr(home(self), "requires_grad", wanted))
+    __repr__, __reduce_ex__, _constant, _as_now = map(_at_home, ("__repr__", "__reduce_ex__", "_constant", "_as_now"))
+
+
+class AwayValue(Away, Value):
+    """A Value whose number is in a store."""
+
+    __slots__ = ()
+
+
+class AwayNode(Away, ArrayNode):
+    """The node of an array that is in a store."""
+
+    __slots__ = ()
+
+
+class AwayState(State):
+    """The state of a parameter, in a store."""
+
+    __slots__ = ()
+
+
+_OF_DICTS = {*dir(dict)} - {*dir(object), "fromkeys", "__class_getitem__"} | {"__eq__", "__ne__", "__repr__"}
+for _name in _OF_DICTS | {"__reduce_ex__"}:
+    setattr(AwayState, _name, _at_home(_name))

@@ -1,0 +1,406 @@
+"""`compile(loss, update=optimizer)` beside the loop of `zero_grad`, `backward` and `step`: the same numbers, always.
+
+Between its steps, a training program keeps numbers where it works on them (`compiler.resident`). Whoever looks at them
+finds them; what is written is seen by the next step.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, Value
+from micrograd.compiler.resident import Away, AwayState
+from micrograd.engine import ops
+from micrograd.nn import MLP, Linear, Module, Sequential, Tanh
+from micrograd.nn.saving import load, save
+from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, Optimizer
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 2))
+Y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+
+OPTIMIZERS: dict[str, Callable[[Any], Optimizer]] = {
+    "SGD": lambda p: SGD(p, 0.1),
+    "decay": lambda p: SGD(p, 0.1, weight_decay=0.01),
+    "momentum": lambda p: SGD(p, 0.05, momentum=0.9, weight_decay=0.01),
+    "nesterov": lambda p: SGD(p, 0.05, momentum=0.9, nesterov=True),
+    "Adam": lambda p: Adam(p, 0.05, weight_decay=0.01),
+    "AdamW": lambda p: AdamW(p, 0.05),
+}
+NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
+
+
+class Values(Module):
+    """A network of scalars, in whose order of parameters the program of levels would not put them."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(1)
+        self.net = MLP(2, [3, 1], activation="tanh")
+        for p in self.net.parameters():
+            p.data = rng.normal()
+
+    def loss(self, x: Any, y: Any) -> Any:
+        found = [self.net(row) for row in x]
+        return sum((score - target) ** 2 for score, target in zip(found, y, strict=True)) / len(found)
+
+
+class Tensors(Module):
+    """A network of arrays."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(1)
+        self.net = Sequential(Linear(2, 3, rng=rng), Tanh(), Linear(3, 1, rng=rng))
+
+    def loss(self, x: Any, y: Any) -> Any:
+        return ((self.net(x).reshape(len(y)) - y) ** 2).mean()
+
+
+KINDS: dict[str, tuple[type, dict[str, Any]]] = {
+    "numbers": (Values, {"scalars": True, "backend": "python"}),
+    "levels": (Values, {"scalars": True, "backend": "numpy"}),
+    "arrays": (Tensors, {}),
+    "jax": (Tensors, {"backend": "jax"}),
+}
+each_kind = pytest.mark.parametrize("kind", [pytest.param(k, marks=[NO_JAX] * (k == "jax")) for k in KINDS])
+each_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
+
+
+class Pair:
+    """Two equal models: one trained by a compiled step, one by the eager loop."""
+
+    def __init__(self, kind: str, name: str = "Adam", prepare: Callable[[Any], object] = lambda model: None):
+        made, settings = KINDS[kind]
+        self.compiled, self.eager = made(), made()
+        for model in (self.compiled, self.eager):
+            prepare(model)
+        self.optimizers = [OPTIMIZERS[name](model.parameters()) for model in (self.compiled, self.eager)]
+        model = self.compiled
+        self.step = micrograd.compile(lambda x, y: model.loss(x, y), update=self.optimizers[0], **settings)
+
+    def eager_step(self, which: int = 1, x: Any = X, y: Any = Y) -> Any:
+        model, optimizer = (self.compiled, self.eager)[which], self.optimizers[which]
+        optimizer.zero_grad()
+        values = isinstance(model, Values)
+        loss = model.loss(x.tolist(), y.tolist()) if values else model.loss(Tensor(x), Tensor(y))
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    def run(self, steps: int = 3) -> None:
+        for _ in range(steps):
+            np.testing.assert_allclose(self.step(X, Y).data, self.eager_step().data, rtol=1e-11)
+
+    def each(self, change: Callable[[Any, Optimizer], object]) -> None:
+        """The same change to both."""
+        for model, optimizer in zip((self.compiled, self.eager), self.optimizers, strict=True):
+            change(model, optimizer)
+
+    def check(self) -> None:
+        for p, q in zip(self.compiled.parameters(), self.eager.parameters(), strict=True):
+            np.testing.assert_allclose(p.data, q.data, rtol=1e-11, atol=1e-13)
+        ours, theirs = (optimizer.state_dict() for optimizer in self.optimizers)
+        assert ours["settings"] == theirs["settings"]
+        for a, b in zip(ours["state"], theirs["state"], strict=True):
+            assert a.keys() == b.keys()
+            assert {type(x) for x in a.values()} == {type(x) for x in b.values()}
+            for key in a:
+                np.testing.assert_allclose(a[key], b[key], rtol=1e-10, atol=1e-14)
+
+
+@each_kind
+@each_optimizer
+def test_steps_are_those_of_the_eager_loop(kind: str, name: str):
+    pair = Pair(kind, name)
+    pair.run(10)
+    pair.check()
+    assert pair.step.cache_info()[:2] == (9, 1)
+
+
+@each_kind
+def test_a_schedule_sets_the_rate_of_the_next_step(kind: str):
+    pair = Pair(kind)
+    schedules = [CosineAnnealingLR(optimizer, T_max=6) for optimizer in pair.optimizers]
+    for _ in range(6):
+        pair.run(1)
+        for schedule in schedules:
+            schedule.step()
+    pair.check()
+    assert pair.step.cache_info().misses == 1
+
+
+LOOKS: dict[str, Callable[[Any, Optimizer], object]] = {
+    "data": lambda model, _: [p.data for p in model.parameters()],
+    "one": lambda model, _: model.parameters()[1].data,
+    "repr": lambda model, _: [repr(p) for p in model.parameters()],
+    "an op": lambda model, _: [p * 2 for p in model.parameters()],
+    "both operands": lambda model, _: [p * p for p in model.parameters()],
+    "copy": lambda model, _: copy.copy(model.parameters()[0]),
+    "deepcopy": lambda model, _: copy.deepcopy(model),
+    "pickle": lambda model, _: pickle.loads(pickle.dumps(model.parameters()[0])),
+    "detach": lambda model, _: [p.detach() for p in model.parameters()],
+    "state": lambda _, optimizer: [dict(x) for x in optimizer.state.values()],
+    "state_dict": lambda model, optimizer: (model.state_dict(), optimizer.state_dict()),
+    "an eager loss": lambda model, _: model.loss(X, Y),
+}
+
+
+@each_kind
+@pytest.mark.parametrize("look", LOOKS)
+def test_who_looks_finds_what_the_eager_loop_would_have_and_disturbs_nothing(kind: str, look: str):
+    pair = Pair(kind)
+    for _ in range(3):
+        pair.run(2)
+        found, expected = (
+            LOOKS[look](model, optimizer)
+            for model, optimizer in zip((pair.compiled, pair.eager), pair.optimizers, strict=True)
+        )
+        _same(found, expected)
+    pair.check()
+    assert pair.step.cache_info().misses == 1
+
+
+def _same(found: Any, expected: Any) -> None:
+    """The same structure of numbers, nodes and texts."""
+    assert type(found) is type(expected)
+    if isinstance(expected, (list, tuple)):
+        for a, b in zip(found, expected, strict=True):
+            _same(a, b)
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        _same(list(found.values()), list(expected.values()))
+    elif isinstance(expected, Module):
+        _same(found.parameters(), expected.parameters())
+    elif isinstance(expected, str):
+        assert found[:12] == expected[:12]
+    else:
+        np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-10)
+
+
+CHANGES: dict[str, Callable[[Any, Optimizer], object]] = {
+    "data": lambda model, _: [setattr(p, "data", p.data * 0.5) for p in model.parameters()],
+    "one": lambda model, _: setattr(model.parameters()[2], "data", model.parameters()[2].data + 1.0),
+    "load_state_dict": lambda model, optimizer: [
+        x.load_state_dict(copy.deepcopy(x.state_dict())) for x in (model, optimizer)
+    ],
+    "a state": lambda _, optimizer: [x.update(mean=x["mean"] * 0.5) for x in optimizer.state.values()],
+    "another state": lambda _, optimizer: optimizer.state.update(
+        {p: {**x, "mean": x["mean"] * 2.0} for p, x in optimizer.state.items()}
+    ),
+    "no state": lambda _, optimizer: [x.clear() for x in optimizer.state.values()],
+    "a setting": lambda _, optimizer: setattr(optimizer, "weight_decay", 0.5),
+    "a frozen one": lambda model, _: setattr(model.parameters()[1], "requires_grad", False),
+    "freezing and back": lambda model, _: [setattr(model.parameters()[1], "requires_grad", x) for x in (False, True)],
+}
+
+
+@each_kind
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_written_is_seen_by_the_next_step(kind: str, change: str):
+    pair = Pair(kind)
+    for _ in range(2):
+        pair.run(2)
+        pair.each(CHANGES[change])
+    pair.run(2)
+    pair.check()
+
+
+@each_kind
+@each_optimizer
+def test_compiled_and_eager_steps_of_one_optimizer_may_alternate(kind: str, name: str):
+    pair = Pair(kind, name)
+    for _ in range(3):
+        pair.run(2)
+        pair.eager_step(0)
+        pair.eager_step(1)
+    pair.check()
+
+
+@each_kind
+@each_optimizer
+def test_a_frozen_parameter_is_left_alone_or_not_as_in_the_eager_loop(kind: str, name: str):
+    def frozen(model: Any) -> None:
+        model.frozen = Value(3.0) if kind in ("numbers", "levels") else Tensor([3.0], requires_grad=True)
+
+    pair = Pair(kind, name, frozen)
+    pair.run(2)
+    pair.each(lambda model, _: setattr(model.parameters()[0], "requires_grad", False))
+    pair.run(3)
+    pair.each(lambda model, _: setattr(model.parameters()[0], "requires_grad", True))
+    pair.run(2)
+    pair.check()
+
+
+@each_kind
+def test_batches_of_other_sizes_share_parameters_and_state(kind: str):
+    pair = Pair(kind)
+    for n in (12, 5, 12, 5, 12):
+        loss = pair.step(X[:n], Y[:n])
+        np.testing.assert_allclose(loss.data, pair.eager_step(1, X[:n], Y[:n]).data, rtol=1e-11)
+    pair.check()
+    assert pair.step.cache_info().misses == 2
+
+
+@each_kind
+def test_a_run_resumes_from_a_file(kind: str, tmp_path: Any):
+    pair, later = Pair(kind), Pair(kind)
+    pair.run(3)
+    save({"model": pair.compiled, "optimizer": pair.optimizers[0]}, tmp_path / "run.safetensors")
+    later.run(1)
+    load(tmp_path / "run.safetensors", into={"model": later.compiled, "optimizer": later.optimizers[0]})
+    losses = [[float(x.step(X, Y)) for _ in range(3)] for x in (pair, later)]
+    assert losses[0] == losses[1]
+
+
+@each_kind
+def test_a_step_that_fails_changes_nothing(kind: str):
+    pair = Pair(kind)
+    with pytest.raises((TypeError, ValueError)):
+        pair.step(X, "no labels")
+    assert [x for x in pair.optimizers[0].state.values() if x] == []
+    pair.run(2)
+    with pytest.raises((TypeError, ValueError)):
+        pair.step(X, "no labels")
+    pair.run(1)
+    pair.check()
+
+
+@each_kind
+def test_a_forward_program_reads_the_parameters_that_a_step_has_left(kind: str):
+    pair = Pair(kind)
+    settings = KINDS[kind][1]
+    model = pair.compiled
+    value = micrograd.compile(lambda x, y: model.loss(x, y), **settings)
+    for _ in range(3):
+        pair.run(1)
+        expected = pair.eager.loss(X.tolist() if model.__class__ is Values else Tensor(X), Y)
+        np.testing.assert_allclose(value(X, Y).data, expected.data, rtol=1e-11)
+    pair.check()
+
+
+@each_kind
+def test_a_parameter_that_is_replaced_is_no_longer_trained_and_the_new_one_not_yet(kind: str):
+    pair = Pair(kind)
+    pair.run(2)
+
+    def replace(model: Any, _: Any) -> None:
+        if isinstance(model, Values):
+            model.net.layers[0].neurons[0].b = Value(0.25)
+        else:
+            model.net[0].bias = Tensor(np.full(3, 0.25), requires_grad=True)
+
+    pair.each(replace)
+    pair.run(2)
+    pair.check()
+
+
+@pytest.mark.parametrize("kind", ["levels", pytest.param("jax", marks=NO_JAX)])
+def test_numbers_stay_away_between_steps_and_come_home_when_looked_at(kind: str):
+    pair = Pair(kind)
+    pair.run(1)
+    params, states = pair.compiled.parameters(), list(pair.optimizers[0].state.values())
+    nodes = params if kind == "levels" else [p._node for p in params]
+    assert all(isinstance(node, Away) for node in nodes)
+    assert all(isinstance(state, AwayState) for state in states)
+    assert [p.requires_grad for p in params] == [True] * len(params)  # which needs no number
+    assert isinstance(nodes[0], Away)
+    _ = params[0].data
+    assert not isinstance(nodes[0], Away)
+    held = states[0]
+    assert held["steps"] == 1
+    pair.run(1)
+    assert held["steps"] == 2  # also of one who holds the dict
+
+
+@each_kind
+def test_an_old_graph_keeps_the_numbers_that_it_saw(kind: str):
+    pair = Pair(kind, "SGD")
+    pair.run(2)
+    p, q = (model.parameters()[0] for model in (pair.compiled, pair.eager))
+    earlier = [(x * x).sum() if isinstance(x, Tensor) else x * x for x in (p, q)]
+    pair.run(2)
+    for x, y in zip((p, q), earlier, strict=True):
+        x.grad = 0 if isinstance(x, Value) else None
+        y.backward()
+    np.testing.assert_allclose(p.grad, q.grad, rtol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["arrays", pytest.param("jax", marks=NO_JAX)])
+def test_who_shares_the_memory_of_a_parameter_sees_the_step(kind: str):
+    pair = Pair(kind, "SGD")
+    shared = pair.compiled.parameters()[0].detach()
+    pair.run(3)
+    np.testing.assert_array_equal(shared.data, pair.compiled.parameters()[0].data)
+    pair.check()
+
+
+def test_an_optimizer_of_the_users_own_takes_its_own_step():
+    class Halving(SGD):
+        def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
+            super()._update(p, g if abs(g) < 0.1 else g / 2, state)
+
+    w, v = Value(1.0), Value(1.0)
+    step, plain = micrograd.compile(lambda: w * w, update=Halving([w], 0.1)), Halving([v], 0.1)
+    for _ in range(3):
+        step()
+        plain.zero_grad()
+        (v * v).backward()
+        plain.step()
+    assert w.data == v.data
+
+
+def test_the_update_is_part_of_the_source_and_of_the_lowered_program():
+    pair = Pair("numbers", "momentum")
+    pair.step(X[:1], Y[:1])
+    assert "(setattr, update[1], '_data'," in pair.step.source
+    assert "'velocity'" in pair.step.source
+    assert "updates" in str(pair.step.lowered)
+
+
+def test_a_loss_that_is_its_own_gradient_is_read_before_it_is_written():
+    """The gradients of v * w are w and v: what is subtracted from one is the other, before the step."""
+    v, w = Tensor([2.0], requires_grad=True), Tensor([3.0], requires_grad=True)
+    micrograd.compile(lambda: (v * w).sum(), update=SGD([v, w], lr=1.0, momentum=0.5))()
+    assert (v.tolist(), w.tolist()) == ([-1.0], [1.0])
+
+
+def test_the_rows_of_the_engine_do_not_see_that_a_number_was_away():
+    """Every op of one and of two Values, on numbers that are away."""
+    pair = Pair("levels", "SGD")
+    p, q = pair.compiled.parameters()[:2]
+    a, b = pair.eager.parameters()[:2]
+    for row in (ops.mul, ops.add, ops.exp, ops.tanh):
+        pair.run(1)
+        both = row.to_b is not None
+        found, expected = (x._apply(row, (x, y) if both else (x,)) for x, y in ((p, q), (a, b)))
+        assert type(found) is Value
+        assert found.data == pytest.approx(expected.data, rel=1e-11)
+    pair.run(1)
+    for found, expected in ((p + 1.0, a + 1.0), (2.0 - q, 2.0 - b), (-p, -a), (p * p, a * a)):
+        assert type(found) is Value
+        assert found.data == pytest.approx(expected.data, rel=1e-11)
+        pair.run(1)
+
+
+@each_kind
+def test_a_hook_of_a_parameter_sees_each_gradient_while_it_is_there(kind: str):
+    pair = Pair(kind)
+    seen: list[int] = []
+    pair.run(1)
+    handles = [
+        model.parameters()[0].register_hook(lambda g, i=i: (seen.append(i), g * 0.5)[1])
+        for i, model in enumerate((pair.compiled, pair.eager))
+    ]
+    pair.run(2)
+    for handle in handles:
+        handle.remove()
+    pair.run(2)
+    pair.check()
+    assert seen == [0, 1, 0, 1]
