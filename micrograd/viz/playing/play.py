@@ -266,6 +266,7 @@ def _wire(wire: Wire, route: list[Any], pill: Any, rules: Known, head: Card, bas
         part=True if wire.part is True else _number(wire.part),
         rule=rule,
         use=wire.use and (wire.use[0] - base, wire.use[1]),
+        weight=None if wire.weight is None else wire.weight - base,
         route=_points(route),
         pill=_points([pill]) if pill else None,
     )

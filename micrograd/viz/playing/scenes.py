@@ -20,7 +20,7 @@ from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
-from .heat import Heat, heat_of, heat_of_module
+from .heat import Heat, heat_of, heat_of_group, heat_of_module
 from .nudge import Nudge, nudges
 from .program import program
 
@@ -54,6 +54,7 @@ class Wire:
     """An edge and what it carried.
 
     For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
+    A line into a module has the place of the `weight` that it is multiplied by, if there is one.
     """
 
     tail: int
@@ -63,6 +64,7 @@ class Wire:
     part: Any = None
     rule: RuleText | None = None
     use: tuple[int, int] | None = None
+    weight: int | None = None
 
 
 @dataclass
@@ -284,6 +286,9 @@ class _Teller:
             marks = (getattr(node, "_made_by", ()) for node in outputs)
             module = next((mark[:-1][: part.level][-1] for mark in marks if mark and part.level), None)
             card.heats = heat_of_module(module, self.back.grads, self.place) if module is not None else []
+        elif card.grad is None:
+            sent = [(node, g) for node in outputs if isinstance(g := self.back.grads.get(node), float | int)]
+            card.heats = [heat_of_group(sent, self.place)] if sent else []
         return card
 
     def _show(self, card: Card, node: Node) -> None:
@@ -312,6 +317,7 @@ class _Teller:
         home = {i: g for g, group in enumerate(groups) for i in group.members}  # groups are in the order of the boxes
         shown = {g: out[0] for g, group in enumerate(groups) if len(out := _outputs(sub, group)) == 1}
         counted: dict[tuple[int, int], Wire] = {}
+        weights: dict[tuple[int, int], set[int]] = {}
         wires: list[Wire] = []
         for i, below in enumerate(sub.operands):
             head = home[i]
@@ -328,6 +334,11 @@ class _Teller:
                 elif tail != head:
                     known = counted.setdefault((tail, head), Wire(tail, head, 0))
                     known.count += 1
+                    beside = [m for m in below if m != j and home[m] == head and not sub.operands[m]]
+                    weights.setdefault((tail, head), set()).update(beside)
+        for ends, wire in counted.items():
+            if len(weights[ends]) == 1:
+                wire.weight = self.place[sub.nodes[weights[ends].pop()]]
         return wires + list(counted.values())
 
     def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:

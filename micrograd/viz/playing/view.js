@@ -132,7 +132,7 @@ function keysOn(card, event) {  // a card has the focus
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
-  const acts = {Enter: () => choose(card), " ": () => choose(card)};
+  const acts = {Enter: () => choose(card), " ": () => choose(card), "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
   if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
     PageDown: () => nudgeBy(card, -100), F2: () => type(card), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
   if (byKeys) Object.assign(acts, {ArrowRight: () => to(card.i + 1), ArrowLeft: () => to(card.i - 1), Home: () => to(0), End: () => to(Infinity)});
