@@ -18,11 +18,11 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 ROOMS: dict[str, tuple[set[str], int]] = {
     "engine": (set(), 1410),
     "tensor": ({"engine"}, 1945),
-    "autograd": ({"engine", "tensor"}, 760),
+    "autograd": ({"engine", "tensor"}, 765),
     "functional": ({"engine", "tensor"}, 155),
-    "optim": ({"engine", "tensor"}, 325),
+    "optim": ({"engine", "tensor"}, 330),
     "nn": ({"engine", "tensor", "functional"}, 770),
-    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3437),
+    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3445),
     "viz": ({"engine"}, 405),  # what its three rooms share
     "viz.drawing": ({"engine", "viz"}, 1200),
     "viz.playing": ({"engine", "viz", "viz.drawing"}, 1645),

@@ -165,7 +165,7 @@ class Arguments:
 
 def _marked(x: Any, node: Any) -> Any:
     """The node of an argument, or of an element of it, marked if the argument is made of integers."""
-    if isinstance(x, (int, np.integer)) or getattr(x, "dtype", np.dtype(float)).kind != "f":
+    if isinstance(x, (int, np.integer)) or getattr(getattr(x, "dtype", None), "kind", "f") != "f":
         node._of_integers = True
     return node
 
