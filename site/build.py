@@ -148,7 +148,7 @@ def archive(path: Path, libraries: Path) -> None:
         packed.writestr(zipfile.ZipInfo("check.py", STAMP), (lessons / "check.py").read_bytes())
         for top in tops:
             for source in sorted(top.rglob("*")):
-                if source.is_file() and source.suffix in (".py", ".html", ".css", ".js"):
+                if source.is_file() and source.suffix in (".py", ".html", ".css", ".js", ".json"):
                     name = zipfile.ZipInfo(source.relative_to(top.parent).as_posix(), STAMP)
                     name.compress_type = zipfile.ZIP_DEFLATED
                     packed.writestr(name, source.read_bytes())
