@@ -4,6 +4,8 @@ import ast
 import html
 import json
 import re
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 from .chains import held, release
@@ -16,6 +18,8 @@ names: dict[str, Any] = {"__name__": "__main__"}
 def cell(source: str) -> str:
     """Run a cell; JSON of what was printed (`out`), of its last expression as `html`, and of the `error`."""
     printed = Tail()
+    checks: Any = sys.modules.get("check", SimpleNamespace())
+    checks.running = source  # it tells an exercise that nobody has tried
     answer: dict[str, Any] = {"html": "", "error": None}
     try:
         tree = compiled(MAGIC.sub(r"\1pass", source))[0]
@@ -26,6 +30,7 @@ def cell(source: str) -> str:
             answer["html"] = shown(eval(compile(last, FILE, "eval"), names)) if last else ""
     except BaseException as error:  # also SystemExit: the cell is wrong, and the page goes on
         answer["error"] = told(error)
+    checks.running = None
     release()
     return json.dumps(answer | {"out": printed.text})
 
