@@ -36,7 +36,7 @@ def built(tmp_path_factory):
         if shutil.which(program) is None:
             pytest.skip("no Node")
     folder = tmp_path_factory.mktemp("host") / "some" / "folder"
-    command = [sys.executable, str(ROOT / "site" / "build.py"), "--out", str(folder)]
+    command = [sys.executable, str(ROOT / "site" / "build.py"), "--lite", "--out", str(folder)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -391,6 +391,24 @@ def test_a_lesson_runs_to_its_end(shared, address, name, cells):
     assert shared.run("return document.querySelectorAll('.live-wrong').length") == 0
     shared.requests()
     assert shared.console() == []
+
+
+def test_a_lesson_runs_as_a_notebook_in_the_browser(shared, address, built):
+    path = built / "lite" / "jupyter-lite.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings["jupyter-config-data"]["exposeAppInBrowser"] = True
+    path.write_text(json.dumps(settings))
+    shared.driver.get(f"{address}lite/lab/index.html?path=02_a_number_that_remembers.ipynb")
+    shared.wait("window.jupyterapp && document.querySelectorAll('.jp-CodeCell').length === 10", LOADED)
+    shared.wait("document.querySelector('.jp-Toolbar-kernelName')?.textContent.includes('Python')", LOADED)
+    shared.run("jupyterapp.commands.execute('notebook:run-all-cells')")
+    prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(prompt => prompt.textContent)"
+    shared.wait(f"{prompts}.every(text => /\\d/.test(text))", LOADED)
+    assert "2.1  your turn" in shared.run("return document.querySelector('.jp-Notebook').textContent")
+    host = address.removesuffix("some/folder/")  # at its root it asks whether its worker is alive
+    assert [url for url in shared.requests() if not url.startswith(host)] == []
+    shared.driver.get("about:blank")
+    shared.console()  # it has a lot to say, when it is left too
 
 
 # ------------------------------------------------------------------------------------------------ pages that are read
