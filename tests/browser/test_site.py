@@ -381,11 +381,11 @@ def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
     assert shared.console() == []
 
 
-@pytest.mark.parametrize(("name", "cells"), [("01_a_derivative_is_a_nudge", 11), ("05_the_order", 15)])
-def test_a_lesson_runs_to_its_end(shared, address, name, cells):
+@pytest.mark.parametrize("name", ["01_a_derivative_is_a_nudge", "05_the_order"])
+def test_a_lesson_runs_to_its_end(shared, address, name):
     """The first is without the two cells that matplotlib draws; the fifth drops a chain of ten thousand nodes."""
     shared.driver.get(f"{address}lessons/{name}.html")
-    shared.wait(f"document.querySelectorAll('.live-bar button[aria-label^=Run]').length === {cells}")
+    shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Run]').length > 10")
     shared.run("[...document.querySelectorAll('.live-bar button[aria-label^=Run]')].at(-1).click()")
     shared.wait("[...document.querySelectorAll('.live-bar span')].at(-1).textContent === 'Done'", LOADED)
     assert shared.run("return document.querySelectorAll('.live-wrong').length") == 0

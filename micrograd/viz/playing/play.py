@@ -62,7 +62,7 @@ class Player(Page):
             The path.
 
         Raises:
-            ValueError: the view has more than 60 boxes, or `seconds` is not positive.
+            ValueError: more than 60 boxes in view, `seconds` not positive, or a path that is another format's.
             FileNotFoundError: an MP4, and there is no ffmpeg.
         """
         target = Path(path)
