@@ -26,7 +26,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "viz": ({"engine"}, 420),  # what its three rooms share
     "viz.drawing": ({"engine", "viz"}, 1200),
     "viz.playing": ({"engine", "viz", "viz.drawing"}, 1670),
-    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1400),
+    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1420),
     "command": ({"engine", "viz", "viz.drawing"}, 425),
 }
 FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code
