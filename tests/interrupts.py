@@ -42,7 +42,8 @@ def interrupted_at(step: int, run: Callable[[], None]) -> bool:
 
     def trace(frame, event, _):
         nonlocal left
-        if not frame.f_globals.get("__name__", "").startswith("micrograd."):
+        ours = frame.f_globals.get("__name__", "").startswith("micrograd.")
+        if not (ours or frame.f_code.co_filename == "<micrograd.compile>"):
             return None
         if event == "line":
             left -= 1

@@ -39,18 +39,18 @@ from .symbols import (
     symbols_in,
 )
 
-NUMBERS: dict[str, Callable] = vars(floats) | {
+NUMBERS: dict[str, Callable[..., Any]] = vars(floats) | {
     UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
 }
 NUMBERS |= {"not_equal": operator.ne, "negative": operator.neg, "absolute": abs}
 NUMBERS |= {"detach": lambda a: a, "divide": floats.divide, "power": floats.power}
-_COMPARING, _BOOL = {*COMPARISONS.values(), "not_equal"}, np.dtype(bool)
+NUMBER_TYPES = dict.fromkeys([*COMPARISONS.values(), "not_equal"], np.dtype(bool))  # of other operations, None
 
 
 class Graph:
     """All Symbols of one program in creation order, so operands come first."""
 
-    def __init__(self, rules: dict[str, Callable] = RULES) -> None:
+    def __init__(self, rules: dict[str, Callable[..., Any]] = RULES) -> None:
         self.rules = rules  # of `simplify`
         self.symbols: list[Symbol] = []
         self.known: dict[Symbol, Any] = {}
@@ -67,7 +67,7 @@ class Graph:
         self.known[symbol] = array
         return symbol
 
-    def make(self, op: str, args: tuple[Any, ...], named: tuple = (), like: Symbol | None = None) -> Any:
+    def make(self, op: str, args: tuple[Any, ...], named: tuple[Any, ...] = (), like: Symbol | None = None) -> Any:
         """The Symbol of an operation: an existing one if it was made before, or a simpler one that is equal.
 
         `like` has its shape and dtype, if these are known.
@@ -90,7 +90,7 @@ class Graph:
             if like is not None:
                 shape, dtype = like.shape, like.dtype
             else:
-                shape, dtype = number_type(op) if numbers else inferred(op, args, named)
+                shape, dtype = (None, NUMBER_TYPES.get(op)) if numbers else inferred(op, args, named)
             found = self._made[key] = Symbol(self, op, args, named, shape, dtype)
         return found
 
@@ -150,7 +150,7 @@ def _key(x: Any) -> Any:
     return x, cls
 
 
-def rebuilt(outputs: Any, values: dict[Symbol, Any], rules: dict[str, Callable] = RULES) -> Any:
+def rebuilt(outputs: Any, values: dict[Symbol, Any], rules: dict[str, Callable[..., Any]] = RULES) -> Any:
     """The outputs in a new graph, with these values for some Symbols, simplified and folded again."""
     graph, new = Graph(rules), dict(values)
 
@@ -190,16 +190,11 @@ def _thin(x: Any) -> Any:
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
 
 
-def number_type(op: Any) -> tuple[None, Any]:
-    """Shape and dtype of an operation on numbers."""
-    return None, _BOOL if op in _COMPARING else None
-
-
-def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
+def inferred(op: Any, args: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, Any]:
     """Shape and dtype of an operation."""
     arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
     if op == ".item" or not (arrays or op == "broadcast_to"):
-        return number_type(op)
+        return None, NUMBER_TYPES.get(op)
     with np.errstate(all="ignore"):
         out = evaluate(op, tuple(map(stand_in, args)), dict(named))
     return np.shape(out), out.dtype

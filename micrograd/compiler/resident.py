@@ -43,11 +43,12 @@ class Store:
     """
 
     def __init__(self, nodes: Sequence[Any]):
-        self.nodes = list(map(weakref.ref, nodes))  # weak, since they refer to the store; so are the states
+        # weak, since they refer to the store; so are the states
+        self.nodes: list[weakref.ref[Any]] = list(map(weakref.ref, nodes))
         self.states: list[Any] = []
         self.held: dict[str, Any] = {}
         self.counts: set[str] = set()
-        self.of_values = nodes[0]._is_number
+        self.of_values: Any = nodes[0]._is_number
         self.shared: Any = None  # an array that views see too
 
     def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
@@ -61,9 +62,8 @@ class Store:
         with grads_lock:
             if "data" not in self.held:
                 self._take([ref() for ref in self.nodes])
-            if names and not (
-                self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
-            ):
+            known = self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
+            if names and not known:
                 self.bring_states()
                 state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})
                 self._take_states(names, [state[p] for p in params])
@@ -88,10 +88,10 @@ class Store:
             elif name in self.counts:
                 found[name] = float(states[0].get(name, 0))
             else:
-                known = states[0].get(name)
-                found[name] = np.zeros(like.shape, like.dtype) if known is None else known
-        self.states = list(map(weakref.ref, states))
-        moves = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
+                known = states[0].get(name, 0)  # one number is no array in NumPy: the result of an eager step
+                found[name] = known if isinstance(known, np.ndarray) else np.full(like.shape, known, like.dtype)
+        moves: list[Any] = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
+        moves.append((setattr, self, "states", list(map(weakref.ref, states))))
         at_once((self.held.update, found), *moves, *_become(AwayState, states))
 
     def bring_data(self) -> None:
@@ -119,15 +119,16 @@ class Store:
         """Give the states their content back, or none if no step was made."""
         with grads_lock:
             columns = {name: self._column(name) for name in self.held if name != "data"}
-            home, moves = [], []
+            home: list[Any] = []
+            moves: list[Any] = []
             for i, ref in enumerate(self.states):
                 if (state := ref()) is not None:
                     content = {name: column[i] for name, column in columns.items()}
                     moves += [(dict.update, state, content)] * all(content[name] for name in self.counts)
                     moves.append((delattr, state, "store"))
                     home.append(state)
+            moves.append((setattr, self, "states", []))
             at_once(*moves, *_become(State, home), *((self.held.pop, name) for name in columns))
-            self.states = []
 
     def _column(self, name: str) -> list[Any]:
         """What each state has by this name."""
@@ -181,8 +182,14 @@ class Away:
 
     __slots__ = ()
     _data = property(lambda self: home(self)._data, lambda self, x: setattr(home(self), "_data", x))
-    requires_grad = property(Node.requires_grad.fget, lambda self, wanted: setattr(home(self), "requires_grad", wanted))
-    __repr__, __reduce_ex__, _constant, _as_now = map(_at_home, ("__repr__", "__reduce_ex__", "_constant", "_as_now"))
+    _constant, _as_now = map(_at_home, ("_constant", "_as_now"))
+
+
+# Set here and not in the class's body, so that type checkers see what these replace
+_frozen = property(Node.requires_grad.fget, lambda self, wanted: setattr(home(self), "requires_grad", wanted))
+setattr(Away, "requires_grad", _frozen)  # noqa: B010
+for _name in ("__repr__", "__reduce_ex__"):
+    setattr(Away, _name, _at_home(_name))
 
 
 class AwayValue(Away, Value):

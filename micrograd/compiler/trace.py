@@ -28,7 +28,7 @@ from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number
 from ..tensor.optional import Tensor, new_node, np, operand, remember
-from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
+from .frozen import DRAWN, OUTSIDE, OWN_OP, UNWATCHED, frozen, without_draws
 from .graph import Graph
 from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
 from .symbols import BY_COLUMNS, Symbol
@@ -38,15 +38,18 @@ class Leaf:
     """An outside node, its Symbol, and its data at trace time."""
 
     def __init__(self, node: Any, symbol: Symbol, data: Any):
-        self.ref, self.symbol, self.data = weakref.ref(node), symbol, data
-        self.name = symbol.args[0]
+        self.ref: weakref.ref[Any] = weakref.ref(node)
+        self.symbol: Symbol = symbol
+        self.data: Any = data
+        self.name: Any = symbol.args[0]
+        self.made_by: str = node._op
 
 
 class Trace:
     """One run of a function: computes its ops, and records which outside nodes it used."""
 
     def __init__(self) -> None:
-        self.graph = Graph()
+        self.graph: Graph = Graph()
         self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by id of the outside node: its Leaf and stand-in
         self.order: list[tuple[Leaf, Any]] = []
         self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
@@ -87,7 +90,8 @@ class Trace:
         self.order.append((leaf, made))
         return made
 
-    tensor_of, value_of = staticmethod(traced_tensor), staticmethod(traced_value)
+    tensor_of: Callable[..., Any] = staticmethod(traced_tensor)
+    value_of: Callable[..., TracedValue] = staticmethod(traced_value)
 
     def like(self, name: str, x: Any) -> Any:
         """A constant of the same kind and shape as x, which is traced."""
@@ -100,37 +104,34 @@ class Trace:
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
         """Compute the op on Symbols, and record it as usual."""
-        given = [x if x.__class__ is TracedValue else self.stand_in(x) for x in operands]
-        for x in given:
-            if isinstance(x, Tensor):
-                return self._of_arrays(row, given)
-        return self._of_numbers(row, given)
-
-    def _of_numbers(self, row: Row, operands: list[Any]) -> Any:
         nodes, values, wanted = [], [], False
         for x in operands:
+            if x.__class__ is not TracedValue:
+                x = self.stand_in(x)
             if x.__class__ is TracedValue:
                 nodes.append(x)
                 values.append(x._data)
                 wanted = wanted or x._row is not None
-            else:
+            elif (y := number(x)) is not None:
                 nodes.append(None)
-                values.append(number(x))
-                if values[-1] is None:
-                    kinds = " and ".join(type(x).__name__ for x in operands)
-                    raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
+                values.append(y)
+            else:
+                return self._of_arrays(row, [*map(self.stand_in, operands)])
         data = row.forward(*values)
         if data.__class__ is Symbol and data not in self.rows and data.op not in ("input", "getitem"):
             self.rows[data] = row, values
         if not wanted or row.to_a is None:  # a constant, or a comparison
             return traced_value(data)
         if not is_grad_enabled():
-            return self._of_numbers(DETACH, [traced_value(data)])
+            return self(DETACH, (traced_value(data),))
         if row.to_b is None:
             return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
         return fill(object.__new__(TracedValue), data, row, *nodes, *values)
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
+        if not any(isinstance(x, Tensor) for x in operands):
+            kinds = " and ".join(type(x).__name__ for x in operands)
+            raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
         nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]
         if isinstance(row, Many):
             nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
@@ -158,7 +159,7 @@ class Trace:
 
     def asked(self, inputs: Sequence[Any]) -> None:
         """Record that a gradient was taken with respect to these inputs."""
-        self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
+        self.by_identity: bool = self.by_identity or not self.inputs.isdisjoint(inputs)
 
     def refuse(self) -> None:
         """Raise because a number in an outside node was read or written."""
@@ -174,7 +175,11 @@ class Trace:
 
     def constants(self) -> dict[Symbol, Any]:
         """The Symbols whose values are known after all, such as those of nodes created inside that no longer exist."""
-        return self.graph.known | {leaf.symbol: leaf.data for leaf, _ in self.order if leaf.ref() is None}
+        gone = [leaf for leaf, _ in self.order if leaf.ref() is None]
+        for leaf in gone:
+            if leaf.made_by:
+                raise frozen(UNWATCHED.format(f"the result of '{leaf.made_by}', which was computed elsewhere"))
+        return self.graph.known | {leaf.symbol: leaf.data for leaf in gone}
 
 
 class tracing(Mode):

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
+from interrupts import ctrl_c as ctrl_c
+from interrupts import interrupted_at
 
 import micrograd
-from micrograd import Tensor, Value
+from micrograd import Function, Tensor, Value, gradient, lazy
 from micrograd.compiler.resident import Away, AwayState
 from micrograd.engine import ops
 from micrograd.nn import MLP, Linear, Module, Sequential, Tanh
@@ -71,6 +75,22 @@ KINDS: dict[str, tuple[type, dict[str, Any]]] = {
 }
 each_kind = pytest.mark.parametrize("kind", [pytest.param(k, marks=[NO_JAX] * (k == "jax")) for k in KINDS])
 each_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
+
+
+class Double(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2.0
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2.0
+
+
+def _lazily(params: list[Any]) -> list[Any]:
+    with lazy():
+        doubled = [p * 2 for p in params]
+    return [x.data for x in doubled]
 
 
 class Pair:
@@ -149,6 +169,12 @@ LOOKS: dict[str, Callable[[Any, Optimizer], object]] = {
     "state": lambda _, optimizer: [dict(x) for x in optimizer.state.values()],
     "state_dict": lambda model, optimizer: (model.state_dict(), optimizer.state_dict()),
     "an eager loss": lambda model, _: model.loss(X, Y),
+    "lazy": lambda model, _: _lazily(model.parameters()),
+    "a gradient": lambda model, _: gradient(lambda t: model.parameters()[0] * t * t)(
+        2.0 if isinstance(model, Values) else np.array(2.0)
+    ),
+    "a Function": lambda model, _: [Double.apply(p) for p in model.parameters()],
+    "a drawing": lambda model, _: re.sub("[0-9]", "", micrograd.draw_dot(model.parameters()[0] * 2).source),
 }
 
 
@@ -356,6 +382,40 @@ def test_an_optimizer_of_the_users_own_takes_its_own_step():
     assert w.data == v.data
 
 
+@pytest.mark.parametrize("backend", ["auto", pytest.param("jax", marks=NO_JAX)])
+def test_a_tensor_of_one_number_goes_from_eager_to_compiled_steps_and_back(backend: str):
+    w, v = Tensor(2.0, requires_grad=True), Tensor(2.0, requires_grad=True)
+    opt, plain = Adam([w], 0.1), Adam([v], 0.1)
+    step = micrograd.compile(lambda x: (w * w * x).sum(), update=opt, backend=backend)
+
+    def eager_step(p: Tensor, optimizer: Optimizer) -> None:
+        optimizer.zero_grad()
+        (p * p).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        eager_step(w, opt)
+        step(np.ones(1))
+        eager_step(v, plain)
+        eager_step(v, plain)
+        assert w.item() == pytest.approx(v.item(), rel=1e-12)
+
+
+@NO_JAX
+def test_float32_stays_float32_on_a_device_and_its_rates_are_those_of_python():
+    def trained(backend: str) -> list[np.ndarray]:
+        w = Tensor(np.linspace(-1, 1, 5), dtype="float32", requires_grad=True)
+        opt = Adam([w], 0.01)
+        step = micrograd.compile(lambda x: (w * w * x).sum(), update=opt, backend=backend)
+        for _ in range(5):
+            step(np.ones(5, "float32"))
+        return [w.data, opt.state[w]["mean"], opt.state[w]["squares"]]
+
+    for found, expected in zip(trained("jax"), trained("numpy"), strict=True):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_the_update_is_part_of_the_source_and_of_the_lowered_program():
     pair = Pair("numbers", "momentum")
     pair.step(X[:1], Y[:1])
@@ -404,3 +464,58 @@ def test_a_hook_of_a_parameter_sees_each_gradient_while_it_is_there(kind: str):
     pair.run(2)
     pair.check()
     assert seen == [0, 1, 0, 1]
+
+
+def _numbers(model: Any, optimizer: Optimizer) -> list[Any]:
+    """All numbers of a training, without looking at one by its node."""
+    states = optimizer.state_dict()["state"]
+    return [*(np.copy(p.data) for p in model.parameters()), *(np.copy(x) for state in states for x in state.values())]
+
+
+def _equal(a: list[Any], b: list[Any]) -> bool:
+    return len(a) == len(b) and all(np.allclose(x, y, rtol=1e-10, atol=1e-13) for x, y in zip(a, b, strict=True))
+
+
+@each_kind
+@pytest.mark.parametrize("first", [True, False], ids=["the first", "a later"])
+def test_a_step_that_is_interrupted_is_made_whole_or_not_at_all(kind: str, first: bool):
+    pair = Pair(kind)
+    pair.run(2)
+    if first:
+        pair.each(lambda _, optimizer: [state.clear() for state in optimizer.state.values()])
+    model, optimizer = pair.compiled, pair.optimizers[0]
+    states = copy.deepcopy([x.state_dict() for x in (model, optimizer)])
+    held = list(optimizer.state.values())
+    before = _numbers(model, optimizer)
+    pair.eager_step()
+    after = _numbers(pair.eager, pair.optimizers[1])
+    for line in count():
+        hit = interrupted_at(line, lambda: pair.step(X, Y))
+        found = _numbers(model, optimizer)
+        assert _equal(found, after) or (hit and _equal(found, before)), line
+        if not hit:
+            break
+        for x, state in zip((model, optimizer), states, strict=True):
+            x.load_state_dict(state)
+        if line % 2:  # half of them begin with states that the program had
+            for known, state in zip(held, states[1]["state"], strict=True):
+                known.clear()
+                known.update(state)
+            optimizer.state.update(zip(optimizer.params, held, strict=True))
+    assert line > 20
+
+
+@pytest.mark.parametrize("kind", ["levels", pytest.param("jax", marks=NO_JAX)])
+def test_a_look_that_is_interrupted_loses_nothing(kind: str):
+    pair = Pair(kind)
+    pair.run(1)
+    model, optimizer = pair.compiled, pair.optimizers[0]
+    for line in count():
+        pair.step(X, Y)
+        pair.eager_step()
+        hit = interrupted_at(line, lambda: (model.parameters()[0].data, len(optimizer.state[optimizer.params[0]])))
+        expected = _numbers(pair.eager, pair.optimizers[1])
+        assert _equal(_numbers(model, optimizer), expected), line
+        if not hit:
+            break
+    assert line > 5
