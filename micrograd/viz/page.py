@@ -102,11 +102,11 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
     return f'<img alt="{html.escape(words)}" style="{style}" src="{source}">'
 
 
-def join(name: str, title: str, data: Any, script: str, **markup: str) -> str:
+def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
     """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
     parts = {
         "title": html.escape(clean(title), quote=False),
-        "style": asset(f"{name}.css"),
+        "style": style,
         "data": _json(data),
         "script": script,
         **markup,
