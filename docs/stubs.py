@@ -25,9 +25,7 @@ from typing import Any, Self, TypeVar
 
 Class = TypeVar("Class", bound=type)
 
-def elementwise(
-    unary: Callable[..., Any], binary: Callable[..., Any], operator: Callable[..., Any]
-) -> Callable[[Class], Class]: ...
+def elementwise(*makers: Callable[..., Any]) -> Callable[[Class], Class]: ...
 
 class Elementwise:
     """What a Value can do, and a Tensor to each of its elements; beside operators."""
@@ -50,6 +48,7 @@ def stubs() -> dict[Path, str]:
     for name in (*ops.PUBLIC, *ops.MAKERS, "pow"):
         methods += [f"    {line}" for line in _declared(name, getattr(Tensor, name), "Self")]
     methods += [f"    def __{r}{name}__(self, other: Any) -> Self: ..." for name in OPERATORS for r in ("", "r")]
+    methods += [f"    def __{name}__(self, other: Any) -> Any: ..." for name in ("lt", "le", "gt", "ge")]
     names = [NAMES, *_imports(micrograd), "__version__: str"]
     for name in sorted(functions.FUNCTIONS.keys() - {*" ".join(micrograd._HOME.values()).split()}):
         names += _declared(name, functions.FUNCTIONS[name], "Any")

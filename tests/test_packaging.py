@@ -95,6 +95,15 @@ def test_the_wheel_says_that_it_is_typed(installed):
     assert (installed / "micrograd" / "py.typed").is_file()
 
 
+def test_a_type_checker_knows_every_type(tmp_path, monkeypatch):
+    pytest.importorskip("pyright", reason="pyright, which proves the types, is not installed")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "micrograd", "--ignoreexternal"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    unknown = [line for line in done.stdout.splitlines() if " error: " in line]
+    assert (unknown, done.returncode) == ([], 0), done.stdout[-2000:] + done.stderr
+
+
 def test_the_wheel_imports_where_nothing_else_is_installed(installed, tmp_path):
     code = f"import sys; sys.path.insert(0, {str(installed)!r}); import {', '.join(BASE)}; print(micrograd.__file__)"
     assert Path(python(code, "-I", "-S", cwd=tmp_path).strip()) == installed / "micrograd" / "__init__.py"

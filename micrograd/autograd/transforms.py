@@ -35,7 +35,7 @@ from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
-from ..engine.graph import LEAF
+from ..engine.graph import LEAF, Node
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
 from ..engine.value import Value
@@ -71,7 +71,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Arguments and results
 
-copied = Row("copy", operator.pos, lambda g, _out, _a: g)
+copied: Row = Row("copy", operator.pos, lambda g, _out, _a: g)
 ONES = object()  # the default gradients at the outputs
 
 
@@ -105,27 +105,34 @@ class Call:
         if not callable(fn):
             raise TypeError(f"found {type(fn).__name__} where a function is needed: grad(outputs, inputs) is for nodes")
         self.args: tuple[Any, ...] = args
-        self.argnum, self.chosen = argnum, _chosen(args, argnum)
-        self.recording, self.tracing = is_grad_enabled(), is_tracing()
+        self.argnum = argnum
+        self.chosen: list[int] = _chosen(args, argnum)
+        self.recording: bool = is_grad_enabled()
+        self.tracing: bool = is_tracing()
         points = [x for x in leaves(args) if is_point(x)]
-        self.has_nodes = self.tracing or any(map(is_node, points))
+        self.has_nodes: bool = self.tracing or any(map(is_node, points))
         dtypes = [x.dtype for x in points if isinstance(x, (Tensor, np.ndarray))]
-        self.dtype = np.result_type(*dtypes) if dtypes else None
+        self.dtype: np.dtype[Any] | None = np.result_type(*dtypes) if dtypes else None
         seen = [tree_map(self._node, x) for x in args]
         with nullcontext() if self.recording else enable_grad():
             for i in self.chosen:
                 seen[i] = tree_map(lambda x: _fresh(x) if is_point(x) else x, seen[i])
-            self.points = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
-            self.own = [node for node in self.points if not node._row]
+            self.points: list[Any] = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
+            self.own: list[Any] = [node for node in self.points if not node._row]
             with self._open():
                 output = fn(*seen, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
-        output, self.aux = output if has_aux else (output, None)
-        self.output = _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
+        self.aux: Any = None
+        if has_aux:
+            output, self.aux = output
+        self.output: Any = (
+            _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
+        )
         roots = [node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
-        self.order, others = towards(roots, self.points, open_scopes())
-        self.read = not others.isdisjoint(roots)  # True if fn read another node that requires a gradient
+        order, others = towards(roots, self.points, open_scopes())
+        self.order: list[Node] = order
+        self.read: bool = not others.isdisjoint(roots)  # True if fn read another node that requires a gradient
 
     def _node(self, x: Any) -> Any:
         """An argument as a node; anything that cannot be differentiated is returned unchanged."""

@@ -24,7 +24,14 @@ class Unreadable:
 
     __slots__ = ()
     _unreadable: Callable[[str], Exception]  # (what was read): the error
-    data = property(reading(".data"), reading(".data"))
-    item = numpy = tolist = argmax = argmin = __array__ = reading("a number")
-    __bool__ = reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
-    __float__ = __int__ = __index__ = __round__ = reading("a number (float, int, round, an index)")
+
+
+# Set here and not in the class's body, so that type checkers see the methods that these replace
+setattr(Unreadable, "data", property(reading(".data"), reading(".data")))  # noqa: B010
+for _what, _names in {
+    "a number": "item numpy tolist argmax argmin __array__",
+    "a condition (`if`, `while`, `and`, `max`, `sorted`)": "__bool__",
+    "a number (float, int, round, an index)": "__float__ __int__ __index__ __round__",
+}.items():
+    for _name in _names.split():
+        setattr(Unreadable, _name, reading(_what))

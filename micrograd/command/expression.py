@@ -22,9 +22,9 @@ from ..engine import ops
 from ..engine.value import Value
 
 # The functions are those that the table of derivatives makes methods of Value.
-FUNCTIONS: dict[str, Callable] = {name: getattr(Value, name) for name in (*ops.PUBLIC, *ops.MAKERS, "pow")}
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(Value, name) for name in (*ops.PUBLIC, *ops.MAKERS, "pow")}
 CONSTANTS = {"pi": math.pi, "π": math.pi, "tau": math.tau, "e": math.e, "inf": math.inf, "nan": math.nan}
-SIGNS: dict[type[ast.AST], Callable] = {
+SIGNS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -36,7 +36,7 @@ SIGNS: dict[type[ast.AST], Callable] = {
     ast.USub: operator.neg,
 }
 
-Step = tuple[ast.expr, int, Callable]  # syntax node, number of operands, function to apply
+Step = tuple[ast.expr, int, Callable[..., Any]]  # syntax node, number of operands, function to apply
 
 
 def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:

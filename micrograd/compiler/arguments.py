@@ -65,9 +65,11 @@ class Arguments:
     """The arguments of one trace: `seen` by the function, `reads` of a program, `wanted` nodes to differentiate."""
 
     def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
-        self.trace, self.scalars, self.batch = trace, scalars or batch, batch
-        self.tensors = not self.scalars and has_arrays(args)
-        self.dtype = dtype_of(args)
+        self.trace = trace
+        self.scalars: bool = scalars or batch
+        self.batch = batch
+        self.tensors: bool = not self.scalars and has_arrays(args)
+        self.dtype: np.dtype[Any] = dtype_of(args)
         self.samples: int | None = None  # their number, under `batch`
         self.reads: list[Read] = []
         self.lists: list[Read] = []  # of arrays that the function sees as numbers
@@ -75,8 +77,10 @@ class Arguments:
         self.numbers: list[tuple[str, Any]] = []  # (name, Value) of numbers passed alone
         self.wanted: list[tuple[Read, Any]] = []  # (where to find it, its placeholder)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
-        self.names = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
-        self.seen = tuple(self._see(x, Read(name, name)) for x, name in zip(args, self.names, strict=True))
+        self.names: list[str] = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
+        self.seen: tuple[Any, ...] = tuple(
+            self._see(x, Read(name, name)) for x, name in zip(args, self.names, strict=True)
+        )
         if batch and self.samples is None:
             raise TypeError("batch=True needs an array of samples among the arguments")
 

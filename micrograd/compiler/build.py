@@ -54,10 +54,11 @@ class Out:
     """The place of a node in the function's output."""
 
     def __init__(self, node: Any, root: int | None):
-        self.symbol, self.root = data_of(node), root  # root: its index among the outputs that have a gradient
+        self.symbol: Any = data_of(node)
+        self.root = root  # root: its index among the outputs that have a gradient
         self.shape: Any = getattr(self.symbol, "shape", None)
-        self.dtype = getattr(self.symbol, "dtype", None)
-        self.is_array = isinstance(node, Tensor) or self.shape is not None
+        self.dtype: Any | None = getattr(self.symbol, "dtype", None)
+        self.is_array: bool = isinstance(node, Tensor) or self.shape is not None
 
     def zero(self) -> Any:
         """The seed of an output that no gradient is asked of."""
@@ -104,7 +105,8 @@ class Built:
         update: Any,
         devices: Any = None,
     ):
-        self.update, self.trained = update, [] if update is None else list(update.params)
+        self.update = update
+        self.trained = [] if update is None else list(update.params)
         trace = Trace()
         given = Arguments(trace, args, names, scalars, batch)
         if self.trained and given.wanted:
@@ -155,7 +157,7 @@ class Built:
         roots = [] if self.plain else [x for x in nodes if x.requires_grad]
         numbers = {id(root): i for i, root in enumerate(roots)}
         self.tree = tree_map(lambda x: Out(x, numbers.get(id(x))) if is_traced(x) else x, tree)
-        self.outs = [x for x in leaves(self.tree) if isinstance(x, Out)]
+        self.outs: list[Out] = [x for x in leaves(self.tree) if isinstance(x, Out)]
         if self.vector and samples is not None:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
@@ -297,7 +299,9 @@ class Built:
     def _compile(self, write: Callable, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
         """Compile both halves: the function, and its gradients given the seeds."""
         self.names = names
-        self.parameters = ("leaves",) * bool(self.leaves) + ("update",) * bool(self.trained) + tuple(names)
+        self.parameters: tuple[str, ...] = (
+            ("leaves",) * bool(self.leaves) + ("update",) * bool(self.trained) + tuple(names)
+        )
         gradients = None if self.plain else grads
         lowered = Lowered(self.parameters, tuple(reads), self.values, gradients, self.wrt, tuple(self.updates))
         if not self.fused and grads:
@@ -306,8 +310,8 @@ class Built:
             self.back, lowered = write(back), replace(lowered, gradients=[], by=())
         self.lowered, self.code = lowered, write(lowered)
         self.leaves = [leaf.ref() for leaf in self.leaves]
-        self.places = [x for x in by if isinstance(x, Read)]
-        self.own = [x.ref() for x in by if isinstance(x, Leaf)]
+        self.places: list[Read] = [x for x in by if isinstance(x, Read)]
+        self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
 
 
 def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -> bool:

@@ -29,7 +29,7 @@ from .opset import ELEMENTWISE, evaluate
 from .simplify import RULES
 from .symbols import COMPARISONS, INFIX, UFUNCS, Symbol, has_symbols, is_uniform, needed, stand_in, symbols_in
 
-NUMBERS: dict[str, Callable] = vars(floats) | {
+NUMBERS: dict[str, Callable[..., Any]] = vars(floats) | {
     UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
 }
 NUMBERS |= {"not_equal": operator.ne, "negative": operator.neg, "absolute": abs}
@@ -40,7 +40,7 @@ NUMBER_TYPES = dict.fromkeys([*COMPARISONS.values(), "not_equal"], np.dtype(bool
 class Graph:
     """All Symbols of one program in creation order, so operands come first."""
 
-    def __init__(self, rules: dict[str, Callable] = RULES) -> None:
+    def __init__(self, rules: dict[str, Callable[..., Any]] = RULES) -> None:
         self.rules = rules  # of `simplify`
         self.symbols: list[Symbol] = []
         self.known: dict[Symbol, Any] = {}
@@ -57,7 +57,7 @@ class Graph:
         self.known[symbol] = array
         return symbol
 
-    def make(self, op: str, args: tuple[Any, ...], named: tuple = (), like: Symbol | None = None) -> Any:
+    def make(self, op: str, args: tuple[Any, ...], named: tuple[Any, ...] = (), like: Symbol | None = None) -> Any:
         """The Symbol of an operation: an existing one if it was made before, or a simpler one that is equal.
 
         `like` has its shape and dtype, if these are known.
@@ -140,7 +140,7 @@ def _key(x: Any) -> Any:
     return x, cls
 
 
-def rebuilt(outputs: Any, values: dict[Symbol, Any], rules: dict[str, Callable] = RULES) -> Any:
+def rebuilt(outputs: Any, values: dict[Symbol, Any], rules: dict[str, Callable[..., Any]] = RULES) -> Any:
     """The outputs in a new graph, with these values for some Symbols, simplified and folded again."""
     graph, new = Graph(rules), dict(values)
 
@@ -180,7 +180,7 @@ def _thin(x: Any) -> Any:
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
 
 
-def inferred(op: Any, args: tuple[Any, ...], named: tuple) -> tuple[Any, Any]:
+def inferred(op: Any, args: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, Any]:
     """Shape and dtype of an operation."""
     arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
     if op == ".item" or not (arrays or op == "broadcast_to"):

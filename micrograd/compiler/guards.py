@@ -76,14 +76,16 @@ class Ways:
     """
 
     def __init__(self, function: Any, used: Sequence[Any], names: set[str], everything: bool = False):
-        self.names, self.everything = names, everything
-        self.used = {id(x): x for x in used}
-        self.missing = dict(self.used)
+        self.names = names
+        self.everything = everything
+        self.used: dict[int, Any] = {id(x): x for x in used}
+        self.missing: dict[int, Any] = dict(self.used)
         self.read: set[str] = set()
         self.asked: list[str] = []
         self.held: dict[str, Any] = {"contents": _contents, "same": same_objects}
         self._names: dict[int, str] = {}
-        self.seen, self.waiting = {id(function)}, [function]
+        self.seen: set[int] = {id(function)}
+        self.waiting: list[Any] = [function]
         while self.waiting and len(self.seen) < MOST:
             x = self.waiting.pop()
             as_whole = self._ask_as_whole(x)

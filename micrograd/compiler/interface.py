@@ -181,8 +181,11 @@ class Compiled:
     """A compiled function, created by `compile`."""
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
-        self.fn, self.origin, self.settings, self.plain = fn, origin, settings, plain
-        self.names = names_of(origin)
+        self.fn = fn
+        self.origin = origin
+        self.settings = settings
+        self.plain = plain
+        self.names: list[str] = names_of(origin)
         self._programs: dict[Any, Program] = {}
         self._quick: Callable | None = None  # the `quick` of the last program of floats
         self._last: Program | None = None
@@ -310,8 +313,9 @@ class TrainingStep(Compiled):
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         super().__init__(fn, origin, settings, plain)
-        self.loss, self.optimizer = Compiled(fn, origin, {**settings, "update": None}), settings["update"]
-        self.by_rule = _has_rule(self.optimizer) and not settings["batch"]
+        self.loss: Compiled = Compiled(fn, origin, {**settings, "update": None})
+        self.optimizer: Any = settings["update"]
+        self.by_rule: bool = _has_rule(self.optimizer) and not settings["batch"]
         self._apart = not self.by_rule
 
     def __call__(self, *args: Any, **named: Any) -> Any:

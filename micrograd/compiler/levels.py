@@ -63,7 +63,8 @@ class Levels:
     def __init__(
         self, form: NormalForm, blocks: Sequence[Sequence[Symbol]], free: Sequence[Symbol], samples: int | None = None
     ):
-        self.form, self.at = form, Places(form.size, samples)
+        self.form = form
+        self.at: Places = Places(form.size, samples)
         self.steps: list[tuple[Callable[[], Tensor], list[Ids]]] = []  # with the matrices that each reads
         number = form.number
         for block in blocks:
@@ -73,7 +74,7 @@ class Levels:
         for level in self._levels():
             self._level(level)
         self._order_leaves(len(blocks))
-        self.free = sorted(free, key=lambda symbol: self.at.place[number[symbol]])
+        self.free: list[Symbol] = sorted(free, key=lambda symbol: self.at.place[number[symbol]])
 
     def _levels(self) -> Iterator[list[int]]:
         """The nodes of one kind that are computed together, each list after what it reads.

@@ -168,7 +168,10 @@ class Step:
     requires_grad = False
 
     def __init__(self, op: str, operands: tuple[Step, ...] = (), label: str = "", data: Any = ""):
-        self._op, self._prev, self.label, self.data = op, operands, label, data
+        self._op = op
+        self._prev = operands
+        self.label = label
+        self.data = data
 
     def __repr__(self) -> str:
         return f"<{self.label or self._op or self.data}>"

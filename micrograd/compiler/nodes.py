@@ -53,7 +53,6 @@ class Traced(Unreadable):
 
     __slots__ = ()
     _of_integers = False  # True for an integer argument, which no transform differentiates
-    register_hook = reading("gradients through hooks")
 
     def _unreadable(self, what: str) -> Exception:
         return frozen(READ.format(what))
@@ -71,9 +70,6 @@ class Traced(Unreadable):
 
     def _hand_write(self, row: HandWritten, operands: Any) -> None:
         raise frozen(OWN_OP.format(row.name))
-
-    __lt__, __le__ = _comparison("__lt__"), _comparison("__le__")
-    __gt__, __ge__ = _comparison("__gt__"), _comparison("__ge__")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -99,9 +95,6 @@ class TracedTensor(Traced, Tensor):
     """A Tensor whose array is a Symbol."""
 
     __slots__ = ()
-    __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")  # type: ignore[assignment]
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _writing  # type: ignore[assignment]
-    copy_ = fill_ = zero_ = _writing  # type: ignore[assignment]
 
     def __array_function__(self, function: Callable, types: Any, args: Any, named: Any) -> Any:
         if function in (np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like):
@@ -118,6 +111,16 @@ class TracedTensor(Traced, Tensor):
             self._node = as_traced(new_node(self._node._data, LEAF))
             self._node._handle = weakref.ref(self)
         return self
+
+
+# Set here and not in the classes' bodies, so that type checkers see the methods that these replace
+setattr(Traced, "register_hook", reading("gradients through hooks"))  # noqa: B010
+for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(Traced, _name, _comparison(_name))
+for _name in ("__eq__", "__ne__"):
+    setattr(TracedTensor, _name, _comparison(_name))
+for _name in ["__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "__setitem__", "copy_", "fill_", "zero_"]:
+    setattr(TracedTensor, _name, _writing)
 
 
 class TracedNode(ArrayNode):

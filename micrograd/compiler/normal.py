@@ -52,10 +52,11 @@ class NormalForm:
                 for x in rows[symbol][1]:
                     if x.__class__ is Symbol:
                         uses[x] = uses.get(x, 0) + 1
-        self.leaves = sorted(uses.keys() - rows.keys() - constants.keys(), key=lambda symbol: symbol.number)
+        self.leaves: list[Any] = sorted(uses.keys() - rows.keys() - constants.keys(), key=lambda symbol: symbol.number)
         order = [*self.leaves, *reversed(found)]
         self._uses = [uses[symbol] for symbol in order]
-        self.nodes = self.size = len(order)  # the size includes the dot products, which come last
+        self.nodes: int = len(order)
+        self.size: int = self.nodes  # the size includes the dot products, which come last
         self.number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(order)}
         self.number |= constants
         self.sums: dict[int, list[Term]] = {}

@@ -62,13 +62,13 @@ _ARRAYS = """
     matmul dot take take_along_axis concatenate flip sort argsort squeeze broadcast_to
     .reshape .transpose .swapaxes .astype .sum .mean .max .min .cumsum .item
 """
-SPECIAL: dict[str, Callable] = {f.__name__: f for f in (getitem, accumulate, placed)}
+SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accumulate, placed)}
 SPECIAL |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}
 SPECIAL |= {f: getattr(library, f) for f in ("windows", "windows_back")}
 ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
-NUMPY_FORMS: dict[str, Callable] = {"mask_of": mask_of, "gated": gated}  # made by a back end, for itself
+NUMPY_FORMS: dict[str, Callable[..., Any]] = {"mask_of": mask_of, "gated": gated}  # made by a back end, for itself
 OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL, "detach"}
-OWN = SPECIAL | NUMPY_FORMS
+OWN: dict[str, Callable[..., Any]] = SPECIAL | NUMPY_FORMS
 
 
 def evaluate(op: str, args: tuple[Any, ...], named: Mapping[str, Any] = {}) -> Any:

@@ -62,8 +62,8 @@ class Places:
 
     def __init__(self, size: int, samples: int | None):
         self.samples = samples
-        self.array = np.full(size, -1)  # for each node, the array that stores it,
-        self.place = np.full(size, -1)  # and its place there
+        self.array: np.ndarray = np.full(size, -1)  # for each node, the array that stores it,
+        self.place: np.ndarray = np.full(size, -1)  # and its place there
         self.shapes: list[tuple[int, ...]] = []
         self.tensors: list[Tensor] = []
 

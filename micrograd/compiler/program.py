@@ -23,7 +23,7 @@ runs the function itself, on nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, ItemsView, Sequence
 from itertools import chain
 from typing import Any
 
@@ -36,6 +36,7 @@ from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
+from .backends import Executable
 from .build import Built, Out
 from .guards import guard, same_objects
 from .lowered import Read
@@ -54,17 +55,23 @@ UNSET = 0  # the `.grad` of a Value that no pass has reached
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    quick: Callable | None = None  # runs the code on floats alone, and fails on anything else
+    quick: Callable[..., Any] | None = None  # runs the code on floats alone, and fails on anything else
 
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
-        self.fn, self.named, self.built = owner.fn, named, built
-        self.scalars, self.batch = owner.settings["scalars"], owner.settings["batch"]
-        self.code, self.tree, self.outs, self.leaves = built.code, built.tree, built.outs, built.leaves
+        self.fn: Any = owner.fn
+        self.named = named
+        self.built = built
+        self.scalars: Any = owner.settings["scalars"]
+        self.batch: Any = owner.settings["batch"]
+        self.code: Executable = built.code
+        self.tree: Any = built.tree
+        self.outs: list[Out] = built.outs
+        self.leaves: list[Any] = built.leaves
         self._read = _reader(self.leaves, owner.settings["backend"]) if self.leaves else None
         self._operands = picker(built.names, built.places, built.own)
-        self.current = guard(owner.origin, built.used, built.needed())
+        self.current: Callable[[], bool] | None = guard(owner.origin, built.used, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
+        self.row: ProgramRow = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
@@ -122,13 +129,16 @@ class TrainingProgram(Program):
 
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
         super().__init__(owner, built, named)
-        self.update, self.trained, self.params = built.update, built.trained, list(built.update.params)
-        self.settings = {name: x for name, x in self.update._settings().items() if name != "lr"}.items()
-        self.wanted = [p.requires_grad for p in self.trained]
-        self.store = Store(self.trained) if built.vector else None
+        self.update: Any = built.update
+        self.trained: list[Any] = built.trained
+        self.params: list[Any] = list(built.update.params)
+        settings = {name: x for name, x in self.update._settings().items() if name != "lr"}
+        self.settings: ItemsView[str, Any] = settings.items()
+        self.wanted: list[Any] = [p.requires_grad for p in self.trained]
+        self.store: Store | None = Store(self.trained) if built.vector else None
         self.states: list[Any] = []  # those that the store has
         self.own: dict[int, Any] = {}  # by id: arrays in states that the program may write to, since it made them
-        self.tensors = self.trained if isinstance(self.trained[0], Tensor) else []
+        self.tensors: list[Any] = self.trained if isinstance(self.trained[0], Tensor) else []
         others = self._read or tuple
         self._read = lambda: (*others(), self._what_it_writes_to())
 
@@ -184,7 +194,7 @@ class PlainProgram(Program):
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
         super().__init__(owner, built, named)
         if self._read is None and built.as_text:
-            self.quick = quick(built.code.run, len(built.parameters), self.current)
+            self.quick: Callable[..., Any] | None = quick(built.code.run, len(built.parameters), self.current)
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         given = args if self._read is None else (*self._read(), *args)
@@ -218,7 +228,11 @@ class Call:
     __slots__ = ("args", "given", "grads", "operands", "program")
 
     def __init__(self, program: Program, args: Any, given: Any, grads: Any, operands: Any):
-        self.program, self.args, self.given, self.grads, self.operands = program, args, given, grads, operands
+        self.program: Program = program
+        self.args: Any = args
+        self.given: Any = given
+        self.grads: Any = grads
+        self.operands: Any = operands
         if program.built.back is not None:
             self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
             copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
@@ -311,7 +325,7 @@ class CompiledValue(Value):
         """As `Value.backward`, but without a walk if no option is set."""
         simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
         if simple and self._row.__class__ is ProgramRow and committed(self):
-            self.grad = 1.0
+            self.grad: Any = 1.0
         else:
             super().backward(gradient, retain_graph, create_graph, inputs)
 

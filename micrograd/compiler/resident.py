@@ -43,11 +43,12 @@ class Store:
     """
 
     def __init__(self, nodes: Sequence[Any]):
-        self.nodes = list(map(weakref.ref, nodes))  # weak, since they refer to the store; so are the states
+        # weak, since they refer to the store; so are the states
+        self.nodes: list[weakref.ref[Any]] = list(map(weakref.ref, nodes))
         self.states: list[Any] = []
         self.held: dict[str, Any] = {}
         self.counts: set[str] = set()
-        self.of_values = nodes[0]._is_number
+        self.of_values: Any = nodes[0]._is_number
         self.shared: Any = None  # an array that views see too
 
     def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
@@ -181,8 +182,14 @@ class Away:
 
     __slots__ = ()
     _data = property(lambda self: home(self)._data, lambda self, x: setattr(home(self), "_data", x))
-    requires_grad = property(Node.requires_grad.fget, lambda self, wanted: setattr(home(self), "requires_grad", wanted))
-    __repr__, __reduce_ex__, _constant, _as_now = map(_at_home, ("__repr__", "__reduce_ex__", "_constant", "_as_now"))
+    _constant, _as_now = map(_at_home, ("_constant", "_as_now"))
+
+
+# Set here and not in the class's body, so that type checkers see what these replace
+_frozen = property(Node.requires_grad.fget, lambda self, wanted: setattr(home(self), "requires_grad", wanted))
+setattr(Away, "requires_grad", _frozen)  # noqa: B010
+for _name in ("__repr__", "__reduce_ex__"):
+    setattr(Away, _name, _at_home(_name))
 
 
 class AwayValue(Away, Value):

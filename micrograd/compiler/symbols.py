@@ -60,23 +60,26 @@ class Symbol:
 
     __slots__ = ("args", "dtype", "graph", "named", "number", "op", "shape")
 
-    def __init__(self, graph: Any, op: Any, args: tuple[Any, ...], named: tuple, shape: Any, dtype: Any):
-        self.graph, self.op, self.args, self.named = graph, op, args, named
-        self.shape, self.dtype = shape, dtype
-        self.number = len(graph.symbols)
+    def __init__(self, graph: Any, op: Any, args: tuple[Any, ...], named: tuple[Any, ...], shape: Any, dtype: Any):
+        self.graph: Any = graph
+        self.op: Any = op
+        self.args: tuple[Any, ...] = args
+        self.named: tuple[Any, ...] = named
+        self.shape: Any = shape
+        self.dtype: Any = dtype
+        self.number: int = len(graph.symbols)
         graph.symbols.append(self)
 
     def __repr__(self) -> str:
         return _text(self, 5)
 
     T = property(lambda self: self.transpose(tuple(range(self.ndim))[::-1]))
-    ndim = property(lambda self: len(self.shape))
-    size = property(lambda self: int(np.prod(self.shape)))
+    ndim: property = property(lambda self: len(self.shape))
+    size: property = property(lambda self: int(np.prod(self.shape)))
 
     # ---- array protocols
 
     __array_priority__ = 1000
-    __hash__ = object.__hash__
 
     def __array_namespace__(self) -> Any:
         return LIBRARY
@@ -114,8 +117,6 @@ class Symbol:
     def _frozen(self, *_: Any, **__: Any) -> Any:
         raise frozen(READ.format("a number"))
 
-    __bool__ = __float__ = __int__ = __index__ = __array__ = __round__ = item = tolist = __setitem__ = _frozen
-
 
 def _text(x: Any, depth: int) -> str:
     """An operation with its operands, nested to a given depth."""
@@ -124,10 +125,15 @@ def _text(x: Any, depth: int) -> str:
     return f"{x.op}({', '.join(_text(part, depth - 1) for part in x.args) if depth else '...'})"
 
 
+for _name in ("bool", "float", "int", "index", "array", "round", "setitem"):
+    setattr(Symbol, f"__{_name}__", Symbol._frozen)
+for _name in ("item", "tolist"):
+    setattr(Symbol, _name, Symbol._frozen)
+
 LIBRARY = _Library()
 
 
-def _infix(op: str) -> tuple[Callable, Callable]:
+def _infix(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """An operator's method, and its reflection."""
 
     def method(self: Symbol, other: Any) -> Any:

@@ -38,15 +38,17 @@ class Leaf:
     """An outside node, its Symbol, and its data at trace time."""
 
     def __init__(self, node: Any, symbol: Symbol, data: Any):
-        self.ref, self.symbol, self.data = weakref.ref(node), symbol, data
-        self.name = symbol.args[0]
+        self.ref: weakref.ref[Any] = weakref.ref(node)
+        self.symbol: Symbol = symbol
+        self.data: Any = data
+        self.name: Any = symbol.args[0]
 
 
 class Trace:
     """One run of a function: computes its ops, and records which outside nodes it used."""
 
     def __init__(self) -> None:
-        self.graph = Graph()
+        self.graph: Graph = Graph()
         self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by id of the outside node: its Leaf and stand-in
         self.order: list[tuple[Leaf, Any]] = []
         self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
@@ -87,7 +89,8 @@ class Trace:
         self.order.append((leaf, made))
         return made
 
-    tensor_of, value_of = staticmethod(traced_tensor), staticmethod(traced_value)
+    tensor_of: Callable[..., Any] = staticmethod(traced_tensor)
+    value_of: Callable[..., TracedValue] = staticmethod(traced_value)
 
     def like(self, name: str, x: Any) -> Any:
         """A constant of the same kind and shape as x, which is traced."""
@@ -155,7 +158,7 @@ class Trace:
 
     def asked(self, inputs: Sequence[Any]) -> None:
         """Record that a gradient was taken with respect to these inputs."""
-        self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
+        self.by_identity: bool = self.by_identity or not self.inputs.isdisjoint(inputs)
 
     def refuse(self) -> None:
         """Raise because a number in an outside node was read or written."""

@@ -44,7 +44,7 @@ class Node:
     _x: Any
     _y: Any
     label: str = ""
-    _hooks: dict[RemovableHandle, Callable] = {}
+    _hooks: dict[RemovableHandle, Callable[..., Any]] = {}
     _known_in: object = None  # the scope in which a transform's search found it to lead elsewhere; see `walk.towards`
     _made_by: tuple[Any, ...] = ()  # (*modules, inputs) if this is the output of a module's call; see `nn.module.sign`
     _made_at: str = "a line that ran outside of detect_anomaly"

@@ -6,6 +6,7 @@ Editors and type checkers read `methods.pyi`, which `docs/stubs.py` generates fr
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -57,11 +58,15 @@ for _name in NAMES:
 
 
 def elementwise(
-    unary: Callable[[Row], Callable], binary: Callable[[Row], Callable], operator: Callable[[Row], tuple]
+    unary: Callable[[Row], Callable],
+    binary: Callable[[Row], Callable],
+    arithmetic: Callable[[Row], tuple[Callable[..., Any], Callable[..., Any]]],
+    comparison: Callable[[Callable], Callable],
 ) -> Callable[[Class], Class]:
-    """Class decorator: add a method for each public row, operator and maker of rows.
+    """Class decorator: add a method for each public row, operator, comparison and maker of rows.
 
-    `unary` and `binary` make the method of a row, `operator` those of an operator: `__op__` and `__rop__`.
+    `unary` and `binary` make the method of a row, `arithmetic` those of an operator, `__op__` and `__rop__`, and
+    `comparison` that of a function of the module `operator`.
     """
 
     def decorate(cls: Class) -> Class:
@@ -69,8 +74,10 @@ def elementwise(
             method = (unary if row.to_b is None else binary)(row)
             _enter(cls, name, method, f"{row.doc}." if row.to_b is None else f"{row.doc}.{BINARY}")
         for name, row in OPERATORS.items():
-            for prefix, method in zip(("", "r"), operator(row), strict=True):
+            for prefix, method in zip(("", "r"), arithmetic(row), strict=True):
                 _enter(cls, f"__{prefix}{name}__", method, None)
+        for compare in (operator.lt, operator.le, operator.gt, operator.ge):
+            _enter(cls, f"__{compare.__name__}__", comparison(compare), None)
         for name, maker in ops.MAKERS.items():
             method = _with_settings(maker)
             settings = inspect.signature(maker).parameters.values()

@@ -16,10 +16,9 @@ cycles would take nine tenths of the time. `node._backward` still returns a clos
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from . import ops, walk
 from .graph import LEAF, Node
@@ -29,7 +28,6 @@ from .rows import HandWritten, Many, Row, nothing
 
 _new = object.__new__
 Method = Callable[["Value", Any], Any]
-Comparison = ClassVar[Callable[["Value", Any], bool]]
 
 
 def number(x: Any) -> float | None:
@@ -151,7 +149,10 @@ def _compare(compare: Callable[[float, Any], bool]) -> Method:
 
 
 @elementwise(
-    lambda row: lambda self: _unary(row, self), lambda row: lambda self, other: _apply(row, self, other), _binary
+    lambda row: lambda self: _unary(row, self),
+    lambda row: lambda self, other: _apply(row, self, other),
+    _binary,
+    _compare,
 )
 class Value(Node, Elementwise):
     """A scalar that records the operations that produced it.
@@ -283,11 +284,6 @@ class Value(Node, Elementwise):
         return NotImplemented if number(other) is None else _apply(ops.pow, other, self)
 
     # ---- a Value where a number is expected. `==` and hash are by identity, so nodes can be put in sets and dicts
-
-    __lt__: Comparison = _compare(operator.lt)
-    __le__: Comparison = _compare(operator.le)
-    __gt__: Comparison = _compare(operator.gt)
-    __ge__: Comparison = _compare(operator.ge)
 
     def item(self) -> float:
         """The number as a Python float."""

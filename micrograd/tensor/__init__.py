@@ -23,10 +23,10 @@ try:
     from .tensor import Tensor as Tensor
 
     from . import protocols as protocols  # isort: skip  # makes NumPy's functions accept Tensors
-except ModuleNotFoundError as missing:  # Values need no NumPy
-    if missing.name != "numpy":
+except ModuleNotFoundError as _error:  # Values need no NumPy
+    if _error.name != "numpy":
         raise
-    _missing = missing
+    _missing = _error
 
     def __getattr__(name: str) -> object:
         raise _missing if name == "Tensor" else AttributeError(name)

@@ -306,7 +306,7 @@ def _sorted_as(axis: int, forth: bool) -> Row:
 
 # ---- products
 
-matmul = Row(
+matmul: Row = Row(
     "@",
     lambda a, b: a @ b,  # at least two dimensions each; further ones are batches
     lambda g, _a, b: g @ b.swapaxes(-1, -2),

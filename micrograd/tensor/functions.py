@@ -42,7 +42,7 @@ from .settings import Shape as Shape
 from .settings import plain_array
 from .tensor import Tensor, as_tensor
 
-FUNCTIONS: dict[str, Callable] = {}
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def function(made: Callable) -> Callable:

@@ -9,7 +9,6 @@ accurate. This is the only place where a derivative is written that follows from
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,11 @@ from .arrays import sum as total
 
 # ---- affine layers
 
-column_sums = Row("column_sums", lambda a: lib(a).column_sums(a), lambda g, _out, like: broadcast_to(like.shape)(g))
+column_sums: Row = Row(
+    "column_sums", lambda a: lib(a).column_sums(a), lambda g, _out, like: broadcast_to(like.shape)(g)
+)
 
-linear = Each(
+linear: Each = Each(
     "linear",
     lambda x, w, b: _plus(x @ w.T, b),  # x: (..., in), w: (out, in), b: (out,)
     lambda g, _x, w, _b: g @ w,
@@ -59,7 +60,8 @@ def _root(name: str) -> Row:
     return Row(name, lambda a: lib(a).sqrt(a), lambda g, out, _a: ops.gate(g, out) / (2 * out + (1 - ops.step(out))))
 
 
-deviation, length = _root("std"), _root("norm")
+deviation: Row = _root("std")
+length: Row = _root("norm")
 
 
 def norm(ord: float, axis: Axis, keepdims: bool) -> Row:
@@ -124,7 +126,7 @@ def log_softmax(axis: Axis) -> Row:
 # ---- losses, reduction included
 
 # From the losses, a Tensor or an array, to what the user asked for
-REDUCTIONS: dict[str, Callable] = {"mean": mean(None, False), "sum": total(None, False), "none": lambda losses: losses}
+REDUCTIONS: dict[str, Any] = {"mean": mean(None, False), "sum": total(None, False), "none": lambda losses: losses}
 
 
 @maker

@@ -30,10 +30,8 @@ from . import arrays
 from .node import Array, ArrayNode, fits, handle, move, new_node, operand, order, outdate, record, write
 from .settings import plain_index, real_dtype
 
-Comparison = ClassVar[Callable[["Handle", Any], Any]]
 
-
-def _compare(compare: Callable) -> Callable[[Handle, Any], Any]:
+def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
     """The method of a comparison: elementwise, returning a plain boolean array."""
 
     def method(self: Handle, other: Any) -> Any:
@@ -48,8 +46,6 @@ class Handle:
     """A Tensor without the methods that compute new Tensors."""
 
     __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # for the last two see `node.move`
-    __hash__: ClassVar[Callable[[Any], int]] = object.__hash__
-
     _node: ArrayNode
     _view: tuple[Handle, Any]
     _late: tuple[ArrayNode, weakref.ref]
@@ -379,12 +375,11 @@ class Handle:
 
     # ---- plain results: comparisons are elementwise and return arrays; hash is by identity
 
-    __eq__: Comparison = _compare(operator.eq)
-    __ne__: Comparison = _compare(operator.ne)
-    __lt__: Comparison = _compare(operator.lt)
-    __le__: Comparison = _compare(operator.le)
-    __gt__: Comparison = _compare(operator.gt)
-    __ge__: Comparison = _compare(operator.ge)
+    def __hash__(self) -> int:
+        return id(self)
+
+    __eq__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.eq)
+    __ne__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.ne)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The index of the maximum.

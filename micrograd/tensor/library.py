@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
 
-INTEGERS = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+INTEGERS: dict[int, np.dtype[Any]] = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 
 
 def gate(a: Any, b: Any) -> np.ndarray:

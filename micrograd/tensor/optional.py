@@ -19,8 +19,8 @@ try:
     from .node import ArrayNode, handle, new_node, operand, record, remember
     from .storage import Storage
     from .tensor import Tensor
-except ModuleNotFoundError as error:
-    if error.name != "numpy":
+except ModuleNotFoundError as _error:
+    if _error.name != "numpy":
         raise
 
     class Absent:
@@ -33,8 +33,11 @@ except ModuleNotFoundError as error:
         """A module whose every name is such a kind; it is false."""
 
         __file__ = "no NumPy/-"
-        random = property(lambda self: self)
-        errstate = staticmethod(lambda **_: nullcontext())
+        errstate: Any = staticmethod(lambda **_: nullcontext())
+
+        @property
+        def random(self) -> Any:
+            return self
 
         def __getattr__(self, name: str) -> Any:
             return Absent

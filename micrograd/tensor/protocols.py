@@ -14,25 +14,26 @@ import numpy as np
 
 from ..engine import ops
 from ..engine.modes import look
+from ..engine.rows import Row
 from . import einstein as einstein  # registers einsum in FUNCTIONS
 from .functions import FUNCTIONS, elementwise
 from .node import ArrayNode, record
 from .tensor import Tensor
 
-OPERATORS = {
+OPERATORS: dict[np.ufunc, Row] = {
     np.add: ops.add, np.subtract: ops.sub, np.multiply: ops.mul, np.divide: ops.div, np.power: ops.pow,
     np.negative: ops.neg, np.remainder: ops.remainder, np.floor_divide: ops.floor_divide,
 }  # fmt: skip
-ROWS: dict[Any, Callable] = {ufunc: elementwise(row) for ufunc, row in OPERATORS.items()}
+ROWS: dict[Any, Callable[..., Any]] = {ufunc: elementwise(row) for ufunc, row in OPERATORS.items()}
 ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made in FUNCTIONS.items()}
 ROWS[np.rint] = FUNCTIONS["round"]
 del ROWS[None]  # functions that NumPy does not have
-REFLECTED: dict[Any, tuple[Callable, Callable]] = {
+REFLECTED: dict[Any, tuple[Callable[..., Any], Callable[..., Any]]] = {
     np.less: (operator.lt, operator.gt), np.less_equal: (operator.le, operator.ge),
     np.greater: (operator.gt, operator.lt), np.greater_equal: (operator.ge, operator.le),
     np.equal: (operator.eq, operator.eq), np.not_equal: (operator.ne, operator.ne),
 }  # fmt: skip
-SHAPE_ALONE = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
+SHAPE_ALONE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
 
 
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:

@@ -16,8 +16,8 @@ import numpy as np
 class Storage:
     """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
 
-    version = 0
-    users = 0
+    version: int = 0
+    users: int = 0
     views: Any = ()  # weak references to the other Tensors that share the memory
     current: Any = ()  # those of `views` whose history is up to date; see `node.outdate`
     shown: tuple[int, int, np.ndarray, np.ndarray] | None = None  # see `show`: (from, to version, array, its copy)

@@ -20,7 +20,7 @@ from ..engine.methods import Elementwise, elementwise
 from ..engine.rows import Row
 from ..engine.words import checked
 from . import arrays, fused
-from .handle import Handle
+from .handle import Handle, comparison
 from .node import ArrayNode, fits, record, renewed
 from .settings import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
 
@@ -38,7 +38,10 @@ def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor
 
 
 @elementwise(
-    lambda row: lambda self: record(row, self), lambda row: lambda self, other: record(row, self, other), _binary
+    lambda row: lambda self: record(row, self),
+    lambda row: lambda self, other: record(row, self, other),
+    _binary,
+    comparison,
 )
 class Tensor(Handle, Elementwise):
     """An array that records the operations that produced it.

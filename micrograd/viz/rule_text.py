@@ -21,7 +21,9 @@ class Symbol:
     """Text that supports the operations of a number or an array; `like`, if any, has its shape and dtype."""
 
     def __init__(self, text: str, binds: int = ATOM, like: Any = None):
-        self.text, self.binds, self.like = text, binds, like
+        self.text = text
+        self.binds = binds
+        self.like = like
 
     def __str__(self) -> str:
         return self.text
@@ -32,10 +34,10 @@ class Symbol:
 
     # ---- the array interface that rules use
 
-    shape = property(lambda self: self.like.shape)
-    ndim = property(lambda self: self.like.ndim)
-    size = property(lambda self: self.like.size)
-    dtype = property(lambda self: self.like.dtype)
+    shape: property = property(lambda self: self.like.shape)
+    ndim: property = property(lambda self: self.like.ndim)
+    size: property = property(lambda self: self.like.size)
+    dtype: property = property(lambda self: self.like.dtype)
     T = property(lambda self: Symbol(f"{self.within(ATOM)}.T"))
 
     def swapaxes(self, a: int, b: int) -> "Symbol":
@@ -96,7 +98,7 @@ def _written(op: str, *operands: Any, like: Any = None) -> Symbol:
     return Symbol(*written(op, [(x.text, x.binds) for x in map(_symbol, operands)]), like)
 
 
-def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable, Callable]:
+def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The methods of an operator and its reflection. `unit` is neutral, on `either` side or only on the right."""
 
     def write(a: Any, b: Any) -> Symbol:

@@ -31,7 +31,7 @@ class Buffers:
     def __init__(self, order: Sequence[Symbol], outputs: Any, lasting: Any):
         self.shapes: list[tuple[tuple[int, ...], Any, str]] = []  # of the buffers: shape, dtype and memory order
         self.of: dict[Symbol, int] = {}  # the buffer of a Symbol's array
-        self.kept = {base(symbol) for symbol in symbols_in(outputs)}
+        self.kept: set[Symbol] = {base(symbol) for symbol in symbols_in(outputs)}
         self.uses: dict[Symbol, int] = defaultdict(int)
         self._free: dict[tuple[Any, Any, str], list[int]] = defaultdict(list)
         self._by_columns = by_columns(order)

@@ -85,16 +85,19 @@ class Graph:
     """
 
     def __init__(self, onnx: Any, kind: np.dtype, values: list[Any], other: list[Any]):
-        self.onnx, self.kind, self.values = onnx, kind, values
+        self.onnx = onnx
+        self.kind = kind
+        self.values = values
         self.nodes: list[Any] = []
         self.inputs: list[Any] = []
         self.initializers: dict[Any, Any] = {}
         self.names: dict[Symbol, str] = {}
-        self.count = 0
-        self.batch = ""  # the name of its size
+        self.count: int = 0
+        self.batch: str = ""  # the name of its size
         self.sizes: tuple[int, int] | None = None  # in both programs
         self.twins: dict[Any, Any] = {}
-        self.steps, steps = needed(values), needed(other)
+        self.steps: list[Symbol] = needed(values)
+        steps = needed(other)
         if len(self.steps) != len(steps):
             raise Differs
         for x, y in zip(self.steps, steps, strict=True):
@@ -178,7 +181,8 @@ class Graph:
     def _input(self, name: str, dtype: Any, pairs: list[tuple[int, int]]) -> str:
         for axis, pair in enumerate(pairs):
             if pair[0] != pair[1] and self.sizes is None:
-                self.sizes, self.batch = pair, self.add("Shape", name, start=axis, end=axis + 1)
+                self.sizes = pair
+                self.batch = self.add("Shape", name, start=axis, end=axis + 1)
         if any(a != b and (a, b) != self.sizes for a, b in pairs):
             raise Differs
         self.inputs.append(self._info(name, dtype, pairs))
@@ -482,7 +486,7 @@ def _python_remainder(graph: Any, a: Any, b: Any) -> Any:
     return np.where(c * b < 0.0, c + b, c)
 
 
-FORMS = RULES | {
+FORMS: dict[str, Callable[..., Any]] = RULES | {
     "expm1": _expm1,
     "log1p": _log1p,
     "exp2": lambda _, x: np.exp(x * np.log(2.0)),

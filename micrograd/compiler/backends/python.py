@@ -65,8 +65,9 @@ class Code:
         sources = {read.name: read for read in program.reads}
         writer = Writer(outputs, updates, sources)
         lines = reading(program.reads)
-        self.source = writer.source(program.parameters, lines)
-        self.run = self.careful = _define(self.source, FAST | writer.names)
+        self.source: str = writer.source(program.parameters, lines)
+        self.run: Callable[..., Any] = _define(self.source, FAST | writer.names)
+        self.careful: Callable[..., Any] = self.run
         if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
             careful = Writer(outputs, updates, sources, careful=True)
             self.careful = _define(careful.source(program.parameters, lines), vars(floats) | careful.names)
@@ -136,12 +137,14 @@ class Writer(Text):
         self, outputs: Any, updates: Sequence[tuple[Symbol, Any]], sources: Mapping[str, Read], careful: bool = False
     ):
         super().__init__(careful)
-        self.names |= {"vector": vector, "at_once": at_once, "setitem": operator.setitem}
-        self.outputs, self.sources = outputs, sources
-        self.writes = list(starmap(_in_place, updates))
-        self.order = needed((outputs, self.writes))
-        self.buffers = Buffers(self.order, outputs, [new for _, _, new in self.writes])
-        self.uses, self.kept = self.buffers.uses, self.buffers.kept
+        self.names.update(vector=vector, at_once=at_once, setitem=operator.setitem)
+        self.outputs = outputs
+        self.sources = sources
+        self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, updates))
+        self.order: list[Symbol] = needed((outputs, self.writes))
+        self.buffers: Buffers = Buffers(self.order, outputs, [new for _, _, new in self.writes])
+        self.uses: dict[Symbol, int] = self.buffers.uses
+        self.kept: set[Symbol] = self.buffers.kept
 
     def source(self, parameters: Sequence[str], reading: list[str]) -> str:
         """The whole source."""

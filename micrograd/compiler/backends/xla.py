@@ -49,7 +49,8 @@ class Jitted:
     def __init__(self, program: Lowered, devices: Sequence[Any] = ()):
         import jax  # pyright: ignore[reportMissingImports]
 
-        self.program, self._jax = program, jax
+        self.program = program
+        self._jax = jax
         self._read = python.reader(program)
         self._outputs = list(dict.fromkeys(symbols_in(program.outputs)))
         self._inputs = [symbol for symbol in program.steps if symbol.op == "input"]
@@ -62,7 +63,7 @@ class Jitted:
             options["in_shardings"], whole = self._shardings(devices)
             options["out_shardings"] = [None] * len(self._outputs) + [whole] * len(program.updates)
         self._jitted = jax.jit(self._evaluated, **options)
-        self.run = self.__call__
+        self.run: Callable[..., Any] = self.__call__
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""
@@ -216,7 +217,7 @@ def _argsort(a: Any, axis: int, _kind: str = "") -> Any:
     return jnp.argsort(a, axis)
 
 
-PURE: dict[str, Callable] = {
+PURE: dict[str, Callable[..., Any]] = {
     "detach": lambda a: a,
     ".item": lambda a: a.reshape(()),
     "getitem": _getitem,

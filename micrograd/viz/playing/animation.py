@@ -83,12 +83,13 @@ class Film:
     """
 
     def __init__(self, scene: Scene, drawn: Stage, seconds: float):
-        self.scene, self.drawn = scene, drawn
-        self.computed = {i: step for step, i in enumerate(scene.forward, 1)}
-        self.seeded = len(scene.forward) + 1
-        self.passes = {i: step for step, i in enumerate(scene.backward, self.seeded + 1)}
-        self.end = self.seeded + 1 + len(scene.backward) if scene.backward else self.seeded
-        self.clock = Clock(self.end + HOLD, seconds)
+        self.scene = scene
+        self.drawn = drawn
+        self.computed: dict[int, int] = {i: step for step, i in enumerate(scene.forward, 1)}
+        self.seeded: int = len(scene.forward) + 1
+        self.passes: dict[int, int] = {i: step for step, i in enumerate(scene.backward, self.seeded + 1)}
+        self.end: int = self.seeded + 1 + len(scene.backward) if scene.backward else self.seeded
+        self.clock: Clock = Clock(self.end + HOLD, seconds)
 
     def svg(self) -> str:
         """The SVG document."""

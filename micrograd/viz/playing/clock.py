@@ -16,7 +16,8 @@ class Clock:
     """
 
     def __init__(self, steps: int, seconds: float):
-        self.steps, self.seconds = steps, seconds
+        self.steps = steps
+        self.seconds = seconds
         self._rules: dict[str, str] = {}
 
     def since(self, step: int) -> str:

@@ -28,12 +28,13 @@ class Term:
     """A value in a forward function or a rule: what computes it, and an array of its shape (None for a number)."""
 
     def __init__(self, tree: Any, like: Any = None):
-        self.tree, self.like = tree, like
+        self.tree = tree
+        self.like = like
 
-    shape = property(lambda self: self.like.shape)
-    ndim = property(lambda self: self.like.ndim)
-    size = property(lambda self: self.like.size)
-    dtype = property(lambda self: self.like.dtype)
+    shape: property = property(lambda self: self.like.shape)
+    ndim: property = property(lambda self: self.like.ndim)
+    size: property = property(lambda self: self.like.size)
+    dtype: property = property(lambda self: self.like.dtype)
     T = property(lambda self: self._linear(lambda a: a.T))
 
     def __array_namespace__(self) -> "Library":
@@ -142,7 +143,7 @@ def number(x: float) -> float | str:
     return x if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
 
 
-def _operator(sign: str) -> tuple[Callable, Callable]:
+def _operator(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return lambda a, b: _call(sign, a, b), lambda a, b: _call(sign, b, a)
 
 

@@ -82,7 +82,10 @@ class Movie(Recording):
             raise ValueError(f"max_frames is {max_frames}; a movie needs at least 2")
         kind, points, classes, xs, ys = _data(X, y, resolution)
         super().__init__(title, kind, points, classes, increasing(levels), xs, ys, _layers(model), [], [])
-        self.model, self.optimizer, self.max_frames, self._every = model, optimizer, max_frames, 1
+        self.model = model
+        self.optimizer = optimizer
+        self.max_frames = max_frames
+        self._every = 1
         self._grid = xs[:, None] if kind == "curve" else lattice(xs, ys)
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
@@ -122,7 +125,7 @@ class Movie(Recording):
             curve, answers = np.split(found[0], [len(self.xs)])
             return curve, float(np.sqrt(np.mean((answers - self.points[:, 1]) ** 2)))
         places = class_places(self.classes, len(found))
-        self.kind = "sides" if len(found) < 3 else "regions"
+        self.kind: Kind = "sides" if len(found) < 3 else "regions"
         found = np.clip(one_score(found)[None] if len(found) < 3 else found, -1e9, 1e9)
         grid, of_points = np.split(found, [len(self._grid)], axis=1)
         chosen = (of_points[0] > self.levels[1]).astype(int) if len(found) == 1 else of_points.argmax(axis=0)
@@ -146,7 +149,7 @@ class Movie(Recording):
         self.frames.append(new)
         if len(self.frames) > self.max_frames:
             self._every *= 2
-            self.frames = [frame for frame in self.frames if frame.step % self._every == 0 or frame is new]
+            self.frames: list[Frame] = [frame for frame in self.frames if frame.step % self._every == 0 or frame is new]
 
     # -------------------------------------------------------------------------------------------- showing it
     def page(self) -> Page:
@@ -238,7 +241,9 @@ class Watch(Movie):
 
     def __init__(self, model: Callable[..., Any], X: Any = None, y: Any = None, *, every: float = 0.3, **options: Any):
         super().__init__(model, X, y, **options)
-        self.every, self._shown_at, self._cell = every, -float("inf"), new_cell("training")
+        self.every = every
+        self._shown_at = -float("inf")
+        self._cell = new_cell("training")
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
         """Record the current state of the model, as `Movie.frame` does, and show it if it is time."""

@@ -18,7 +18,7 @@ from . import columns
 from .contours import contours, simplified
 from .frames import Frame, Recording
 from .plots import CLASSES, wants_log
-from .png import PALETTE, SHADES, UNKNOWN, uri
+from .png import PALETTE, SHADES, UNKNOWN, Colour, uri
 from .scores import leads
 
 LONGER = 1000  # side of the boundary, in units; the other follows from the grid
@@ -30,7 +30,7 @@ PLOT = (440, 168)  # width and height of the loss and of the weights, in units
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 428.0, 12.0, 140.0  # bounds of the curve in its panel
 MOST_ODD = 40  # crosses of losses that are nan or inf
 
-REGIONS = [
+REGIONS: list[Colour] = [
     *[(*bytes.fromhex(colour[1:]), round(150 * i / SHADES)) for colour, _ in CLASSES for i in range(SHADES + 1)],
     UNKNOWN,
 ]
@@ -231,10 +231,12 @@ class Curve:
     """The losses of all steps, on a linear or logarithmic scale (see `wants_log`)."""
 
     def __init__(self, film: Recording):
-        self.losses = np.array(film.losses)
-        self.last = max(len(self.losses) - 1, 1)
+        self.losses: np.ndarray = np.array(film.losses)
+        self.last: int = max(len(self.losses) - 1, 1)
         finite = self.losses[np.isfinite(self.losses)]
-        self.log = wants_log(self.losses)
+        self.log: bool = wants_log(self.losses)
+        self.low: float
+        self.high: float
         if self.log:
             self.low, self.high = log10(finite.min()), log10(finite.max())
         else:
@@ -319,9 +321,9 @@ class Limits:
     """The scales that all histograms of a kind share (weights, gradients, what an optimizer remembers)."""
 
     def __init__(self, film: Recording):
-        self.names = ["weights", *dict.fromkeys(name for frame in film.frames for name in frame.states)]
-        self.reach = {name: self._reach(film, name) for name in self.names}
-        self.tallest = {name: self._tallest(film, name) for name in self.names}
+        self.names: list[str] = ["weights", *dict.fromkeys(name for frame in film.frames for name in frame.states)]
+        self.reach: dict[str, float] = {name: self._reach(film, name) for name in self.names}
+        self.tallest: dict[str, list[int]] = {name: self._tallest(film, name) for name in self.names}
 
     def counts(self, name: str, frame: Frame) -> list[np.ndarray]:
         """For each layer, the histogram of its numbers of this kind; 0 is between two bins."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-Colour = tuple[int, int, int, int]  # red, green, blue, alpha, each in 0..255
+Colour = tuple[int, ...]  # red, green, blue, alpha, each in 0..255
 
 # Orange below zero, blue above, and transparent at zero, so that the background shows through, light or dark. The last
 # colour is that of nan.
 SHADES = 31  # on each side of zero
 UNKNOWN = (90, 103, 125, 210)
-PALETTE = [
+PALETTE: list[Colour] = [
     *[(*((213, 94, 0) if i < 0 else (0, 114, 178)), round(165 * abs(i) / SHADES)) for i in range(-SHADES, SHADES + 1)],
     UNKNOWN,
 ]
