@@ -28,7 +28,7 @@ from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number
 from ..tensor.optional import Tensor, new_node, np, operand, remember
-from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
+from .frozen import DRAWN, OUTSIDE, OWN_OP, UNWATCHED, frozen, without_draws
 from .graph import Graph
 from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
 from .symbols import BY_COLUMNS, Symbol
@@ -42,6 +42,7 @@ class Leaf:
         self.symbol: Symbol = symbol
         self.data: Any = data
         self.name: Any = symbol.args[0]
+        self.made_by: str = node._op
 
 
 class Trace:
@@ -176,7 +177,11 @@ class Trace:
 
     def constants(self) -> dict[Symbol, Any]:
         """The Symbols whose values are known after all, such as those of nodes created inside that no longer exist."""
-        return self.graph.known | {leaf.symbol: leaf.data for leaf, _ in self.order if leaf.ref() is None}
+        gone = [leaf for leaf, _ in self.order if leaf.ref() is None]
+        for leaf in gone:
+            if leaf.made_by:
+                raise frozen(UNWATCHED.format(f"the result of '{leaf.made_by}', which was computed elsewhere"))
+        return self.graph.known | {leaf.symbol: leaf.data for leaf in gone}
 
 
 class tracing(Mode):
