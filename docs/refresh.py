@@ -21,11 +21,12 @@ def shown() -> dict[Path, str]:
     numbers = {"x1": 2, "w1": -3, "x2": 0, "w2": 1, "b": 6.88}
     x1, w1, x2, w2, b = (Value(x, label=name) for name, x in numbers.items())
     out = tanh(x1 * w1 + x2 * w2 + b)
-    moving = animate(out).svg
+    moving = {"animation": animate(out).svg, "animation_phone": animate(out, width=380).svg}
     out.backward()
     docs, page = ROOT / "docs", ROOT / "CONTRIBUTING.md"
     table = re.sub(r"(?<=\n\|---\|---\|\n)(\|.*\n)+", budgets(), page.read_text(encoding="utf-8"))
-    return {docs / "animation.svg": moving, docs / "neuron.svg": draw_dot(out).svg(), page: table} | addressed()
+    drawings = {docs / f"{name}.svg": svg for name, svg in (moving | {"neuron": draw_dot(out).svg()}).items()}
+    return drawings | {page: table} | addressed()
 
 
 def addressed() -> dict[Path, str]:

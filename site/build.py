@@ -3,7 +3,8 @@
 It needs Python 3.11 and Node (with npm), and the registries of the two on the first run. What comes from there has the
 versions and hashes of package-lock.json and requirements.txt, and is kept in site/.build/.
 
-    live/        the playground and the training page, and the Python that runs in them
+    live/        the playground, the training page, and the Python that runs in them; a page that runs a trained model
+    phone.py     trains that model
     pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons and the reference
     check.py     what a site must be: links that lead somewhere, nothing from another host
 """
@@ -25,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 KEPT = HERE / ".build"
 OUT = ROOT / "out" / "site"
+ONNXRUNTIME = ("ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm")
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 LICENCES = ("LICENSE", "LICENCE", "COPYING")  # how the names of such files begin
 STAMP = (1980, 1, 1, 0, 0, 0)  # of the files in an archive: the same sources give the same bytes
@@ -104,15 +106,16 @@ def python_packages() -> Path:
 
 # ------------------------------------------------------------------------------------------------ the live pages
 def live(folder: Path, packages: Path, libraries: Path) -> None:
-    """The playground and the training page."""
+    """The playground, the training page and the phone page."""
     vendor = folder / "vendor"
     vendor.mkdir(parents=True)
     for path in HERE.glob("live/*.*"):
         if path.name != "editor.entry.js":
             shutil.copy2(path, folder)
-    (vendor / "pyodide").mkdir()
-    for name in PYODIDE:
-        shutil.copy2(packages / "pyodide" / name, vendor / "pyodide")
+    for package, place, names in (("pyodide", "", PYODIDE), ("onnxruntime-web", "dist", ONNXRUNTIME)):
+        (vendor / package).mkdir()
+        for name in names:
+            shutil.copy2(packages / package / place / name, vendor / package)
     lock = json.loads((packages / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8"))
     lock["packages"] = {}  # those are on another host: here is none of them
     write(vendor / "pyodide" / "pyodide-lock.json", lock)
@@ -122,6 +125,7 @@ def live(folder: Path, packages: Path, libraries: Path) -> None:
     write(vendor / "sizes.json", {path.name: path.stat().st_size for path in counted if path.suffix != ".mjs"})
     examples(vendor)
     training(vendor)
+    run(sys.executable, HERE / "phone.py", vendor, PYTHONPATH=os.pathsep.join(map(str, (ROOT, libraries))))
 
 
 def write(path: Path, what: object) -> None:
@@ -144,7 +148,7 @@ def archive(path: Path, libraries: Path) -> None:
         packed.writestr(zipfile.ZipInfo("check.py", STAMP), (lessons / "check.py").read_bytes())
         for top in tops:
             for source in sorted(top.rglob("*")):
-                if source.is_file() and source.suffix in (".py", ".html", ".css", ".js"):
+                if source.is_file() and source.suffix in (".py", ".html", ".css", ".js", ".json"):
                     name = zipfile.ZipInfo(source.relative_to(top.parent).as_posix(), STAMP)
                     name.compress_type = zipfile.ZIP_DEFLATED
                     packed.writestr(name, source.read_bytes())

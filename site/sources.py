@@ -18,7 +18,7 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
 }
-RUN_HERE = ("02", "03", "04", "05")  # lessons without NumPy, whose cells run in the page
+RUN_HERE = ("01", "02", "03", "04", "05")  # lessons whose cells run in the page, all but those that use matplotlib
 LIVE = re.compile(r"\[([^\]]*)\]\(https?://[^\s()]*/(live/\w+\.html[^\s()]*)\)")  # which Sphinx knows nothing of
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
@@ -87,7 +87,8 @@ def gather(folder: Path, mathjax: Path) -> None:
             wanted[path.relative_to(here).as_posix()] = path.read_bytes()
     for path in ROOT.glob("docs/*.*"):
         if path.suffix in (".svg", ".png", ".gif"):
-            wanted[f"images/{path.name}"] = path.read_bytes()
+            place = "_static" if path.stem.startswith("animation") else "images"  # or what only HTML points at
+            wanted[f"{place}/{path.name}"] = path.read_bytes()
     for source, name in pages().items():
         text = (ROOT / source).read_text(encoding="utf-8")
         wanted[name] = moved(arranged(name, text), source, name).encode()
@@ -117,7 +118,8 @@ def arranged(name: str, text: str) -> str:
         return "# Using it\n\n" + text[text.index("\n## Use it") : text.index("\n## Where things are")]
     if name == "lessons.md":
         names = "\n".join(f"lessons/{path.stem}" for path in sorted(ROOT.glob("demos/lessons/*.ipynb")))
-        course = text[text.index("## Lessons") :].replace("## Lessons", "# Lessons", 1)
+        here = f"The cells of lessons 1 to {int(RUN_HERE[-1])} run in the page; the others need Python and Jupyter."
+        course = text[text.index("## Lessons") :].replace("## Lessons", f"# Lessons\n\n{here}", 1)
         return f"{course}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     if name == "changelog.md" or text.startswith("# "):
         return text
@@ -150,8 +152,11 @@ def lesson(path: Path) -> str:
     """A notebook with links that are right in the site, and one to the playground, with the lesson's own expression."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = quote((ROOT / "site" / "expressions" / f"{path.name[:2]}.py").read_text(encoding="utf-8"), safe="")
-    live = f'<p><a href="../live/playground.html#code={code}">Its expression in the playground</a></p>'
-    if path.name.startswith(RUN_HERE):
+    here = path.name.startswith(RUN_HERE)
+    words = "run in this page" if here else "need Python and Jupyter: <code>make lessons</code>"
+    live = f'<a href="../live/playground.html#code={code}">Its expression in the playground</a>'
+    live = f"<p>The cells {words}. {live}</p>"
+    if here:
         live += '<script type="module" src="../live/cells.js"></script>'
     notebook["cells"][0]["source"] = "".join(notebook["cells"][0]["source"]) + f"\n\n{live}\n"
     for cell in notebook["cells"]:

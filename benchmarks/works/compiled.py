@@ -2,6 +2,7 @@
 
 moons     forward and backward of the scalar network, every `p.data` read and every `p.grad` written
 step      the same with zero_grad and the update: a whole training step
+update    that step in one call: `compile(loss, update=optimizer)`
 readme    the ten lines of the README: numbers in and out, and through `loss.backward()`
 tensors   the steps of `tensor_steps`, compiled
 """
@@ -20,6 +21,7 @@ from benchmarks.works import jitted, moons, readme_graph, tensor_steps
 
 ALPHA, RATE, SIZES = jitted.ALPHA, jitted.RATE, (2, 16, 16, 1)
 AT_MOST = {"moons": Goal(2, 3, more_is_better=False), "readme": Goal(1.2, 2, more_is_better=False)}
+ONE_CALL = {"torch": Goal(2.5, 2), "torch-compiled": Goal(1, 0.5), "jax": Goal(1, 0.5)}
 TENSOR_GOALS = dict(zip(tensor_steps.SIZES, (Goal(3.5, 3.5), Goal(1.25, 1.25), Goal(0.92, 0.92)), strict=True))
 JAX_GOALS = {next(iter(tensor_steps.SIZES)): Goal(1.2, 1.2)}
 
@@ -73,7 +75,10 @@ def compiled(data: Any) -> dict[str, Callable[[], float]]:
         graph(a, b).backward()
         return a.grad
 
+    twin = network()
+    whole = micrograd.compile(lambda x, y: loss_of(twin, x, y), scalars=True, update=SGD(twin.parameters(), lr=RATE))
     works = {"moons": forward_and_backward, "step": step, "readme": lambda: both(-4.0, 2.0)[1][0]}
+    works["update"] = lambda: whole(points, labels).data
     return works | {"readme backward": through_backward} | {size: tensor_step(size) for size in tensor_steps.SIZES}
 
 
@@ -197,7 +202,7 @@ ENGINES = {
     "torch-compiled": jitted.torchs,
     "jax": jitted.jaxs,
 }
-CALLS = {"moons": 300, "step": 200, "readme": 20_000, "readme backward": 5_000}
+CALLS = {"moons": 300, "step": 200, "update": 500, "readme": 20_000, "readme backward": 5_000}
 CALLS |= {name: calls for name, (_, _, calls) in tensor_steps.SIZES.items()}
 
 
@@ -227,7 +232,10 @@ def rows(measured: Measured) -> list[Row]:
     agree(of("moons"), ("classic",))
     agree(of("readme"), ("python",))
     agree(of("readme backward"), ("classic",))
+    whole = {"micrograd": of("update")["micrograd"]}
+    one_call = {engine: figures for engine, figures in of("step").items() if engine != "micrograd"} | whole
     agree(of("step"), COMPILERS)
+    agree(one_call, COMPILERS)
     for size in tensor_steps.SIZES:
         tensor_steps.check(size, of(size))
     moon, readme = "moons, forward and backward, compiled", "README graph, compiled"
@@ -237,6 +245,10 @@ def rows(measured: Measured) -> list[Row]:
         times_as_long(moon, collector, of("moons"), "numpy", AT_MOST["moons"]),
         times_faster(step, collector, of("step"), "torch", Goal(1, 1)),
         *(times_faster(step, collector, of("step"), peer) for peer in COMPILERS),
+        *(
+            times_faster(f"{step}, update=", collector, one_call, peer, ONE_CALL[peer])
+            for peer in ("torch", *COMPILERS)
+        ),
         times_as_long(f"{readme}, numbers in and out", collector, of("readme"), "python", AT_MOST["readme"]),
         times_faster(f"{readme}, `loss.backward()`", collector, of("readme backward"), "classic", Goal(10, 10)),
         *(row for size in tensor_steps.SIZES for row in tensor_rows(size, collector, of(size))),

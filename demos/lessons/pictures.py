@@ -110,3 +110,58 @@ def lazy_stages(stages: Mapping[str, Sequence[str]]) -> HTML:
             parts.append(shape + words(left + x + 16, y + 22, name))
     told = "; ".join(f"{title}: {', '.join(waiting)} wait" for title, waiting in stages.items())
     return drawing(250 * len(stages) + 30, 140, *parts, alt=f"From x to a, from a to b and c, from c to d. {told}.")
+
+
+def copied_and_summed(sums: np.ndarray, bias: np.ndarray, out: np.ndarray, grad: np.ndarray) -> HTML:
+    """Lesson 11: forwards a row is copied to four, backwards the gradients of the four are summed."""
+    return drawing(
+        680,
+        240,
+        words(190, 20, "forwards: copied"),
+        words(64, 50, "sums (4, 3)") + cells(10, 60, sums) + words(131, 112, "+"),
+        words(198, 50, "bias (3,)") + cells(144, 60, np.tile(bias, (4, 1)), real=(1, 3)) + words(265, 112, "="),
+        words(332, 50, "out (4, 3)") + cells(278, 60, out),
+        words(564, 20, "backwards: summed"),
+        words(564, 50, "out.grad (4, 3)") + cells(510, 60, grad, color=SAND),
+        "".join(words(527 + 36 * j, 175, "↓") for j in range(3)),
+        cells(510, 185, grad.sum(axis=0, keepdims=True), color=SAND) + words(564, 226, "bias.grad (3,)"),
+        alt="Forwards, the bias of shape (3,) is copied to the four rows of the sums of shape (4, 3); backwards, the "
+        "gradient of shape (4, 3) is summed over the rows.",
+    )
+
+
+def stretched(pairs: Sequence[tuple[tuple, tuple]]) -> HTML:
+    """Lesson 11: arrays of such shapes, two pairs a row, with the copies that make them fit, if they do."""
+    parts, verdicts = [], []
+    for place, (left, right) in enumerate(pairs):
+        x, y = 20 + 360 * (place % 2), 25 + 140 * (place // 2)
+        first = np.arange(np.prod(left)).reshape(left)
+        second = 10 * np.atleast_2d(np.arange(1, np.prod(right) + 1).reshape(right))
+        try:
+            shape = np.broadcast_shapes(left, right)
+            verdicts.append(f"{left} + {right}: gives {shape}")
+        except ValueError:
+            shape = None
+            verdicts.append(f"{left} + {right}: does not fit, {left[-1]} and {right[-1]}")
+        parts.append(words(x + 130, y, verdicts[-1]) + words(x + 122, y + 64, "+"))
+        parts.append(cells(x, y + 12, np.broadcast_to(first, shape or left), real=left))
+        parts.append(cells(x + 136, y + 12, np.broadcast_to(second, shape or second.shape), real=second.shape))
+    return drawing(680, 140 * ((len(pairs) + 1) // 2), *parts, alt="; ".join(verdicts))
+
+
+def mirrored(there: Sequence[str], back: Sequence[str]) -> HTML:
+    """Lesson 13: four steps forwards, below them their partners backwards, and what these need."""
+    columns = [10, 200, 390, 580]
+    return drawing(
+        760,
+        195,
+        words(45, 25, "forwards"),
+        *(box(x, 40, text, PALE) for x, text in zip(columns, there, strict=True)),
+        words(715, 180, "backwards"),
+        *(box(x, 120, text, SAND) for x, text in zip(columns, back, strict=True)),
+        *(arrow(f"M{x + 160} 57h26") + arrow(f"M{x + 190} 137h-26") for x in columns[:3]),
+        arrow("M80 40C180 5 580 5 670 37") + arrow("M670 154C580 189 180 189 90 157"),  # from x to t3, and back
+        arrow("M100 74L240 116", "4 4") + arrow("M470 74V116", "4 4"),  # the way back needs x and y, and t2
+        alt="The steps of the program in order: forwards from x and y to t3, and backwards from 1.0, with arrows "
+        "from what is computed to what uses it.",
+    )

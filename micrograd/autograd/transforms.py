@@ -145,14 +145,14 @@ class Call:
     @contextmanager
     def _open(self) -> Iterator[None]:
         """A context in which the inputs are leaves, which nested calls find; outside it they are copied constants."""
-        for node in self.own:
-            node._row, node._a, node._x, node._y = LEAF, None, None, None
-        try:
-            with differentiating():
-                yield
-        finally:
+        with differentiating():
             for node in self.own:
-                _close(node)
+                node._row, node._a, node._x, node._y = LEAF, None, None, None
+            try:
+                yield
+            finally:
+                for node in self.own:
+                    _close(node)
 
     @property
     def create_graph(self) -> bool:

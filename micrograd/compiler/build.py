@@ -321,7 +321,7 @@ def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -
         nodes = [*leaves(tree), *(node for _, node in trace.order)]
         of_numbers, many = not any(isinstance(x, Tensor) for x in nodes), ops > SIDE_BY_SIDE * _depth(trace.rows)
     else:
-        of_numbers = all(symbol.shape is None for symbol in trace.graph.symbols)
+        of_numbers = {symbol.shape for symbol in trace.graph.symbols} <= {None}
         many = ops > MANY and ops > WIDTH * _depth(trace.rows)
     return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
 

@@ -44,7 +44,7 @@ NUMBERS: dict[str, Callable[..., Any]] = vars(floats) | {
 }
 NUMBERS |= {"not_equal": operator.ne, "negative": operator.neg, "absolute": abs}
 NUMBERS |= {"detach": lambda a: a, "divide": floats.divide, "power": floats.power}
-_COMPARING, _BOOL = {*COMPARISONS.values(), "not_equal"}, np.dtype(bool)
+NUMBER_TYPES = dict.fromkeys([*COMPARISONS.values(), "not_equal"], np.dtype(bool))  # of other operations, None
 
 
 class Graph:
@@ -90,7 +90,7 @@ class Graph:
             if like is not None:
                 shape, dtype = like.shape, like.dtype
             else:
-                shape, dtype = number_type(op) if numbers else inferred(op, args, named)
+                shape, dtype = (None, NUMBER_TYPES.get(op)) if numbers else inferred(op, args, named)
             found = self._made[key] = Symbol(self, op, args, named, shape, dtype)
         return found
 
@@ -190,16 +190,11 @@ def _thin(x: Any) -> Any:
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x
 
 
-def number_type(op: Any) -> tuple[None, Any]:
-    """Shape and dtype of an operation on numbers."""
-    return None, _BOOL if op in _COMPARING else None
-
-
 def inferred(op: Any, args: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, Any]:
     """Shape and dtype of an operation."""
     arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
     if op == ".item" or not (arrays or op == "broadcast_to"):
-        return number_type(op)
+        return None, NUMBER_TYPES.get(op)
     with np.errstate(all="ignore"):
         out = evaluate(op, tuple(map(stand_in, args)), dict(named))
     return np.shape(out), out.dtype

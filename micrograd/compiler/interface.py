@@ -18,7 +18,7 @@ from functools import update_wrapper
 from typing import Any, NamedTuple
 
 from ..engine.graph import hooked
-from ..engine.modes import is_grad_enabled, is_tracing, modes
+from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
 from ..engine.value import Value
 from ..optim import SGD, Adam, AdamW, Optimizer
 from ..tensor.optional import Tensor, np
@@ -307,8 +307,8 @@ def _same(a: list[Any], b: list[Any]) -> bool:
 class TrainingStep(Compiled):
     """A training step: the program updates the parameters too, by the optimizer's rule.
 
-    Where it cannot (`reduce=`, an optimizer of a class that is not ours, hooks), the optimizer takes its own step after
-    the program of the loss and its gradients.
+    Where it cannot (`reduce=`, an optimizer of a class that is not ours, hooks, `detect_anomaly`), the optimizer takes
+    its own step after the program of the loss and its gradients.
     """
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
@@ -321,7 +321,8 @@ class TrainingStep(Compiled):
     def __call__(self, *args: Any, **named: Any) -> Any:
         if is_tracing():
             return self._inside(args, named)
-        self._apart = not self.by_rule or (bool(hooked) and any(map(_has_hooks, self.optimizer.params)))
+        watched = (modes and is_anomaly_enabled()) or (hooked and any(map(_has_hooks, self.optimizer.params)))
+        self._apart = bool(watched or not self.by_rule)
         if not self._apart:
             return super().__call__(*args, **named)
         loss = self.loss(*args, **named)

@@ -1,11 +1,12 @@
 """Levels: a graph of many scalars becomes a few array operations, and its sums of products become matrix products.
 
-The level of a node is one more than the highest level of its operands. Equal operations of a level become one array
-operation:
+A level is a list of nodes of one kind (an op, sums, dot products) whose operands are known. It becomes a few array
+operations:
 
     tables      dot products that pair every list of left factors with every list of right ones are a product of two
                 matrices: the scores of all neurons of a layer, for all samples, are one `@`
-    groups      other sums, and equal ops, whose operands are stored in the same arrays are one operation on these
+    groups      other sums, and equal ops, whose operands are stored in the same arrays, or in small ones, are one
+                operation on these
 
 Under `batch` each node is a row of an array, with a column for each sample, or a single column if all samples share it:
 the scores of a layer are again one `@`, of its weights and the samples' columns.
@@ -35,7 +36,9 @@ np.add(b0, p[4:6], out=b0)  # (3, 2)
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from math import prod
 from typing import Any
 
 from ..engine.rows import Row
@@ -43,6 +46,8 @@ from ..tensor.optional import Tensor, np, record
 from .normal import ONE, NormalForm, Term
 from .places import Ids, Places
 from .symbols import Symbol
+
+SMALL = 512  # elements: to join arrays of so few takes less time than an operation on each
 
 
 class Levels:
@@ -71,26 +76,48 @@ class Levels:
         self._order_leaves(len(blocks))
         self.free: list[Symbol] = sorted(free, key=lambda symbol: self.at.place[number[symbol]])
 
-    def _levels(self) -> list[list[int]]:
-        """The nodes of each level, lowest first."""
-        form, height = self.form, [0] * self.form.size
-        found: dict[int, list[int]] = defaultdict(list)
+    def _levels(self) -> Iterator[list[int]]:
+        """The nodes of one kind that are computed together, each list after what it reads.
 
-        def over(terms: list[Term]) -> int:
-            return 1 + max([height[x] for _, p, q in terms for x in (p, q) if x != ONE], default=0)
+        Of the kinds with a node that is ready, the one that is lowest in the graph on average comes first. So the parts
+        of ragged data meet: an early node waits for those of its kind that need a few steps more.
+        """
+        height, missing = [0] * self.form.size, [0] * self.form.size
+        users: dict[int, list[int]] = defaultdict(list)
+        heights: dict[Any, list[int]] = defaultdict(list)
+        ready: dict[Any, list[int]] = defaultdict(list)
+        kinds: dict[int, Any] = {}
+        for i, kind, operands in self._nodes():
+            for x in operands:
+                users[x].append(i)
+            missing[i], height[i], kinds[i] = len(operands), 1 + max([height[x] for x in operands], default=0), kind
+            heights[kind].append(height[i])
+            if not operands:
+                ready[kind].append(i)
+        mean = {kind: sum(found) / len(found) for kind, found in heights.items()}
+        while ready:
+            yield (nodes := sorted(ready.pop(min(ready, key=mean.__getitem__))))
+            for user in chain.from_iterable([users[i] for i in nodes]):
+                missing[user] -= 1
+                if not missing[user]:
+                    ready[kinds[user]].append(user)
 
-        for i in range(len(form.leaves), form.nodes):
+    def _nodes(self) -> Iterator[tuple[int, Any, set[int]]]:
+        """Each node with its kind and its operands that are computed too, operands first."""
+        form, leaves = self.form, len(self.form.leaves)
+
+        def read(terms: list[Term]) -> set[int]:
+            return {x for _, p, q in terms for x in (p, q) if x >= leaves}
+
+        for i in range(leaves, form.nodes):
             if i in form.ops:
-                height[i] = 1 + max(height[x] for x in form.ops[i][1] if x.__class__ is int)
+                row, xs = form.ops[i]
+                yield i, row, {x for x in xs if x.__class__ is int and x >= leaves}
             elif i in form.sums:
                 for _, p, _ in form.sums[i]:
                     if p in form.dots:
-                        height[p] = over(form.dots[p])
-                        found[height[p]].append(p)
-                height[i] = over(form.sums[i])
-            if height[i]:
-                found[height[i]].append(i)
-        return [found[level] for level in sorted(found)]
+                        yield p, ("dot", form.dots[p][0][1] < leaves), read(form.dots[p])
+                yield i, "sum", read(form.sums[i])
 
     def _level(self, nodes: list[int]) -> None:
         """Plan one level: its dot products, sums and ops."""
@@ -105,10 +132,10 @@ class Levels:
                 twins.append((i, dots[left].setdefault(right, i)))
             elif i in form.sums:
                 form.sums[i].sort(key=self._kind)
-                rest[("sum", *map(self._kind, form.sums[i]))].append(i)
+                rest[("sum", *((self._store(p), self._store(q)) for _, p, q in form.sums[i]))].append(i)
             else:
                 row, xs = form.ops[i]
-                rest[(row, *(at.array[x] if x.__class__ is int else None for x in xs))].append(i)
+                rest[(row, *(self._store(x) if x.__class__ is int else None for x in xs))].append(i)
         for ids, shape in [*self._tables(dots), *(self._group(key, members) for key, members in rest.items())]:
             at.put(ids, shape)
         for i, twin in twins:
@@ -118,6 +145,11 @@ class Levels:
         """The arrays that store a term's factors; terms of one kind can form one array."""
         _, p, q = term
         return (-2 if p == ONE else -self.at.array[p], -2 if q == ONE else -self.at.array[q])
+
+    def _store(self, x: int) -> int:
+        """The array that stores a node. It does not matter which of the small ones: they are joined to be read."""
+        k = -2 if x == ONE else int(self.at.array[x])
+        return -1 if k >= 0 and self.at.samples is None and prod(self.at.shapes[k]) <= SMALL else k
 
     # ---- what is computed together
 

@@ -78,7 +78,7 @@ class Lowered:
 
     Args:
         parameters: the names of what it is called with: "leaves" (the outside nodes' data) if it reads any, "update"
-            (what it updates, see `training`) if it does, the function's arguments, and the incoming gradients.
+            (what it writes to) if it does, the function's arguments, and the incoming gradients.
         reads: where each input comes from.
         values: a tree of Symbols and constants.
         gradients: the same, a list; None for a program that returns the values alone.

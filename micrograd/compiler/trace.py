@@ -28,7 +28,7 @@ from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number
 from ..tensor.optional import Tensor, new_node, np, operand, remember
-from .frozen import DRAWN, OUTSIDE, OWN_OP, frozen, without_draws
+from .frozen import DRAWN, OUTSIDE, OWN_OP, UNWATCHED, frozen, without_draws
 from .graph import Graph
 from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
 from .symbols import BY_COLUMNS, Symbol
@@ -42,6 +42,7 @@ class Leaf:
         self.symbol: Symbol = symbol
         self.data: Any = data
         self.name: Any = symbol.args[0]
+        self.made_by: str = node._op
 
 
 class Trace:
@@ -103,37 +104,34 @@ class Trace:
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
         """Compute the op on Symbols, and record it as usual."""
-        given = [x if x.__class__ is TracedValue else self.stand_in(x) for x in operands]
-        for x in given:
-            if isinstance(x, Tensor):
-                return self._of_arrays(row, given)
-        return self._of_numbers(row, given)
-
-    def _of_numbers(self, row: Row, operands: list[Any]) -> Any:
         nodes, values, wanted = [], [], False
         for x in operands:
+            if x.__class__ is not TracedValue:
+                x = self.stand_in(x)
             if x.__class__ is TracedValue:
                 nodes.append(x)
                 values.append(x._data)
                 wanted = wanted or x._row is not None
-            else:
+            elif (y := number(x)) is not None:
                 nodes.append(None)
-                values.append(number(x))
-                if values[-1] is None:
-                    kinds = " and ".join(type(x).__name__ for x in operands)
-                    raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
+                values.append(y)
+            else:
+                return self._of_arrays(row, [*map(self.stand_in, operands)])
         data = row.forward(*values)
         if data.__class__ is Symbol and data not in self.rows and data.op not in ("input", "getitem"):
             self.rows[data] = row, values
         if not wanted or row.to_a is None:  # a constant, or a comparison
             return traced_value(data)
         if not is_grad_enabled():
-            return self._of_numbers(DETACH, [traced_value(data)])
+            return self(DETACH, (traced_value(data),))
         if row.to_b is None:
             return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
         return fill(object.__new__(TracedValue), data, row, *nodes, *values)
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
+        if not any(isinstance(x, Tensor) for x in operands):
+            kinds = " and ".join(type(x).__name__ for x in operands)
+            raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
         nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]
         if isinstance(row, Many):
             nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
@@ -177,7 +175,11 @@ class Trace:
 
     def constants(self) -> dict[Symbol, Any]:
         """The Symbols whose values are known after all, such as those of nodes created inside that no longer exist."""
-        return self.graph.known | {leaf.symbol: leaf.data for leaf, _ in self.order if leaf.ref() is None}
+        gone = [leaf for leaf, _ in self.order if leaf.ref() is None]
+        for leaf in gone:
+            if leaf.made_by:
+                raise frozen(UNWATCHED.format(f"the result of '{leaf.made_by}', which was computed elsewhere"))
+        return self.graph.known | {leaf.symbol: leaf.data for leaf in gone}
 
 
 class tracing(Mode):

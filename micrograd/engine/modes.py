@@ -45,6 +45,7 @@ class _State:
 _recording: ContextVar[_State | None] = ContextVar("recording", default=None)
 _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
 _scopes: ContextVar[tuple[object, ...]] = ContextVar("scopes", default=(object(),))  # the last: outside of transforms
+running: list[None] = []  # one entry for each transform that is running a function, in any thread
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 
 
@@ -262,15 +263,21 @@ def deferred() -> Callable | None:
 def differentiating() -> Iterator[None]:
     """Context in which a transform runs the function that it differentiates: a scope, inside those that are open."""
     token = _scopes.set((object(), *_scopes.get()))
+    running.append(None)
     try:
         yield
     finally:
+        running.pop()
         _scopes.reset(token)
 
 
 def open_scopes() -> tuple[object, ...]:
-    """The scopes of the transforms that are running, innermost first, and one outside of them all."""
-    return _scopes.get()
+    """The scopes of the transforms that are running, innermost first, and one outside of them all.
+
+    Empty if they all run in other threads: a graph from there may lead to their inputs, which are leaves for a while.
+    """
+    scopes = _scopes.get()
+    return scopes if len(scopes) > 1 or not running else ()
 
 
 def is_differentiating() -> bool:

@@ -1,7 +1,7 @@
 """Optimizers, and gradient clipping.
 
 An update is plain arithmetic on `p.data` and `p.grad`, numbers or arrays; it creates no nodes. The state of a parameter
-`p` is `optimizer.state[p]`.
+`p` is `optimizer.state[p]`. `compile(loss, update=optimizer)` traces the same lines, so they must not look at a number.
 """
 
 from __future__ import annotations

@@ -67,23 +67,12 @@ def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: An
 
 def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], dilation: Pair, fill: float = 0.0) -> Any:
     """The windows of the padded image, of shape (..., channels, *size, rows, columns)."""
-    x = _padded(x, padding, fill)
+    if padding != ((0, 0), (0, 0)):
+        x = x.pad(((0, 0),) * (x.ndim - 2) + padding, constant_values=fill)
     spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
     if spans[0] > x.shape[-2] or spans[1] > x.shape[-1]:
         raise ValueError(f"found a window of {spans} and a padded image of {x.shape[-2:]}, which is smaller")
     return record(arrays.windows(size, stride, dilation), x)
-
-
-def _padded(x: Tensor, padding: tuple[Pair, Pair], fill: float) -> Tensor:
-    """The image, padded with `fill`."""
-    if padding == ((0, 0), (0, 0)):
-        return x
-    *rest, height, width = x.shape
-    shape = (*rest, height + sum(padding[0]), width + sum(padding[1]))
-    inside = (..., *(slice(p[0], p[0] + n) for p, n in zip(padding, (height, width), strict=True)))
-    if not fill:
-        return record(arrays.scatter(inside, shape), x)
-    return record(arrays.setitem(inside), np.full(shape, fill, x.dtype), x)
 
 
 def _padding(padding: Any, size: Any, stride: Pair, dilation: Pair) -> tuple[Pair, Pair]:

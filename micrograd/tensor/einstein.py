@@ -21,7 +21,7 @@ import numpy as np
 from ..engine.ops import lib
 from ..engine.rows import Many
 from . import arrays
-from .functions import answer, of_arrays, tensors_of
+from .functions import of_arrays, tensors_of
 from .node import record
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def einsum(subscripts: Any, *operands: Any) -> Any:
     _check_lengths(subscripts, inputs, tensors)
     pairs = [_diagonal(t, letters) for t, letters in zip(tensors, inputs, strict=True)]
     row = _einsum(tuple(letters for _, letters in pairs), output)
-    return answer(record(row, *[t for t, _ in pairs]), operands)
+    return record(row, *[t for t, _ in pairs])
 
 
 def _from_lists(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:

@@ -300,15 +300,20 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
 
 
 def of_arrays(made: Callable) -> Callable:
-    """Register a function of several arrays; if one is an array of Values, NumPy's function of that name runs."""
+    """Register a function of several arrays, or of a list of them, that returns a Tensor.
+
+    If no operand is a Tensor, the result is an array. If one is an array of Values, NumPy's function of that name runs.
+    """
 
     @wraps(made)
     def called(*operands: Any, **named: Any) -> Any:
         check(named)
-        first = operands[0] if operands and isinstance(operands[0], (list, tuple)) else ()
-        if any(map(_has_values, (*operands, *first))):
+        given = (*operands, *named.values())
+        every = [x for part in given for x in (part if isinstance(part, (list, tuple)) else (part,))]
+        if any(map(_has_values, every)):
             return getattr(np, made.__name__)(*operands, **named)
-        return made(*operands, **named)
+        out = made(*operands, **named)
+        return out if any(isinstance(x, Tensor) for x in every) else out.data[()]
 
     return function(called)
 
@@ -320,11 +325,6 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
     if not len(operands):
         raise ValueError(f"{what} needs at least one Tensor, found an empty list")
     return [*map(as_tensor, operands)]
-
-
-def answer(out: Tensor, operands: Any) -> Any:
-    """The result: a Tensor if there is one among the operands, else its array."""
-    return out if any(isinstance(x, Tensor) for x in operands) else out.data[()]
 
 
 @of_arrays
@@ -349,7 +349,7 @@ def concatenate(operands: Any, axis: int | None = 0) -> Any:
     tensors = tensors_of(operands, "concatenate")
     if axis is None:
         tensors, axis = [t.flatten() for t in tensors], 0
-    return answer(_joined(tensors, axis), operands)
+    return _joined(tensors, axis)
 
 
 @of_arrays
@@ -376,7 +376,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
     if len({t.shape for t in tensors}) > 1:
         raise ValueError(f"stack needs operands of one shape, found {', '.join(str(t.shape) for t in tensors)}")
     axis = normalize_axis_index(axis, tensors[0].ndim + 1)
-    return answer(_joined([t.expand_dims(axis) for t in tensors], axis), operands)
+    return _joined([t.expand_dims(axis) for t in tensors], axis)
 
 
 def _joined(tensors: list[Tensor], axis: int) -> Tensor:
@@ -401,7 +401,7 @@ def matmul(a: Any, b: Any) -> Any:
     >>> matmul(Tensor([[1.0, 2.0]]), [[3.0], [4.0]])
     Tensor([[11.]])
     """
-    return answer(operator.matmul(*tensors_of([a, b], "matmul")), (a, b))
+    return operator.matmul(*tensors_of([a, b], "matmul"))
 
 
 @of_arrays
@@ -421,10 +421,10 @@ def dot(a: Any, b: Any) -> Any:
     """
     x, y = tensors_of([a, b], "dot")
     if not x.ndim or not y.ndim:
-        return answer(x * y, (a, b))
+        return x * y
     columns = y.transpose(-2, *range(y.ndim - 2), -1) if y.ndim > 2 else y
     out = x @ columns.reshape(columns.shape[0], -1) if y.ndim > 2 else x @ y
-    return answer(out.reshape((*x.shape[:-1], *columns.shape[1:])), (a, b))
+    return out.reshape((*x.shape[:-1], *columns.shape[1:]))
 
 
 @of_arrays
@@ -442,7 +442,7 @@ def outer(a: Any, b: Any) -> Any:
     [[3.0, 4.0], [6.0, 8.0]]
     """
     x, y = tensors_of([a, b], "outer")
-    return answer(x.reshape(-1, 1) * y.flatten(), (a, b))
+    return x.reshape(-1, 1) * y.flatten()
 
 
 @of_arrays
@@ -460,7 +460,7 @@ def hstack(operands: Any) -> Any:
     Tensor([1., 2., 3.])
     """
     tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
-    return answer(_joined(tensors, 0 if tensors[0].ndim == 1 else 1), operands)
+    return _joined(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @of_arrays
@@ -478,7 +478,7 @@ def vstack(operands: Any) -> Any:
     [[1.0, 2.0], [3.0, 4.0]]
     """
     tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
-    return answer(_joined(tensors, 0), operands)
+    return _joined(tensors, 0)
 
 
 __all__ = [name for name in FUNCTIONS if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]

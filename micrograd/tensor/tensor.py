@@ -314,16 +314,25 @@ class Tensor(Handle, Elementwise):
         Returns:
             A Tensor with each length increased by its pair.
 
+        Raises:
+            TypeError, ValueError: a `pad_width` that is no int, is negative, or does not fit the number of axes.
+
         >>> Tensor([1, 2]).pad((1, 2)).tolist()
         [0, 1, 2, 0, 0]
         """
         if mode != "constant":
             return _chosen(self, np.pad, pad_width, mode=mode)
-        inside = np.pad(np.ones(self.shape, bool), pad_width)
-        starts = np.broadcast_to(pad_width, (self.ndim, 2))[:, 0].tolist()
-        index = tuple(slice(start, start + n) for start, n in zip(starts, self.shape, strict=True))
-        out = record(arrays.scatter(index, inside.shape), self)
-        return record(arrays.where(inside), out, constant_values) if constant_values else out
+        widths = np.broadcast_to(pad_width, (self.ndim, 2))
+        if widths.dtype.kind not in "iu":
+            raise TypeError(f"pad_width is made of ints, found {pad_width!r:.60}")
+        if widths.min(initial=0) < 0:
+            raise ValueError(f"pad_width is never negative, found {pad_width!r:.60}: an index removes elements")
+        sides = list(zip(widths.tolist(), self.shape, strict=True))
+        index = tuple(slice(before, before + n) for (before, _), n in sides)
+        shape = tuple(before + n + after for (before, after), n in sides)
+        if not constant_values:
+            return record(arrays.scatter(index, shape), self)
+        return record(arrays.setitem(index), np.full(shape, constant_values, self.dtype), self)
 
     def diag(self, k: int = 0) -> Tensor:
         """The diagonal of a matrix, or the matrix with a given diagonal.

@@ -1,5 +1,6 @@
-"""Pictures: three subpackages, and what they share: `page` (self-contained HTML), `text`, `values`, `infix` (notation
-with the parentheses that are needed), `rule_text` (the rules of the derivative table as text) and `progress`.
+"""Pictures: three subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
+`infix` (notation with the parentheses that are needed), `rule_text` (the rules of the derivative table as text),
+`text`, `values` and `progress`.
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`

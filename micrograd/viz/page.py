@@ -12,10 +12,12 @@ import re
 import tempfile
 import webbrowser
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from zlib import compressobj
 
 from .text import clean
 
@@ -91,17 +93,36 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
     return f'<img alt="{html.escape(words)}" style="{style}" src="{source}">'
 
 
-def join(name: str, title: str, data: Any, **markup: str) -> str:
+def join(name: str, title: str, data: Any, script: str, **markup: str) -> str:
     """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
     parts = {
         "title": html.escape(clean(title), quote=False),
         "style": asset(f"{name}.css"),
-        "script": asset("page.js") + asset(f"{name}.js"),
         "data": _json(data),
+        "script": script,
         **markup,
     }
     whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
     return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
+
+
+def pack(text: str) -> str:
+    """Text, compressed (RFC 1951) and in base64."""
+    packed = compressobj(9, wbits=-15)
+    return base64.b64encode(packed.compress(text.encode()) + packed.flush()).decode()
+
+
+@cache
+def script(*names: str) -> str:
+    """The script of a page, compressed to a third: a notebook keeps one for each page."""
+    text = f'unpack("{pack(source(*names))}")'
+    run = f'document.body.append(Object.assign(document.createElement("script"), {{text: {text}}}));'
+    return asset("unpack.js") + run
+
+
+def source(*names: str) -> str:
+    """page.js, then these scripts in one scope."""
+    return "\n".join([asset("page.js"), "(() => {", *map(asset, names), "})();"])
 
 
 def asset(name: str) -> str:

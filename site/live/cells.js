@@ -2,20 +2,29 @@
 import {Python} from "./python.js";
 
 const SLOW = 2000;  // milliseconds until Stop is offered
-const cells = [...document.querySelectorAll("div.cell")].filter(cell => cell.querySelector(".cell_input pre")).map(prepared);
-let ready = false, running = Promise.resolve(), current = null;
+const ABOVE = "The cells above run first …";
+const DRAWN = /\bplt\./;  // by matplotlib, which is not in the page
+const cells = [...document.querySelectorAll("div.cell")].filter(mayRun).map(prepared);
+let ready = false, running = Promise.resolve(), asked = null;  // the cell whose button was pressed: there one looks
 
 const python = new Python({
   progress: (loaded, total) => {
-    if (!current) return;
-    current.bytes.hidden = loaded >= total;
-    current.bytes.value = loaded / total;
-    current.say(loaded < total ? `Python is loading: ${(loaded / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB` : "Python starts …");
+    if (!asked) return;
+    asked.bytes.hidden = loaded >= total;
+    asked.bytes.value = loaded / total;
+    asked.say(loaded < total ? `Python is loading: ${(loaded / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB` : "Python starts …");
   },
-  failed: text => current?.say(`Python cannot start here: ${text}`),
+  failed: text => asked?.say(`Python cannot start here: ${text}`),
   ready: () => ready = true,
 });
 
+function mayRun(place) {
+  const text = place.querySelector(".cell_input pre")?.textContent;
+  if (!text || !DRAWN.test(text)) return Boolean(text);
+  const words = "matplotlib, which drew this, is not in the page. No other cell needs this one.";
+  place.querySelector(".cell_input").after(Object.assign(document.createElement("p"), {className: "live-bar", textContent: words}));
+  return false;
+}
 function prepared(place, index) {
   const bar = document.createElement("div"), said = document.createElement("span"), bytes = document.createElement("progress");
   const button = (text, label, act) => {
@@ -44,18 +53,25 @@ async function edit(cell, button) {
   cell.editor.focus();
 }
 function run(cell) {  // first those above that have not been run, as far as they are right
+  cell.say("Waiting …");
   running = running.then(async () => {
+    asked = cell;
     cell.done = false;
-    for (const next of cells) if (next.index <= cell.index && !next.done && !await ran(next)) return;
+    for (const next of cells) {
+      if (next.index > cell.index || next.done) continue;
+      cell.say(ABOVE);
+      if (await ran(next)) continue;
+      if (next !== cell) cell.say("Not run: a cell above went wrong, or was stopped.");
+      return;
+    }
   });
 }
 async function ran(cell) {
-  current = cell;
   cell.say("Running …");
   const slow = setTimeout(() => { if (ready) cell.stop.hidden = false; }, SLOW);
   const answer = await python.ask("cell", cell.text);
   clearTimeout(slow);
-  cell.stop.hidden = cell.bytes.hidden = true;
+  cell.stop.hidden = asked.bytes.hidden = true;
   if (!answer) {
     cell.say("Stopped. Python has forgotten all names: the next run begins at the first cell.");
     return false;

@@ -8,6 +8,8 @@ import operator
 import random
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context, copy_context
 from typing import Any
 
 import numpy as np
@@ -396,6 +398,32 @@ def test_a_node_that_left_its_transform_leads_to_no_input_any_more():
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Linear
+
+
+BEFORE = copy_context()
+ELSEWHERE: dict[str, Callable[[Callable, Any], Any]] = {
+    "a thread": lambda f, x: ThreadPoolExecutor(1).submit(f, x).result(),
+    "another context": lambda f, x: Context().run(f, x),
+    "a context from before": lambda f, x: BEFORE.run(f, x),
+    "here": lambda f, x: f(x),
+}
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+@pytest.mark.parametrize("x", [3.0, np.array([3.0, 3.0])])
+def test_a_derivative_that_is_taken_in_another_thread_is_differentiated_too(where: str, x: Any):
+    run = ELSEWHERE[where]
+
+    def f(x: Any) -> Any:
+        y = x * x
+        return y * run(gradient(lambda t: y * t * t), x) + run(lambda t: hvp(lambda u: y * u**3)(t, t), x)
+
+    slope = 10 * 3.0**4 + 24 * 3.0**3  # of 2 x**5 + 6 x**4
+    np.testing.assert_allclose(gradient(f)(x), slope)
+    np.testing.assert_allclose(jvp(f, (x,), (x,))[1], 3 * slope)
+    w = Value(2.0)
+    (gradient(lambda t: run(gradient(lambda u: u * w * w), t) * t)(3.0)).backward()
+    assert w.grad == 4.0
 
 
 def test_a_graph_that_a_thousand_calls_close_over_is_searched_once(monkeypatch: pytest.MonkeyPatch):

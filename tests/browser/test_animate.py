@@ -79,3 +79,24 @@ def test_a_notebook_s_output_can_be_used_by_everybody(page, picture):
     page.open(f'<!doctype html><html lang="en"><title>t</title><main><h1>t</h1>{output}</main>', 480)
     assert page.axe() == []
     assert page.run("return document.documentElement.scrollWidth") == 480
+
+
+def test_a_wide_graph_moves_behind_a_narrow_picture_so_that_each_step_is_in_view(page):
+    numbers = {"x1": 2, "w1": -3, "x2": 0, "w2": 1, "b": 6.88}
+    x1, w1, x2, w2, b = (Value(x, label=name) for name, x in numbers.items())
+    narrow = viz.animate((x1 * w1 + x2 * w2 + b).tanh(), width=380)
+    page.open(f"<!doctype html><style>svg {{ max-width: 100%; height: auto }}</style><p>{narrow.svg}</p>", 374)
+    by = "const frame = document.querySelector('svg').getBoundingClientRect();"  # 358 pixels, as on a phone
+    for step in range(1, 11):
+        at(page, step)
+        assert page.run(
+            f"{by} return [...document.querySelectorAll('.ring')].filter(e => getComputedStyle(e).opacity > .5)"
+            ".map(e => e.getBoundingClientRect()).map(box => box.left >= frame.left && box.right <= frame.right)"
+        ) == [True]
+    sizes = page.run(
+        f"{by} return [...document.querySelectorAll('text:not(.aside)')]"
+        ".map(e => parseFloat(getComputedStyle(e).fontSize) * frame.width / 380)"
+    )
+    assert min(sizes) >= 11
+    page.open(narrow.svg, 380, reduced_motion=True)
+    assert page.run("return [...document.querySelectorAll('.body')].every(e => e.getBoundingClientRect().right < 380)")

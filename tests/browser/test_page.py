@@ -88,7 +88,7 @@ def test_a_page_unpacks_what_any_zlib_packs(page, level, strategy):
     packed = [
         base64.b64encode(p.compress(t.encode()) + p.flush()).decode() for p, t in zip(packers, texts, strict=True)
     ]
-    page.open(f"<!doctype html><title>t</title><script>{asset('playing/unpack.js')}</script>")
+    page.open(f"<!doctype html><title>t</title><script>{asset('unpack.js')}</script>")
     assert page.run("return arguments[0].map(unpack)", packed) == texts
 
 

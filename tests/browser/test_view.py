@@ -294,3 +294,53 @@ def test_on_a_phone_the_steps_are_buttons_and_the_graph_is_first(page):
     ) == [True, 0]
     assert page.run("return document.documentElement.scrollWidth") == 390
     assert page.axe() == []
+
+
+# ------------------------------------------------------------------------------------------------ cells
+@pytest.fixture
+def neurons(page):
+    random.seed(1)
+    page.open(player(MLP(2, [3, 1])([Value(1.0), Value(-2.0)])).html)
+    page.run("[...document.querySelectorAll('#tabs button')].find(tab => tab.textContent === 'neurons').click()")
+    page.press("End")
+    return page
+
+
+LIT = "return document.querySelectorAll('.%s.lit').length"
+OVER = "document.querySelectorAll('%s')[%d].dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))"
+
+
+def test_a_line_finds_the_cell_of_its_weight_and_the_cell_the_line(neurons):
+    neurons.run(OVER % (".wire .hit", 4))
+    assert [neurons.run(LIT % kind) for kind in ("cell", "wire")] == [2, 1], "its weight, and the gradient of that"
+    title = neurons.run("return document.querySelector('.wire.lit title').textContent")
+    cell = neurons.run("return [...document.querySelectorAll('.cell')].findIndex(cell => cell.matches('.lit'))")
+    neurons.run(OVER % ("#stage", 0))
+    neurons.run(OVER % ("#scroll", 0))
+    assert [neurons.run(LIT % kind) for kind in ("cell", "wire")] == [0, 0]
+    neurons.run(OVER % (".cell", cell))
+    assert neurons.run("return document.querySelector('.wire.lit title').textContent") == title
+    said = neurons.run(f"return document.querySelectorAll('.cell')[{cell}].parentNode.firstChild.textContent")
+    assert said.startswith("weights, row 1, column ")
+    assert said.rpartition(": ")[2] == title.rpartition("weight ")[2]
+
+
+def test_cells_are_read_with_the_keys(neurons):
+    neurons.run("[...document.querySelectorAll('.card.module')][0].focus()")
+    heard = []
+    for key in ("]", "]", "["):
+        neurons.press(key)
+        heard.append(neurons.run("return document.querySelector('#live').textContent"))
+    assert heard[0].startswith("weights, row 1, column 1: ")
+    assert heard[1].startswith("weights, row 1, column 2: ")
+    assert heard[2] == heard[0]
+    assert neurons.run(LIT % "cell") == 2
+
+
+def test_a_group_says_the_range_of_its_gradients_and_it_follows(neurons):
+    text = "return [...document.querySelectorAll('.card.module .range')].map(e => e.textContent).join(';')"
+    before = neurons.run(text)
+    assert " to " in before
+    neurons.click("#descend")
+    neurons.click("#descend")
+    assert neurons.run(text) != before

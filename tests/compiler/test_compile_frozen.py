@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,18 @@ def test_a_draw_is_taken_back():
 
 def draw_by(generator: Any) -> Callable[[], Any]:
     return {"random": random.random, "numpy": np.random.rand, "micrograd": lambda: micrograd.rand(1)}[generator]
+
+
+@pytest.mark.parametrize("w", [Value(3.0), Tensor([3.0], requires_grad=True)])
+def test_a_result_that_another_thread_computed_is_refused(w: Any):
+    """It would be a constant, though it depends on the parameter."""
+
+    def f(x: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: w * w).result() * x
+
+    with pytest.raises(RuntimeError, match=r"cannot use the result of '\*'"):
+        micrograd.compile(f)(2.0 if isinstance(w, Value) else np.ones(1))
 
 
 @pytest.mark.parametrize("generator", ["random", "numpy", "micrograd"])

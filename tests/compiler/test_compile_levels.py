@@ -159,3 +159,31 @@ def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(r
     assert near(f().data, loss().data)
     assert near(micrograd.grad(f(), xs[0] + ws[0]), micrograd.grad(loss(), xs[0] + ws[0]))
     assert f.source.count("matmul(") + f.source.count("np.dot(") <= 6
+
+
+def test_the_exponentials_of_lists_of_all_lengths_are_one_operation():
+    """The greatest of a longer list takes more steps to find: the shorter lists wait."""
+    rng = random.Random(5)
+    lists = [[Value(rng.gauss(0, 1)) for _ in range(n)] for n in range(1, 9)]
+    loss = lambda: -sum(softmax(xs)[-1].log() for xs in lists)  # noqa: E731
+    loss().backward()
+    eager = [x.grad for xs in lists for x in xs]
+    for xs in lists:
+        for x in xs:
+            x.grad = 0
+    f = micrograd.compile(loss, backend="numpy")
+    f().backward()
+    assert near(f().data, loss().data)
+    assert near([x.grad for xs in lists for x in xs], eager)
+    assert f.source.count("np.exp(") == 1
+
+
+def test_what_a_program_was_built_from_does_not_wait_for_the_collector():
+    weights = matrix(random.Random(0), 40, 40)
+    gc.collect()
+    gc.disable()
+    try:
+        micrograd.compile(lambda: sum(linear(linear(weights[0], weights), weights)), backend="numpy")()
+        assert gc.collect() < 1000  # of 6,400 operations
+    finally:
+        gc.enable()

@@ -20,7 +20,7 @@ from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_at
 
 import micrograd
-from micrograd import Function, Tensor, Value, gradient, lazy
+from micrograd import Function, Tensor, Value, detect_anomaly, gradient, lazy
 from micrograd.compiler.resident import Away, AwayState
 from micrograd.engine import ops
 from micrograd.nn import MLP, Linear, Module, Sequential, Tanh
@@ -414,6 +414,16 @@ def test_float32_stays_float32_on_a_device_and_its_rates_are_those_of_python():
     for found, expected in zip(trained("jax"), trained("numpy"), strict=True):
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@each_kind
+def test_a_nan_is_found_where_anomalies_are_detected(kind: str):
+    pair = Pair(kind)
+    pair.run(1)
+    with detect_anomaly(), pytest.raises(RuntimeError, match="nan"):
+        pair.step(np.full_like(X, np.nan), Y)
+    pair.run(1)
+    pair.check()
 
 
 def test_the_update_is_part_of_the_source_and_of_the_lowered_program():

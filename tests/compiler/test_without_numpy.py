@@ -45,6 +45,19 @@ SAME = {
                 loss(x, y).backward()
                 optimizer.step()
         print(loss(xs, ys).data < 0.05 and loss.cache_info().misses == 3)""",
+    "a whole training step": """
+        a, b = (nn.MLP(2, [3, 1]) for _ in range(2))
+        for p, q in zip(a.parameters(), b.parameters()):
+            q.data = p.data
+        whole, plain = (optim.Adam(model.parameters(), lr=0.1) for model in (a, b))
+        step = compile(lambda x, y: (a(x) - y) ** 2, update=whole)
+        for i in range(4):
+            plain.zero_grad()
+            ((b([0.1 * i, 0.2]) - 1.0) ** 2).backward()
+            plain.step()
+            step([0.1 * i, 0.2], 1.0)
+        found = [abs(p.data - q.data) < 1e-12 for p, q in zip(a.parameters(), b.parameters())]
+        print(all(found) and whole.state[whole.params[0]]["steps"] == 4)""",
     "transforms": """
         f = lambda x, y: x * x * y
         each = [gradient(g)(2.0, 3.0) == (12.0, 4.0) for g in (f, compile(f))]

@@ -83,6 +83,20 @@ def test_maximum_and_minimum_take_all_kinds_alike(name):
     assert gradcheck(function, 1.0, 2.0)
 
 
+def test_an_operand_may_be_named():
+    a, b = Tensor([1.0, 2.0], requires_grad=True), np.array([3.0, 4.0])
+    for name, named in {
+        "concatenate": {"operands": [b, a]},
+        "dot": {"a": b, "b": a},
+        "outer": {"b": a, "a": b},
+    }.items():
+        out = getattr(micrograd, name)(**named)
+        assert isinstance(out, Tensor)
+        assert out.requires_grad
+        plain = getattr(micrograd, name)(**{k: [b, b] if k == "operands" else b for k in named})
+        assert isinstance(plain, (np.ndarray, float))
+
+
 def test_a_tie_is_shared():
     x, y = tensor([1.0, 2.0]), tensor([1.0, 3.0])
     F.maximum(x, y).sum().backward()

@@ -11,7 +11,7 @@ import pytest
 from tensor_helpers import Arrays, directions, every_op, leaves, numbers, seed
 from tensor_ops_list import BAD, BINARY, MATMUL, OPS, Op, Shape
 
-from micrograd import Tensor, grad, jvp, no_grad
+from micrograd import Tensor, grad, no_grad
 from micrograd.engine import ops
 from micrograd.tensor import arrays, fused
 from micrograd.tensor import functions as functions
@@ -85,24 +85,6 @@ def test_both_derivatives_agree_with_central_differences(op: Op):
 
 
 @every_op
-def test_forward_mode_is_reverse_mode_transposed(op: Op):
-    """For each operand, alone and with the others: <g, J v> is <J' g, v>."""
-    for operands in op.runs():
-        vs, g = directions(operands), seed(op, op.call(*map(Tensor, operands)))
-        slopes = numbers(grad(op.call(*(xs := leaves(operands))), xs, g, allow_unused=True), xs)
-        for chosen in [range(len(xs)), *([i] for i in range(len(xs)) if len(xs) > 1)]:
-            _, t = jvp(
-                lambda *some, chosen=chosen, operands=operands: op.call(
-                    *[some[chosen.index(i)] if i in chosen else Tensor(a) for i, a in enumerate(operands)]
-                ),
-                [operands[i] for i in chosen],
-                [vs[i] for i in chosen],
-            )
-            expected = inner([slopes[i] for i in chosen], [vs[i] for i in chosen])
-            assert np.sum(g * t) == pytest.approx(expected, rel=1e-10, abs=1e-10)
-
-
-@every_op
 def test_values_and_both_derivatives_are_pytorchs(op: Op):
     torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
     for dtype, near in (("float64", 1e-10), ("float32", 2e-4)):
@@ -120,6 +102,13 @@ def test_values_and_both_derivatives_are_pytorchs(op: Op):
             np.testing.assert_allclose(op.call(*map(Tensor, operands)).data, out.detach(), rtol=near, atol=near)
             for ours, other in zip(first + second, numbers(slopes, xs) + numbers(theirs, [*xs, g]), strict=True):
                 np.testing.assert_allclose(ours, other, rtol=near, atol=near)
+
+
+def test_padding_has_the_dtype_of_the_array_as_in_numpy():
+    for values in ([1, 2], [1.5, 2.5]):
+        np.testing.assert_array_equal(
+            Tensor(values).pad(1, constant_values=2.5), np.pad(values, 1, constant_values=2.5)
+        )
 
 
 @pytest.mark.parametrize(("rows", "ddof"), [([[1, 1, 1], [1, 2, 4]], 0), ([[1, 1, 1], [1, 2, 4]], 1), ([[5], [0]], 0)])

@@ -242,3 +242,13 @@ def test_a_notebook_gets_it_as_a_picture_with_words(tmp_path):
     assert "L = tanh(d)" in bundle["text/plain"]
     assert list(picture._repr_mimebundle_(exclude=["text/html"])) == ["text/plain"]
     assert picture.save(tmp_path / "a.svg").read_text(encoding="utf-8") == picture.svg
+
+
+def test_a_picture_is_as_wide_as_asked_and_no_wider_than_its_graph():
+    assert ET.fromstring(viz.animate(neuron(), width=380).svg).get("width") == "380"
+    x = Value(2.0)
+    small = viz.animate(x * x, width=2000).svg
+    assert float(ET.fromstring(small).get("width")) < 500
+    assert "translateX" not in small
+    with pytest.raises(ValueError, match="width is 0; it must be above 0"):
+        viz.animate(x, width=0)

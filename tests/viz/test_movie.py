@@ -9,6 +9,7 @@ import subprocess
 import sys
 import webbrowser
 import xml.etree.ElementTree as ET
+import zlib
 from html import unescape
 
 import numpy as np
@@ -34,9 +35,12 @@ def filmed(losses=(0.9, 0.5, 0.3), model=None, **options):
 
 def embedded(film):
     """What the page's script is given."""
-    return json.loads(
-        re.search(r'<script type="application/json" id="film">(.*?)</script>', film.page().html, re.DOTALL)[1]
-    )
+    found = json.loads(re.search(r'id="film">(.*?)</script>', film.page().html, re.DOTALL)[1])
+    return found | {name: unpacked(found[name]) for name in ("frames", "inside") if found[name]}
+
+
+def unpacked(text):
+    return json.loads(zlib.decompress(base64.b64decode(text), -15))
 
 
 # ------------------------------------------------------------------------------------------------ frames
@@ -229,7 +233,7 @@ def test_a_hostile_title_stays_text(title):
     assert page.count("</script>") == 2
     assert unescape(re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)[1]) == title
     assert "<img" not in page
-    assert film._repr_mimebundle_()["text/html"].count("<iframe") == 1
+    assert film._repr_mimebundle_()["text/html"].count("<iframe srcdoc") == 1
     ET.fromstring(film.still())
 
 

@@ -1,9 +1,11 @@
 """The network view, in movies and alone; movies of more classes, of curves and of nothing but a loss; `watch`."""
 
+import base64
 import json
 import re
 import sys
 import xml.etree.ElementTree as ET
+import zlib
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -29,7 +31,8 @@ def tensors(*widths, activation=nn.Tanh):
 
 
 def embedded(film):
-    return json.loads(re.search(r'id="film">(.*?)</script>', film.page().html, re.DOTALL)[1])
+    found = json.loads(re.search(r'id="film">(.*?)</script>', film.page().html, re.DOTALL)[1])
+    return found | {"frames": json.loads(zlib.decompress(base64.b64decode(found["frames"]), -15))}
 
 
 # ------------------------------------------------------------------------------------------------ the columns

@@ -14,6 +14,7 @@ from micrograd import Tensor, Value, concatenate, no_grad
 from micrograd.functional import cross_entropy
 from micrograd.nn import MLP, Dropout, Layer, LayerNorm1d, Linear, ReLU, Sequential
 from micrograd.viz import player
+from micrograd.viz.drawing.data import walk
 from micrograd.viz.drawing.fold import AIM
 from micrograd.viz.playing.scenes import story
 
@@ -128,7 +129,7 @@ def test_a_title_stays_short():
     out = a * a
     out.label = "y" * 10_000
     assert len(data_of(player(out))["title"]) < 100
-    assert len(player(out).html) < 60_000
+    assert len(player(out).html) < 62_000
 
 
 def test_what_a_hook_raises_comes_through_and_no_gradient_has_changed():
@@ -218,7 +219,7 @@ def test_hostile_labels_stay_text(name):
 
 # ------------------------------------------------------------------------------------------------ how large it gets
 def test_a_small_graph_is_a_small_page():
-    assert len(player(neuron()).html.encode()) < 60_000
+    assert len(player(neuron()).html.encode()) < 62_000
 
 
 def test_a_training_step_of_65_000_nodes_stays_below_three_megabytes():
@@ -400,3 +401,29 @@ def test_the_one_result_of_a_module_sends_numbers_along_its_line():
     (wire,) = [wire for wire in scene["wires"] if wire["ends"][0] == last and "local" in wire]
     assert wire["local"] == -1.0
     assert wire["part"] == scene["cards"][last]["grad"]
+
+
+# ------------------------------------------------------------------------------------------------ gradients of groups
+def test_the_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest():
+    xs = [Value(float(k)) for k in range(-3, 60)]
+    loss = sum(((x * 2.0).relu() for x in xs), Value(0.0))
+    cards = [card for scene in player(loss, max_nodes=20).data["scenes"] for card in scene["cards"]]
+    found = next(card for card in cards if card.get("times") == 63 and card.get("op") == "\u00d7")
+    (heat,) = found["heats"]
+    assert heat["name"] == "gradients"
+    assert heat["cells"] == "JJ" + "S" * 22
+    assert heat["tip"] == "gradients: 0.0000 to 1.0000, 4 of 63 are 0"
+
+
+def test_a_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():
+    random.seed(1)
+    model = MLP(2, [3, 1])
+    root = model([Value(1.0), Value(-2.0)])
+    story = player(root).data
+    scene = next(scene for scene in story["scenes"] if scene.get("tab") == "neurons")
+    into = [wire for wire in scene["wires"] if "weight" in wire]
+    nodes = walk(root).nodes
+    neurons = [neuron for layer in model.layers for neuron in layer.neurons]
+    found = {id(nodes[wire["weight"] + scene.get("base", 0)]) for wire in into}
+    assert len(into) == 2 * 3 + 3
+    assert found == {id(w) for neuron in neurons for w in neuron.w}

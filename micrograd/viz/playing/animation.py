@@ -33,7 +33,7 @@ class Animation(Svg):
     """An animated SVG: `svg` is the document, `words` its description."""
 
 
-def animate(root: Any, *, seconds: float = 1.2) -> Animation:
+def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Animation:
     """Animate the forward and backward pass of a small graph.
 
     Values appear from the leaves up, then gradients flow back from the root, in a loop. The backward pass is separate:
@@ -42,13 +42,14 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
     Args:
         root: a Value or a Tensor that depends on at most 40 nodes, itself included.
         seconds: duration of a step.
+        width: of the picture in pixels, for a phone. A wider graph moves, so that what each step computes is in view.
 
     Returns:
         An `Animation`: an SVG without scripts that notebooks display; `save(path)` writes it, `svg` is its text.
 
     Raises:
         TypeError: `root` is not a single node.
-        ValueError: the graph has more than 40 nodes, or `seconds` is not positive.
+        ValueError: the graph has more than 40 nodes, or `seconds` or `width` is not positive.
 
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
@@ -57,10 +58,12 @@ def animate(root: Any, *, seconds: float = 1.2) -> Animation:
     """
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds}; it must be above 0")
+    if width is not None and not width > 0:
+        raise ValueError(f"width is {width}; it must be above 0, or None for all that the graph needs")
     node = _checked(root)
     told = story(node, MAX_NODES)
     scene = told.scenes[0]
-    return Animation(Film(scene, stage(scene), seconds).svg(), spoken(still(told)))
+    return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), spoken(still(told)))
 
 
 def _checked(root: Any) -> Any:
@@ -82,9 +85,11 @@ class Film:
     root to 1, and one for each box that propagates its gradient.
     """
 
-    def __init__(self, scene: Scene, drawn: Stage, seconds: float):
+    def __init__(self, scene: Scene, drawn: Stage, seconds: float, width: float | None = None):
         self.scene = scene
         self.drawn = drawn
+        self.whole: float = drawn.width + 2 * MARGIN
+        self.seen: float = min(width or self.whole, self.whole)
         self.computed: dict[int, int] = {i: step for step, i in enumerate(scene.forward, 1)}
         self.seeded: int = len(scene.forward) + 1
         self.passes: dict[int, int] = {i: step for step, i in enumerate(scene.backward, self.seeded + 1)}
@@ -93,7 +98,7 @@ class Film:
 
     def svg(self) -> str:
         """The SVG document."""
-        width, height = self.drawn.width + 2 * MARGIN, self.drawn.height + 2 * MARGIN + CAPTION
+        width, height = self.seen, self.drawn.height + 2 * MARGIN + CAPTION
         body = [
             *[self._wire(e, wire) for e, wire in enumerate(self.scene.wires)],
             *[
@@ -102,6 +107,8 @@ class Film:
             ],
             *[self._pills(e, wire) for e, wire in enumerate(self.scene.wires)],
         ]
+        if self.seen < self.whole:
+            body = [f'<g class="{self._moving()}">', *body, "</g>"]
         captions = self._captions(height - MARGIN)
         name = escape(clean(self.scene.title))
         return "\n".join(
@@ -119,6 +126,19 @@ class Film:
                 "",
             ]
         )
+
+    def _moving(self) -> str:
+        """The classes of a graph that is wider than the picture; at rest, it is small enough to be seen whole."""
+        shifts = {step: self._shift(i) for steps in (self.computed, self.passes) for i, step in steps.items()}
+        shifts |= {self.seeded: self._shift(self.scene.forward[-1]), self.end: 0.0} if self.passes else {}
+        return self.clock.moved(shifts, f"transform:scale({(self.seen - 2 * MARGIN) / self.drawn.width:.4g});")
+
+    def _shift(self, i: int) -> float:
+        """How far the graph moves so that a box is in view, and as much of its operands as there is room for."""
+        places, edge = self.drawn.places, MARGIN / 3
+        right = MARGIN + places[i].x + places[i].width + edge
+        left = MARGIN + min(places[wire.tail].x for wire in self.scene.wires if wire.head == i) - edge
+        return min(0.0, max(self.seen - self.whole, self.seen / 2 - (max(left, right - self.seen) + right) / 2))
 
     # -------------------------------------------------------------------------------------------- wires
     def _wire(self, e: int, wire: Wire) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..text import clean, pretty, shorten, sign, text_width
 from ..values import value_text
-from .heat import Heat
+from .heat import Heat, said
 from .scenes import FOLDED, LEADS_NOWHERE, Card, Wire
 
 PAD, BADGE = 12.0, 32.0
@@ -14,7 +14,7 @@ LINE = 19.0
 TITLE = 27.0
 KEY, DOT, DIGIT = 44.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
 MOST_DOTS = 5  # more uses get no dots: nobody would count them
-CELL, GUTTER = 5.0, 14.0  # of heat-maps: height of a cell, space between two maps
+CELL, GUTTER, RANGE = 5.0, 14.0, 15.0  # of heat-maps: height of a cell, space between two maps, height of its range
 
 
 class Piece(NamedTuple):
@@ -51,7 +51,9 @@ def pieces(card: Card, badge: float) -> list[Piece]:
     for heat in card.heats:
         wide = cell_width(heat.columns)
         found += [Piece("key", x, y - 5, heat.name), Piece("heat", x, y, wide=wide)]
-        x += max(heat.columns * wide, len(heat.name) * 6.4) + GUTTER
+        low = y + heat.rows * CELL + 14
+        found += [Piece("range", x, low + RANGE * k, pretty(text)) for k, text in enumerate(said(heat))]
+        x += _across(heat) + GUTTER
     return found
 
 
@@ -104,7 +106,7 @@ def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, floa
     head = text_width(headline(card), 14.5, bold=True) + (text_width(aside(card), 11) + 14) * bool(aside(card))
     rows = lines(card)
     wide = [_number_line(card, uses) if name in ("data", "grad") else text_width(name, 12) for name in rows]
-    maps = sum(max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns)) + GUTTER for heat in card.heats)
+    maps = sum(_across(heat) + GUTTER for heat in card.heats)
     width = left + max(head, *wide, maps - GUTTER, 96.0) + PAD
     tall = max((_height(heat) for heat in card.heats), default=0.0)
     return width, TITLE + 8 + LINE * len(rows) + tall, badge
@@ -123,6 +125,11 @@ def cell_width(columns: int) -> float:
     return max(CELL, min(12.0, 90.0 / columns))
 
 
+def _across(heat: Heat) -> float:
+    """Width of a heat-map with its name and, if it is of a group's gradients, their range."""
+    return max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns), *[text_width(x, 12) for x in said(heat)])
+
+
 def _height(heat: Heat) -> float:
-    """Height of a heat-map with its name and padding."""
-    return 15 + heat.rows * CELL + 6
+    """Height of a heat-map with its name, its range and padding."""
+    return 15 + heat.rows * CELL + 6 + RANGE * len(said(heat))

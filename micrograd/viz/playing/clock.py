@@ -53,6 +53,15 @@ class Clock:
         )
         return self._rule(name, frames, at_rest="opacity:0;stroke-dasharray:1 2;")
 
+    def moved(self, shifts: dict[int, float], at_rest: str) -> str:
+        """Classes for what is shifted to the side, from each of these steps on by so many pixels."""
+        frames, before = "", 0.0
+        for step, shift in sorted(shifts.items()):
+            frames += f"{self._at(step)}{{transform:translateX({before:.4g}px)}}"
+            frames += f"{self._at(step + 0.4)}{{transform:translateX({shift:.4g}px)}}"
+            before = shift
+        return self._rule("m", f"0%{{transform:none}}{frames}to{{transform:translateX({before:.4g}px)}}", at_rest)
+
     def style(self) -> str:
         """The style sheet for all classes made so far."""
         turn = f".t{{animation-duration:{self.steps * self.seconds:g}s;animation-iteration-count:infinite}}"

@@ -12,6 +12,7 @@ from ..values import value_text
 
 ROWS, COLUMNS = 16, 24  # maximum size
 STEPS = 9
+GRADIENTS = "gradients"  # of a group of nodes; "grad" is that of one
 
 
 @dataclass
@@ -73,8 +74,8 @@ def _in_words(name: str, numbers: list[float]) -> str:
     """`gradients: -0.5000 to 1.0000, 3 of 12 are 0`: the range, and how many are dead."""
     if not numbers:
         return name
-    zero = numbers.count(0.0)
-    range_ = f"{value_text(min(numbers))} to {value_text(max(numbers))}"
+    zero, low, high = numbers.count(0.0), value_text(min(numbers)), value_text(max(numbers))
+    range_ = low if low == high else f"{low} to {high}"
     return f"{name}: {range_}" + (f", {zero:,} of {len(numbers):,} are 0" if zero else "")
 
 
@@ -98,7 +99,7 @@ def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) ->
     if not named[0][1]._is_number:
         node = max((node for _, node in named), key=lambda node: node._data.size)
         grad = grads.get(node)
-        maps = [heat_of(node._data, "weights"), *([] if grad is None else [heat_of(grad, "gradients")])]
+        maps = [heat_of(node._data, "weights"), *([] if grad is None else [heat_of(grad, GRADIENTS)])]
         for found in maps:
             found.of = place.get(node)
         return maps
@@ -108,12 +109,27 @@ def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) ->
     shown = [row[:COLUMNS] for row in [*rows.values()][:ROWS]]
     maps = [heat([[node._data for node in row] for row in shown], "weights")]
     if any(node in grads for _, node in named):
-        maps.append(heat([[grads.get(node) for node in row] for row in shown], "gradients"))
+        maps.append(heat([[grads.get(node) for node in row] for row in shown], GRADIENTS))
     columns = maps[0].columns
     of = [place.get(row[k]) if k < len(row) else None for row in shown for k in range(columns)]
     for found in maps:
         found.of = of
     return maps
+
+
+def heat_of_group(sent: Sequence[tuple[Any, float]], place: dict[Any, int]) -> Heat:
+    """The gradients of many nodes as a bar: from the smallest magnitude to the largest, of very many some between."""
+    order = sorted(sent, key=lambda pair: abs(pair[1]) if pair[1] == pair[1] else float("inf"))
+    every = (len(order) - 1) / (COLUMNS - 1)
+    shown = [order[round(k * every)] for k in range(COLUMNS)] if every > 1 else order
+    found = heat([[g for _, g in shown]], GRADIENTS, _in_words(GRADIENTS, [g for _, g in order]))
+    found.of = [place[node] for node, _ in shown] if shown is order else None
+    return found
+
+
+def said(heat: Heat) -> list[str]:
+    """What a group's card says of its gradients: the range, and how many are 0, if any."""
+    return [*heat.tip.rpartition(": ")[2].split(", "), ""][:2] if heat.name == GRADIENTS and ": " in heat.tip else []
 
 
 def _home(path: str) -> str:

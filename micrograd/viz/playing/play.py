@@ -8,6 +8,8 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
                                           last was shown.
     {micrograd: "go", place: "step=3"}    to the player: a place, as after the `#` of an address: `step=3`, `place=end`,
                                           `scene=2&step=3`.
+    {micrograd: "leaves", leaves: [...]}  to the player: other numbers for the leaves of the graph, in the order of
+                                          `trace(root)[0]`; a list for an array, null for a leaf that stays.
     {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
                                           in pixels, whenever that changes. A parent of the same origin need do
                                           nothing: the player sets the height of its frame.
@@ -19,22 +21,19 @@ The player's first place is `iframe.dataset.place`, else the address's `#step=3`
 """
 
 import json
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zlib import compressobj
 
 from ...engine.collector import without_collector
 from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
-from ..page import Page, asset, join
+from ..page import Page, join, script, source
 from ..progress import progress
 from ..text import clean, shorten, sign
 from ..values import value_text
@@ -86,7 +85,7 @@ class Player(Page):
         return self.data
 
 
-SCRIPTS = ("player", "panels", "program", "touch", "view")
+SCRIPTS = tuple(f"playing/{name}.js" for name in ("player", "panels", "program", "touch", "view"))
 
 
 def player(
@@ -130,21 +129,16 @@ def player(
         told = story(node, max_nodes, names, say)
         say("the page")
         graph = still(told)
-        data = _plain(told)
+        data = plain(told)
         if frame := _lean(height=height, panels=None if panels else 0, present=present):
             data["frame"] = frame
-        page = join("playing/player", told.title, data, script=_script())
+        page = join("playing/player", told.title, data, script=script(*SCRIPTS))
         return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
 
 
-@cache
-def _script() -> str:
-    """The page's script, compressed to a third: a notebook keeps one for each player."""
-    source = "\n".join([asset("page.js"), "(() => {", *(asset(f"playing/{name}.js") for name in SCRIPTS), "})();"])
-    packed = compressobj(9, wbits=-15)
-    text = b64encode(packed.compress(source.encode()) + packed.flush()).decode()
-    run = f'document.body.append(Object.assign(document.createElement("script"), {{text: unpack("{text}")}}));'
-    return asset("playing/unpack.js") + run
+def template() -> str:
+    """A player's page whose story is `null`: another page puts one in its place, and frames it."""
+    return join("playing/player", "player", None, script=source(*SCRIPTS))
 
 
 def _checked(root: Any) -> Any:
@@ -162,7 +156,7 @@ def _checked(root: Any) -> Any:
 Known = dict[str, int]  # values that many cards or wires share, as JSON, with their index
 
 
-def _plain(told: Story) -> dict[str, Any]:
+def plain(told: Story) -> dict[str, Any]:
     """The story as JSON data. Fields with their default value are omitted; the page restores them."""
     rules: dict[str, int] = {}
     forms: dict[str, int] = {}
@@ -184,8 +178,11 @@ def _plain(told: Story) -> dict[str, Any]:
 
 
 def _scene(scene: Scene, drawn: Stage, rules: Known, forms: Known, looks: Known) -> dict[str, Any]:
+    """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that."""
     uses = Counter(wire.head for wire in scene.wires)
+    base = min((card.node for card in scene.cards if card.node is not None), default=0)
     return _lean(
+        base=base or None,
         title=clean(scene.title),
         tab=scene.tab,
         note=scene.note,
@@ -193,10 +190,11 @@ def _scene(scene: Scene, drawn: Stage, rules: Known, forms: Known, looks: Known)
         parent=scene.parent if scene.parent >= 0 else None,
         size=_points([(drawn.width, drawn.height)]),
         cards=[
-            _card(card, drawn.places[i], _form(card.box, uses[i], forms), looks) for i, card in enumerate(scene.cards)
+            _card(card, drawn.places[i], _form(card.box, uses[i], forms), looks, base)
+            for i, card in enumerate(scene.cards)
         ],
         wires=[
-            _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head])
+            _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head], base)
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -215,7 +213,7 @@ def _form(box: Box, count: int, forms: Known) -> int | None:
     return _number_of(infix.form(op, count), forms) if op else None
 
 
-def _card(card: Card, place: Place, form: int | None, looks: Known) -> dict[str, Any]:
+def _card(card: Card, place: Place, form: int | None, looks: Known, base: int) -> dict[str, Any]:
     box = card.box
     name, strength = _name(card)
     drawn = pieces(card, place.badge)
@@ -225,7 +223,7 @@ def _card(card: Card, place: Place, form: int | None, looks: Known) -> dict[str,
         name=name,
         binds=strength if strength != infix.ATOM else None,
         form=form,
-        node=card.node,
+        node=None if card.node is None else card.node - base,
         look=_number_of(look, looks),
         **own,
         kind=box.kind,
@@ -257,7 +255,7 @@ def _name(card: Card) -> infix.Text:
     return shown or (value_text(card.data) if is_number(card) else box.op or box.kind), strength
 
 
-def _wire(wire: Wire, route: list[Any], pill: Any, rules: Known, head: Card) -> dict[str, Any]:
+def _wire(wire: Wire, route: list[Any], pill: Any, rules: Known, head: Card, base: int) -> dict[str, Any]:
     rule = None
     if wire.rule is not None and not head.hand_written:
         rule = _number_of(wire.rule, rules)
@@ -267,7 +265,8 @@ def _wire(wire: Wire, route: list[Any], pill: Any, rules: Known, head: Card) -> 
         local=_number(wire.local),
         part=True if wire.part is True else _number(wire.part),
         rule=rule,
-        use=wire.use,
+        use=wire.use and (wire.use[0] - base, wire.use[1]),
+        weight=None if wire.weight is None else wire.weight - base,
         route=_points(route),
         pill=_points([pill]) if pill else None,
     )

@@ -45,13 +45,17 @@ function load(told) {
   rootName = root[0];
   scenes = story.scenes;
   scenes.forEach(prepare);
+  engine = null;
   wake();
 }
 function prepare(scene, index) {  // derived data, computed once
   scene.index = index;
   scene.cards ??= []; scene.wires ??= []; scene.forward ??= []; scene.backward ??= [];
-  scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}));
+  const base = scene.base ?? 0;
+  scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}, card.node === undefined ? null : {node: card.node + base}));
   scene.wires.forEach((wire, i) => {
+    if (wire.use) wire.use[0] += base;
+    if (wire.weight !== undefined) wire.weight += base;
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     wire.i = i;
     wire.head.into.push(wire);
@@ -156,6 +160,7 @@ function drawWire(wire, wires, pills) {
     wire.ahead = arrow(end, back);
     if (wire.count && !scene.crowded) wire.line.style.strokeWidth = Math.min(1.7 + .4 * Math.log2(wire.count), 5);
   }
+  if (wire.weight !== undefined && wire.line) el("path", {class: "hit", d: wire.line.getAttribute("d")}, group);
   el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? ` ×${thousands(wire.count)}` : ""}`);
   wire.label = el("g", {class: "pill"}, pills);
 }
@@ -178,9 +183,11 @@ function drawCard(card, cards) {
     const x = along < 0 ? width + along : along;
     if (kind === "bar") el("rect", {class: "bar", y, width: 4, height: height - 2 * y, rx: 2}, group);
     else if (kind === "uses") drawUses(card, group, x, y);
+    else if (kind === "range") card.maps.at(-1).said.push(el("text", {x, y, class: "range"}, card.maps.at(-1)));
     else if (kind === "heat") card.maps.push(heatMap(card.heats[card.maps.length], group, x, y, text, CELL));
     else card.slots[kind] = el("text", {x, y, class: `${kind}${along < 0 ? " end" : ""}`}, group, {title: card.title, made: card.title, aside: card.aside}[kind] ?? (text || ""));
   }
+  card.maps.forEach((map, k) => paint(card.heats[k], map));
   if (badge) {
     const sign = el("g", {class: "badge"}, group);
     el("rect", {x: -badge / 2, y: height / 2 - 16, width: badge, height: 32, rx: 16}, sign);
@@ -204,7 +211,7 @@ function drawUses(card, group, x, y) {  // a dot for each use, filled when it ha
   for (let k = 0; k < card.here; k++) card.dots.push(el("circle", {class: "use", cx: x + 9 * k, cy: y, r: 3.2}, group));
 }
 function heatMap(heat, parent, x, y, wide, tall) {
-  const map = el("g", {}, parent);
+  const map = Object.assign(el("g", {}, parent), {said: []});
   el("title", {}, map);
   for (let k = 0; k < heat.cells.length; k++) {
     el("rect", {x: x + k % heat.columns * wide, y: y + Math.floor(k / heat.columns) * tall, width: wide - .7, height: tall - .7, "data-at": k}, map);
@@ -214,6 +221,8 @@ function heatMap(heat, parent, x, y, wide, tall) {
 }
 function paint(heat, map) {
   map.firstChild.textContent = pretty(heat.tip);
+  const parts = pretty(heat.tip).split(": ").pop().split(", ");
+  map.said.forEach((text, k) => { text.textContent = parts[k] ?? ""; });
   [...heat.cells].forEach((letter, k) => {
     const cell = map.children[k + 1], level = letter === "?" ? null : letter.charCodeAt(0) - 74;
     cell.setAttribute("class", letter === " " ? "none" : `cell ${level === null ? "nan" : level > 0 ? "high" : level < 0 ? "low" : "zero"}`);
@@ -262,7 +271,7 @@ function show(moving = false) {
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
   const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
-  const dead = grad?.whole && grad.value === 0, stale = touched && card.kind === "repeat" && card.node === undefined;
+  const dead = grad?.whole && grad.value === 0, stale = moved() && card.kind === "repeat" && card.node === undefined;
   const kinds = ["card", card.kind, known ? "" : "waiting", active ? now.kind : receiving ? "receiving" : "",
     card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : "", stale ? "stale" : ""];
   card.group.setAttribute("class", kinds.filter(Boolean).join(" "));
@@ -374,7 +383,7 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   $("scrub").max = scene.steps.length - 1;
   found = null;
   draw();
-  refresh();
+  if (moved()) refresh();
   if (!stays) { reserve(); open(); }
   showWhere();
   go(at === "same" ? phase(before) : at);

@@ -79,7 +79,13 @@ function Program({codes, functions, nodes, constants}) {
   const made = {
     leaves: given.slice(), data: [], grads: [],
     isLeaf: i => given[i] !== undefined,
-    reset() { made.leaves = given.map(x => isArray(x) ? array(x, x.shape) : x); },
+    reset(others = []) {
+      let k = 0;
+      made.leaves = given.map(x => {
+        const y = x === undefined ? x : others[k++] ?? x;
+        return isArray(x) ? array(y, x.shape) : typeof y === "string" ? leaf(y) : y;
+      });
+    },
     forward(leaves = made.leaves, data = made.data) {
       for (let i = 0; i <= last; i++) data[i] = leaves[i] ?? ops[nodes[i][0]][0](0, 0, nodes[i].slice(1).map(j => data[j]));
       return data[last];

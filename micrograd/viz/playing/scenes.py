@@ -20,7 +20,7 @@ from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
-from .heat import Heat, heat_of, heat_of_module
+from .heat import Heat, heat_of, heat_of_group, heat_of_module
 from .nudge import Nudge, nudges
 from .program import program
 
@@ -54,6 +54,7 @@ class Wire:
     """An edge and what it carried.
 
     For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
+    A line into a module has the place of the `weight` that it is multiplied by, if there is one.
     """
 
     tail: int
@@ -63,6 +64,7 @@ class Wire:
     part: Any = None
     rule: RuleText | None = None
     use: tuple[int, int] | None = None
+    weight: int | None = None
 
 
 @dataclass
@@ -95,6 +97,7 @@ class Story:
     unnudged: str = ""
     changed: str = ""
     program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `program.py`
+    modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
 
 def story(
@@ -116,7 +119,7 @@ def story(
     teller.tell(max_nodes, lambda made, known: say(f"{size}: view {made} of {known} or more"))
     title = teller.scenes[0].title
     said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back, teller.owned))
-    return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said)
+    return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said, teller.modules)
 
 
 def still(told: Story) -> Picture:
@@ -144,6 +147,7 @@ class _Part:
     tab: str = ""
     note: str = ""
     opener: Card | None = None  # the box that leads to it
+    module: Any = None  # whose inside it shows
 
 
 class _Teller:
@@ -159,6 +163,7 @@ class _Teller:
         self.names, self.owned = {id(graph.nodes[graph.roots[0]]): "out"} | found.by_id, found.owned
         self.place = {node: i for i, node in enumerate(graph.nodes)}
         self.scenes: list[Scene] = []
+        self.modules: dict[int, int] = {}
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
 
@@ -177,6 +182,7 @@ class _Teller:
                 if key not in known and self.boxes > MOST_BOXES:
                     continue
                 part.opener.opens = known.setdefault(key, len(self.scenes))
+                self.modules.setdefault(id(part.module), part.opener.opens)
                 if part.opener.opens < len(self.scenes):
                     continue
             self._scene(part)
@@ -280,6 +286,9 @@ class _Teller:
             marks = (getattr(node, "_made_by", ()) for node in outputs)
             module = next((mark[:-1][: part.level][-1] for mark in marks if mark and part.level), None)
             card.heats = heat_of_module(module, self.back.grads, self.place) if module is not None else []
+        elif card.grad is None:
+            sent = [(node, g) for node in outputs if isinstance(g := self.back.grads.get(node), float | int)]
+            card.heats = [heat_of_group(sent, self.place)] if sent else []
         return card
 
     def _show(self, card: Card, node: Node) -> None:
@@ -308,6 +317,7 @@ class _Teller:
         home = {i: g for g, group in enumerate(groups) for i in group.members}  # groups are in the order of the boxes
         shown = {g: out[0] for g, group in enumerate(groups) if len(out := _outputs(sub, group)) == 1}
         counted: dict[tuple[int, int], Wire] = {}
+        weights: dict[tuple[int, int], set[int]] = {}
         wires: list[Wire] = []
         for i, below in enumerate(sub.operands):
             head = home[i]
@@ -324,6 +334,11 @@ class _Teller:
                 elif tail != head:
                     known = counted.setdefault((tail, head), Wire(tail, head, 0))
                     known.count += 1
+                    beside = [m for m in below if m != j and home[m] == head and not sub.operands[m]]
+                    weights.setdefault((tail, head), set()).update(beside)
+        for ends, wire in counted.items():
+            if len(weights[ends]) == 1:
+                wire.weight = self.place[sub.nodes[weights[ends].pop()]]
         return wires + list(counted.values())
 
     def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:
@@ -340,11 +355,13 @@ class _Teller:
         if group.kind not in FOLDED or len(group.members) < 2:
             return
         members, name = sorted(group.members), card.box.name
-        if group.kind == "module" and any(len(call[0]) > part.level for i in members if (call := self.calls[i])):
-            self.waiting.append(_Part(members, part.level + 1, name, at, around, opener=card))
-        elif group.kind == "module":
-            one, note = self._one_call(members, group.times)
-            self.waiting.append(_Part(one, 0, name, at, around, note=note, opener=card))
+        if group.kind == "module":
+            made = [call[0] for i in members if (call := self.calls[i])]
+            level, note = part.level + 1, ""
+            if all(len(modules) <= part.level for modules in made):
+                level, (members, note) = 0, self._one_call(members, group.times)
+            module = made[0][: part.level][-1]
+            self.waiting.append(_Part(members, level, name, at, around, note=note, opener=card, module=module))
         elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
             level = EACH if _is_sum(group) else 0
             self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))

@@ -42,8 +42,8 @@ class Stage:
     crowded: bool = False
 
 
-def stage(scene: Scene) -> Stage:
-    """Lay out a scene."""
+def stage(scene: Scene, close: bool = False) -> Stage:
+    """Lay out a scene; if `close`, with as little room between the columns as pills need."""
     uses: list[list[Wire]] = [[] for _ in scene.cards]
     for wire in scene.wires:
         uses[wire.tail].append(wire)
@@ -53,7 +53,7 @@ def stage(scene: Scene) -> Stage:
         [(width + badge / 2, height) for width, height, badge in sizes],
         [(wire.tail, wire.head) for wire in scene.wires],
         spread=[8.0 if badge else height / 3 for _, height, badge in sizes],
-        gap=PILL[0] + (14 if crowded else 44),
+        gap=PILL[0] + (14 if crowded or close else 44),
     )
     places = [
         Place(x + badge / 2, y, width, height, badge)

@@ -1,17 +1,17 @@
 // ---- touch: a leaf is dragged, typed or stepped, and the program computes everything again
 let engine = null, touched = false, losses = [];
-function wake() {  // after a story was loaded
-  engine = typeof story.program === "object" ? Program(story.program) : null;
+const moved = () => engine && (touched || story.leaves);  // the numbers are the program's, no longer Python's
+function wake() {  // after a story was loaded, or other numbers for its leaves
+  engine ??= typeof story.program === "object" ? Program(story.program) : null;
   touched = false;
   losses = [];
-  if (engine) { engine.reset(); engine.run(); }
+  if (engine) { engine.reset(story.leaves); engine.run(); }
   for (const name of ["descend", "rate", "reset"]) $(name).disabled = !engine;
   $("touch").title = engine ? "" : story.program ?? "";
 }
 const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
 const single = x => isArray(x) && x.length === 1 ? x[0] : x;
 function refresh() {  // the numbers of this scene, from the program
-  if (!touched) return;
   const {data, grads} = engine;
   for (const card of scene.cards) {
     if (card.node !== undefined && card.data !== undefined) card.data = single(data[card.node]);
@@ -48,17 +48,41 @@ function reheat(heat, map) {
   heat.cells = cells.map(x => x === null ? " " : Number.isNaN(x) ? "?" : String.fromCharCode(74 + (most ? Math.round(9 * Math.max(-1, Math.min(1, x / most))) : Math.sign(x)))).join("");
   heat.most = number(most);
   const all = Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
-  heat.tip = `${heat.tip.split(":")[0]}: ${number(Math.min(...all))} to ${number(Math.max(...all))}${dead ? `, ${thousands(dead)} of ${thousands(all.length)} are 0` : ""}`;
+  const [low, high] = [Math.min(...all), Math.max(...all)].map(x => number(x));
+  heat.tip = `${heat.tip.split(":")[0]}: ${low === high ? low : `${low} to ${high}`}${dead ? `, ${thousands(dead)} of ${thousands(all.length)} are 0` : ""}`;
   if (map) paint(heat, map);
 }
-$("scroll").addEventListener("pointerover", event => {  // the number of a cell
-  const at = event.target.dataset?.at, card = at && scene.cards.find(card => card.group.contains(event.target)), k = card ? card.maps.findIndex(map => map.contains(event.target)) : -1;
-  if (k < 0) return;
-  const heat = card.heats[k], from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data;
-  const x = !engine || heat.of === undefined ? undefined : Array.isArray(heat.of) ? from[heat.of[at]] : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
-  const place = `row ${Math.floor(at / heat.columns) + 1}, column ${at % heat.columns + 1}`;
-  card.maps[k].firstChild.textContent = x === undefined ? pretty(heat.tip) : `${place}: ${number(x)}`;
+// ---- a cell of a heat-map: its number; and where it is a weight, the line that it is on
+const ofCell = (heat, at) => Array.isArray(heat.of) ? heat.of[at] ?? undefined : undefined;
+function saidOfCell(heat, at) {
+  const from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data, node = ofCell(heat, at);
+  const x = !engine || heat.of === undefined ? undefined : node !== undefined ? from[node] ?? 0 : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
+  return x === undefined ? pretty(heat.tip) : `${heat.name}, row ${Math.floor(at / heat.columns) + 1}, column ${at % heat.columns + 1}: ${number(x)}`;
+}
+function light(node, only = null) {  // the cells and the line of a weight, or one cell
+  for (const wire of scene.wires) wire.group.classList.toggle("lit", node !== undefined && wire.weight === node);
+  for (const card of scene.cards) (card.heats ?? []).forEach((heat, k) => {
+    for (let at = 0; at < heat.cells.length; at++) {
+      const cell = card.maps[k].children[at + 1];
+      cell.classList.toggle("lit", cell === only || node !== undefined && ofCell(heat, at) === node);
+    }
+  });
+}
+$("scroll").addEventListener("pointerover", event => {
+  const at = event.target.dataset?.at, wire = scene.wires.find(wire => wire.weight !== undefined && wire.group.contains(event.target));
+  const card = at && scene.cards.find(card => card.group.contains(event.target)), k = card ? card.maps.findIndex(map => map.contains(event.target)) : -1;
+  if (k >= 0) card.maps[k].firstChild.textContent = saidOfCell(card.heats[k], at);
+  if (wire && engine) wire.group.querySelector("title").textContent = `${wire.tail.name} → ${wire.head.name}: weight ${number(engine.data[wire.weight])}`;
+  if (k >= 0 || wire || document.querySelector(".lit")) light(wire ? wire.weight : k >= 0 ? ofCell(card.heats[k], at) : undefined);
 });
+function readCell(card, by) {  // with the keys: through all cells of a card
+  const all = (card.heats ?? []).flatMap((heat, k) => [...heat.cells].flatMap((letter, at) => letter === " " ? [] : [[heat, at, card.maps[k]]]));
+  if (!all.length) return;
+  card.read = ((card.read ?? (by > 0 ? -1 : 0)) + by + all.length) % all.length;
+  const [heat, at, map] = all[card.read];
+  light(ofCell(heat, at), map.children[at + 1]);
+  $("live").textContent = saidOfCell(heat, at);
+}
 function again() {  // something moved
   touched = true;
   engine.run();
@@ -97,7 +121,7 @@ function afterStep(rate) {  // the result after a step of gradient descent
   return engine.number(engine.forward(leaves, []));
 }
 function nudgeOf(card) {  // the nudge test, as nudge.py makes it
-  if (!touched || !engine) return card.nudge;
+  if (!moved() || !engine) return card.nudge;
   const flat = (card.nudge.index ?? []).reduce((at, k, axis) => at * engine.leaves[card.node].shape[axis] + k, 0);
   const x = valueOf(card, flat), g = engine.grads[card.node], grad = isArray(g) ? g[flat] : g, size = power(x);
   const at = by => {
@@ -126,13 +150,13 @@ function showHistory() {
   el("circle", {cx: 96, cy: y(shown.at(-1)), r: 3}, svg);
 }
 $("descend").addEventListener("click", descend);
-$("reset").addEventListener("click", () => {
-  engine.reset();
-  losses = [];
-  again();
-  touched = false;
+function restart(leaves) {  // from the story's leaves, or from those of the surrounding page
+  story.leaves = leaves;
+  wake();
+  if (engine) refresh();
   show();
-});
+}
+$("reset").addEventListener("click", () => restart(story.leaves));
 
 // ---- a leaf under the pointer, and its keyboard
 let held = null;

@@ -132,7 +132,7 @@ function keysOn(card, event) {  // a card has the focus
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
-  const acts = {Enter: () => choose(card), " ": () => choose(card)};
+  const acts = {Enter: () => choose(card), " ": () => choose(card), "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
   if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
     PageDown: () => nudgeBy(card, -100), F2: () => type(card), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
   if (byKeys) Object.assign(acts, {ArrowRight: () => to(card.i + 1), ArrowLeft: () => to(card.i - 1), Home: () => to(0), End: () => to(Infinity)});
@@ -267,6 +267,7 @@ for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", ()
 addEventListener("message", ({data}) => {
   if (data?.micrograd === "story") retell(data.story);
   if (data?.micrograd === "go") recall(data.place);
+  if (data?.micrograd === "leaves") restart(data.leaves);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
@@ -274,10 +275,10 @@ load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 recall(asked);
 dress();
-if (!asked.includes("=")) {  // the first view that can be read whole
+if (!/\b(scene|step)=/.test(asked)) {  // the first view that can be read whole
   const fits = at => (at.size[0] + 2 * MARGIN) * READABLE() <= room()[0] && (at.size[1] + 2 * MARGIN) * READABLE() <= room()[1];
   const view = scenes.find(at => at.tab && fits(at));
-  if (view && view !== scene) enter(view.index, 0, [view]);
+  if (view && view !== scene) enter(view.index, "same", [view]);
 }
 new ResizeObserver(() => {
   const before = step;

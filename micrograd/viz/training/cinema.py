@@ -1,8 +1,9 @@
 """The page that plays a movie, as one self-contained HTML file, and `still`, a picture of one frame."""
 
+import json
 from html import escape
 
-from ..page import Page, asset, join
+from ..page import Page, asset, join, pack, script
 from ..text import clean, text_width
 from . import columns, panels
 from .frames import Frame, Recording
@@ -11,8 +12,8 @@ PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": 
 PAD = 12
 
 
-def page(film: Recording) -> Page:
-    """The page, which opens at the first frame; its static fallback shows the last."""
+def page(film: Recording, inside: str = "") -> Page:
+    """The page, which opens at the first frame; its static fallback shows the last. `inside` is what a click opens."""
     frames, first = film.frames, film.frames[0]
     moving, limits = panels.moving(film, frames), panels.Limits(film)
     rows, across = first.scores.shape[-2:] if film.kind in ("sides", "regions") else (1, 1)
@@ -20,9 +21,18 @@ def page(film: Recording) -> Page:
     html = join(
         "training/movie",
         film.title,
-        {"frames": moving, "rows": rows, "columns": across, "kinds": {n: limits.texts(n) for n in limits.names}},
-        style=asset("training/panels.css") + asset("training/movie.css"),
-        plane=_plane(film, first) if film.kind != "none" else "",
+        {
+            "frames": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
+            "rows": rows,
+            "columns": across,
+            "kinds": {n: limits.texts(n) for n in limits.names},
+            "inside": inside,
+            "ends": columns.ends(first.network) if net else [],
+        },
+        style="".join(asset(f"training/{name}.css") for name in ("panels", "movie", "inside")),
+        script=script("training/inside.js", "training/movie.js"),
+        plane=_plane(film, first, bool(inside)) if film.kind != "none" else "",
+        inside=asset("training/inside.html") if inside else "",
         network=f'<section class="panel">\n<h2>Network</h2>\n{net}\n</section>' if net else "",
         loss=panels.loss(film, first),
         weights=_WEIGHTS.format(_choice(limits.names), panels.weights(film, moving[0], limits)) if film.layers else "",
@@ -33,15 +43,19 @@ def page(film: Recording) -> Page:
 _WEIGHTS = '<section class="panel">\n<h2><label for="kind">By layer</label>{}</h2>\n{}\n</section>'
 
 
+_CHOOSE = '<label>look inside: point <input id="point" type="number" min="1" max="{0}" placeholder="1 to {0}"></label>'
+
+
 def _choice(names: list[str]) -> str:
     options = "".join(f"<option>{escape(name)}</option>" for name in names)
     return f'<select id="kind">{options}</select>'
 
 
-def _plane(film: Recording, first: Frame) -> str:
+def _plane(film: Recording, first: Frame, opens: bool) -> str:
     shades = "" if film.kind == "curve" else panels.strip(film, film.frames)
     drawn = panels.boundary(film, first, shades, len(film.frames))
     legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
+    legend += _CHOOSE.format(len(film.points)) if opens else ""
     heading = f'<h2>{PLANE[film.kind]} <span id="right"></span></h2>'
     return f'<section class="panel wide">\n{heading}\n{drawn}\n<p class="legend">{legend}</p>\n</section>'
 

@@ -59,17 +59,13 @@ def sheet(frames: Sequence[Sequence[Layer]]) -> str:
 def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[float], place: str = "") -> str:
     """The drawing; `sheet` is an image of `frames` rows, through which the page moves."""
     wide, tall = SIZE
-    counts = [layers[0].weights.shape[1], *[len(layer.weights) for layer in layers]]
-    shown = [min(count, MOST_UNITS) for count in counts]
-    across = [50 + c * (wide - 100) / len(layers) for c in range(len(counts))]
-    radius = min(24.0, (tall - 60) / max(shown) / 2 - 1.5, (across[1] - across[0]) / 3)
-    spots = [_column(x, n, radius) for x, n in zip(across, shown, strict=True)]
-    ends = [(p, q) for before, after in pairwise(spots) for q in after for p in before]
+    counts, spots, radius = _spots(layers)
+    shown, across = [len(column) for column in spots], [column[0][0] for column in spots]
     name = f"answers{crc32(sheet.encode()):x}"  # pictures with other answers may share a page
     image = f'<image id="{name}" width="{THUMB * sum(shown[1:])}" height="{THUMB * frames}" href="{sheet}"/>'
     parts = [
         f'<svg class="network" {place}viewBox="0 0 {wide} {tall}" role="group" aria-label="The network">',
-        *[_line(letter, p, q, radius) for letter, (p, q) in zip(codes(layers, reach), ends, strict=True)],
+        f'<g class="lines">{lines(codes(layers, reach), ends(layers))}</g>',
         f"<defs>{image}{_ROUND}</defs>",
         *[_input(i, counts[0], x, y, radius) for i, (x, y) in enumerate(spots[0])],
     ]
@@ -96,10 +92,33 @@ def _column(x: float, n: int, radius: float) -> list[tuple[float, float]]:
     return [(x, high / 2 + (k - (n - 1) / 2) * step) for k in range(n)]
 
 
-def _line(letter: str, start: tuple[float, float], end: tuple[float, float], radius: float) -> str:
-    (x0, y0), (x1, y1) = start, end
+def _spots(layers: Sequence[Layer]) -> tuple[list[int], list[list[tuple[float, float]]], float]:
+    """How many circles each column has, where the drawn ones are, and their radius."""
+    wide, tall = SIZE
+    counts = [layers[0].weights.shape[1], *[len(layer.weights) for layer in layers]]
+    shown = [min(count, MOST_UNITS) for count in counts]
+    across = [50 + c * (wide - 100) / len(layers) for c in range(len(counts))]
+    radius = min(24.0, (tall - 60) / max(shown) / 2 - 1.5, (across[1] - across[0]) / 3)
+    return counts, [_column(x, n, radius) for x, n in zip(across, shown, strict=True)], radius
+
+
+def ends(layers: Sequence[Layer]) -> list[str]:
+    """The path of each line, in the order of `codes`."""
+    _, spots, radius = _spots(layers)
+    pairs = [(p, q) for before, after in pairwise(spots) for q in after for p in before]
+    return [f"M{x0 + radius:.0f} {y0:.0f}L{x1 - radius:.0f} {y1:.0f}" for (x0, y0), (x1, y1) in pairs]
+
+
+def lines(letters: str, paths: Sequence[str]) -> str:
+    """The lines, one element for all that look alike; the strongest are on top. Keep in sync with movie.js."""
+    alike: dict[str, str] = {}
+    for letter, path in zip(letters, paths, strict=True):
+        alike[letter] = alike.get(letter, "") + path
+    return "".join(_line(letter, alike[letter]) for letter in sorted(alike, key=lambda x: abs(ord(x) - ZERO)))
+
+
+def _line(letter: str, path: str) -> str:
     look, thick = line_look(letter)
-    path = f"M{x0 + radius:.0f} {y0:.0f}L{x1 - radius:.0f} {y1:.0f}"
     return f'<path class="w {look}" style="stroke-width:{thick:g}" d="{path}"/>'
 
 
@@ -120,11 +139,12 @@ def _input(i: int, count: int, x: float, y: float, radius: float) -> str:
 def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float, radius: float) -> str:
     """A neuron: a circle with its answers, which says its weights."""
     weights = ", ".join(f"{w:.3g}".replace("-", "\u2212") for w in layer.weights[k, :MOST_UNITS].tolist())
-    says = escape(f"Layer {c + 1}, neuron {k + 1}: weights {weights}")
+    name = f"Layer {c + 1}, neuron {k + 1}"
+    says = escape(f"{name}: weights {weights}")
     circle = f'cx="{x:.0f}" cy="{y:.1f}" r="{radius:.1f}"'
     box = f'x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}" height="{2 * radius:.1f}"'
     return (
-        f'<g class="unit" tabindex="0" role="img" aria-label="{says}"><title>{says}</title>'
+        f'<g class="unit" tabindex="0" role="img" data-name="{name}"><title>{says}</title>'
         f'<circle class="ground" {circle}/><svg class="answer" {box} preserveAspectRatio="none" '
         f'viewBox="0.5 0.5 {THUMB - 1} {THUMB - 1}"><g clip-path="url(#round)">{answers}</g></svg>'
         f'<circle class="ring" {circle}/></g>'

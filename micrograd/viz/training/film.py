@@ -23,6 +23,7 @@ from ..progress import new_cell
 from . import gif
 from .cinema import page, still
 from .frames import Frame, Kind, Levels, Recording
+from .inside import Loss, inside
 from .network import network
 from .picture import JUDGED, answering
 from .plots import class_places
@@ -52,6 +53,9 @@ class Movie(Recording):
         max_frames: beyond it every second frame is dropped, so that a training of any length fits.
         title: heading of the page.
         optimizer: its state (momentum, Adam's two averages) can then be chosen in place of the weights.
+        point_loss: a function of what the model returns for one point and of its target, such as
+            `lambda score, y: (1 - y * score).relu()`. A click on a point opens the player of it, at the step that is
+            shown; by default that of the score.
 
     Raises:
         ValueError: `X` or `y` has another shape, `X` holds nan or inf, `y` holds a single kind of label, `levels` do
@@ -77,6 +81,7 @@ class Movie(Recording):
         max_frames: int = MAX_FRAMES,
         title: str = "Training",
         optimizer: Any = None,
+        point_loss: Loss | None = None,
     ):
         if max_frames < 2:
             raise ValueError(f"max_frames is {max_frames}; a movie needs at least 2")
@@ -84,6 +89,7 @@ class Movie(Recording):
         super().__init__(title, kind, points, classes, increasing(levels), xs, ys, _layers(model), [], [])
         self.model = model
         self.optimizer = optimizer
+        self.point_loss = point_loss
         self.max_frames = max_frames
         self._every = 1
         self._grid = xs[:, None] if kind == "curve" else lattice(xs, ys)
@@ -156,9 +162,20 @@ class Movie(Recording):
         """The page that plays the movie; it is self-contained.
 
         Raises:
+            TypeError: `point_loss` returned something without a graph.
             ValueError: the movie has no frame yet, here and in all that shows it.
         """
-        return page(self._some())
+        film = self._some()
+        return page(film, self._inside() if film.kind != "none" else "")
+
+    def _inside(self) -> str:
+        """The data of the player of a point or of a neuron."""
+        labels = np.full(len(self.points), None)
+        for name, mine in self.classes.items():
+            labels[mine] = int(float(name)) if float(name).is_integer() else float(name)
+        weights, columns = [frame.weights for frame in self.frames], self.frames[-1].network
+        inputs, layers = 1 if self.kind == "curve" else 2, [*self.layers.values()]
+        return inside(self.model, self.points, inputs, labels.tolist(), weights, layers, columns, self.point_loss)
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file.

@@ -1,140 +1,144 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
-(() => {
-  const film = JSON.parse(document.getElementById("film").textContent);
-  const last = film.frames.length - 1;
-  const root = document.documentElement;
-  const one = selector => document.querySelector(selector);
-  const all = selector => document.querySelectorAll(selector);
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const speeds = [1, 2, 4, 0.5];
-  let now = 0, playing = false, speed = 0, due = 0;
+const film = JSON.parse(document.getElementById("film").textContent);
+film.frames = JSON.parse(unpack(film.frames));
+const last = film.frames.length - 1;
+const root = document.documentElement;
+const one = selector => document.querySelector(selector);
+const all = selector => document.querySelectorAll(selector);
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const speeds = [1, 2, 4, 0.5];
+let now = 0, playing = false, speed = 0, due = 0;
 
-  // ---------------------------------------------------------------------------------------------- one frame
-  function show(n) {
-    now = Math.min(Math.max(n, 0), last);
-    const frame = film.frames[now];
-    one(".shades")?.setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
-    all(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
-    const [x, y] = frame.at;
-    one(".so-far").setAttribute("width", x);
-    one(".cursor").setAttribute("transform", `translate(${x} 0)`);
-    one(".dot").setAttribute("cx", x);
-    one(".dot").setAttribute("cy", y);
-    showBars(frame);
-    all(".network .w").forEach((line, i) => drawWeight(line, frame.net[i]));
-    all(".network use").forEach(answer => answer.setAttribute("y", -14 * now));  // THUMB in network.py
-    all(".network .dead").forEach((text, i) => { text.textContent = frame.dead[i]; });
-    for (const name of ["right", "loss", "step", "says"]) if (one("#" + name)) one("#" + name).textContent = frame[name];
-    const track = one("#frame");
-    track.max = last;
-    track.value = now;
-    track.setAttribute("aria-valuetext", frame.says);
-    if (host) host.dataset.frame = now;  // notebooks may reload the page when it scrolls back into view
-  }
+// ---------------------------------------------------------------------------------------------- one frame
+function show(n) {
+  now = Math.min(Math.max(n, 0), last);
+  const frame = film.frames[now];
+  one(".shades")?.setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
+  all(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
+  const [x, y] = frame.at;
+  one(".so-far").setAttribute("width", x);
+  one(".cursor").setAttribute("transform", `translate(${x} 0)`);
+  one(".dot").setAttribute("cx", x);
+  one(".dot").setAttribute("cy", y);
+  showBars(frame);
+  if (one(".network")) one(".network .lines").innerHTML = weights(frame.net);
+  all(".network use").forEach(answer => answer.setAttribute("y", -12 * now));  // THUMB in network.py
+  all(".network .dead").forEach((text, i) => { text.textContent = frame.dead[i]; });
+  for (const name of ["right", "loss", "step", "says"]) if (one("#" + name)) one("#" + name).textContent = frame[name];
+  const track = one("#frame");
+  track.max = last;
+  track.value = now;
+  track.setAttribute("aria-valuetext", frame.says);
+  inside.turn(now);
+  if (host) host.dataset.frame = now;  // notebooks may reload the page when it scrolls back into view
+}
 
-  // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
-  function showBars(frame) {
-    const kind = one("#kind")?.value;
-    all(".bars").forEach((group, i) => {
-      const { tallest, reach } = film.kinds[kind], parts = bars(frame.bars[kind][i]);
-      group.setAttribute("transform", `translate(0 140) scale(${group.dataset.wide} ${-112 / tallest[i]})`);
-      [...group.children].forEach((path, half) => path.setAttribute("d", parts[half]));
-      group.parentElement.querySelector(".least").textContent = `\u2212${reach}`;
-      group.parentElement.querySelector(".most").textContent = reach;
-      group.parentElement.querySelector(".note").textContent = frame.notes[i];
-    });
-  }
-
-  // The bars below and above zero, one unit per bin and per count. Keep in sync with `bars` in panels.py.
-  function bars(counts) {
-    const each = counts.map((n, i) => n ? `M${i + 0.1} 0v${n}h.8v-${n}z` : "");
-    return [each.slice(0, counts.length / 2).join(""), each.slice(counts.length / 2).join("")];
-  }
-
-  // A letter is a weight in ninths of the largest. Keep in sync with `line_look` in columns.py.
-  function drawWeight(line, letter) {
-    const strength = letter.charCodeAt(0) - 74, known = letter !== "?";
-    line.setAttribute("class", `w ${!known ? "unknown" : strength > 0 ? "above" : strength < 0 ? "below" : "zero"}`);
-    line.style.strokeWidth = known ? 0.4 + 0.5 * Math.abs(strength) : 2;
-  }
-
-  // ---------------------------------------------------------------------------------------------- selecting a frame
-  function play(on) {
-    playing = on && last > 0;
-    if (playing && now === last) show(0);
-    root.classList.toggle("playing", playing);
-    one("#play").setAttribute("aria-label", playing ? "Pause" : "Play");
-    one("#says").setAttribute("aria-live", playing ? "off" : "polite");  // ten sentences a second are useless to listen to
-    due = 0;
-    if (playing) requestAnimationFrame(tick);
-  }
-
-  function tick(time) {
-    if (!playing) return;
-    due ||= time + pause();
-    if (time >= due) {
-      due = Math.max(due, time - pause()) + pause();
-      show(now + 1);
-      if (now === last) return play(false);
-    }
-    requestAnimationFrame(tick);
-  }
-
-  const pause = () => (calm.matches ? 600 : 100) / speeds[speed];  // milliseconds per frame
-
-  function setSpeed(n) {
-    speed = n % speeds.length;
-    one("#speed").textContent = `${speeds[speed]}\u00d7`;
-    one("#speed").setAttribute("aria-label", `Speed ${speeds[speed]}\u00d7`);
-  }
-
-  function seek(n) {
-    play(false);
-    show(n);
-  }
-
-  const keys = {
-    ArrowLeft: () => seek(now - 1), ArrowRight: () => seek(now + 1),
-    Home: () => seek(0), End: () => seek(last), " ": () => play(!playing),
-  };
-
-  addEventListener("keydown", event => {
-    const key = keys[event.key];
-    if (event.target.closest("select")) return;
-    const pressed = event.key === " " && event.target.closest("button");  // the space bar already presses it
-    if (!key || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    key();
+// The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
+function showBars(frame) {
+  const kind = one("#kind")?.value;
+  all(".bars").forEach((group, i) => {
+    const { tallest, reach } = film.kinds[kind], parts = bars(frame.bars[kind][i]);
+    group.setAttribute("transform", `translate(0 140) scale(${group.dataset.wide} ${-112 / tallest[i]})`);
+    [...group.children].forEach((path, half) => path.setAttribute("d", parts[half]));
+    group.parentElement.querySelector(".least").textContent = `\u2212${reach}`;
+    group.parentElement.querySelector(".most").textContent = reach;
+    group.parentElement.querySelector(".note").textContent = frame.notes[i];
   });
-  one("#play").addEventListener("click", () => play(!playing));
-  one("#back").addEventListener("click", () => seek(now - 1));
-  one("#next").addEventListener("click", () => seek(now + 1));
-  one("#kind")?.addEventListener("change", () => show(now));
-  one("#speed").addEventListener("click", () => setSpeed(speed + 1));
-  one("#frame").addEventListener("input", event => seek(Number(event.target.value)));
-  addEventListener("hashchange", () => seek(asked() ?? now));
+}
 
-  // #frame=12
-  function asked() {
-    const found = /^#frame=(\d+)$/.exec(location.hash);
-    return found ? Number(found[1]) : null;
+// The bars below and above zero, one unit per bin and per count. Keep in sync with `bars` in panels.py.
+function bars(counts) {
+  const each = counts.map((n, i) => n ? `M${i + 0.1} 0v${n}h.8v-${n}z` : "");
+  return [each.slice(0, counts.length / 2).join(""), each.slice(counts.length / 2).join("")];
+}
+
+// The lines of the network: a letter is a weight in ninths of the largest. Keep in sync with `lines` in columns.py.
+function weights(letters) {
+  const alike = {}, strength = letter => letter.charCodeAt(0) - 74;
+  [...letters].forEach((letter, i) => { alike[letter] = (alike[letter] ?? "") + film.ends[i]; });
+  return Object.keys(alike).sort((a, b) => Math.abs(strength(a)) - Math.abs(strength(b))).map(letter => {
+    const s = strength(letter), look = letter === "?" ? "unknown" : s > 0 ? "above" : s < 0 ? "below" : "zero";
+    return `<path class="w ${look}" style="stroke-width:${letter === "?" ? 2 : 0.4 + 0.5 * Math.abs(s)}" d="${alike[letter]}"/>`;
+  }).join("");
+}
+
+// ---------------------------------------------------------------------------------------------- selecting a frame
+function play(on) {
+  playing = on && last > 0;
+  if (playing && now === last) show(0);
+  root.classList.toggle("playing", playing);
+  one("#play").setAttribute("aria-label", playing ? "Pause" : "Play");
+  one("#says").setAttribute("aria-live", playing ? "off" : "polite");  // ten sentences a second are useless to listen to
+  due = 0;
+  if (playing) requestAnimationFrame(tick);
+}
+
+function tick(time) {
+  if (!playing) return;
+  due ||= time + pause();
+  if (time >= due) {
+    due = Math.max(due, time - pause()) + pause();
+    show(now + 1);
+    if (now === last) return play(false);
   }
+  requestAnimationFrame(tick);
+}
 
-  // ---------------------------------------------------------------------------------------------- in a notebook
-  function dress() {
-    const found = themeAround();
-    if (found) root.dataset.theme = found;
-  }
+const pause = () => (calm.matches ? 600 : 100) / speeds[speed];  // milliseconds per frame
 
-  if (host) {
-    root.classList.add("framed");  // the frame is as high as the page, so the page cannot fill the window
-    dress();
-    addEventListener("pointerenter", dress);  // the notebook's theme may have changed
-    addEventListener("focus", dress);
-    const fit = () => { host.style.height = `${Math.ceil(one("main").getBoundingClientRect().height)}px`; };
-    new ResizeObserver(fit).observe(one("main"));
-  }
+function setSpeed(n) {
+  speed = n % speeds.length;
+  one("#speed").textContent = `${speeds[speed]}\u00d7`;
+  one("#speed").setAttribute("aria-label", `Speed ${speeds[speed]}\u00d7`);
+}
 
-  setSpeed(0);
-  show(asked() ?? Number(host?.dataset.frame ?? 0));
-})();
+function seek(n) {
+  play(false);
+  show(n);
+}
+
+const keys = {
+  ArrowLeft: () => seek(now - 1), ArrowRight: () => seek(now + 1),
+  Home: () => seek(0), End: () => seek(last), " ": () => play(!playing),
+};
+
+addEventListener("keydown", event => {
+  const key = keys[event.key];
+  if (event.target.closest("select, input[type=number]")) return;
+  const pressed = event.key === " " && event.target.closest("button");  // the space bar already presses it
+  if (!key || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  key();
+});
+one("#play").addEventListener("click", () => play(!playing));
+one("#back").addEventListener("click", () => seek(now - 1));
+one("#next").addEventListener("click", () => seek(now + 1));
+one("#kind")?.addEventListener("change", () => show(now));
+one("#speed").addEventListener("click", () => setSpeed(speed + 1));
+one("#frame").addEventListener("input", event => seek(Number(event.target.value)));
+addEventListener("hashchange", () => seek(asked() ?? now));
+
+// #frame=12
+function asked() {
+  const found = /^#frame=(\d+)$/.exec(location.hash);
+  return found ? Number(found[1]) : null;
+}
+
+// ---------------------------------------------------------------------------------------------- in a notebook
+function dress() {
+  const found = themeAround();
+  if (found) root.dataset.theme = found;
+}
+
+if (host) {
+  root.classList.add("framed");  // the frame is as high as the page, so the page cannot fill the window
+  dress();
+  addEventListener("pointerenter", dress);  // the notebook's theme may have changed
+  addEventListener("focus", dress);
+  const fit = () => { host.style.height = `${Math.ceil(one("main").getBoundingClientRect().height)}px`; };
+  new ResizeObserver(fit).observe(one("main"));
+}
+
+const inside = Inside(film.inside);
+setSpeed(0);
+show(asked() ?? Number(host?.dataset.frame ?? 0));

@@ -16,7 +16,7 @@ from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
 from .scores import in_use, parameters, rerun
 
-THUMB = 14  # places along a side of the picture of what a neuron answers
+THUMB = 12  # places along a side of the picture of what a neuron answers
 
 
 @dataclass(eq=False)
@@ -26,6 +26,7 @@ class Layer:
     weights: np.ndarray
     answers: np.ndarray
     dead: np.ndarray  # True for a neuron that answers 0 at every point: nothing flows back through it
+    modules: list[Any]  # the module of each neuron
 
 
 def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -> list[Layer]:
@@ -40,14 +41,17 @@ def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -
             found = (_of_tensors if tensors else _of_values)(model, everywhere)
     except Exception:  # the model takes another input; `scores` says what is wrong with it
         return []
-    widths = [places.shape[1], *[len(weights) for weights, _ in found]]
-    if any(weights.shape[1] != before for (weights, _), before in zip(found, widths, strict=False)):
+    widths = [places.shape[1], *[len(weights) for weights, _, _ in found]]
+    if any(weights.shape[1] != before for (weights, _, _), before in zip(found, widths, strict=False)):
         return []
-    parts = [(weights, *np.split(answers, [len(places)])) for weights, answers in found]
-    return [Layer(weights, answers, (judged == 0).all(axis=0)) for weights, answers, judged in parts]
+    parts = [(weights, *np.split(answers, [len(places)]), modules) for weights, answers, modules in found]
+    return [Layer(weights, answers, (judged == 0).all(axis=0), modules) for weights, answers, judged, modules in parts]
 
 
-def _of_values(model: Any, places: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+Column = tuple[np.ndarray, np.ndarray, list[Any]]  # weights, answers, modules
+
+
+def _of_values(model: Any, places: np.ndarray) -> list[Column]:
     inputs = [Value(x) for x in places[0].tolist()]
     graph = walk(model(inputs))
     columns: dict[tuple[int, ...], list[int]] = {}  # neurons by the ids of their inputs
@@ -60,16 +64,17 @@ def _of_values(model: Any, places: np.ndarray) -> list[tuple[np.ndarray, np.ndar
         (
             np.array([[w.data for w in graph.nodes[i]._made_by[-2].w] for i in column]),
             np.stack([np.broadcast_to(made[i], len(places)) for i in column], axis=1),
+            [graph.nodes[i]._made_by[-2] for i in column],
         )
         for column in columns.values()
     ]
 
 
-def _of_tensors(model: Any, places: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def _of_tensors(model: Any, places: np.ndarray) -> list[Column]:
     graph = walk(model(Tensor(places.astype(parameters(model)[0].dtype)))._node)
     found = [(i, matrix) for i, node in enumerate(graph.nodes) if (matrix := _matrix(node)) is not None]
     return [
-        (matrix, np.asarray(_answers(graph, i, end), dtype=float))
+        (matrix, np.asarray(_answers(graph, i, end), dtype=float), [graph.nodes[i]._made_by[-2]] * len(matrix))
         for (i, matrix), end in zip(found, [*[i for i, _ in found[1:]], len(graph.nodes)], strict=True)
     ]
 

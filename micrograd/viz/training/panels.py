@@ -214,7 +214,9 @@ def mark(film: Recording, i: int, x: float, y: float) -> str:
 
 
 def _marks(film: Recording) -> list[str]:
-    return [mark(film, i, x, y) for x, y, i in places(film)]
+    every = -(-len(film.points) // MAX_POINTS)
+    marks = [mark(film, i, x, y) for x, y, i in places(film)]
+    return [text.replace(" ", f' data-n="{every * n}" ', 1) for n, text in enumerate(marks)]
 
 
 def _spoken(film: Recording) -> str:

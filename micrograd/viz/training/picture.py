@@ -1,13 +1,14 @@
 """`draw_network`: the neurons of a model as people draw them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..page import Svg, asset
 from . import columns
-from .network import THUMB, Layer, network
+from .network import THUMB, network
 from .scores import as_array, lattice, plane
 
 JUDGED = 200  # points for which a neuron that answers 0 is called dead
@@ -46,7 +47,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Svg:
         )
     if points.shape[1] > 2:  # one shade for each neuron
         means = [np.broadcast_to(layer.answers.mean(axis=0), (THUMB * THUMB, len(layer.weights))) for layer in layers]
-        layers = [Layer(layer.weights, mean, layer.dead) for layer, mean in zip(layers, means, strict=True)]
+        layers = [replace(layer, answers=mean) for layer, mean in zip(layers, means, strict=True)]
     (wide, tall), margin = columns.SIZE, 12
     words = f"A network of {points.shape[1]} inputs and {', '.join(str(len(x.weights)) for x in layers)} neurons"
     place = f'x="{margin}" y="{margin}" width="{wide}" height="{tall}" '

@@ -4,6 +4,7 @@ import ast
 import html
 import json
 import re
+import sys
 from typing import Any
 
 from .chains import held, release
@@ -22,6 +23,7 @@ def cell(source: str) -> str:
         last = ast.Expression(tree.body.pop().value) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         with running(printed), held():
             names["__slider__"] = _same
+            vars(sys.modules["__main__"])["In"] = [source]  # as in a notebook: check() asks whether it was changed
             exec(compile(tree, FILE, "exec"), names)
             answer["html"] = shown(eval(compile(last, FILE, "eval"), names)) if last else ""
     except BaseException as error:  # also SystemExit: the cell is wrong, and the page goes on

@@ -1,0 +1,94 @@
+// What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
+// `packed` is what inside.py made.
+function Inside(packed) {
+  const one = selector => document.querySelector(selector), panels = one(".panels");
+  const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
+  let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;
+
+  function read() {
+    const found = JSON.parse(unpack(packed));
+    let now = [];
+    found.weights = found.weights.map(([unit, parts]) => {
+      if (!unit) return parts;
+      now = parts.map((x, k) => x + (now[k] ?? 0));
+      return now.map(x => x * unit);
+    });
+    return found;
+  }
+  const post = message => one("#inside iframe").contentWindow.postMessage(message, "*");
+
+  function leaves() {
+    const weights = data.weights.length > 1 ? data.weights[frame] : data.weights[0];
+    return data.told[kind].leaves.map(source => {
+      if (!source) return null;
+      const [at, many] = source, numbers = at < 0 ? data.points[point].slice(-1 - at) : weights.slice(at);
+      return many === null ? numbers[0] : numbers.slice(0, many);
+    });
+  }
+
+  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: {height: host ? 640 : Math.max(480, innerHeight - 210)}});
+  async function show(place) {
+    const player = one("#inside iframe"), before = kind;
+    kind = data.kinds[point];
+    if (loaded && before === kind) post({micrograd: "leaves", leaves: leaves()});
+    else if (loaded) post({micrograd: "story", story: told()});
+    else {
+      const story = JSON.stringify(told()).replace(/</g, "\\u003c");
+      player.dataset.place = place ?? "place=end";
+      loaded = new Promise(done => player.addEventListener("load", done, {once: true}));
+      player.srcdoc = data.page.replace('id="story">null<', () => `id="story">${story}<`);
+      await loaded;
+      player.contentDocument.documentElement.dataset.theme = getComputedStyle(document.body).colorScheme;
+      return;
+    }
+    if (place) post({micrograd: "go", place});
+  }
+
+  function says() {
+    const whole = data.weights.length > 1 || !one("#frame");
+    one("#inside-of").textContent = `${unit ? `${unit.dataset.name}, at point` : "Point"} ${point + 1}${whole ? "" : ", with the weights of the last step"}`;
+    for (const at of units) at.classList.toggle("chosen", at === unit);
+    for (const mark of marks) mark.classList.toggle("chosen", +mark.dataset.n === point);
+  }
+
+  async function begin(neuron, from) {  // of a neuron, or null
+    const wasNeuron = unit;
+    came = from;
+    unit = neuron;
+    open = true;
+    data ??= read();
+    panels.classList.toggle("of-point", !unit);
+    panels.classList.toggle("of-unit", !!unit);
+    one("#inside").hidden = false;
+    says();
+    if (one("#point")) one("#point").value = point + 1;
+    await show(neuron ? `scene=${data.units[units.indexOf(neuron)]}&place=end` : wasNeuron ? "place=end" : null);
+    one("#inside").scrollIntoView({block: "nearest"});
+  }
+
+  function close() {
+    open = false;
+    one("#inside").hidden = true;
+    panels.classList.remove("of-point", "of-unit");
+    for (const at of [...marks, ...units]) at.classList.remove("chosen");
+    came?.focus();
+  }
+
+  if (!packed) return {turn() {}};
+  panels.classList.add("opens");
+  for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; begin(null, one("#point")); });
+  one("#point")?.addEventListener("change", event => {
+    const n = Math.round(+event.target.value);
+    if (!(n >= 1 && n <= +event.target.max)) return;
+    point = n - 1;
+    begin(null, event.target);
+  });
+  for (const neuron of units) {
+    neuron.setAttribute("role", "button");
+    neuron.addEventListener("click", () => begin(neuron, neuron));
+    neuron.addEventListener("keydown", event => { if (event.key === "Enter") begin(neuron, neuron); });
+  }
+  one("#inside-close").addEventListener("click", close);
+  addEventListener("keydown", event => { if (event.key === "Escape" && open) close(); });
+  return {turn(n) { frame = n; if (open) show(); }};
+}

@@ -1,0 +1,138 @@
+"""The player that a click on a point or on a neuron of a movie opens, with the weights of the frame that is shown."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+from micrograd import Tensor, Value, nn, viz
+from micrograd.functional import cross_entropy
+from micrograd.nn import MLP
+from micrograd.optim import SGD
+
+POINTS = np.random.default_rng(0).normal(size=(12, 2))
+SIDES = np.where(POINTS[:, 0] > 0, 1, -1)
+INNER = "document.querySelector('#inside iframe').contentDocument"
+READY = f"{INNER}?.querySelectorAll('.card').length"
+NUMBERS = f"{INNER}.querySelector('#graph').textContent"
+
+
+def hinge(score, y):
+    return (1 - y * score).relu()
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A film, and for each frame the weights then."""
+    random.seed(3)
+    model = MLP(2, [4, 1], activation="tanh")
+    film, weights = viz.movie(model, POINTS, SIDES, resolution=12, point_loss=hinge), []
+    optimizer = SGD(model.parameters(), lr=0.3)
+    for _ in range(5):
+        loss = Value(0.0) + sum(hinge(model(x), y) for x, y in zip(POINTS.tolist(), SIDES.tolist(), strict=True))
+        optimizer.zero_grad()
+        loss.backward()
+        film.frame(loss)
+        weights.append([p.data for p in model.parameters()])
+        optimizer.step()
+    return film, model, weights
+
+
+def click(page, selector, n=0):
+    page.run(f"document.querySelectorAll('{selector}')[{n}].dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+
+
+def wait_for(page, value):
+    """Until the result has about this value."""
+    last = f"[...{INNER}.querySelectorAll('.card .data')].at(-1).textContent.replace('−', '-')"
+    page.wait(f"Math.abs({last} - {float(value)}) < 1e-3")
+
+
+def loss_at(model, weights, n):
+    for p, x in zip(model.parameters(), weights, strict=True):
+        p.data = x
+    return hinge(model(POINTS[n].tolist()), int(SIDES[n])).data
+
+
+def test_a_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(page, trained):
+    film, model, weights = trained
+    page.open(film.page().html)
+    page.press("ArrowRight", "ArrowRight")
+    click(page, ".mark[data-n]", 7)
+    page.wait(READY)
+    wait_for(page, loss_at(model, weights[2], 7))
+    assert page.run("return document.querySelector('#inside-of').textContent") == "Point 8"
+    for frame in (3, 4):
+        page.press("ArrowRight")
+        wait_for(page, loss_at(model, weights[frame], 7))
+    page.click("#inside-close")
+    assert page.run("return getComputedStyle(document.querySelector('.loss')).display") != "none"
+
+
+def test_points_of_each_class_have_their_own_loss(page, trained):
+    film, model, weights = trained
+    page.open(film.page().html)
+    for n in (int(np.argmax(SIDES)), int(np.argmin(SIDES))):
+        click(page, ".mark[data-n]", n)
+        page.wait(READY)
+        wait_for(page, loss_at(model, weights[0], n))
+
+
+def test_a_point_is_chosen_by_its_number_without_a_mouse(page, trained):
+    page.open(trained[0].page().html, width=390, height=800)
+    page.run("document.querySelector('#point').focus()")
+    page.press("3", "Enter")
+    page.wait(READY)
+    assert page.run("return document.querySelectorAll('.mark.chosen').length") == 1
+    assert page.run("return document.querySelector('#frame').value") == "0", "a digit is no key of the film"
+    assert not page.run("return document.documentElement.scrollWidth > innerWidth")
+    page.run("document.querySelector('#inside-close').focus()")
+    page.press("Escape")
+    assert page.run("return document.querySelector('#inside').hidden")
+    assert page.run("return document.activeElement.id") == "point"
+
+
+def test_a_neuron_opens_its_own_graph_by_key_too(page, trained):
+    film, model, weights = trained
+    page.open(film.page().html)
+    click(page, ".network .unit", 2)
+    page.wait(READY)
+    assert "Layer 1, neuron 3, at point 1" in page.run("return document.querySelector('#inside').textContent")
+    assert page.run(f"return {INNER}.querySelector('#crumbs').textContent").endswith("#3")
+    numbers = page.run(f"return {NUMBERS}").replace("−", "-")
+    place = list(model.parameters()).index(model.layers[0].neurons[2].w[1])
+    assert any(abs(float(x) - weights[0][place]) < 1e-3 for x in re.findall(r"-?\d+\.\d{4}", numbers))
+    page.run("document.querySelectorAll('.network .unit')[1].focus()")
+    page.press("Enter")
+    page.wait(f"{INNER}.querySelector('#crumbs').textContent.endsWith('#2')")
+
+
+def test_the_page_with_its_player_is_accessible_and_asks_nobody(page, trained):
+    page.open(trained[0].page().html, dark=True)
+    click(page, ".mark[data-n]", 1)
+    page.wait(READY)
+    assert page.axe() == []
+    assert all("postMessage" in line for line in page.console()), "axe speaks to frames, which have no origin here"
+    assert page.run(f"return {INNER}.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.parametrize("kind", ["regions", "curve"])
+def test_movies_of_tensors_open_too(page, kind):
+    rng = np.random.default_rng(1)
+    model = nn.Sequential(
+        nn.Linear(2 if kind == "regions" else 1, 5, rng=rng),
+        nn.Tanh(),
+        nn.Linear(5, 3 if kind == "regions" else 1, rng=rng),
+    )
+    x = POINTS if kind == "regions" else POINTS[:, :1]
+    y = np.arange(12) % 3 if kind == "regions" else POINTS[:, 1]
+    loss = cross_entropy if kind == "regions" else lambda out, y: (out - y) ** 2
+    film = viz.movie(model, x, y, resolution=12, point_loss=loss)
+    film.frame(1.0)
+    page.open(film.page().html)
+    for n in (4, 5):
+        click(page, ".mark[data-n]", n)
+        page.wait(READY)
+        target = np.array([y[n]]) if kind == "regions" else Tensor(y[n : n + 1, None])
+        wait_for(page, loss(model(Tensor(x[n : n + 1])), target))
