@@ -16,6 +16,7 @@ from engine_helpers import Boom, square
 
 import micrograd
 from micrograd import Value, detect_anomaly, grad
+from micrograd.engine import collector
 
 MILLION = 1_000_000
 
@@ -150,3 +151,11 @@ MODULES = [name for _, name, _ in walk_packages(micrograd.__path__, "micrograd."
 def test_every_cache_that_takes_arguments_has_a_bound(name):
     asked = [x for x in caches(import_module(name), name) if inspect.signature(x).parameters]
     assert [x.__qualname__ for x in asked if x.cache_parameters()["maxsize"] is None] == []
+
+
+def test_the_collector_is_paused_and_comes_back_once_it_is_wanted_again():
+    with collector.without_collector():
+        with collector.without_collector():
+            pass
+        assert not gc.isenabled()  # the outer pause goes on
+    assert gc.isenabled()
