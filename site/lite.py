@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZipFile
 
-from sources import RUN_HERE
+from sources import PLAIN
 
 HERE = Path(__file__).resolve().parent
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
@@ -116,7 +116,7 @@ def write(path: Path, what: object) -> None:
 
 def runs(lesson: str, numpy: bool) -> bool:
     """Whether a lesson can run in a browser."""
-    return lesson.startswith(RUN_HERE) or (numpy and not lesson.startswith(ELSEWHERE))
+    return lesson.startswith(PLAIN) or (numpy and not lesson.startswith(ELSEWHERE))
 
 
 def contents(folder: Path, lessons: list[Path]) -> None:
