@@ -60,8 +60,8 @@ hunt: .venv/.dev  ## random programs against each other and PyTorch, for SECONDS
 
 docs: site  ## the same as make site
 
-site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too
-	$(BIN)/python site/build.py $(ARGS)
+site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too; LITE=1 adds JupyterLite
+	$(BIN)/python site/build.py $(if $(LITE),--lite) $(if $(NUMPY),--numpy $(NUMPY)) $(ARGS)
 
 site-serve: site  ## build the site and show it
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory out/site 8000

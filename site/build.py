@@ -6,6 +6,7 @@ versions and hashes of package-lock.json and requirements.txt, and is kept in si
     live/        the playground, the training page, and the Python that runs in them; a page that runs a trained model
     phone.py     trains that model
     pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons and the reference
+    lite.py      JupyterLite beside it, if asked
     check.py     what a site must be: links that lead somewhere, nothing from another host
 """
 
@@ -21,6 +22,7 @@ import zipfile
 from pathlib import Path
 
 from check import faults
+from lite import lite
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -36,17 +38,26 @@ def main() -> None:
     """Build what was asked for, in a folder beside out/site/ that takes its place when all is well."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--live", action="store_true", help="the live pages alone, without Sphinx")
+    parser.add_argument("--lite", action="store_true", help="with JupyterLite, for the lessons that run without NumPy")
+    parser.add_argument(
+        "--numpy", type=Path, metavar="FOLDER", help="with NumPy in it, from an unpacked Pyodide release"
+    )
     parser.add_argument("--out", type=Path, default=OUT, help="the folder to write (default: out/site)")
     arguments = parser.parse_args()
+    if arguments.numpy and not (arguments.lite and arguments.numpy.is_dir()):
+        parser.error(
+            f"NUMPY is the folder of an unpacked Pyodide release, and goes with LITE=1; found {arguments.numpy}"
+        )
     began = time.perf_counter()
     new = arguments.out.with_name(arguments.out.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     packages = node_packages()
     libraries = python_packages()
     if not arguments.live:
-        sphinx(new, packages, libraries)
+        sphinx(new, packages, libraries, arguments.lite)
     live(new / "live", packages, libraries)
-    notices(new, packages, libraries)
+    infos = jupyterlite(new, packages, arguments.numpy) if arguments.lite else []
+    notices(new, packages, libraries, infos)
     found = list(faults(new.resolve(), live=arguments.live))
     if found:
         sys.exit("\n".join(found))
@@ -66,9 +77,9 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ what is fetched
-def fetched(name: str, lock: Path) -> tuple[Path, bool]:
-    """The folder for what a lock file names, and whether it is there already; the file's hash is in its name."""
-    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+def fetched(name: str, *locks: Path) -> tuple[Path, bool]:
+    """The folder for what lock files name, and whether it is there already; the files' hash is in its name."""
+    digest = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()[:12]
     folder = KEPT / f"{name}-{digest}"
     if (folder / ".whole").exists():
         return folder, True
@@ -145,7 +156,8 @@ def archive(path: Path, libraries: Path) -> None:
     lessons = ROOT / "demos" / "lessons"
     tops = (ROOT / "micrograd", HERE / "live" / "lab", libraries / "graphviz", lessons / "exercises")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        packed.writestr(zipfile.ZipInfo("check.py", STAMP), (lessons / "check.py").read_bytes())
+        for name in ("check.py", "pictures.py"):
+            packed.writestr(zipfile.ZipInfo(name, STAMP), (lessons / name).read_bytes())
         for top in tops:
             for source in sorted(top.rglob("*")):
                 if source.is_file() and source.suffix in (".py", ".html", ".css", ".js", ".json"):
@@ -188,17 +200,25 @@ def training(folder: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ the other pages
-def sphinx(folder: Path, packages: Path, libraries: Path) -> None:
+def sphinx(folder: Path, packages: Path, libraries: Path, lite: bool) -> None:
     """The pages that are read. A warning is an error."""
     pages, environment = KEPT / "pages", os.pathsep.join(map(str, (ROOT, libraries)))
     mathjax = packages / "mathjax" / "es5" / "tex-svg-full.js"
-    run(sys.executable, HERE / "sources.py", pages, mathjax, PYTHONPATH=environment)
+    run(sys.executable, HERE / "sources.py", pages, mathjax, *["lite"][: int(lite)], PYTHONPATH=environment)
     builder = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", KEPT / "doctrees"]
     run(*builder, pages, folder, PYTHONPATH=environment, PYTHONWARNINGS="ignore")
 
 
+def jupyterlite(folder: Path, packages: Path, numpy: Path | None) -> list[Path]:
+    """JupyterLite, on the Pyodide that is there already; the folders of its packages' licences."""
+    kept, _ = fetched("lite", HERE / "lite.txt", HERE / "lite-kernel.txt")
+    vendor, known = folder / "live" / "vendor", packages / "pyodide" / "pyodide-lock.json"
+    lite(folder / "lite", vendor / "pyodide", known, vendor / "python.zip", numpy, kept, run)
+    return [*kept.glob("env/**/*.dist-info"), *kept.glob("infos/*.dist-info")]
+
+
 # ------------------------------------------------------------------------------------------------ licences
-def notices(folder: Path, packages: Path, libraries: Path) -> None:
+def notices(folder: Path, packages: Path, libraries: Path, infos: list[Path]) -> None:
     """NOTICES.txt: the licence of everything in the folder that others made, as its package has it."""
     parts = [(ROOT / "LICENSE").read_text(encoding="utf-8")]
     alone = sorted(HERE.glob("licences/*.txt"))  # of what has none in its package
@@ -207,9 +227,10 @@ def notices(folder: Path, packages: Path, libraries: Path) -> None:
     for name, entry in sorted(lock.items()):
         if name and not entry.get("dev"):
             parts.append(licence(name.removeprefix("node_modules/"), entry["version"], packages.parent / name, entry))
-    for name in ("graphviz", "sphinx", "furo", "pygments", "myst_nb"):
-        info = next(libraries.glob(f"{name}-*.dist-info"))
-        parts.append(licence(name, info.name.removesuffix(".dist-info").rpartition("-")[2], info, {}))
+    here = ("graphviz", "sphinx", "furo", "pygments", "myst_nb")
+    for info in [*(next(libraries.glob(f"{name}-*.dist-info")) for name in here), *infos]:
+        name, _, version = info.name.removesuffix(".dist-info").rpartition("-")
+        parts.append(licence(name, version, info, {}))
     text = "What this site is made of, and the licences of it.\n\n" + f"\n{'-' * 100}\n".join(parts)
     (folder / "NOTICES.txt").write_text(text, encoding="utf-8")
 

@@ -75,7 +75,7 @@ REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
 ELSEWHERE = {"functional", "nn", "optim", "viz"}  # folders, whose names have pages of their own
 
 
-def gather(folder: Path, mathjax: Path) -> None:
+def gather(folder: Path, mathjax: Path, lite: bool = False) -> None:
     """Write all sources, and MathJax beside them.
 
     A file that has not changed is left alone, so that Sphinx reads it once; one that is not wanted any more is removed.
@@ -93,7 +93,7 @@ def gather(folder: Path, mathjax: Path) -> None:
         text = (ROOT / source).read_text(encoding="utf-8")
         wanted[name] = moved(arranged(name, text), source, name).encode()
     for path in sorted(ROOT.glob("demos/lessons/*.ipynb")):
-        wanted[f"lessons/{path.name}"] = lesson(path).encode()
+        wanted[f"lessons/{path.name}"] = lesson(path, lite).encode()
     wanted |= {name: text.encode() for name, text in reference()}
     wanted[f"_static/mathjax/{mathjax.name}"] = mathjax.read_bytes()
     for path in [*folder.rglob("*")]:
@@ -148,13 +148,15 @@ def moved(text: str, source: str, name: str) -> str:
     return LIVE.sub(rf'<a href="{up}\2">\1</a>', LINK.sub(link, text))
 
 
-def lesson(path: Path) -> str:
+def lesson(path: Path, lite: bool) -> str:
     """A notebook with links that are right in the site, and one to the playground, with the lesson's own expression."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = quote((ROOT / "site" / "expressions" / f"{path.name[:2]}.py").read_text(encoding="utf-8"), safe="")
     here = path.name.startswith(RUN_HERE)
     words = "run in this page" if here else "need Python and Jupyter: <code>make lessons</code>"
     live = f'<a href="../live/playground.html#code={code}">Its expression in the playground</a>'
+    if here and lite:
+        live += f'. <a href="../lite/lab/index.html?path={path.name}">Open it as a notebook in this browser</a>'
     live = f"<p>The cells {words}. {live}</p>"
     if here:
         live += '<script type="module" src="../live/cells.js"></script>'
@@ -206,4 +208,4 @@ def entry(module: str, name: str) -> str:
 
 
 if __name__ == "__main__":
-    gather(*map(Path, sys.argv[1:]))
+    gather(*map(Path, sys.argv[1:3]), lite="lite" in sys.argv[3:])

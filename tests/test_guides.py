@@ -60,6 +60,7 @@ def test_what_a_teacher_runs_beside_the_lessons_runs():
     sheet, results, own = found
     names = re.findall(r'check\("(4\.\d+)"', (LESSONS / "04_closures.ipynb").read_text().replace("\\", ""))
     assert re.findall(r"^\*\*(4\.\d+)\*\*", sheet, re.MULTILINE) == sorted({*names})
+    assert re.findall(r'^check\("(4\.\d+)"', sheet, re.MULTILINE) == sorted({*names})  # with the cell to complete
     assert "<details>" not in sheet
     assert ast.literal_eval(results) == dict.fromkeys(sorted({*names}), False)
     assert own == "4.9  ✓ right\n"

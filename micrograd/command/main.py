@@ -194,7 +194,8 @@ def learn() -> int:
     if not lessons:
         return _fail("the lessons are not here: they come with a checkout of the repository", 1)
     if find_spec("jupyterlab") is None:
-        return _fail(f"{lessons[0]} needs Jupyter: pip install jupyterlab, or `make site` for the course as pages", 1)
+        jupyter = "pip install jupyterlab (`make lessons` does), or `make site` for the course as pages"
+        return _fail(f"{lessons[0]} needs Jupyter: {jupyter}", 1)
     return subprocess.run([sys.executable, "-m", "jupyterlab", str(lessons[0])]).returncode
 
 

@@ -323,6 +323,7 @@ def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -
     else:
         of_numbers = {symbol.shape for symbol in trace.graph.symbols} <= {None}
         many = ops > MANY and ops > WIDTH * _depth(trace.rows)
+    of_numbers = of_numbers and not trace.unrecorded
     return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
 
 

@@ -27,17 +27,7 @@ from ..engine.rows import Row
 from ..tensor.optional import np
 from .opset import ELEMENTWISE, evaluate
 from .simplify import RULES
-from .symbols import (
-    COMPARISONS,
-    INFIX,
-    UFUNCS,
-    Symbol,
-    has_symbols,
-    is_uniform,
-    needed,
-    stand_in,
-    symbols_in,
-)
+from .symbols import COMPARISONS, INFIX, UFUNCS, Symbol, has_symbols, is_uniform, needed, stand_in, symbols_in
 
 NUMBERS: dict[str, Callable[..., Any]] = vars(floats) | {
     UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)

@@ -60,9 +60,10 @@ class Traced(Unreadable):
     def _for_grad(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:
             raise frozen(BACKWARD)
+        found = {node: grads[node] for node in inputs if node in grads}
         if is_tracing():
-            deferred().asked(inputs)  # type: ignore[union-attr]
-        return {node: self._as_node(grads[node]) for node in inputs if node in grads}
+            deferred().asked(inputs, found.values())  # type: ignore[union-attr]
+        return {node: self._as_node(g) for node, g in found.items()}
 
     def _as_node(self, g: Any) -> Any:
         """A gradient asked for inside the function, as a node."""

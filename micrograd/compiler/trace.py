@@ -20,7 +20,7 @@ was a constant.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..engine.graph import LEAF
@@ -55,6 +55,7 @@ class Trace:
         self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
         self.by_identity = False  # True if the function takes a gradient with respect to one of them
+        self.unrecorded = False  # True if it takes one without a graph, whose ops are not in `rows`
 
     # ---- inputs
 
@@ -157,9 +158,10 @@ class Trace:
 
         return without_draws(traced)
 
-    def asked(self, inputs: Sequence[Any]) -> None:
-        """Record that a gradient was taken with respect to these inputs."""
-        self.by_identity: bool = self.by_identity or not self.inputs.isdisjoint(inputs)
+    def asked(self, inputs: Sequence[Any], gradients: Iterable[Any]) -> None:
+        """Record that these gradients were taken with respect to these inputs."""
+        self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
+        self.unrecorded = self.unrecorded or any(g.__class__ is Symbol for g in gradients)
 
     def refuse(self) -> None:
         """Raise because a number in an outside node was read or written."""

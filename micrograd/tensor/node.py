@@ -497,7 +497,7 @@ def outdate(base: Tensor) -> None:
     with grads_lock:
         for ref in tuple(storage.current):
             tensor = ref()
-            if tensor is None or not getattr(tensor, "_view", (None, None))[1] or _is_late(tensor):
+            if not getattr(tensor, "_view", (None, None))[1]:  # it will never lose its history
                 storage.current.discard(ref)
             elif (node := tensor._node)._row != LEAF and any(x is base for x in lineage(tensor)[1:]):
                 late = new_node(node._data, storage=storage)

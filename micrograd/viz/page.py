@@ -14,6 +14,7 @@ import webbrowser
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ class Page:
     words: str
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the page to a file and return its path."""
-        target = Path(path)
+        """Write the page to a file and return its path. Raises ValueError if the name is that of another format."""
+        target = named(path, "text/html", ".html")
         target.write_text(self.html, encoding="utf-8")
         return target
 
@@ -64,8 +65,8 @@ class Svg:
     words: str
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG to a file and return its path."""
-        target = Path(path)
+        """Write the SVG to a file and return its path. Raises ValueError if the name is that of another format."""
+        target = named(path, "image/svg+xml", ".svg")
         target.write_text(self.svg, encoding="utf-8")
         return target
 
@@ -75,6 +76,14 @@ class Svg:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
+
+
+def named(path: str | PathLike[str], kind: str, suffix: str) -> Path:
+    """The path, if no other kind of file has such a name: a page called a.png could not be opened."""
+    target = Path(path)
+    if (found := guess_type(target.name)[0]) not in (None, kind):
+        raise ValueError(f"{target.name} is a name for {found}, and this is {kind}: let it end in {suffix}")
+    return target
 
 
 def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -93,11 +102,11 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
     return f'<img alt="{html.escape(words)}" style="{style}" src="{source}">'
 
 
-def join(name: str, title: str, data: Any, script: str, **markup: str) -> str:
+def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
     """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
     parts = {
         "title": html.escape(clean(title), quote=False),
-        "style": asset(f"{name}.css"),
+        "style": style,
         "data": _json(data),
         "script": script,
         **markup,

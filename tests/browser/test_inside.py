@@ -44,9 +44,9 @@ def click(page, selector, n=0):
 
 
 def wait_for(page, value):
-    """Until the result has about this value."""
-    last = f"[...{INNER}.querySelectorAll('.card .data')].at(-1).textContent.replace('−', '-')"
-    page.wait(f"Math.abs({last} - {float(value)}) < 1e-3")
+    """Until a card, that of the result, has about this value."""
+    cards = f"[...{INNER}.querySelectorAll('.card .data')]"
+    page.wait(f"{cards}.some(e => Math.abs(e.textContent.replace('−', '-') - {float(value)}) < 1e-3)")
 
 
 def loss_at(model, weights, n):
@@ -136,3 +136,30 @@ def test_movies_of_tensors_open_too(page, kind):
         page.wait(READY)
         target = np.array([y[n]]) if kind == "regions" else Tensor(y[n : n + 1, None])
         wait_for(page, loss(model(Tensor(x[n : n + 1])), target))
+
+
+@pytest.mark.parametrize("tensors", [False, True], ids=["values", "tensors"])
+def test_a_network_that_is_drawn_alone_opens_its_neurons(page, tensors):
+    rng = np.random.default_rng(1)
+    layers = nn.Sequential(nn.Linear(2, 3, rng=rng), nn.Tanh(), nn.Linear(3, 2, rng=rng))
+    model = layers if tensors else MLP(2, [3, 2])
+    page.open(viz.draw_network(model, POINTS).page.html, dark=tensors)
+    assert page.axe() == []
+    click(page, ".network .unit", 4)
+    page.wait(READY)
+    assert "Layer 2, neuron 2, at point 1" in page.run("return document.querySelector('#inside').textContent")
+    page.run("document.querySelector('#point').focus()")
+    page.press("3", "Enter")
+    made = model(Tensor(POINTS[2:3])).sum() if tensors else sum(model(POINTS[2].tolist()))
+    page.wait(f"{INNER}.querySelector('#crumbs').hidden")
+    page.run(f"[...{INNER}.querySelectorAll('#tabs button')].find(tab => tab.textContent === 'operations').click()")
+    if not tensors:
+        wait_for(page, made)
+
+
+def test_a_network_is_shown_as_a_page_in_a_notebook_and_saved_as_one(tmp_path):
+    drawn = viz.draw_network(MLP(2, [3, 1]), POINTS)
+    assert drawn._repr_mimebundle_()["text/html"].count("<iframe srcdoc") == 1
+    assert drawn.save(tmp_path / "net.html").read_text(encoding="utf-8") == drawn.page.html
+    assert drawn.save(tmp_path / "net.svg").read_text(encoding="utf-8") == drawn.svg
+    assert len(drawn.page.html) < 100_000

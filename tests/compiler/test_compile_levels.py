@@ -187,3 +187,19 @@ def test_what_a_program_was_built_from_does_not_wait_for_the_collector():
         assert gc.collect() < 1000  # of 6,400 operations
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("settings", [{"backend": "numpy"}, {"batch": True}], ids=str)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_taken_inside_is_the_same_in_arrays(settings: dict[str, Any], create_graph: bool):
+    """Without a graph its ops are not recorded, so that it is not made of levels."""
+
+    def f(x: Any) -> Any:
+        (slope,) = micrograd.grad(x * x * w + x.exp(), x, create_graph=create_graph)
+        return slope * x
+
+    w = Value(3.0)
+    xs = np.array([0.5, 1.0, 2.0]) if "batch" in settings else 0.5
+    found = micrograd.compile(lambda x: f(x * w), **settings)(xs)
+    wanted = [f(Value(x) * w).data for x in np.atleast_1d(xs).tolist()]
+    assert near(np.atleast_1d(found.data).tolist(), wanted)

@@ -273,6 +273,14 @@ def test_the_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
             assert json.loads(cell("".join(part["source"])))["error"] is None
 
 
+@pytest.mark.usefixtures("lesson_begun")
+def test_an_exercise_that_nobody_has_tried_says_your_turn(monkeypatch):
+    monkeypatch.syspath_prepend(str(SITE.parent / "demos" / "lessons"))
+    cell("from check import check")
+    assert json.loads(cell('check("5.1", [])\n'))["out"] == "5.1  your turn\n"
+    assert json.loads(cell('check("5.1", ["f"])\n'))["out"].startswith("5.1  ✗")
+
+
 CHAIN = """
 class Link:
     def __init__(self, number, below):

@@ -529,6 +529,7 @@ def test_an_unfrozen_view_takes_its_own_views_along():
     middle.requires_grad_()
     (views[1] * 5).sum().backward()
     equal(middle.grad, [0, 5])
+    assert type(middle) is Tensor
     assert not any(view.requires_grad for view in (x, *views[0]))
 
 
@@ -546,3 +547,12 @@ def test_writes_through_many_views_take_linear_time():
 
     few, many = calls_of(writes(50)), calls_of(writes(200))
     assert many < 5 * few
+
+
+def test_a_view_that_is_gone_leaves_nothing_behind():
+    x = parameter(1, 2)
+    kept = [x[0], x[1]]
+    assert len(x._node.storage.views) == len(x._node.storage.current) == 2
+    kept.clear()
+    assert not x._node.storage.views
+    assert not x._node.storage.current

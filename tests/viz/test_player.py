@@ -368,6 +368,17 @@ def test_a_notebook_may_leave_parts_out():
     assert set(page._repr_mimebundle_(exclude=["text/plain"])) == {"text/html"}
 
 
+@pytest.mark.parametrize("name", ["a.png", "a.PDF", "a.svg", "a.txt"])
+def test_a_page_is_not_written_under_the_name_of_another_format(tmp_path, name):
+    page = player(Value(2.0, label="a") * 3)
+    with pytest.raises(
+        ValueError, match=rf"^{re.escape(name)} is a name for .*, and this is text/html: let it end in .html$"
+    ):
+        page.save(tmp_path / name)
+    assert not (tmp_path / name).exists()
+    assert page.save(tmp_path / "a").exists()
+
+
 def test_save_writes_the_page(tmp_path):
     page = player(neuron())
     assert page.save(tmp_path / "a.html").read_text(encoding="utf-8") == page.html

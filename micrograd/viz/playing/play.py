@@ -33,7 +33,7 @@ from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
-from ..page import Page, join, script, source
+from ..page import Page, asset, join, script, source
 from ..progress import progress
 from ..text import clean, shorten, sign
 from ..values import value_text
@@ -62,7 +62,7 @@ class Player(Page):
             The path.
 
         Raises:
-            ValueError: the view has more than 60 boxes, or `seconds` is not positive.
+            ValueError: more than 60 boxes in view, `seconds` not positive, or a path that is another format's.
             FileNotFoundError: an MP4, and there is no ffmpeg.
         """
         target = Path(path)
@@ -132,13 +132,17 @@ def player(
         data = plain(told)
         if frame := _lean(height=height, panels=None if panels else 0, present=present):
             data["frame"] = frame
-        page = join("playing/player", told.title, data, script=script(*SCRIPTS))
+        page = _page(told.title, data, script(*SCRIPTS))
         return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
+
+
+def _page(title: str, data: Any, script: str) -> str:
+    return join("playing/player", title, data, style=asset("playing/player.css"), script=script)
 
 
 def template() -> str:
     """A player's page whose story is `null`: another page puts one in its place, and frames it."""
-    return join("playing/player", "player", None, script=source(*SCRIPTS))
+    return _page("player", None, source(*SCRIPTS))
 
 
 def _checked(root: Any) -> Any:

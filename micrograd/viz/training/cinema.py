@@ -43,7 +43,10 @@ def page(film: Recording, inside: str = "") -> Page:
 _WEIGHTS = '<section class="panel">\n<h2><label for="kind">By layer</label>{}</h2>\n{}\n</section>'
 
 
-_CHOOSE = '<label>look inside: point <input id="point" type="number" min="1" max="{0}" placeholder="1 to {0}"></label>'
+def choice(count: int) -> str:
+    """Where a point is chosen by its number, without a pointer."""
+    field = f'<input id="point" type="number" min="1" max="{count}" placeholder="1 to {count}">'
+    return f"<label>look inside: point {field}</label>"
 
 
 def _choice(names: list[str]) -> str:
@@ -55,7 +58,7 @@ def _plane(film: Recording, first: Frame, opens: bool) -> str:
     shades = "" if film.kind == "curve" else panels.strip(film, film.frames)
     drawn = panels.boundary(film, first, shades, len(film.frames))
     legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
-    legend += _CHOOSE.format(len(film.points)) if opens else ""
+    legend += choice(len(film.points)) if opens else ""
     heading = f'<h2>{PLANE[film.kind]} <span id="right"></span></h2>'
     return f'<section class="panel wide">\n{heading}\n{drawn}\n<p class="legend">{legend}</p>\n</section>'
 

@@ -82,7 +82,7 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
     return "".join([*parts, "</svg>"])
 
 
-_ROUND = f'<clipPath id="round"><circle cx="{THUMB / 2}" cy="{THUMB / 2}" r="{THUMB / 2}"/></clipPath>'
+_ROUND = f'<clipPath id="round"><circle cx="{THUMB / 2}" cy="{THUMB / 2}" r="{(THUMB - 1) / 2}"/></clipPath>'
 
 
 def _column(x: float, n: int, radius: float) -> list[tuple[float, float]]:

@@ -26,7 +26,7 @@ function Inside(packed) {
     });
   }
 
-  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: {height: host ? 640 : Math.max(480, innerHeight - 210)}});
+  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: host || innerWidth <= 760 ? {} : {height: Math.max(680, innerHeight - 170)}});  // a window shows the movie's keys too
   async function show(place) {
     const player = one("#inside iframe"), before = kind;
     kind = data.kinds[point];
@@ -77,6 +77,7 @@ function Inside(packed) {
   if (!packed) return {turn() {}};
   panels.classList.add("opens");
   for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; begin(null, one("#point")); });
+  one("#point")?.addEventListener("focus", event => event.target.select());
   one("#point")?.addEventListener("change", event => {
     const n = Math.round(+event.target.value);
     if (!(n >= 1 && n <= +event.target.max)) return;
@@ -91,4 +92,15 @@ function Inside(packed) {
   one("#inside-close").addEventListener("click", close);
   addEventListener("keydown", event => { if (event.key === "Escape" && open) close(); });
   return {turn(n) { frame = n; if (open) show(); }};
+}
+
+// In a notebook the page has the notebook's colours, and its frame the height of the page.
+if (host) {
+  const root = document.documentElement, main = document.querySelector("main");
+  const dress = () => { const found = themeAround(); if (found) root.dataset.theme = found; };
+  root.classList.add("framed");
+  dress();
+  addEventListener("pointerenter", dress);  // the notebook's theme may have changed
+  addEventListener("focus", dress);
+  new ResizeObserver(() => { host.style.height = `${Math.ceil(main.getBoundingClientRect().height)}px`; }).observe(main);
 }

@@ -134,10 +134,12 @@ def _graph(
 
 
 def _answer(made: Any, label: Any) -> Any:
-    """The score of the point's class, or the only one."""
+    """The score of the point's class; without classes the sum of all, which a player makes of an array by itself."""
     scores = made[0] if isinstance(made, Tensor) and made.ndim == 2 else made
     several = len(scores) if isinstance(scores, list | tuple) or getattr(scores, "ndim", 0) else 1
-    return scores[int(label) if several > 2 else int(label > 0)] if several > 1 and label is not None else made
+    if several > 1 and label is not None:
+        return scores[int(label) if several > 2 else int(label > 0)]
+    return sum(made) if isinstance(made, list | tuple) else made
 
 
 def _told(root: Node, found: Story, sources: Sources) -> dict[str, Any]:

@@ -124,21 +124,6 @@ function asked() {
   return found ? Number(found[1]) : null;
 }
 
-// ---------------------------------------------------------------------------------------------- in a notebook
-function dress() {
-  const found = themeAround();
-  if (found) root.dataset.theme = found;
-}
-
-if (host) {
-  root.classList.add("framed");  // the frame is as high as the page, so the page cannot fill the window
-  dress();
-  addEventListener("pointerenter", dress);  // the notebook's theme may have changed
-  addEventListener("focus", dress);
-  const fit = () => { host.style.height = `${Math.ceil(one("main").getBoundingClientRect().height)}px`; };
-  new ResizeObserver(fit).observe(one("main"));
-}
-
 const inside = Inside(film.inside);
 setSpeed(0);
 show(asked() ?? Number(host?.dataset.frame ?? 0));

@@ -2,38 +2,58 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..page import Svg, asset
+from ..page import Page, Svg, asset, join, script
 from . import columns
-from .network import THUMB, network
-from .scores import as_array, lattice, plane
+from .cinema import choice
+from .inside import inside
+from .network import THUMB, Layer, network
+from .scores import as_array, lattice, parameters, plane
 
 JUDGED = 200  # points for which a neuron that answers 0 is called dead
+MOST = 2_000  # numbers in the points that the page can look inside at
 
 
-def draw_network(model: Callable[..., Any], X: Any) -> Svg:
+class Network(Svg):
+    """A drawing of a network. In a notebook, or saved as a page, a click on a neuron opens its graph."""
+
+    page: Page | None = None
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the SVG to a file, or the page if the path ends in .html, and return its path."""
+        return self.page.save(path) if self.page and Path(path).suffix == ".html" else super().save(path)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
+        return (self.page or super())._repr_mimebundle_(include, exclude)
+
+
+def draw_network(model: Callable[..., Any], X: Any) -> Network:
     """Draw the neurons of a model as circles in columns, and its weights as lines between them.
 
     A line is as wide as its weight is large, blue above zero and orange below. In each circle is what the neuron
     answers: over the plane around the points, along the line if a point is one number, else its mean over the points.
-    Of a column of more than 16 neurons, the first 16 are drawn.
+    Of a column of more than 16 neurons, the first 16 are drawn. In a notebook a click on a neuron opens the player of
+    its graph at the first point, or at the point that is chosen.
 
     Args:
         model: a network of Values, such as an `MLP`, or of Tensors, such as a `Sequential` of `Linear` layers.
         X: points of shape (n, inputs), or numbers of shape (n,), where the neurons are evaluated.
 
     Returns:
-        An `Svg` that notebooks display; `save(path)` writes it, `svg` is its text.
+        A drawing that notebooks display; `save(path)` writes it as SVG or, if the path ends in .html, as a page with
+        the player; `svg` is its text.
 
     Raises:
         ValueError: `X` has another shape, or the model is no chain of columns of neurons.
 
     >>> from micrograd.nn import MLP
     >>> draw_network(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]])
-    <Svg: A network of 2 inputs and 4, 1 neurons; save(path)>
+    <Network: A network of 2 inputs and 4, 1 neurons; save(path)>
     """
     points = as_array(X)
     points = points[:, None] if points.ndim == 1 else points
@@ -58,7 +78,31 @@ def draw_network(model: Callable[..., Any], X: Any) -> Svg:
         f'role="img" aria-label="{words}"><style>{asset("training/panels.css")}</style>'
         f'<rect class="panel-ground" {size} rx="12"/>{drawn}</svg>\n'
     )
-    return Svg(picture, words)
+    made = Network(picture, words)
+    if opens := _inside(model, points, layers):
+        html = join(
+            "training/network",
+            words,
+            opens,
+            style="".join(asset(f"training/{name}.css") for name in ("panels", "movie", "inside")),
+            script=script("training/inside.js", "training/network.js"),
+            network=drawn,
+            choice=choice(_shown(points)),
+            inside=asset("training/inside.html"),
+        )
+        made.page = Page(html, ("image/svg+xml", picture.encode()), words)
+    return made
+
+
+def _shown(points: np.ndarray) -> int:
+    return min(len(points), max(1, MOST // points.shape[1]))
+
+
+def _inside(model: Callable[..., Any], points: np.ndarray, layers: list[Layer]) -> str:
+    """The data of the player of a neuron."""
+    some, owned = points[: _shown(points)], parameters(model)
+    weights = np.concatenate([np.ravel(np.asarray(p.data, dtype=float)) for p in owned])
+    return inside(model, some, points.shape[1], [None] * len(some), [[weights]], [owned], layers)
 
 
 def answering(points: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+Inside(JSON.parse(document.getElementById("network").textContent));

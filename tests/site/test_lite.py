@@ -1,0 +1,56 @@
+"""JupyterLite in the site: which lessons it has, and NumPy from a folder, checked against Pyodide's lock."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "site"))
+
+from lite import LESSONS, released, runs  # noqa: E402
+
+NEEDS = {
+    "numpy": ["blas"],
+    "matplotlib": ["numpy"],
+    "scikit-learn": ["numpy"],
+    "safetensors": [],
+    "blas": [],
+    "other": [],
+}
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A folder of files, and the lock that names them."""
+    folder, packages = tmp_path / "release", {}
+    folder.mkdir()
+    for name, needs in NEEDS.items():
+        (folder / f"{name}.whl").write_text(name)
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        packages[name] = {"file_name": f"{name}.whl", "sha256": digest, "depends": needs}
+    (tmp_path / "pyodide").mkdir()
+    return folder, {"packages": packages}, tmp_path / "pyodide"
+
+
+def test_numpy_comes_with_all_that_the_lessons_import_and_that_needs(release):
+    found = dict(released(*release))
+    assert set(found) == NEEDS.keys() - {"other"}
+    assert {path.stem for path in release[2].iterdir()} == set(found)
+
+
+def test_a_file_that_is_missing_or_another_is_named(release):
+    folder, lock, pyodide = release
+    (folder / "blas.whl").write_text("something else")
+    with pytest.raises(SystemExit, match=r"blas\.whl is not the file that Pyodide's lock names"):
+        dict(released(folder, lock, pyodide))
+    (folder / "blas.whl").unlink()
+    with pytest.raises(SystemExit, match=r"blas\.whl is missing: NUMPY is the folder of an unpacked Pyodide release"):
+        dict(released(folder, lock, pyodide))
+
+
+def test_the_lessons_that_run_in_a_browser():
+    plain = [path.name[:2] for path in LESSONS if runs(path.name, numpy=False)]
+    assert plain == ["02", "03", "04", "05"]
+    assert {path.name[:2] for path in LESSONS if not runs(path.name, numpy=True)} == {"16", "17", "18"}
