@@ -54,8 +54,8 @@ class Trace:
         self.order: list[tuple[Leaf, Any]] = []
         self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
-        self.by_identity = False  # True if the function takes a gradient with respect to one of them
-        self.unrecorded = False  # True if it takes one without a graph, whose ops are not in `rows`
+        self.by_identity: bool = False  # True if the function takes a gradient with respect to one of them
+        self.unrecorded: bool = False  # True if it takes one without a graph, whose ops are not in `rows`
 
     # ---- inputs
 

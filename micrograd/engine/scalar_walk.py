@@ -56,7 +56,8 @@ def _pass(grads: dict[Node, float], finish: Callable[[list[Node], list[Any], lis
                 finish(seen, before, leaves)
             else:
                 undo(seen, before)
-            undo(leaves, [None] * len(leaves), "_y")
+            for leaf in leaves:
+                leaf._y = None
         except BaseException:
             undo(seen, before)
             undo(leaves, [None] * len(leaves), "_y")
