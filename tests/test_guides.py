@@ -53,12 +53,14 @@ def test_what_a_teacher_runs_beside_the_lessons_runs():
     found = []
     for program in programs("teach"):
         done = subprocess.run(
-            [sys.executable, "-X", "utf8", "-c", program], cwd=LESSONS, capture_output=True, encoding="utf-8"
+            [sys.executable, "-X", "utf8"], input=program, cwd=LESSONS, capture_output=True, encoding="utf-8"
         )
         assert done.returncode == 0, done.stderr
         found.append(done.stdout)
     sheet, results, own = found
-    names = re.findall(r'check\("(4\.\d+)"', (LESSONS / "04_closures.ipynb").read_text().replace("\\", ""))
+    names = re.findall(
+        r'check\("(4\.\d+)"', (LESSONS / "04_closures.ipynb").read_text(encoding="utf-8").replace("\\", "")
+    )
     assert re.findall(r"^\*\*(4\.\d+)\*\*", sheet, re.MULTILINE) == sorted({*names})
     assert re.findall(r'^check\("(4\.\d+)"', sheet, re.MULTILINE) == sorted({*names})  # with the cell to complete
     assert "<details>" not in sheet

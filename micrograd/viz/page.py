@@ -12,7 +12,7 @@ import re
 import tempfile
 import webbrowser
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 from mimetypes import guess_type
 from os import PathLike
@@ -121,7 +121,7 @@ def pack(text: str) -> str:
     return base64.b64encode(packed.compress(text.encode()) + packed.flush()).decode()
 
 
-@cache
+@lru_cache(maxsize=8)
 def script(*names: str) -> str:
     """The script of a page, compressed to a third: a notebook keeps one for each page."""
     text = f'unpack("{pack(source(*names))}")'

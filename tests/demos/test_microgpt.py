@@ -278,7 +278,9 @@ def test_the_one_without_options_is_short_and_the_same_model(capsys):
     source = (ROOT / "demos" / "microgpt_short.py").read_text(encoding="utf-8")
     lines = len(source.splitlines())
     assert lines <= 200
-    assert all(f"{lines} lines" in (ROOT / page).read_text() for page in ("README.md", "demos/README.md"))
+    assert all(
+        f"{lines} lines" in (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "demos/README.md")
+    )
     short = {"__name__": "microgpt_short"}
     exec(source.replace("STEPS, BATCH, RATE = 1337, 3000, 32", "STEPS, BATCH, RATE = 1337, 60, 8"), short)
     out = capsys.readouterr().out

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "site"))
 
 from lite import LESSONS, released, runs  # noqa: E402
-from sources import RUN_HERE  # noqa: E402
+from sources import PLAIN  # noqa: E402
 
 NEEDS = {
     "numpy": ["blas"],
@@ -53,5 +53,5 @@ def test_a_file_that_is_missing_or_another_is_named(release):
 
 def test_the_lessons_that_run_in_a_browser():
     plain = [path.name[:2] for path in LESSONS if runs(path.name, numpy=False)]
-    assert plain == [*RUN_HERE]
+    assert plain == [*PLAIN]
     assert {path.name[:2] for path in LESSONS if not runs(path.name, numpy=True)} == {"16", "17", "18"}
