@@ -438,3 +438,9 @@ def test_a_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():
     found = {id(nodes[wire["weight"] + scene.get("base", 0)]) for wire in into}
     assert len(into) == 2 * 3 + 3
     assert found == {id(w) for neuron in neurons for w in neuron.w}
+
+
+@pytest.mark.parametrize("height", [0, -1, "x", True, float("nan")])
+def test_a_height_that_is_no_positive_number_is_refused(height):
+    with pytest.raises(ValueError, match="a frame needs a positive number of pixels"):
+        player(Value(1.0) * 2.0, height=height)

@@ -115,15 +115,15 @@ def player(
 
     Raises:
         TypeError: `root` is not a single Value or Tensor.
-        ValueError: `height` is not positive.
+        ValueError: `height` is no positive number.
 
     >>> from micrograd import Value
     >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
     >>> player(a * b + a)
     <Page: Computation graph: 4 nodes, 4 edges; save(path), open()>
     """
-    if height is not None and not height > 0:
-        raise ValueError(f"height is {height}; a frame needs a positive number of pixels, or None for what it needs")
+    if height is not None and not (type(height) in (int, float) and height > 0):
+        raise ValueError(f"height is {height!r}; a frame needs a positive number of pixels, or None for what it needs")
     node = _checked(root)
     with without_collector(), progress() as say:
         told = story(node, max_nodes, names, say)
