@@ -41,7 +41,8 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, scopes
     u.requires_grad = True
     given = getattr(u, "_node", u)
     with enable_grad(), node._quiet():
-        pairs = [(part, tangents[n]) for n, part in contributions(node, u, create_graph) if n in tangents]
+        parts = contributions(node, u, create_graph)
+    pairs = [(part, tangents[n]) for n, part in parts if n in tangents]
     grads: dict[Node, Any] = {}
     for part, t in [(getattr(part, "_node", part), t) for part, t in pairs]:
         if getattr(part, "_row", None) is not None:  # else it does not depend on u

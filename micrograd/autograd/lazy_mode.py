@@ -86,6 +86,10 @@ def _changed(x: Any, then: Any) -> bool:
     return then is not None and then != x.data and then == then
 
 
+def _is_later(x: Any) -> bool:
+    return isinstance(x, _Later)
+
+
 def realize(node: Any) -> Any:
     """Compute a Value or Tensor that lazy mode deferred; a no-op on any other.
 
@@ -108,7 +112,7 @@ def realize(node: Any) -> Any:
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
-            elif needed := [x for x in path[-1]._todo[1] if isinstance(x, _Later)]:
+            elif needed := list(filter(_is_later, path[-1]._todo[1])):
                 path += needed
             else:
                 _compute(path.pop())

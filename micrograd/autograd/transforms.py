@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
@@ -114,13 +114,13 @@ class Call:
         dtypes = [x.dtype for x in points if isinstance(x, (Tensor, np.ndarray))]
         self.dtype: np.dtype[Any] | None = np.result_type(*dtypes) if dtypes else None
         seen = [tree_map(self._node, x) for x in args]
-        with nullcontext() if self.recording else enable_grad():
+        with self._grad_enabled():
             for i in self.chosen:
                 seen[i] = tree_map(lambda x: _fresh(x) if is_point(x) else x, seen[i])
-            self.points: list[Any] = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
-            self.own: list[Any] = [node for node in self.points if not node._row]
-            with self._open():
-                output = fn(*seen, **named)
+        self.points: list[Any] = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
+        self.own: list[Any] = [node for node in self.points if not node._row]
+        with self._grad_enabled(), self._open():
+            output = fn(*seen, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
         self.aux: Any = None
@@ -141,6 +141,9 @@ class Call:
         alone = not isinstance(x, np.ndarray) and self.dtype is None
         node = Value(float(x), requires_grad=False) if alone else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
         return stand_in(node)
+
+    def _grad_enabled(self) -> AbstractContextManager[Any]:
+        return nullcontext() if self.recording else enable_grad()
 
     @contextmanager
     def _open(self) -> Iterator[None]:

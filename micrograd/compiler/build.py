@@ -271,15 +271,15 @@ class Built:
         chosen = (slice(None, len(own)),) if fixed else ()
         blocks.append(Block("p", None if trained else Read("p", "leaves", chosen, "vector"), [x.symbol for x in own]))
         second = Trace()
+        by = [(x, to) for x, to in ((-3, [x for x, _ in given.wanted]), (-1, own)) if to]
         with tracing(second):
             inputs: list[Any] = [second.tensor(x.name, x.like(), x.name in ("wanted", "p")) for x in blocks]
             taken = [*inputs[:-1], inputs[-1] if len(own) == len(free) else inputs[-1][: len(free)]]
             found = plan([x.rows(array, given.samples) for x, array in zip(blocks, taken, strict=True)], outs)
-            by = [(x, to) for x, to in ((-3, [x for x, _ in given.wanted]), (-1, own)) if to]
             seeds = [] if self.fused else [second.tensor("seeds", found)]
             asked = found.requires_grad and not self.plain
             parts = grad(found, [inputs[x] for x, _ in by], seeds or None, allow_unused=True) if asked else ()
-            pairs = [(x, to, data_of(g)) for (x, to), g in zip(by, parts, strict=False) if g is not None]
+        pairs = [(x, to, data_of(g)) for (x, to), g in zip(by, parts, strict=False) if g is not None]
         first, updates = [], []
         if trained:
             first, updates = self._update_all(data_of(inputs[-1]), own, pairs)

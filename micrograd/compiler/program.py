@@ -374,9 +374,9 @@ def committed(node: Any) -> bool:
     if hooked and any(n._hooks for n in (node, *operands)):
         return False
     with grads_lock:
-        before = [p.grad for p in operands if p._row is LEAF]
-        if len(before) < len(operands):
+        if not all(p._row is LEAF for p in operands):
             return False
+        before = [p.grad for p in operands]
         try:
             for p, part in zip(operands, grads, strict=True):
                 grad = p.grad  # not that in `before`: an operand may come twice
