@@ -328,7 +328,8 @@ class Tensor(Handle, Elementwise):
         if widths.min(initial=0) < 0:
             raise ValueError(f"pad_width is never negative, found {pad_width!r:.60}: an index removes elements")
         sides = list(zip(widths.tolist(), self.shape, strict=True))
-        index = tuple(slice(before, before + n) for (before, _), n in sides)
+        whole = slice(None)  # of an axis without padding: a program for any batch has no length of it
+        index = tuple(slice(before, before + n) if before or after else whole for (before, after), n in sides)
         shape = tuple(before + n + after for (before, after), n in sides)
         if not constant_values:
             return record(arrays.scatter(index, shape), self)
