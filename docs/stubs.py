@@ -13,7 +13,7 @@ from types import ModuleType
 import micrograd
 import micrograd.nn
 import micrograd.viz
-from micrograd.engine import floats, ops
+from micrograd.engine import ops
 from micrograd.engine.methods import OPERATORS
 from micrograd.engine.rows import Row
 from micrograd.tensor import Tensor, functions
@@ -54,8 +54,7 @@ def stubs() -> dict[Path, str]:
         names += _declared(name, functions.FUNCTIONS[name], "Any")
     return {
         PACKAGE / "engine" / "methods.pyi": _formatted(methods),
-        PACKAGE / "engine" / "ops.pyi": _formatted([TABLE, *_table(ops)]),
-        PACKAGE / "engine" / "floats.pyi": _formatted([TABLE, "Function = Callable[[float], float]", *_table(floats)]),
+        PACKAGE / "engine" / "ops.pyi": _formatted([TABLE, *_table()]),
         PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
         **{PACKAGE / name / "__init__.pyi": _formatted(_face(f"micrograd.{name}")) for name in ("nn", "viz")},
     }
@@ -66,14 +65,14 @@ def _face(package: str) -> list[str]:
     return [*_imports(module), f"__all__ = {module.__all__}"]
 
 
-def _table(module: ModuleType) -> Iterator[str]:
-    """The rows or functions that a module makes by calls, and the others that it defines."""
-    for name, x in vars(module).items():
+def _table() -> Iterator[str]:
+    """The rows, which are made by calls, and the functions that make them."""
+    for name, x in vars(ops).items():
         if isinstance(x, Row):
             yield f"{name}: Row"
-        elif name in module.__annotations__:
-            yield f"{name}: {module.__annotations__[name]}"
-        elif name[0] != "_" and getattr(x, "__module__", "") == module.__name__:
+        elif name in ops.__annotations__:
+            yield f"{name}: {ops.__annotations__[name]}"
+        elif name[0] != "_" and getattr(x, "__module__", "") == ops.__name__:
             yield from _declared(name, x, inspect.signature(x).return_annotation)
 
 

@@ -87,9 +87,11 @@ def node_of(x: Any) -> Any:
 
 def is_point(x: Any) -> bool:
     """True if x can be differentiated with respect to: a Value, a float, or a float array or Tensor."""
+    if getattr(x, "_of_integers", False):
+        return False
     if isinstance(x, (Tensor, np.ndarray)):
-        return x.dtype.kind == "f" and not getattr(x, "_of_integers", False)
-    return isinstance(x, (Value, float, np.floating)) and not getattr(x, "_of_integers", False)
+        return x.dtype.kind == "f"
+    return isinstance(x, (Value, float, np.floating))
 
 
 class Call:

@@ -7,7 +7,7 @@ compiles it. It receives nodes of a class with this mixin.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 def reading(what: str) -> Any:
@@ -25,13 +25,8 @@ class Unreadable:
     __slots__ = ()
     _unreadable: Callable[[str], Exception]  # (what was read): the error
 
-
-# Set here and not in the class's body, so that type checkers see the methods that these replace
-setattr(Unreadable, "data", property(reading(".data"), reading(".data")))  # noqa: B010
-for _what, _names in {
-    "a number": "item numpy tolist argmax argmin __array__",
-    "a condition (`if`, `while`, `and`, `max`, `sorted`)": "__bool__",
-    "a number (float, int, round, an index)": "__float__ __int__ __index__ __round__",
-}.items():
-    for _name in _names.split():
-        setattr(Unreadable, _name, reading(_what))
+    if not TYPE_CHECKING:  # which sees the methods that these replace
+        data = property(reading(".data"), reading(".data"))
+        item = numpy = tolist = argmax = argmin = __array__ = reading("a number")
+        __bool__ = reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
+        __float__ = __int__ = __index__ = __round__ = reading("a number (float, int, round, an index)")

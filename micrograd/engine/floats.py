@@ -32,13 +32,23 @@ def _infinity(a: float) -> float:
     return inf
 
 
-exp, exp2, expm1, cosh = (ieee(f, _infinity) for f in (math.exp, math.exp2, math.expm1, math.cosh))
-log, log2, log10 = (ieee(f, _log_edge) for f in (math.log, math.log2, math.log10))
-log1p = ieee(math.log1p, lambda a: -inf if a == -1 else nan)
-sqrt, sin, cos, tan = ieee(math.sqrt), ieee(math.sin), ieee(math.cos), ieee(math.tan)
-sinh = ieee(math.sinh, lambda a: copysign(inf, a))
-arcsin, arccos, arccosh = ieee(math.asin), ieee(math.acos), ieee(math.acosh)
-arctanh = ieee(math.atanh, lambda a: copysign(inf, a) if abs(a) == 1 else nan)
+exp: Function = ieee(math.exp, _infinity)
+exp2: Function = ieee(math.exp2, _infinity)
+expm1: Function = ieee(math.expm1, _infinity)
+cosh: Function = ieee(math.cosh, _infinity)
+log: Function = ieee(math.log, _log_edge)
+log2: Function = ieee(math.log2, _log_edge)
+log10: Function = ieee(math.log10, _log_edge)
+log1p: Function = ieee(math.log1p, lambda a: -inf if a == -1 else nan)
+sqrt: Function = ieee(math.sqrt)
+sin: Function = ieee(math.sin)
+cos: Function = ieee(math.cos)
+tan: Function = ieee(math.tan)
+sinh: Function = ieee(math.sinh, lambda a: copysign(inf, a))
+arcsin: Function = ieee(math.asin)
+arccos: Function = ieee(math.acos)
+arccosh: Function = ieee(math.acosh)
+arctanh: Function = ieee(math.atanh, lambda a: copysign(inf, a) if abs(a) == 1 else nan)
 tanh: Function = math.tanh
 arctan: Function = math.atan
 arcsinh: Function = math.asinh
