@@ -28,7 +28,7 @@ from .scores import in_use, parameters
 MOST = 40_000  # weights in all frames together; with more, the page has those of the last frame
 FINEST = 8_192  # a weight is stored as a whole number of this part of the largest in its frame
 TYPICAL = -0.5  # the number that stands for all others while the cards are measured
-TYPICAL_RANGE = "-0.5000 to -0.5000, 99 of 999 are 0"
+TYPICAL_RANGE, TYPICAL_ZEROS = "-0.5000 to -0.5000", "99 of 999 are 0"
 
 Loss = Callable[[Any, Any], Any]
 Source = tuple[int, int | None]  # the first number of a leaf, and how many there are; None: it is no array
@@ -164,7 +164,7 @@ def _blank(told: Story) -> None:
             if card.nudge:
                 card.nudge = Nudge(0.0, 0.0, 0.0, True, card.nudge.index)
             for heat in card.heats:
-                heat.cells, heat.tip, heat.most = "J" * len(heat.cells), f"{heat.name}: {TYPICAL_RANGE}", ""
+                heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
         for wire in scene.wires:
             wire.local = None if wire.local is None else TYPICAL
             wire.part = wire.part if wire.part in (None, True) else TYPICAL
