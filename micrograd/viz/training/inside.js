@@ -26,7 +26,7 @@ function Inside(packed) {
     });
   }
 
-  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: host || innerWidth <= 760 ? {} : {height: Math.max(680, innerHeight - 170)}});  // a window shows the movie's keys too
+  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: host || innerWidth <= 760 ? {} : {height: Math.max(480, innerHeight - 170)}});  // a window shows the movie's keys too
   async function show(place) {
     const player = one("#inside iframe"), before = kind;
     kind = data.kinds[point];
