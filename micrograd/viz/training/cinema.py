@@ -12,8 +12,11 @@ PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": 
 PAD = 12
 
 
-def page(film: Recording, inside: str = "") -> Page:
-    """The page, which opens at the first frame; its static fallback shows the last. `inside` is what a click opens."""
+def page(film: Recording, inside: str = "", closed: str = "") -> Page:
+    """The page, which opens at the first frame; its static fallback shows the last.
+
+    `inside` is what a click on a point or a neuron opens; `closed` is why it opens nothing.
+    """
     frames, first = film.frames, film.frames[0]
     moving, limits = panels.moving(film, frames), panels.Limits(film)
     rows, across = first.scores.shape[-2:] if film.kind in ("sides", "regions") else (1, 1)
@@ -27,12 +30,13 @@ def page(film: Recording, inside: str = "") -> Page:
             "columns": across,
             "kinds": {n: limits.texts(n) for n in limits.names},
             "inside": inside,
+            "closed": closed,
             "ends": columns.ends(first.network) if net else [],
         },
         style="".join(asset(f"training/{name}.css") for name in ("panels", "movie", "inside")),
         script=script("training/inside.js", "training/movie.js"),
         plane=_plane(film, first, bool(inside)) if film.kind != "none" else "",
-        inside=asset("training/inside.html") if inside else "",
+        inside=asset("training/inside.html") if inside or closed else "",
         network=f'<section class="panel">\n<h2>Network</h2>\n{net}\n</section>' if net else "",
         loss=panels.loss(film, first),
         weights=_WEIGHTS.format(_choice(limits.names), panels.weights(film, moving[0], limits)) if film.layers else "",
