@@ -200,7 +200,7 @@ function drawCard(card, cards) {
     scene.cards[0].group.setAttribute("tabindex", -1);
     scene.focus = card;
     group.setAttribute("tabindex", 0);
-    if (byKeys) follow(card, 20);
+    if (byKeys) follow(card);
   });
   group.addEventListener("click", () => choose(card));
   group.addEventListener("dblclick", event => { if (leafOf(card) !== undefined) type(card, null, cellAt(event)); });
@@ -263,7 +263,8 @@ function show(moving = false) {
   $("scrub").value = step;
   $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);
   drawTrack();
-  if (current) follow(current, now.kind === "forward" ? 60 : 120);
+  if (current) follow(current, ...current.into.flatMap(({pill}) => pill ? [{box: [pill[0] - 35, pill[1] - 19, 70, 38]}] : []), ...current.into.map(wire => wire.tail));
+  else apply();
   showHistory();
   remember();
   if (moving && !calm.matches) pulse(now, current);
@@ -307,7 +308,7 @@ function showWire(wire, now, state, paths) {
   const flows = done && part !== undefined && !wire.count && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
   wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : wire.norm === undefined ? hue(part) : "arrays"}` : ""].filter(Boolean).join(" "));
-  const much = flows && !forward ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : null;  // so that a thousandth is seen too
+  const much = !flows || forward ? null : Number.isFinite(+part) ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : 1;  // so that a thousandth is seen too
   wire.group.style.opacity = much === null || +part === 0 ? "" : (.45 + .55 * much).toFixed(2);
   if (wire.line && !wire.count) wire.line.style.strokeWidth = much === null ? "" : `${(1.2 + 4.8 * much).toFixed(1)}px`;
   wire.tip?.setAttribute("d", backward && !onPath ? wire.reversed : wire.ahead);
