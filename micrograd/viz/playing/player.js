@@ -203,7 +203,7 @@ function drawCard(card, cards) {
     if (byKeys) follow(card);
   });
   group.addEventListener("click", () => choose(card));
-  group.addEventListener("dblclick", event => { if (leafOf(card) !== undefined) type(card, null, cellAt(event)); });
+  group.addEventListener("dblclick", event => typeAt(card, event));
   group.addEventListener("keydown", event => keysOn(card, event));
 }
 function drawUses(card, group, x, y) {  // a dot for each use, filled when it has sent its part
@@ -374,6 +374,7 @@ function choose(card) {
   if (card.opens !== undefined) { enter(card.opens); return; }
   chosen = chosen === card ? null : card;
   show();
+  say(refusal(card));
 }
 function enter(index, at = 0, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
   stop();

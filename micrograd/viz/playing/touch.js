@@ -6,8 +6,22 @@ function wake() {  // after a story was loaded, or other numbers for its leaves
   touched = false;
   losses = [];
   if (engine) { engine.reset(story.leaves); engine.run(); }
-  for (const name of ["descend", "rate", "reset"]) $(name).disabled = !engine;
-  $("touch").title = engine ? "" : story.program ?? "";
+  $("descend").setAttribute("aria-disabled", !engine);
+  $("touch").title = engine ? "" : story.program;
+}
+let saying = 0;
+function say(text) {  // for a while, and to screen readers
+  if (!text) return;
+  for (const name of ["live", "caption", "said"]) $(name).textContent = text;
+  clearTimeout(saying);
+  saying = setTimeout(() => { $("said").textContent = ""; }, 8000);
+}
+function refusal({name, kind, node, opens, outside, times}) {  // why a card neither opens nor can be changed
+  if (opens !== undefined || engine?.isLeaf(node)) return "";
+  if (FOLDED.includes(kind)) return outside ? `${name} belongs to the picture around this one: Esc leads there.`
+    : kind === "repeat" ? `${name} does not open: it stands for ${times ? `${thousands(times)} operations` : "operations"} of one kind.`
+    : `${name} does not open: the page has as many cards as it can hold. Show a part of the graph instead.`;
+  return !engine && ["input", "parameter", "constant"].includes(kind) ? story.program : "";
 }
 const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
 const single = x => isArray(x) && x.length === 1 ? x[0] : x;
@@ -101,6 +115,7 @@ const valueOf = (card, cell = 0) => { const x = engine.leaves[card.node]; return
 const power = x => 10 ** Math.floor(Math.log10(Math.abs(x) || 1));
 const tidy = x => +x.toPrecision(12);
 function descend() {
+  if (!engine) return say(story.program);
   const rate = +$("rate").value;
   if (!losses.length) losses = [engine.number(engine.data[engine.root])];
   for (const i of story.program.moves) {
@@ -168,6 +183,11 @@ function grab(event, card) {  // true if a leaf's number was taken hold of
   held = {card, cell, from, x: event.clientX, unit: power(from) / 100, moved: false};
   return true;
 }
+function typeAt(card, {target}) {
+  const at = target.classList.contains("cell");
+  if (at && leafOf(card) !== undefined && !cells(card)) say(`A cell of ${card.name} is the mean of several numbers: ] chooses one, F2 types it.`);
+  else if (card.opens === undefined) type(card, null, at ? +target.dataset.at : 0);
+}
 const cells = card => { const heat = card.heats[0]; return heat.rows * heat.columns === engine.leaves[card.node].length; };  // not averaged
 addEventListener("pointermove", event => {
   if (!held) return;
@@ -191,6 +211,7 @@ function nudgeBy(card, units) {  // with the arrow keys
   change(card, tidy(x + units * power(x) / 100), cell);
 }
 function type(card, first = null, cell = card.cell ?? 0) {  // a number, over the card
+  if (leafOf(card) === undefined) return say(refusal(card) || `${card.name} is computed: change what goes into it.`);
   const input = $("number"), box = (card.slots.data ?? card.group).getBoundingClientRect(), around = $("scroll").getBoundingClientRect(), whole = card.group.getBoundingClientRect();
   input.hidden = false;
   input.value = first ?? String(valueOf(card, cell));
@@ -208,6 +229,6 @@ function type(card, first = null, cell = card.cell ?? 0) {  // a number, over th
     const text = input.value.trim().replace("−", "-"), x = text === "" ? NaN : Number(text);
     input.hidden = true;
     if (Number.isFinite(x)) change(card, x, cell);
-    else $("live").textContent = `‘${text}’ is not a number; ${card.name} stays ${number(valueOf(card, cell))}.`;
+    else say(`‘${text}’ is not a number; ${card.name} stays ${number(valueOf(card, cell))}.`);
   };
 }

@@ -103,7 +103,6 @@ scroller.addEventListener("wheel", event => {
 }, {passive: false});
 const fingers = new Map();
 let dragged = false;
-const cellAt = event => event.target.classList?.contains("cell") ? +event.target.dataset.at : 0;
 scroller.addEventListener("pointerdown", event => {
   byKeys = false;
   dragged = false;
@@ -158,10 +157,11 @@ function keysOn(card, event) {  // a card has the focus
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
   const acts = {Enter: () => choose(card), " ": () => choose(card), "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
+  acts.F2 = () => type(card);
   if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
-    PageDown: () => nudgeBy(card, -100), F2: () => type(card), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
+    PageDown: () => nudgeBy(card, -100), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
   if (byKeys) Object.assign(acts, {ArrowRight: () => to(card.i + 1), ArrowLeft: () => to(card.i - 1), Home: () => to(0), End: () => to(Infinity)});
-  const act = acts[key] ?? (leaf && /^[\d.-]$/.test(key) ? () => type(card, key) : null);
+  const act = acts[key] ?? (/^[1-9.]$/.test(key) || leaf && /^[0-]$/.test(key) ? () => type(card, key) : null);
   if (!act) return;
   event.preventDefault();
   event.stopPropagation();
@@ -248,8 +248,7 @@ $("link").addEventListener("click", async () => {
     document.execCommand("copy");
     area.remove();
   }
-  $("live").textContent = $("said").textContent = "The link is copied.";
-  setTimeout(() => { $("said").textContent = ""; }, 2500);
+  say("The link is copied.");
 });
 
 // ---- the surrounding page: colours, width, height; and what it may say
