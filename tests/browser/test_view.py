@@ -391,6 +391,25 @@ def test_cells_are_read_with_the_keys(neurons):
     assert neurons.run(LIT % "cell") == 2
 
 
+def test_the_bar_of_a_large_group_follows_a_drag(page):
+    """Sixty parts, more than the bar has cells: those of the points that the weight leaves above 0 send gradients."""
+    w = Value(1.0, label="w")
+    loss = sum(((w * (k - 30.0)).relu() * (0.5 + k) for k in range(60)), Value(0.0))
+    page.open(player(loss, max_nodes=20, names={}).html, reduced_motion=True, fragment="place=end")
+    told = (
+        "return [...document.querySelectorAll('.card.repeat:not(.stale)')].map(e => e.querySelector('title'))"
+        ".map(e => e?.textContent).filter(Boolean)"
+    )
+    before = page.run(told)
+    assert any("31 of 60 are 0" in said for said in before), before
+    page.run("arguments[0].focus()", card(page, "w"))
+    page.press("-", *"2", "Enter")
+    page.wait("document.getElementById('number').hidden")
+    after = page.run(told)
+    assert len(after) == len(before)
+    assert any("30 of 60 are 0" in said for said in after), after
+
+
 def test_a_group_says_the_range_of_its_gradients_and_it_follows(neurons):
     text = "return [...document.querySelectorAll('.card.module .range')].map(e => e.textContent).join(';')"
     before = neurons.run(text)

@@ -272,7 +272,7 @@ function show(moving = false) {
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
   const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
-  const dead = grad?.whole && grad.value === 0, stale = moved() && card.kind === "repeat" && card.node === undefined;
+  const dead = grad?.whole && grad.value === 0, stale = moved() && card.kind === "repeat" && card.node === undefined && !card.heats?.every(heat => heat.among);
   const kinds = ["card", card.kind, known ? "" : "waiting", active ? now.kind : receiving ? "receiving" : "",
     card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : "", stale ? "stale" : ""];
   card.group.setAttribute("class", kinds.filter(Boolean).join(" "));

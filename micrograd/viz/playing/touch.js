@@ -48,8 +48,8 @@ function measure() {  // how much flows through a line that carries arrays: the 
   }
 }
 function reheat(heat, map) {
-  if (heat.of === undefined) return;
-  const from = ["grad", "gradients"].includes(heat.name) ? engine.grads : engine.data;
+  if (heat.of === undefined && !heat.among) return;
+  const from = ["grad", "gradients"].includes(heat.name) ? engine.grads : engine.data, group = heat.among && arrange(heat);
   const {rows, columns} = heat, sums = Array(rows * columns).fill(null), many = sums.map(() => 0);
   const add = (cell, x) => { sums[cell] += x; many[cell]++; };
   if (Array.isArray(heat.of)) heat.of.forEach((i, cell) => { if (i !== null) add(cell, from[i] ?? 0); });
@@ -60,14 +60,25 @@ function reheat(heat, map) {
   const cells = sums.map((sum, k) => many[k] ? sum / many[k] : null);
   const most = Math.max(0, ...cells.filter(x => x !== null && Number.isFinite(x)).map(Math.abs));
   heat.cells = cells.map(x => x === null ? " " : Number.isNaN(x) ? "?" : String.fromCharCode(74 + (most ? Math.round(9 * Math.max(-1, Math.min(1, x / most))) : Math.sign(x)))).join("");
-  const all = Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
+  const all = group ? group.map(i => from[i] ?? 0) : Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
   const [low, high] = [Math.min(...all), Math.max(...all)].map(x => number(x));
   heat.range = low === high ? low : `${low} to ${high}`;
   heat.zeros = dead ? `${thousands(dead)} of ${thousands(all.length)} are 0` : "";
   if (map) paint(heat, map);
 }
+function arrange(heat) {  // the nodes of a group by the size of their gradients, as heat_of_group in heat.py does it
+  const [first, ...steps] = heat.among, all = [first], size = i => { const x = Math.abs(engine.grads[i] ?? 0); return Number.isNaN(x) ? Infinity : x; };
+  for (let k = 0; k < steps.length; k += 2) for (let n = 0; n < steps[k + 1]; n++) all.push(all.at(-1) + steps[k]);
+  all.sort((a, b) => size(a) - size(b));
+  const every = Math.max(1, (all.length - 1) / (heat.columns - 1 || 1));
+  heat.of = Array.from({length: heat.columns}, (_, k) => all[Math.round(k * every)]);
+  return all;
+}
 // ---- a cell of a heat-map: its number; and where it is a weight, the line that it is on
-const ofCell = (heat, at) => Array.isArray(heat.of) ? heat.of[at] ?? undefined : undefined;
+function ofCell(heat, at) {
+  if (heat.among && engine && !heat.of) arrange(heat);
+  return Array.isArray(heat.of) ? heat.of[at] ?? undefined : undefined;
+}
 function saidOfCell(heat, at) {
   const from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data, node = ofCell(heat, at);
   const x = !engine || heat.of === undefined ? undefined : node !== undefined ? from[node] ?? 0 : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
