@@ -6,7 +6,7 @@ Text is unescaped here; each writer escapes for its own format.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -119,25 +119,6 @@ def _operands(node: Any) -> tuple[Any, ...]:
     return tuple(below)
 
 
-class _OrderedSet(Set):
-    """A set that iterates in insertion order."""
-
-    def __init__(self, items: Iterable[Any] = ()):
-        self._items = dict.fromkeys(items)
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._items
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __repr__(self) -> str:
-        return f"{{{', '.join(map(repr, self))}}}"
-
-
 def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
     """The nodes and edges of a graph.
 
@@ -160,7 +141,7 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
     """
     graph = walk(root)
     edges = ((graph.nodes[j], node) for node, below in zip(graph.nodes, graph.operands, strict=True) for j in below)
-    return _OrderedSet(graph.nodes), _OrderedSet(edges)
+    return dict.fromkeys(graph.nodes).keys(), dict.fromkeys(edges).keys()  # sets, in insertion order
 
 
 # ------------------------------------------------------------------------------------------------ nodes to boxes
