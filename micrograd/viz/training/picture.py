@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..page import Page, Svg, asset, join, script
+from ..page import Page, Svg, asset
 from . import columns
-from .cinema import choice
+from .cinema import choice, page_with_player
 from .inside import inside
 from .network import THUMB, Layer, network
 from .scores import as_array, lattice, parameters, plane
@@ -80,16 +80,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     )
     made = Network(picture, words)
     if opens := _inside(model, points, layers):
-        html = join(
-            "training/network",
-            words,
-            opens,
-            style="".join(asset(f"training/{name}.css") for name in ("panels", "movie", "inside")),
-            script=script("training/inside.js", "training/network.js"),
-            network=drawn,
-            choice=choice(_shown(points)),
-            inside=asset("training/inside.html"),
-        )
+        html = page_with_player("network", words, opens, True, network=drawn, choice=choice(_shown(points)))
         made.page = Page(html, ("image/svg+xml", picture.encode()), words)
     return made
 
