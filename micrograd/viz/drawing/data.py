@@ -78,7 +78,7 @@ class Walk:
 
 def walk(root: Any) -> Walk:
     """All nodes that `root` (a node, or a list or tuple of nodes) depends on, in a deterministic order."""
-    roots = _checked_roots(root)
+    roots = roots_of(root)
     position: dict[int, int] = {}
     operands: dict[int, tuple[Any, ...]] = {}
     nodes: list[Any] = []
@@ -100,8 +100,9 @@ def walk(root: Any) -> Walk:
     )
 
 
-def _checked_roots(root: Any) -> list[Any]:
-    roots = list(root) if isinstance(root, list | tuple) else [root]
+def roots_of(root: Any) -> list[Any]:
+    """The nodes of `root`: a Value or a Tensor, or a list of them; raises unless it is."""
+    roots = [getattr(node, "_node", node) for node in (root if isinstance(root, list | tuple) else [root])]
     if not roots:
         raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
     for node in roots:

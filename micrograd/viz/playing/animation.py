@@ -20,7 +20,7 @@ from ..values import number
 from .card import CELL, Piece, pieces
 from .clock import Clock
 from .heat import STEPS, Heat
-from .scenes import Card, Scene, Wire, still, story
+from .scenes import Card, Scene, Wire, one_root, still, story
 from .stage import PILL, Place, Stage, stage
 
 MAX_NODES = 40
@@ -60,22 +60,15 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
         raise ValueError(f"seconds is {seconds}; it must be above 0")
     if width is not None and not width > 0:
         raise ValueError(f"width is {width}; it must be above 0, or None for all that the graph needs")
-    node = _checked(root)
+    node = one_root(root, "an animation")
+    if (count := len(walk(node).nodes)) > MAX_NODES:
+        raise ValueError(
+            f"this graph has {count:,} nodes; an animation is for at most {MAX_NODES}: "
+            "draw_dot(root) draws more, and player(root) steps through them"
+        )
     told = story(node, MAX_NODES)
     scene = told.scenes[0]
     return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), spoken(still(told)))
-
-
-def _checked(root: Any) -> Any:
-    graph = walk(getattr(root, "_node", root))
-    if len(graph.roots) > 1:
-        raise TypeError("an animation shows one root: pass the sum of these, or one at a time")
-    if len(graph.nodes) > MAX_NODES:
-        raise ValueError(
-            f"this graph has {len(graph.nodes):,} nodes; an animation is for at most {MAX_NODES}: "
-            "draw_dot(root) draws more, and player(root) steps through them"
-        )
-    return graph.nodes[graph.roots[0]]
 
 
 class Film:
