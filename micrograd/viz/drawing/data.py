@@ -109,7 +109,7 @@ def roots_of(root: Any) -> list[Any]:
         if not (hasattr(node, "_prev") and hasattr(node, "data")):
             hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "pass what the model returns"
             kind = type(node).__name__
-            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, not {kind}; {hint}")
+            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, found {kind}; {hint}")
     return roots
 
 
