@@ -138,7 +138,7 @@ class ArrayNode(Node):
 
     def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
         """The operand as a Tensor; raises if its data differ from `kept`, the value that the forward pass saved."""
-        if kept is not None and not _same(kept, operand._data):
+        if kept is not None and not same_array(kept, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )
@@ -199,7 +199,7 @@ class ArrayNode(Node):
     def _check_unchanged(self) -> None:
         self._used(False)
         for n, then in zip((self, *self._x), self._y, strict=True):
-            if (tensor := n._handle()) is not None and (tensor._node is not n or not _same(n._data, then)):
+            if (tensor := n._handle()) is not None and (tensor._node is not n or not same_array(n._data, then)):
                 raise RuntimeError(
                     f"the _backward written for '{self._op}' would read a Tensor that was changed since the forward "
                     "pass: change a copy, or change it after backward()"
@@ -212,7 +212,7 @@ class ArrayNode(Node):
         return repr(self.tensor)
 
 
-def _same(a: Array, b: Array) -> bool:
+def same_array(a: Array, b: Array) -> bool:
     return a is b or np.array_equal(a, b, equal_nan=True)
 
 
