@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -277,7 +277,7 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
         return None, x
     if isinstance(x, _LISTS) and (array := np.array(x)).dtype.kind in "fiub":
         return None, array
-    if isinstance(x, Value) and is_differentiating():
+    if may_meet(x):
         return lifted(x)._node, x._data
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
@@ -535,11 +535,16 @@ def renewed(tensor: Tensor) -> ArrayNode:
 def fits(x: Any) -> bool:
     """True if x can be an operand of a Tensor."""
     plain = isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
-    return plain or (isinstance(x, Value) and is_differentiating())
+    return plain or may_meet(x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Values among Tensors: a transform turns float arguments into Values, which may meet Tensors in the function
+# Values among Tensors: transforms and `compile` turn numbers into Values, which may meet Tensors in the function
+
+
+def may_meet(x: Any) -> TypeGuard[Value]:
+    """True for a Value that Tensors accept as an operand: one number, which under `compile(batch=True)` may be many."""
+    return isinstance(x, Value) and (is_differentiating() or (is_tracing() and not getattr(x._data, "shape", ())))
 
 
 def lifted(x: Any) -> Any:
