@@ -56,9 +56,10 @@ def compile(
     is compared before each call, and the function is traced again if it was replaced.
 
     Args:
-        fn: function whose positional arguments are numbers (it sees Values), arrays (it sees Tensors), Values, Tensors,
-            and lists, tuples and dicts of these; numbers beside arrays become Tensors too. Keyword arguments, bools,
-            strings and None are static: each new value triggers a retrace.
+        fn: function whose positional arguments are numbers (it sees Values, which may meet Tensors that it closes
+            over), arrays (it sees Tensors), Values, Tensors, and lists, tuples and dicts of these; numbers beside
+            arrays become Tensors too. Keyword arguments, bools, strings and None are static: each new value triggers a
+            retrace.
         scalars: True passes arrays to fn as nested lists of Values.
         batch: True if fn is written for one sample, in scalars; the compiled function takes arrays of shape (N, ...),
             and each result is a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
