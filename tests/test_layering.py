@@ -31,9 +31,8 @@ ROOMS: dict[str, tuple[set[str], int]] = {
 }
 FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code
 SHOW = {  # imported when somebody asks for a picture or a text
-    ("micrograd.engine.value", "viz.playing"),
+    ("micrograd.engine.methods", "viz.playing"),
     ("micrograd.engine.graph", "viz"),
-    ("micrograd.tensor.handle", "viz.playing"),
 }
 WITHOUT_NUMPY = {"engine", "functional", "optim", "viz", "viz.drawing", "command"}
 MOST_ROOMS, MOST_ARROWS = 12, 35
