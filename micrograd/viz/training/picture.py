@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..page import Page, Svg, asset, join, script
+from ..page import Page, Svg, asset
 from . import columns
-from .cinema import choice
+from .cinema import choice, page_with_player
 from .inside import Closed, inside
 from .network import THUMB, Layer, network
 from .scores import as_array, lattice, parameters, plane
@@ -83,16 +83,9 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
         opens, closed = _inside(model, points, layers), ""
     except Closed as why:
         opens, closed = "", str(why)
-    html = join(
-        "training/network",
-        words,
-        {"inside": opens, "closed": closed},
-        style="".join(asset(f"training/{name}.css") for name in ("panels", "movie", "inside")),
-        script=script("training/inside.js", "training/network.js"),
-        network=drawn,
-        choice=choice(_shown(points)) if opens else "",
-        inside=asset("training/inside.html"),
-    )
+    shown = {"inside": opens, "closed": closed}
+    knob = choice(_shown(points)) if opens else ""
+    html = page_with_player("network", words, shown, True, network=drawn, choice=knob)
     made.page = Page(html, ("image/svg+xml", picture.encode()), words)
     return made
 
