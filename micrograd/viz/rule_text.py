@@ -98,35 +98,28 @@ def _written(op: str, *operands: Any, like: Any = None) -> Symbol:
     return Symbol(*written(op, [(x.text, x.binds) for x in map(_symbol, operands)]), like)
 
 
-def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The methods of an operator and its reflection. `unit` is neutral, on `either` side or only on the right."""
-
-    def write(a: Any, b: Any) -> Symbol:
-        if unit is not None and _is(b, unit):
-            return a
-        if unit is not None and either and _is(a, unit):
-            return b
-        if sign == "*" and _is(a, -1):
-            return -b
-        likes = [x.like for x in (a, b) if isinstance(x, Symbol) and x.like is not None and sign != "@"]
-        return _written(sign, a, b, like=likes[0] if likes else None)
-
-    return write, lambda b, a: write(a, b)
+NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}
 
 
-for _name, _sign, _unit, _either in (
-    ("add", "+", 0, True),
-    ("sub", "-", 0, False),
-    ("mul", "*", 1, True),
-    ("truediv", "/", 1, False),
-    ("matmul", "@", None, False),
-):
-    _there, _back = _operator(_sign, _unit, _either)
-    setattr(Symbol, f"__{_name}__", _there)
-    setattr(Symbol, f"__r{_name}__", _back)
+def _binary(sign: str, a: Any, b: Any) -> Symbol:
+    """An operator applied to a and b, one of them a Symbol, without what changes nothing: a + 0, 1 * a."""
+    unit = NEUTRAL.get(sign)
+    if _is(b, unit):
+        return a
+    if sign in ("+", "*") and _is(a, unit):
+        return b
+    if sign == "*" and _is(a, -1):
+        return -b
+    likes = [x.like for x in (a, b) if isinstance(x, Symbol) and x.like is not None and sign != "@"]
+    return _written(sign, a, b, like=likes[0] if likes else None)
 
 
-def _is(x: Any, number: float) -> bool:
+for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@"}.items():
+    setattr(Symbol, f"__{_name}__", lambda a, b, sign=_sign: _binary(sign, a, b))
+    setattr(Symbol, f"__r{_name}__", lambda b, a, sign=_sign: _binary(sign, a, b))
+
+
+def _is(x: Any, number: float | None) -> bool:
     return isinstance(x, int | float) and x == number
 
 

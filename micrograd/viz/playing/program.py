@@ -8,6 +8,7 @@ Terms of arrays know shapes. Whatever only moves or adds elements (a reshape, a 
 is linear, so it is written down as the entries of its matrix.
 """
 
+import json
 from collections.abc import Callable, Collection
 from functools import cache, lru_cache
 from math import copysign
@@ -143,18 +144,12 @@ def number(x: float) -> float | str:
     return x if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
 
 
-def _operator(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return lambda a, b: _call(sign, a, b), lambda a, b: _call(sign, b, a)
-
-
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "tru": "/", "pow": "power", "mat": "@"}
 for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
-    _sign = OPERATORS[_name[:3]]
-    _there, _back = _operator(_sign)
-    setattr(Term, f"__{_name}__", _there)
-    setattr(Term, f"__r{_name}__", _back)
+    setattr(Term, f"__{_name}__", lambda a, b, sign=OPERATORS[_name[:3]]: _call(sign, a, b))
+    setattr(Term, f"__r{_name}__", lambda b, a, sign=OPERATORS[_name[:3]]: _call(sign, a, b))
 for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}.items():
-    setattr(Term, f"__{_name}__", _operator(_sign)[0])
+    setattr(Term, f"__{_name}__", lambda a, b, sign=_sign: _call(sign, a, b))
 for _name in ("neg", "abs"):
     setattr(Term, f"__{_name}__", lambda a, _name=_name: _call(_name, a))
 
@@ -283,8 +278,6 @@ def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[st
                 else f"the rule of \u2018{node._op or 'a leaf'}\u2019"
             )
             return f"Numbers cannot be changed in the page: {what} is computed by Python alone."
-    import json
-
     known = [json.loads(code) for code in codes]
     called, table = set[str](), functions()
     waiting = [x for code in known for x in code]
@@ -308,8 +301,6 @@ def _parameters(graph: Walk, owned: Collection[int]) -> list[int]:
 
 
 def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, int]) -> Any:
-    import json
-
     if not below:
         data = back.then.get(node, node._data)
         if getattr(data, "size", 1) > MOST_NUMBERS:
