@@ -8,7 +8,7 @@ Operands appear as the placeholders "{0}" and "{1}", the result as "{out}" and i
 names there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,8 +17,26 @@ from ..engine.rows import HandWritten, Row
 from .infix import ATOM, CONDITION, PLUS, UNARY, number, within, written
 
 
-class Symbol:
-    """Text that supports the operations of a number or an array; `like`, if any, has its shape and dtype."""
+class Recorder:
+    """Runs in place of a number or an array, and records what is done; `like`, if any, has its shape and dtype."""
+
+    like: Any
+
+    shape: property = property(lambda self: self.like.shape)
+    ndim: property = property(lambda self: self.like.ndim)
+    size: property = property(lambda self: self.like.size)
+    dtype: property = property(lambda self: self.like.dtype)
+
+
+def overload(kind: type[Recorder], signs: Mapping[str, str], record: Callable[[str, Any, Any], Any]) -> None:
+    """Give the class these operators and their reflections, which return `record(sign, a, b)`."""
+    for name, sign in signs.items():
+        setattr(kind, f"__{name}__", lambda a, b, sign=sign: record(sign, a, b))
+        setattr(kind, f"__r{name}__", lambda b, a, sign=sign: record(sign, a, b))
+
+
+class Symbol(Recorder):
+    """Text that supports the operations of a number or an array."""
 
     def __init__(self, text: str, binds: int = ATOM, like: Any = None):
         self.text = text
@@ -34,10 +52,6 @@ class Symbol:
 
     # ---- the array interface that rules use
 
-    shape: property = property(lambda self: self.like.shape)
-    ndim: property = property(lambda self: self.like.ndim)
-    size: property = property(lambda self: self.like.size)
-    dtype: property = property(lambda self: self.like.dtype)
     T = property(lambda self: Symbol(f"{self.within(ATOM)}.T"))
 
     def swapaxes(self, a: int, b: int) -> "Symbol":
@@ -114,9 +128,7 @@ def _binary(sign: str, a: Any, b: Any) -> Symbol:
     return _written(sign, a, b, like=likes[0] if likes else None)
 
 
-for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@"}.items():
-    setattr(Symbol, f"__{_name}__", lambda a, b, sign=_sign: _binary(sign, a, b))
-    setattr(Symbol, f"__r{_name}__", lambda b, a, sign=_sign: _binary(sign, a, b))
+overload(Symbol, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@"}, _binary)
 
 
 def _is(x: Any, number: float | None) -> bool:

@@ -18,6 +18,7 @@ from ...engine.graph import Node
 from ...engine.ops import TABLE
 from ...engine.rows import Many, Row
 from ..drawing.data import Walk
+from ..rule_text import Recorder, overload
 from .backprop import Backprop
 from .nudge import frozen
 
@@ -25,17 +26,13 @@ MOST_NUMBERS = 1_000  # in an array that the page computes
 MOST_ENTRIES = 30_000  # of all matrices together
 
 
-class Term:
+class Term(Recorder):
     """A value in a forward function or a rule: what computes it, and an array of its shape (None for a number)."""
 
     def __init__(self, tree: Any, like: Any = None):
         self.tree = tree
         self.like = like
 
-    shape: property = property(lambda self: self.like.shape)
-    ndim: property = property(lambda self: self.like.ndim)
-    size: property = property(lambda self: self.like.size)
-    dtype: property = property(lambda self: self.like.dtype)
     T = property(lambda self: self._linear(lambda a: a.T))
 
     def __array_namespace__(self) -> "Library":
@@ -44,7 +41,7 @@ class Term:
 
     def __array_ufunc__(self, ufunc: Any, _method: str, *operands: Any, **_: Any) -> "Term":
         """`array * term`, or `np.exp(term)`."""
-        name = {"divide": "/"}.get(ufunc.__name__) or OPERATORS.get(ufunc.__name__[:3]) or ufunc.__name__
+        name = str(UFUNCS.get(ufunc.__name__, ufunc.__name__))
         return getattr(Library(), name)(*operands) if name in NAMES.split() else _call(name, *operands)
 
     def _apply(self, row: Row, operands: Any) -> "Term":
@@ -144,10 +141,8 @@ def number(x: float) -> float | str:
     return x if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
 
 
-OPERATORS = {"add": "+", "sub": "-", "mul": "*", "tru": "/", "pow": "power", "mat": "@"}
-for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
-    setattr(Term, f"__{_name}__", lambda a, b, sign=OPERATORS[_name[:3]]: _call(sign, a, b))
-    setattr(Term, f"__r{_name}__", lambda b, a, sign=OPERATORS[_name[:3]]: _call(sign, a, b))
+UFUNCS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@"}  # the rest by their names
+overload(Term, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "power", "matmul": "@"}, _call)
 for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}.items():
     setattr(Term, f"__{_name}__", lambda a, b, sign=_sign: _call(sign, a, b))
 for _name in ("neg", "abs"):
