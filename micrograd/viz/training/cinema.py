@@ -13,8 +13,11 @@ PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": 
 PAD = 12
 
 
-def page(film: Recording, inside: str = "") -> Page:
-    """The page, which opens at the first frame; its static fallback shows the last. `inside` is what a click opens."""
+def page(film: Recording, inside: str = "", closed: str = "") -> Page:
+    """The page, which opens at the first frame; its static fallback shows the last.
+
+    `inside` is what a click on a point or a neuron opens; `closed` is why it opens nothing.
+    """
     frames, first = film.frames, film.frames[0]
     moving, limits = panels.moving(film, frames), panels.Limits(film)
     rows, across = first.scores.shape[-2:] if film.kind in ("sides", "regions") else (1, 1)
@@ -28,9 +31,10 @@ def page(film: Recording, inside: str = "") -> Page:
             "columns": across,
             "kinds": {n: limits.texts(n) for n in limits.names},
             "inside": inside,
+            "closed": closed,
             "ends": columns.ends(first.network) if net else [],
         },
-        inside,
+        inside or closed,
         plane=_plane(film, first, bool(inside)) if film.kind != "none" else "",
         network=f'<section class="panel">\n<h2>Network</h2>\n{net}\n</section>' if net else "",
         loss=panels.loss(film, first),
