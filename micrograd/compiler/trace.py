@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..engine.graph import LEAF
-from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled
+from ..engine.modes import Mode, deferring, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number
 from ..tensor.optional import Tensor, new_node, np, operand, remember
@@ -185,7 +185,7 @@ class Trace:
 
 
 class tracing(Mode):
-    """A context in which a trace computes the ops; anomaly detection is off, since there are no numbers to check."""
+    """A context in which a trace computes the ops."""
 
     _variable = deferring
 
@@ -193,20 +193,3 @@ class tracing(Mode):
         mode = object.__new__(cls)
         mode._value = trace
         return mode
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        _unchecked.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        _unchecked.__exit__()
-        super().__exit__(*error)
-
-
-class _Unchecked(Mode):
-    """Turns `detect_anomaly` off."""
-
-    _variable, _value = detect_anomaly._variable, False
-
-
-_unchecked = _Unchecked()

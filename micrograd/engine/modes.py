@@ -248,9 +248,9 @@ def is_grad_enabled() -> bool:
 
 
 def is_anomaly_enabled() -> bool:
-    """True inside `detect_anomaly`."""
+    """True inside `detect_anomaly`, but not in a trace, which has no numbers to check."""
     state = _checking.get()
-    return state is not None and state.value
+    return state is not None and not is_tracing()
 
 
 def deferred() -> Callable | None:
