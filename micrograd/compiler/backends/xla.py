@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import opset
 from ..lowered import Lowered, Read
-from ..opset import OPSET
 from ..symbols import Symbol, symbols_in
 from . import python
 
@@ -31,7 +31,7 @@ def lacks(program: Lowered) -> str:
         return "needs JAX, which is not installed: pip install 'micrograd-glass[jax]'"
     if program.steps and all(symbol.shape is None for symbol in program.steps):
         return "is for arrays, found a program of plain numbers, which takes less time than a call of JAX: use auto"
-    missing = [symbol.op for symbol in program.steps if symbol.op not in OPSET and symbol.op != "input"]
+    missing = [symbol.op for symbol in program.steps if symbol.op not in opset.OPSET and symbol.op != "input"]
     return f"has no {missing[0]}: use numpy" if missing else ""
 
 
@@ -149,14 +149,9 @@ jnp = _Late()
 
 def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The operation, with jax.numpy for NumPy."""
-    if op in PURE:
-        return PURE[op](*args)
-    if op[0] != ".":
-        return getattr(jnp, op)(*args, **named)
-    a = jnp.asarray(args[0])
-    if not a.ndim and "axis" in named:  # NumPy has an axis 0 there
+    if op[0] == "." and "axis" in named and not args[0].ndim:  # where NumPy has an axis 0
         named = {**named, "axis": None}
-    return getattr(a, op[1:])(*args[1:], **named)
+    return opset.evaluate(op, args, named, PURE, jnp)
 
 
 def _at(a: Any, index: Any) -> Any:
@@ -204,7 +199,6 @@ def _windows_back(a: Any, size: Any, stride: Any, dilation: Any, shape: tuple[in
 
 
 PURE: dict[str, Callable[..., Any]] = {
-    "detach": lambda a: a,
     ".item": lambda a: a.reshape(()),
     "getitem": lambda a, index: jnp.asarray(a)[index],
     "accumulate": lambda total, a, index: _at(total, index).add(a),
