@@ -30,7 +30,7 @@ from typing import Any
 from ..autograd.transforms import copied, leaves, tree_map
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
-from ..engine.modes import modes, pass_is_watched
+from ..engine.modes import differentiating, modes, pass_is_watched
 from ..engine.rows import Many, nothing
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
@@ -239,7 +239,9 @@ class Call:
         self._check()
         given = tree_map(_copied, self.args)
         args = as_nodes(given, program.settings["scalars"])
-        nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
+        with differentiating():  # where Values may meet Tensors, as in the trace
+            found = program.fn(*args, **program.named)
+        nodes = [x for x in leaves(found) if isinstance(x, (Value, Tensor))]
         root = [x for x, out in zip(nodes, program.built.outs, strict=True) if out.root is not None][number]
         inputs = program._operands(*given)
         if self.grads:
