@@ -248,7 +248,7 @@ class Call:
             return self._again(g, root)
         if not self.program.built.fused:
             return self.program.back(self, root, g)
-        return [g * part for part in self.grads]
+        return [(g.item() if part.__class__ is float and hasattr(g, "item") else g) * part for part in self.grads]
 
     def _again(self, g: Any, number: int) -> list[Any]:
         """The gradients as nodes: the function itself runs on nodes, and is differentiated.
