@@ -119,8 +119,10 @@ def compile(
 
 def kind(x: Any) -> Any:
     """The signature of an argument: what a program depends on."""
-    if x.__class__ is float:
-        return float
+    if x.__class__ is float or x.__class__ is int:
+        return x.__class__
+    if isinstance(x, (list, tuple)):
+        return type(x), *map(kind, x)
     if isinstance(x, np.ndarray):
         return x.shape, x.dtype
     if isinstance(x, Value):
@@ -129,8 +131,6 @@ def kind(x: Any) -> Any:
         return Tensor, x.shape, x.dtype, x.requires_grad
     if isinstance(x, TEXT):
         return type(x), x
-    if isinstance(x, (list, tuple)):
-        return type(x), *map(kind, x)
     if isinstance(x, dict):
         return dict, *((key, kind(part)) for key, part in x.items())
     if isinstance(x, (int, float, np.integer, np.floating)):

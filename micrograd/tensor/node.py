@@ -121,7 +121,7 @@ class ArrayNode(Node):
             for storage, version in self._saved:
                 if storage.version != version:
                     storage.check(version, self._op)
-        return self._x, self._as_tensors() if create_graph else self._y
+        return self._x, self._as_tensors() if create_graph and self._row.needs_values else self._y
 
     def _as_tensors(self) -> list[Any]:
         """The rules' arguments as Tensors, for a pass that is recorded."""

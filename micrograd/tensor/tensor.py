@@ -10,7 +10,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -78,15 +78,6 @@ class Tensor(Handle, Elementwise):
         return (self[i] for i in range(len(self)))
 
     # ---- elementwise: the same rows as for Value
-
-    def __pos__(self) -> Self:
-        return self
-
-    def __neg__(self) -> Tensor:
-        return record(ops.neg, self)
-
-    def __abs__(self) -> Tensor:
-        return record(ops.abs_, self)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (int, float, np.integer, np.floating)):
