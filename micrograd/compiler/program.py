@@ -144,6 +144,10 @@ class TrainingProgram(Program):
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
+        with grads_lock:  # a step is whole for other threads that make one, or that read a parameter
+            return self._step(args)
+
+    def _step(self, args: tuple[Any, ...]) -> Any:
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
