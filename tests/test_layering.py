@@ -16,12 +16,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms, from the ground up: what each may use, and its budget of lines of code (blank lines, comments and
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 1415),
-    "tensor": ({"engine"}, 1945),
-    "autograd": ({"engine", "tensor"}, 775),
+    "engine": (set(), 1443),
+    "tensor": ({"engine"}, 1906),
+    "autograd": ({"engine", "tensor"}, 717),
     "functional": ({"engine", "tensor"}, 155),
     "optim": ({"engine", "tensor"}, 330),
-    "nn": ({"engine", "tensor", "functional"}, 770),
+    "nn": ({"engine", "tensor", "functional"}, 761),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3510),
     "viz": ({"engine"}, 425),  # what its three rooms share
     "viz.drawing": ({"engine", "viz"}, 1210),
