@@ -237,7 +237,9 @@ class Value(Node, Elementwise):
         >>> x.grad
         8.0
         """
-        walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+        plain = gradient is None and retain_graph is not False and not create_graph and inputs is None
+        if not (plain and self._row and self._row.shortcut(self)):
+            walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def detach(self) -> Self:
         """A constant with the same number and no history.
@@ -309,7 +311,7 @@ class Value(Node, Elementwise):
 
     def _used(self, create_graph: bool) -> tuple[Any, Any]:
         operands, seen = self._operands, self._y if isinstance(self._row, Many) else (self._x, self._y)
-        if not create_graph:
+        if not (create_graph and self._row.needs_values):
             return operands, seen
         given = (self, self._a) if self._row.of_out else operands
         given = tuple(x if n is None else n for n, x in zip(given, seen, strict=True))

@@ -217,7 +217,9 @@ class Handle:
         array([ 2., 40.])
         """
         node = stand_in(self)._node if modes else self._node
-        walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+        plain = gradient is None and not retain_graph and not create_graph and inputs is None
+        if not (plain and node._row and node._row.shortcut(node)):
+            walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def realize(self) -> Self:
         """Compute a Tensor that `lazy` deferred.

@@ -356,7 +356,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).tril().tolist()
         [[1, 0], [3, 4]]
         """
-        return record(arrays.where(np.tri(*self.shape[-2:], k=k, dtype=bool)), self, 0)
+        return record(arrays.where(_triangle(self, k)), self, 0)
 
     def triu(self, k: int = 0) -> Tensor:
         """The upper triangle: zero below the k-th diagonal of the last two axes.
@@ -370,7 +370,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).triu().tolist()
         [[1, 2], [0, 4]]
         """
-        return record(arrays.where(~np.tri(*self.shape[-2:], k=k - 1, dtype=bool)), self, 0)
+        return record(arrays.where(~_triangle(self, k - 1)), self, 0)
 
     def sort(self, axis: int | None = -1) -> Tensor:
         """Sort in ascending order.
@@ -597,6 +597,13 @@ class Tensor(Handle, Elementwise):
 
     def __rmatmul__(self, other: Any) -> Any:
         return _matmul(other, self) if fits(other) else NotImplemented
+
+
+def _triangle(a: Tensor, k: int) -> np.ndarray:
+    """True on and below the k-th diagonal of the last two axes."""
+    if not a.ndim:
+        raise ValueError("a triangle is part of a matrix, found a Tensor of shape ()")
+    return np.tri(*a.shape[-2:], k=k, dtype=bool)
 
 
 def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
