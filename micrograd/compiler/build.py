@@ -28,9 +28,9 @@ from math import prod
 from types import SimpleNamespace
 from typing import Any
 
-from ..autograd.transforms import leaves, tree_map
 from ..engine import ops
 from ..engine.modes import is_grad_enabled
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..engine.walk import grad
 from ..tensor.optional import Tensor, np

@@ -27,11 +27,12 @@ from collections.abc import Callable, ItemsView, Sequence
 from itertools import chain
 from typing import Any
 
-from ..autograd.transforms import copied, leaves, tree_map
+from ..autograd.transforms import copied
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
 from ..engine.modes import differentiating, modes, pass_is_watched
 from ..engine.rows import Many, nothing
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
