@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from math import copysign
 from typing import Any
 
+from ...engine import floats
 from ...engine.graph import Node
 from ...engine.ops import TABLE
 from ...engine.rows import Many, Row
@@ -44,7 +45,7 @@ class Term:
     def __array_ufunc__(self, ufunc: Any, _method: str, *operands: Any, **_: Any) -> "Term":
         """`array * term`, or `np.exp(term)`."""
         name = {"divide": "/"}.get(ufunc.__name__) or OPERATORS.get(ufunc.__name__[:3]) or ufunc.__name__
-        return getattr(Library(), name)(*operands) if name in NAMES.split() else _call(name, *operands)
+        return _call(name, *operands)
 
     def _apply(self, row: Row, operands: Any) -> "Term":
         """A row called by a rule, or by a forward function."""
@@ -165,15 +166,9 @@ class Library:
     def __getattr__(self, name: str) -> Callable[..., Term]:
         if name == "matmul_like":
             return lambda a, b, _like: a @ b
-        if name not in NAMES.split():
+        if not hasattr(floats, name):
             raise AttributeError(f"the page has no function {name}")
         return lambda *operands: _call(name, *operands)
-
-
-NAMES = """
-exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh
-arccosh arctanh hypot floor ceil trunc rint sign maximum minimum clip gate where power logaddexp remainder
-floor_divide"""
 
 
 def is_linear(row: Row) -> bool:
