@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import isclose
 from typing import Any
 
@@ -11,6 +12,11 @@ from tensor_helpers import leaves, numbers, seed
 from tensor_ops_list import Op
 
 from micrograd import grad, gradient
+
+
+def unwatched(f: Callable) -> Callable:
+    """f, in what guards do not look into: each compilation would watch all of the tables of ops that it leads to."""
+    return lru_cache(maxsize=0)(f)
 
 
 def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,11 +44,6 @@ class Program(NamedTuple):
     def __repr__(self) -> str:
         names = [f"{op.name}{tuple(places)}" for op, places in self.steps]
         return f"Program of {[a.shape for a in self.leaves]}: {', '.join(names)}"
-
-
-def unwatched(program: Program) -> Callable:
-    """The program, in what guards do not look into: each compilation would watch all of the tables of ops."""
-    return functools.lru_cache(maxsize=0)(program)
 
 
 def tamed(op: Any, i: int, x: Any) -> Any:

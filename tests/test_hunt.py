@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from compile_helpers import unwatched
 from hypothesis import HealthCheck, Phase, assume, example, given, reject, settings
 from hypothesis import strategies as st
-from random_programs import Program, doubled, nodes, place, programs, torch, unwatched
+from random_programs import Program, doubled, nodes, place, programs, torch
 
 from micrograd import (  # fmt: skip
     Tensor,
