@@ -150,12 +150,13 @@ def moved(text: str, source: str, name: str) -> str:
 
 
 def lesson(path: Path, lite: bool) -> str:
-    """A notebook with links that are right in the site, and one to the playground, with the lesson's own expression."""
+    """A notebook with links that are right in the site, and one to the lesson's own example in the playground."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    code = quote((ROOT / "site" / "expressions" / f"{path.name[:2]}.py").read_text(encoding="utf-8"), safe="")
+    example = (ROOT / "site" / "live" / "examples" / f"lesson_{path.name[:2]}.py").read_text(encoding="utf-8")
+    name = quote(example.partition("\n")[0].removeprefix("# "))
     here = path.name.startswith(RUN_HERE)
     words = "run in this page" if here else "need Python and Jupyter: <code>make lessons</code>"
-    live = f'<a href="../live/playground.html#code={code}">Its expression in the playground</a>'
+    live = f'<a href="../live/playground.html#example={name}">Play with an example</a>: drag its numbers, and look'
     if lite and path.name.startswith(PLAIN):
         live += f'. <a href="../lite/lab/index.html?path={path.name}">Open it as a notebook in this browser</a>'
     live = f"<p>The cells {words}. {live}</p>"

@@ -286,7 +286,9 @@ SHAPES = [
          shapes=(((3,),), ((3, 4),)), linear=True) for k in (1, -2)],
     *[Op(f"{name}:{k}", lambda a, name=name, k=k: getattr(a, name)(k),
          lambda a, name=name, k=k: getattr(np, name)(a, k), lambda t, a, name=name, k=k: getattr(t, name)(a, k),
-         shapes=(((3, 3),), ((2, 4),), ((2, 3, 2),)), linear=True) for name in ("tril", "triu") for k in (0, 1, -1)],
+         shapes=(((3, 3),), ((2, 4),), ((2, 3, 2),)), linear=True,
+         bad=((lambda name=name: getattr(Tensor(2.0), name)(), ValueError, "part of a matrix"),))
+      for name in ("tril", "triu") for k in (0, 1, -1)],
     Op("sort", lambda a: a.sort(), np.sort, lambda t, a: t.sort(a).values, shapes=(((5,),), ((2, 4),), ((2, 3, 2),)),
        bad=wrong_axes(lambda a, axis: a.sort(axis))),
     Op("sort:0", lambda a: a.sort(axis=0), lambda a: np.sort(a, 0), lambda t, a: t.sort(a, 0).values,

@@ -41,7 +41,7 @@ from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.walk import propagate, seeded, short_cut, towards
 from ..tensor.optional import Tensor, np, stack
-from .forward_mode import forward
+from .forward_mode import detached, forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
 
@@ -168,7 +168,7 @@ class Call:
         """fn's output as nodes, or plain if the arguments are plain; non-nodes are returned unchanged."""
         if self.create_graph:
             return self._connected(tree)
-        plain = (lambda y: y.detach()) if self.has_nodes else (lambda y: y.data[()] if _is_tensor(y) else y.data)
+        plain = detached if self.has_nodes else (lambda y: y.data[()] if _is_tensor(y) else y.data)
         return tree_map(lambda y: plain(y) if is_node(y) else y, tree)
 
     def _connected(self, tree: Any) -> Any:
@@ -177,7 +177,7 @@ class Call:
             return tree
         roots = [node_of(y) for y in leaves(tree) if _requires_grad(y)]
         others = towards(roots, (), open_scopes())[1] if self.recording else ()
-        return tree_map(lambda y: y.detach() if _requires_grad(y) and node_of(y) not in others else y, tree)
+        return tree_map(lambda y: detached(y) if _requires_grad(y) and node_of(y) not in others else y, tree)
 
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
@@ -269,7 +269,7 @@ def _fresh(x: Any) -> Any:
     """An input of a call. A node enters as a recorded copy, since fn may also close over the original."""
     if x.requires_grad:
         return copied(x)
-    x = x.detach()
+    x = detached(x)
     x.requires_grad = True
     return x
 

@@ -56,9 +56,10 @@ def compile(
     is compared before each call, and the function is traced again if it was replaced.
 
     Args:
-        fn: function whose positional arguments are numbers (it sees Values), arrays (it sees Tensors), Values, Tensors,
-            and lists, tuples and dicts of these; numbers beside arrays become Tensors too. Keyword arguments, bools,
-            strings and None are static: each new value triggers a retrace.
+        fn: function whose positional arguments are numbers (it sees Values, which may meet Tensors that it closes
+            over), arrays (it sees Tensors), Values, Tensors, and lists, tuples and dicts of these; numbers beside
+            arrays become Tensors too. Keyword arguments, bools, strings and None are static: each new value triggers a
+            retrace.
         scalars: True passes arrays to fn as nested lists of Values.
         batch: True if fn is written for one sample, in scalars; the compiled function takes arrays of shape (N, ...),
             and each result is a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
@@ -118,8 +119,10 @@ def compile(
 
 def kind(x: Any) -> Any:
     """The signature of an argument: what a program depends on."""
-    if x.__class__ is float:
-        return float
+    if x.__class__ is float or x.__class__ is int:
+        return x.__class__
+    if isinstance(x, (list, tuple)):
+        return type(x), *map(kind, x)
     if isinstance(x, np.ndarray):
         return x.shape, x.dtype
     if isinstance(x, Value):
@@ -128,8 +131,6 @@ def kind(x: Any) -> Any:
         return Tensor, x.shape, x.dtype, x.requires_grad
     if isinstance(x, TEXT):
         return type(x), x
-    if isinstance(x, (list, tuple)):
-        return type(x), *map(kind, x)
     if isinstance(x, dict):
         return dict, *((key, kind(part)) for key, part in x.items())
     if isinstance(x, (int, float, np.integer, np.floating)):

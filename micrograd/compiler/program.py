@@ -30,11 +30,11 @@ from typing import Any
 from ..autograd.transforms import copied, leaves, tree_map
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
-from ..engine.modes import modes, pass_is_watched
+from ..engine.modes import differentiating, modes, pass_is_watched
 from ..engine.rows import Many, nothing
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
-from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
+from ..tensor.optional import Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
 from .backends import Executable
 from .build import Built, Out
@@ -71,7 +71,7 @@ class Program:
         self._operands = picker(built.names, built.places, built.own)
         self.current: Callable[[], bool] | None = guard(owner.origin, built.used, built.needed())
         name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row: ProgramRow = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
+        self.row: ProgramRow = ProgramRow(name)
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
@@ -98,16 +98,10 @@ class Program:
 
     def _answer(self, out: Out, value: Any, call: Call) -> Any:
         """A node with the value, and the call as its history."""
-        if out.root is None or not call.operands:
-            return handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
-        if not out.is_array:
-            made = fill(object.__new__(CompiledValue), value)
-            made._record(self.row, call.operands, (call, out.root))
-            return made
-        made = handle(new_node(np.asarray(value)))
-        node, made.__class__ = made._node, CompiledTensor
-        node.__class__ = CompiledNode
-        node._record(self.row, call.operands, (call, out.root), () if self.built.fused else call.storages())
+        made: Any = handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
+        if out.root is not None and call.operands:
+            saved = [call.storages()] if out.is_array and not self.built.fused else []
+            getattr(made, "_node", made)._record(self.row, call.operands, (call, out.root), *saved)
         return made
 
     def back(self, call: Call, root: int, g: Any) -> list[Any]:
@@ -265,7 +259,9 @@ class Call:
         self._check()
         given = tree_map(_copied, self.args)
         args = as_nodes(given, program.scalars)
-        nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
+        with differentiating():  # where Values may meet Tensors, as in the trace
+            found = program.fn(*args, **program.named)
+        nodes = [x for x in leaves(found) if isinstance(x, (Value, Tensor))]
         root = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None][number]
         inputs = program._operands(*given)
         if self.grads:
@@ -305,86 +301,39 @@ def _copied(x: Any) -> Any:
 
 
 class ProgramRow(Many):
-    """The row of a program's results."""
+    """The row of a program's results: each refers to its `Call`."""
 
     __slots__ = ()
 
+    def __init__(self, name: str):
+        super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The results
-
-
-class CompiledValue(Value):
-    """A Value returned by a program; Values computed from it have this class too, with an ordinary row."""
-
-    __slots__ = ()
-
-    def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> None:
-        """As `Value.backward`, but without a walk if no option is set."""
-        simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
-        if simple and self._row.__class__ is ProgramRow and committed(self):
-            self.grad: Any = 1.0
-        else:
-            super().backward(gradient, retain_graph, create_graph, inputs)
-
-    def __repr__(self) -> str:
-        return f"Value(data={self._data}, grad={self.grad})"
-
-    def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        return super()._used(create_graph and self._row.__class__ is not ProgramRow)
-
-
-class CompiledNode(ArrayNode):
-    """The node of an array returned by a program."""
-
-    __slots__ = ()
-
-    def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        return super()._used(False)
-
-
-class CompiledTensor(Tensor):
-    """A Tensor returned by a program."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("CompiledTensor", "Tensor", 1)
-
-    def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> None:
-        """As `Tensor.backward`, but without a walk if no option is set."""
-        node = self._node
-        simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._retains_grad)
-        if simple and node._row.__class__ is ProgramRow and committed(node):
-            node._let_go()
-        else:
-            super().backward(gradient, retain_graph, create_graph, inputs)
-
-
-def committed(node: Any) -> bool:
-    """Add a call's gradients to its operands' `.grad`; False, with nothing done, unless all are plain leaves."""
-    call = node._y[0]
-    operands, grads = call.operands, call.grads
-    if not call.program.built.fused or (modes and pass_is_watched()):
-        return False
-    if hooked and any(n._hooks for n in (node, *operands)):
-        return False
-    with grads_lock:
-        if not all(p._row is LEAF for p in operands):
+    def shortcut(self, node: Any) -> bool:
+        """Add the call's gradients to its operands' `.grad` without a walk, if all are plain leaves."""
+        call = node._y[0]
+        operands, grads = call.operands, call.grads
+        if not call.program.built.fused or (modes and pass_is_watched()):
             return False
-        before = [p.grad for p in operands]
-        try:
-            for p, part in zip(operands, grads, strict=True):
-                grad = p.grad  # not that in `before`: an operand may come twice
-                p.grad = part if grad is UNSET else grad + part if type(grad) is float else added(p, p._fit(part))
-        except BaseException:
-            undo(list(operands), before)
-            raise
-    return True
+        if not node._is_number and node._retains_grad:
+            return False
+        if hooked and any(n._hooks for n in (node, *operands)):
+            return False
+        with grads_lock:
+            if not all(p._row is LEAF for p in operands):
+                return False
+            before = [p.grad for p in operands]
+            try:
+                for p, part in zip(operands, grads, strict=True):
+                    grad = p.grad  # not that in `before`: an operand may come twice
+                    p.grad = part if grad is UNSET else grad + part if type(grad) is float else added(p, p._fit(part))
+            except BaseException:
+                undo(list(operands), before)
+                raise
+        if node._is_number:
+            node.grad = 1.0
+        else:
+            node._let_go()
+        return True
 
 
 def _reader(nodes: list[Any], backend: str) -> Callable[[], tuple[list[Any]]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import ops
-from ..engine.modes import look
+from ..engine.modes import hidden, look
 from ..engine.rows import Row
 from . import einstein as einstein  # registers einsum in FUNCTIONS
 from .functions import FUNCTIONS, elementwise
@@ -71,7 +71,8 @@ def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name
         return function(*_arrays(args), **{name: _arrays(x) for name, x in named.items()})
     try:
         if not name.endswith(".at"):  # which writes to arrays that cannot be written to
-            out = function(*_arrays(args, False), **{name: _arrays(x, False) for name, x in named.items()})
+            with hidden(None):  # a result without floats has no derivative to miss
+                out = function(*_arrays(args, False), **{name: _arrays(x, False) for name, x in named.items()})
             if not _is_float(out):
                 return out
     except ValueError as error:

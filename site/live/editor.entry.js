@@ -44,7 +44,7 @@ function joins(transaction, adjacent) {
   return how ? how === "dragging" : adjacent && pause < 500;
 }
 
-// An editor of Python in `parent`. changed(byPage) is called after each edit, run() for Ctrl+Enter.
+// An editor of Python in `parent`. changed(how) is called after each edit, with the annotation if it is the page's, run() for Ctrl+Enter.
 export function editor(parent, text, {label, changed, run}) {
   const view = new EditorView({parent, doc: text, extensions: [
     keymap.of([
@@ -56,7 +56,7 @@ export function editor(parent, text, {label, changed, run}) {
     history({newGroupDelay: Infinity, joinToEvent: joins}), indentOnInput(), bracketMatching(), closeBrackets(), autocompletion({activateOnTyping: false}),
     EditorView.lineWrapping, python(), indentUnit.of("    "), EditorState.tabSize.of(4), syntaxHighlighting(colours), marks,
     EditorView.contentAttributes.of({"aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off"}),
-    EditorView.updateListener.of(update => update.docChanged && changed(update.transactions.some(t => t.annotation(byPage)))),
+    EditorView.updateListener.of(update => update.docChanged && changed(update.transactions.map(t => t.annotation(byPage)).find(Boolean))),
   ]});
   return {
     view,

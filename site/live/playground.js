@@ -130,12 +130,10 @@ addEventListener("message", ({data, source}) => {  // a leaf was changed in the 
 // ---- the text
 const bare = text => text.replace(/-?\d[\d.]*/g, "0");  // a number that was dragged is no loss
 const edited = () => bare(edit.text) !== bare(opened);
-function open(name) {  // an example, with the picture that was made when the site was built
-  const example = examples.find(one => one.name === name) ?? examples[0];
+function open(example) {  // with the picture that was made when the site was built
   $("example").value = example.name;
   opened = example.code;
   edit.text = opened;
-  remember("playground", "");
   current = [];
   if (ready) go();
   else {
@@ -143,26 +141,32 @@ function open(name) {  // an example, with the picture that was made when the si
     state("Press Run, or change something");
   }
 }
-function typed(byPage) {
-  remember("playground", edit.text === opened ? "" : edit.text);
-  if (!byPage) soon(TYPED);
+function typed(how) {
+  if (how !== "whole") remember("playground", edit.text === opened ? "" : edit.text);
+  if (!how) soon(TYPED);
 }
 themed();
 for (const {name} of examples) $("example").append(new Option(name));
 const edit = editor($("editor"), "", {label: "Python", run: go, changed: typed});
-const link = await linked(), given = link.get("code") ?? remembered("playground");
-open(link.get("example"));
+const link = await linked(), sent = link.get("code"), given = sent ?? (link.has("example") ? "" : remembered("playground"));
+const ours = sent && examples.find(one => bare(one.code) === bare(sent));  // with other numbers
+open(ours ?? examples.find(one => one.name === link.get("example")) ?? examples[0]);
 if (given && given !== opened) {
   edit.text = given;
+  sliders({sliders: []});
   $("right").classList.add("stale");
-  soon();
+  if (ours || !sent) soon();
+  else state("This text came with a link: read it, then press Run");
 }
 $("run").disabled = false;
 $("run").addEventListener("click", go);
 $("stop").addEventListener("click", stop);
 $("example").addEventListener("change", event => {
-  if (!edited() || confirm("Replace what you wrote by the example?")) open(event.target.value);
-  else event.target.value = examples.find(one => one.code === opened).name;
+  if (edited() && !confirm("Replace what you wrote by the example?")) event.target.value = examples.find(one => one.code === opened).name;
+  else {
+    remember("playground", "");
+    open(examples.find(one => one.name === event.target.value));
+  }
 });
 $("link").addEventListener("click", async event => {
   history.replaceState(null, "", `#${await packed(edit.text)}`);

@@ -10,7 +10,8 @@ export class Python {
   load() {
     if (this.#worker) return;
     if (typeof WebAssembly !== "object") { this.told.failed("this browser has no WebAssembly, in which Python runs"); return; }
-    this.#worker = new Worker(new URL("./worker.js", import.meta.url), {type: "module"});
+    const script = `import ${JSON.stringify(new URL("./worker.js", import.meta.url))}`;  // a worker from a blob has the page's policy
+    this.#worker = new Worker(URL.createObjectURL(new Blob([script], {type: "text/javascript"})), {type: "module"});
     this.#worker.onerror = event => {
       event.preventDefault();
       this.told.failed(event.message || "its files could not be loaded, or this browser has no module workers");

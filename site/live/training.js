@@ -250,7 +250,8 @@ if (given === texts.sign && $("data").value === "moons" && !link.size) {  // tra
   norms = still.norms;
   draw();
   state("Trained when this page was made: press Play to do it yourself");
-} else begin();
+} else if (link.has("code") && edited()) state("This text came with a link: read it, then press Play");
+else begin();
 
 for (const id of ["play", "one", "again"]) $(id).disabled = false;
 $("play").addEventListener("click", () => playing ? pause() : play());

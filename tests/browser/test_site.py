@@ -10,10 +10,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 pytest.importorskip("selenium")
+
+from selenium.webdriver.common.by import By
 
 from .chromium import Page
 
@@ -235,8 +238,42 @@ def test_a_link_holds_the_text(playground, address):
         other = Live(playground.page, address, "playground.html" + link[link.index("#") :])
         playground.page.wait("document.querySelectorAll('.cm-line').length > 3")
         assert other.code() == code
+        assert other.text("#state") == "This text came with a link: read it, then press Run"
+        assert other.text("#numbers") == ""
+        if code != text:
+            other.page.click("#run")
+            other.shown("#numbers", "∂y/∂x = 4.6875")
         playground.page.driver.close()
         playground.page.driver.switch_to.window(first)
+
+
+def test_a_link_to_an_example_with_other_numbers_runs_and_is_not_kept(playground, address):
+    kept = playground.page.run("return localStorage.playground")
+    first = playground.page.driver.current_window_handle
+    example = (ROOT / "site" / "live" / "examples" / "03_used_twice.py").read_text(encoding="utf-8").partition("\n")[2]
+    other = Live(playground.page, address, f"playground.html#code={quote(example.replace('3.0', '4.0'))}")
+    other.shown("#numbers", "∂c/∂a = 9.0000")
+    assert playground.page.run("return localStorage.playground") == kept
+    playground.page.driver.close()
+    playground.page.driver.switch_to.window(first)
+
+
+def test_a_text_reaches_no_other_host(playground):
+    asked = []
+
+    class Other(Quiet):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        call = f"request.open('GET', 'http://127.0.0.1:{other.server_port}/', False)"
+        playground.write(f"from js import XMLHttpRequest\nrequest = XMLHttpRequest.new()\n{call}\nrequest.send()\n")
+        playground.shown("#error", "Line 4: JsException: NetworkError")
+        other.shutdown()
+    assert asked == []
+    assert "Content Security Policy" in playground.page.console()[0]
 
 
 def test_the_playground_fits_a_phone_and_is_usable_by_all(playground):
@@ -330,6 +367,17 @@ def fits_and_is_usable(live):
     live.alone()
 
 
+def test_a_text_from_a_link_waits_for_a_press(training, address):
+    first = training.page.driver.current_window_handle
+    text = "print('from a link')\n" + training.code()
+    other = Live(training.page, address, f"training.html#data=xor&code={quote(text)}")
+    other.shown("#state", "This text came with a link: read it, then press Play")
+    other.page.click("#play")
+    other.shown("#out", "from a link")
+    training.page.driver.close()
+    training.page.driver.switch_to.window(first)
+
+
 # ------------------------------------------------------------------------------------------------ a model on a phone
 def test_an_exported_model_runs_without_python_and_says_what_it_said_there(shared, address, built):
     phone = Live(shared, address, "phone.html")
@@ -367,6 +415,16 @@ def test_the_page_of_the_guide_runs_a_model(shared, address, built):
 
 
 # ------------------------------------------------------------------------------------------------ lessons
+def test_a_lesson_has_an_example_to_play_with(shared, address):
+    shared.driver.get(f"{address}lessons/11_from_scalars_to_tensors.html")
+    shared.driver.find_element(By.LINK_TEXT, "Play with an example").click()
+    shared.wait(
+        "document.getElementById('player')?.contentDocument.getElementById('graph')?.textContent.includes('w[1]')"
+    )
+    assert shared.run("return example.value") == "Lesson 11: From scalars to tensors"
+    assert shared.run("return state.textContent") == "Press Run, or change something"  # the picture is there without it
+
+
 def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
     shared.driver.get(f"{address}lessons/02_a_number_that_remembers.html")
     shared.wait("document.querySelectorAll('.live-bar').length === 10")

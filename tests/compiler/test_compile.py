@@ -16,7 +16,7 @@ import pytest
 from compile_helpers import near, random_function
 
 import micrograd
-from micrograd import Value, draw_dot, grad, gradient, nn, no_grad, value_and_grad
+from micrograd import Tensor, Value, draw_dot, grad, gradient, nn, no_grad, value_and_grad
 from micrograd import functional as F
 from micrograd.optim import SGD
 
@@ -275,6 +275,15 @@ def test_what_is_detached_sends_no_gradient_in_either_backend(backend: str):
     out = micrograd.compile(f, backend=backend)(3.0)
     out.backward()
     assert (out.data, w.grad) == (24.0, 6.0)
+
+
+@pytest.mark.parametrize("w", [Value(2.0), Tensor([2.0], requires_grad=True)], ids=["value", "tensor"])
+def test_a_parameter_that_is_detached_is_read_at_each_call(w: Any):
+    x = 3.0 if isinstance(w, Value) else np.array([3.0])
+    f = micrograd.compile(lambda x: x * w.detach())
+    assert f(x).item() == 6.0
+    w.data = w.data * 5
+    assert f(x).item() == 30.0
 
 
 @pytest.mark.parametrize("backend", ["python", "numpy"])

@@ -151,6 +151,35 @@ def test_gradients_add_up_until_they_are_zeroed():
     assert w.grad.tolist() == [11.0, 22.0]
 
 
+@pytest.mark.parametrize("backend", ["auto", "numpy", "jax"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w, x: (w**3 * x).sum(),
+        lambda w, x: (x - w * w).tanh().mean() / x,
+        lambda w, x: w.maximum(x) @ (x**w),
+        lambda w, x: np.hypot(x, w).sum() * x,
+    ],
+)
+def test_a_number_alone_among_the_arguments_meets_the_tensors_that_are_closed_over(f: Callable, backend: str):
+    if backend == "jax":
+        pytest.importorskip("jax")
+    w = Tensor([1.5, 4.0], requires_grad=True)
+    compiled = micrograd.compile(lambda x: f(w, x), backend=backend)
+    for x in (2.0, 3):
+        pairs = [(compiled(x), f(w, x))]
+        for _ in range(2):
+            pairs.append(tuple(grad(out.sum(), w, create_graph=True)[0] for out in pairs[-1]))
+        for found, expected in pairs:
+            np.testing.assert_allclose(found.data, expected.data, rtol=1e-12)
+
+
+def test_a_number_for_each_sample_does_not_meet_a_tensor():
+    w = Tensor([1.5, 4.0], requires_grad=True)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        micrograd.compile(lambda x: (w * x).sum(), batch=True)(np.ones(3))
+
+
 def test_the_gradient_of_an_array_without_axes_is_an_array():
     x = Tensor(np.float32(3), requires_grad=True)
     micrograd.compile(lambda x: x * x)(x).backward()

@@ -93,6 +93,12 @@ def test_an_error_has_its_line(text, line, words):
     assert error["text"].startswith(words)
 
 
+def test_values_in_lists_have_the_names_of_the_sliders():
+    answer = ran("from micrograd import Value\nws = [Value(1.5), Value(2.5)]\nws[0] * ws[1]\n")
+    cards = [card["name"] for card in answer["story"]["scenes"][0]["cards"]]
+    assert [slider["name"] for slider in answer["sliders"]] == cards[:2] == ["ws[0]", "ws[1]"]
+
+
 def test_what_is_printed_is_kept_and_a_flood_of_it_is_not():
     answer = ran("print('a' * 30_000)\nprint('end')\n1 + 1\n")
     assert answer["out"].endswith("end\n2\n")
@@ -118,12 +124,13 @@ def test_every_example_runs_and_draws(path):
     assert answer["sliders"]
 
 
-@pytest.mark.parametrize("lesson", sorted(SITE.parent.glob("demos/lessons/*.ipynb")), ids=lambda path: path.name[:2])
-def test_every_lesson_has_an_expression_for_the_playground(lesson):
-    answer = ran((SITE / "expressions" / f"{lesson.name[:2]}.py").read_text(encoding="utf-8"))
-    assert answer["error"] is None
-    assert answer["story"]["scenes"]
-    assert answer["sliders"]
+def test_every_lesson_has_an_example_by_its_name():
+    for lesson in SITE.parent.glob("demos/lessons/*.ipynb"):
+        number = int(lesson.name[:2])
+        title = f"# {number}. ", f"# Lesson {number}: "
+        heading = "".join(json.loads(lesson.read_text(encoding="utf-8"))["cells"][0]["source"]).partition("\n")[0]
+        example = SITE / "live" / "examples" / f"lesson_{number:02}.py"
+        assert example.read_text(encoding="utf-8").partition("\n")[0] == heading.replace(*title)
 
 
 # ------------------------------------------------------------------------------------------------ a training

@@ -6,13 +6,13 @@ import os
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import graphviz
 
 from ..page import bundle, image
 from . import dot, svg
-from .data import Picture, describe, walk
+from .data import Picture, describe, roots_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 from .words import spoken
@@ -73,8 +73,7 @@ def draw_dot(
 
 
 def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | None) -> Picture:
-    roots = root if isinstance(root, list | tuple) else [root]
-    nodes = walk([getattr(node, "_node", node) for node in roots])
+    nodes = walk(roots_of(root))
     names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
     note = ""
@@ -84,19 +83,7 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     return describe(nodes, groups, note, names.by_id, names.owned)
 
 
-if TYPE_CHECKING:  # graphviz declares no types
-
-    class _Digraph:
-        body: list[str]
-
-        def __init__(self, *args: Any, **kwargs: Any): ...
-        def __getattr__(self, name: str) -> Any: ...
-        def pipe(self, *args: Any, **kwargs: Any) -> Any: ...
-        def render(self, *args: Any, **kwargs: Any) -> str: ...
-        def copy(self) -> Any: ...
-
-else:
-    _Digraph = graphviz.Digraph
+_Digraph: Any = graphviz.Digraph  # which declares no types
 
 
 class Drawing(_Digraph):

@@ -219,10 +219,10 @@ function heatMap(heat, parent, x, y, wide, tall) {
   paint(heat, map);
   return map;
 }
+const tip = ({name, shape, range, zeros}) => pretty(`${name}${shape ? ` ${shape}` : ""}${range ? `: ${range}` : ""}${zeros ? `, ${zeros}` : ""}`);
 function paint(heat, map) {
-  map.firstChild.textContent = pretty(heat.tip);
-  const parts = pretty(heat.tip).split(": ").pop().split(", ");
-  map.said.forEach((text, k) => { text.textContent = parts[k] ?? ""; });
+  map.firstChild.textContent = tip(heat);
+  map.said.forEach((text, k) => { text.textContent = pretty([heat.range, heat.zeros][k] ?? ""); });
   [...heat.cells].forEach((letter, k) => {
     const cell = map.children[k + 1], level = letter === "?" ? null : letter.charCodeAt(0) - 74;
     cell.setAttribute("class", letter === " " ? "none" : `cell ${level === null ? "nan" : level > 0 ? "high" : level < 0 ? "low" : "zero"}`);

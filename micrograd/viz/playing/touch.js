@@ -46,10 +46,10 @@ function reheat(heat, map) {
   const cells = sums.map((sum, k) => many[k] ? sum / many[k] : null);
   const most = Math.max(0, ...cells.filter(x => x !== null && Number.isFinite(x)).map(Math.abs));
   heat.cells = cells.map(x => x === null ? " " : Number.isNaN(x) ? "?" : String.fromCharCode(74 + (most ? Math.round(9 * Math.max(-1, Math.min(1, x / most))) : Math.sign(x)))).join("");
-  heat.most = number(most);
   const all = Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
   const [low, high] = [Math.min(...all), Math.max(...all)].map(x => number(x));
-  heat.tip = `${heat.tip.split(":")[0]}: ${low === high ? low : `${low} to ${high}`}${dead ? `, ${thousands(dead)} of ${thousands(all.length)} are 0` : ""}`;
+  heat.range = low === high ? low : `${low} to ${high}`;
+  heat.zeros = dead ? `${thousands(dead)} of ${thousands(all.length)} are 0` : "";
   if (map) paint(heat, map);
 }
 // ---- a cell of a heat-map: its number; and where it is a weight, the line that it is on
@@ -57,7 +57,7 @@ const ofCell = (heat, at) => Array.isArray(heat.of) ? heat.of[at] ?? undefined :
 function saidOfCell(heat, at) {
   const from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data, node = ofCell(heat, at);
   const x = !engine || heat.of === undefined ? undefined : node !== undefined ? from[node] ?? 0 : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
-  return x === undefined ? pretty(heat.tip) : `${heat.name}, row ${Math.floor(at / heat.columns) + 1}, column ${at % heat.columns + 1}: ${number(x)}`;
+  return x === undefined ? tip(heat) : `${heat.name}, row ${Math.floor(at / heat.columns) + 1}, column ${at % heat.columns + 1}: ${number(x)}`;
 }
 function light(node, only = null) {  // the cells and the line of a weight, or one cell
   for (const wire of scene.wires) wire.group.classList.toggle("lit", node !== undefined && wire.weight === node);

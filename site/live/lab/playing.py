@@ -43,9 +43,9 @@ def drawn(source: str) -> tuple[dict[str, Any], Player | None]:
             else:
                 _slopes(root, leaves, answer["sliders"])
                 began = time.perf_counter()
-                page = player(root, max_nodes=MOST_NODES)
-                answer["root"] = {"name": root.label or "the result", "data": plain(root)}
+                page = player(root, max_nodes=MOST_NODES, names=names)
                 answer["story"] = page.story()
+                answer["root"] = {"name": answer["story"]["root"][0], "data": plain(root)}
                 answer["drew"] = 1e3 * (time.perf_counter() - began)
     except BaseException as error:  # also SystemExit and KeyboardInterrupt: the text is wrong, and the page goes on
         answer["error"] = told(error)
@@ -61,9 +61,6 @@ def _root(tree: ast.Module, printed: Tail, names: dict[str, Any]) -> tuple[Value
     shown = eval(compile(last, FILE, "eval"), names) if last else None
     if shown is not None and not isinstance(shown, Value):
         printed.write(f"{shown!r}\n")
-    for name, value in names.items():
-        if isinstance(value, Value) and not value.label and not name.startswith("_"):
-            value.label = name
     return shown if isinstance(shown, Value) else _named_last(tree, names), leaves
 
 

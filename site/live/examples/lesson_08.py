@@ -1,3 +1,4 @@
+# Lesson 8: Two moons
 from micrograd import Value
 
 score = Value(0.3)

@@ -1,3 +1,4 @@
+# Lesson 5: In which order?
 from micrograd import Value
 
 a = Value(3.0)

@@ -1,3 +1,4 @@
+# Lesson 4: Each operation brings its own way back
 from micrograd import Value
 
 def times(a, b):

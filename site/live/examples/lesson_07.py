@@ -1,3 +1,4 @@
+# Lesson 7: Four points
 from micrograd import Value
 
 x, y, wanted = 1.0, 0.0, 1.0

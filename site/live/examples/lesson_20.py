@@ -1,3 +1,4 @@
+# Lesson 20: Too good to be true
 from micrograd import Value
 
 w1, w2 = Value(3.0), Value(-2.0)

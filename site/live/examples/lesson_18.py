@@ -1,3 +1,4 @@
+# Lesson 18: Many workers
 from micrograd import Value
 
 w = Value(0.5)

@@ -1,3 +1,4 @@
+# Lesson 15: Inside an autograd engine
 from micrograd import Value
 
 x = Value(2.0)

@@ -1,3 +1,4 @@
+# Lesson 19: Pictures
 from micrograd import Value
 
 left, right = Value(-1.0), Value(1.0)    # a filter of two weights

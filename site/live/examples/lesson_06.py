@@ -1,3 +1,4 @@
+# Lesson 6: Can you trust a gradient?
 from micrograd import Value
 
 x, y = Value(1.5), Value(-0.5)

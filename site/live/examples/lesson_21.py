@@ -1,3 +1,4 @@
+# Lesson 21: Why deep nets did not train
 from micrograd import Value
 
 x, w = Value(1.0), Value(0.5)    # w = 0.5: hardly any gradient reaches x; w = 3: the layers are saturated

@@ -1,6 +1,7 @@
+# Lesson 14: Gradients of gradients
 from micrograd import Value
-
 from micrograd import grad
+
 x = Value(1.2)
 y = x**3 - 2 * x
 (slope,) = grad(y, [x], create_graph=True)

@@ -1,3 +1,4 @@
+# Lesson 10: The long valley
 from micrograd import Value
 
 x, y = Value(3.0), Value(1.0)

@@ -1,3 +1,4 @@
+# Lesson 3: The chain rule, by hand
 from micrograd import Value
 
 a, b = Value(2.0), Value(3.0)

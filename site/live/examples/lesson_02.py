@@ -1,3 +1,4 @@
+# Lesson 2: A number that remembers
 from micrograd import Value
 
 x1, x2 = Value(2.0), Value(0.0)

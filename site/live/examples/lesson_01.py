@@ -1,3 +1,4 @@
+# Lesson 1: A derivative is a nudge
 from micrograd import Value
 
 x = Value(3.0)

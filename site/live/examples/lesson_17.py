@@ -1,3 +1,4 @@
+# Lesson 17: On to PyTorch
 from micrograd import Value
 
 w, b = Value(0.5), Value(-0.3)

@@ -1,3 +1,4 @@
+# Lesson 11: From scalars to tensors
 from micrograd import Value
 
 x = [Value(1.0), Value(2.0)]

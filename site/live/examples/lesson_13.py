@@ -1,3 +1,4 @@
+# Lesson 13: Why it is fast
 from micrograd import Value
 
 x, y = Value(0.5), Value(2.0)
