@@ -17,8 +17,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
     "engine": (set(), 1435),
-    "tensor": ({"engine"}, 1930),
-    "autograd": ({"engine", "tensor"}, 730),
+    "tensor": ({"engine"}, 1906),
+    "autograd": ({"engine", "tensor"}, 717),
     "functional": ({"engine", "tensor"}, 155),
     "optim": ({"engine", "tensor"}, 330),
     "nn": ({"engine", "tensor", "functional"}, 770),

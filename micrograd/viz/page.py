@@ -12,7 +12,7 @@ import re
 import tempfile
 import webbrowser
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from mimetypes import guess_type
 from os import PathLike
@@ -123,7 +123,7 @@ def source(*names: str) -> str:
     return "\n".join([asset("page.js"), "(() => {", *map(asset, names), "})();"])
 
 
-@cache
+@lru_cache(maxsize=64)
 def asset(name: str) -> str:
     """The text of a template, style sheet or script of this package."""
     return (files("micrograd.viz") / name).read_text(encoding="utf-8")
