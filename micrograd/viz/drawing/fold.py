@@ -140,8 +140,12 @@ def plural(modules: Iterable[Any]) -> str:
 # ------------------------------------------------------------------------------------------------ 2. structure
 def _sums(graph: Walk, home: list[int]) -> list[int]:
     """For each node the top of the `+` chain that absorbs it; the node itself if there is none."""
-    uses = Counter(j for below in graph.operands for j in below)
-    user = {j: i for i, below in enumerate(graph.operands) for j in below}
+    uses = [0] * len(graph.nodes)
+    user = [-1] * len(graph.nodes)
+    for i, below in enumerate(graph.operands):
+        for j in below:
+            uses[j] += 1
+            user[j] = i
     plus = [h < 0 and op_of(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
     roots = set(graph.roots)
     top = list(range(len(graph.nodes)))
