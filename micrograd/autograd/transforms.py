@@ -38,35 +38,13 @@ from typing import Any
 from ..engine.graph import LEAF, Node
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..engine.walk import propagate, seeded, short_cut, towards
 from ..tensor.optional import Tensor, np, stack
 from .forward_mode import detached, forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Trees: nested lists, tuples and dicts
-
-
-def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The tree with each leaf replaced by function(leaf)."""
-    if isinstance(tree, dict):
-        return {key: tree_map(function, x) for key, x in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        parts = [tree_map(function, x) for x in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-    return function(tree)
-
-
-def leaves(tree: Any) -> Iterator[Any]:
-    """The leaves of the tree, in order."""
-    if isinstance(tree, (list, tuple, dict)):
-        for x in tree.values() if isinstance(tree, dict) else tree:
-            yield from leaves(x)
-    else:
-        yield tree
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Arguments and results
