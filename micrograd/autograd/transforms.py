@@ -229,7 +229,8 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
         if not with_points:
-            kinds = ", ".join(type(x).__name__ for x in leaves(args)) or "none at all"
+            found = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
+            kinds = ", ".join(found) or "none at all"
             raise TypeError(f"no argument is a float, a float array or a node; found {kinds}: write 2.0 for 2")
         return with_points
     chosen = [i + len(args) if i < 0 else i for i in (argnum if isinstance(argnum, tuple) else (argnum,))]
