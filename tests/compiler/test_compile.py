@@ -361,6 +361,17 @@ def test_a_nan_in_the_backward_of_a_compiled_call_is_found():
         micrograd.compile(lambda x: x * x.log())(Value(0.0)).backward()
 
 
+class Pair:
+    def __init__(self, *parts: Any):
+        self.parts = parts
+
+
+@pytest.mark.parametrize("of", [lambda y: {y}, lambda y: (y for _ in "ab"), lambda y: map(abs, [y]), Pair])
+def test_what_would_hide_a_node_of_the_trace_is_no_result(of: Callable):
+    with pytest.raises(TypeError, match=r"or lists, tuples and dicts of them, found \w+ "):
+        micrograd.compile(lambda x: [x, of(x * 2)])(2.0)
+
+
 def test_a_module_itself_can_be_compiled():
     model = nn.MLP(2, [3, 1], rng=random.Random(0))
     assert near(micrograd.compile(model)([1.0, 2.0]).data, model([1.0, 2.0]).data)
