@@ -140,6 +140,7 @@ def training(shared, address):
     """With Python in it, paused, after a few steps."""
     live = Live(shared, address, "training.html")
     live.shown("#state", "Trained when")
+    assert live.text("#mode") == "–"  # it is not the speed of the machine that made the page
     live.page.click("#play")
     live.wait("document.getElementById('state').textContent.includes('runs in') && +steps.textContent > 3")
     live.page.click("#play")
