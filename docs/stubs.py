@@ -14,7 +14,7 @@ import micrograd
 import micrograd.nn
 import micrograd.viz
 from micrograd.engine import ops
-from micrograd.engine.methods import OPERATORS
+from micrograd.engine.methods import OPERATORS, SIGNS, Elementwise
 from micrograd.engine.rows import Row
 from micrograd.tensor import Tensor, functions
 
@@ -45,9 +45,13 @@ from .tensor.tensor import Axis, Shape
 def stubs() -> dict[Path, str]:
     """The text of each stub."""
     methods = [METHODS]
-    for name in (*ops.PUBLIC, *ops.MAKERS, "pow"):
+    for name in (*ops.PUBLIC, *ops.MAKERS):
         methods += [f"    {line}" for line in _declared(name, getattr(Tensor, name), "Self")]
+    for name, method in vars(Elementwise).items():
+        if inspect.isfunction(method):
+            methods += [f"    {line}" for line in _declared(name, method, inspect.signature(method).return_annotation)]
     methods += [f"    def __{r}{name}__(self, other: Any) -> Self: ..." for name in OPERATORS for r in ("", "r")]
+    methods += [f"    def __{name}__(self) -> Self: ..." for name in SIGNS]
     methods += [f"    def __{name}__(self, other: Any) -> Any: ..." for name in ("lt", "le", "gt", "ge")]
     names = [NAMES, *_imports(micrograd), "__version__: str"]
     for name in sorted(functions.FUNCTIONS.keys() - {*" ".join(micrograd._HOME.values()).split()}):
@@ -78,14 +82,15 @@ def _table() -> Iterator[str]:
 
 def _declared(name: str, function: Callable, returned: str) -> list[str]:
     written = ", ".join(map(_parameter, inspect.signature(function).parameters.values()))
-    doc = (inspect.getdoc(function) or "").partition("\n")[0]
-    return [f"def {name}({written}) -> {returned}:", f'    """{doc}"""']
+    doc = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
+    return [f"def {name}({written}) -> {returned}:", f'    """{doc}"""' if doc else "    ..."]
 
 
 def _parameter(p: inspect.Parameter) -> str:
     annotation = "" if p.name == "self" else ": Any" if p.annotation is p.empty else f": {p.annotation}"
     default = "" if p.default is p.empty else " = ..." if callable(p.default) else f" = {p.default!r}"
-    return f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}{annotation}{default}"
+    stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+    return f"{stars}{p.name}{annotation}{default}"
 
 
 def _imports(package: ModuleType) -> Iterator[str]:

@@ -286,7 +286,9 @@ SHAPES = [
          shapes=(((3,),), ((3, 4),)), linear=True) for k in (1, -2)],
     *[Op(f"{name}:{k}", lambda a, name=name, k=k: getattr(a, name)(k),
          lambda a, name=name, k=k: getattr(np, name)(a, k), lambda t, a, name=name, k=k: getattr(t, name)(a, k),
-         shapes=(((3, 3),), ((2, 4),), ((2, 3, 2),)), linear=True) for name in ("tril", "triu") for k in (0, 1, -1)],
+         shapes=(((3, 3),), ((2, 4),), ((2, 3, 2),)), linear=True,
+         bad=((lambda name=name: getattr(Tensor(2.0), name)(), ValueError, "part of a matrix"),))
+      for name in ("tril", "triu") for k in (0, 1, -1)],
     Op("sort", lambda a: a.sort(), np.sort, lambda t, a: t.sort(a).values, shapes=(((5,),), ((2, 4),), ((2, 3, 2),)),
        bad=wrong_axes(lambda a, axis: a.sort(axis))),
     Op("sort:0", lambda a: a.sort(axis=0), lambda a: np.sort(a, 0), lambda t, a: t.sort(a, 0).values,
@@ -496,8 +498,8 @@ PICTURES = (((2, 3, 4),), ((2, 1, 3, 5),))
 WINDOWS = [
     Op("windows", lambda a: record(arrays.windows((2, 2), (1, 2), (1, 1)), a), windows,
        lambda t, a: a.unfold(-2, 2, 1).unfold(-2, 2, 2).movedim((-2, -1), (-4, -3)), shapes=PICTURES, linear=True),
-    Op("first_max", lambda a: record(arrays.first_max(-1), a), lambda a: a.max(-1), lambda t, a: t.max(a, -1).values,
-       shapes=(((2, 3),), ((4, 1),))),
+    Op("first_max", lambda a: record(arrays.extreme("max", -1, False, True), a), lambda a: a.max(-1),
+       lambda t, a: t.max(a, -1).values, shapes=(((2, 3),), ((4, 1),))),
     Op("conv2d", functional.conv2d, convolved, lambda t, *operands: t.nn.functional.conv2d(*operands),
        shapes=(((2, 3, 4), (3, 2, 2, 2), (3,)), ((2, 1, 2, 3), (1, 1, 2, 2), (1,)))),
     Op("max_pool2d", lambda a: functional.max_pool2d(a, 2, (1, 2)), lambda a: windows(a).max((-4, -3)),

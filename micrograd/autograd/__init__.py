@@ -4,6 +4,5 @@ transforms     functions of functions: `gradient`, `jacobian`, `hessian`, ...
 forward_mode   tangents, for `jvp`
 check          `gradcheck`: compare derivatives with finite differences
 function       `Function`: define an op and its derivative, for Values and Tensors
-unreadable     the mixin of nodes that may be computed on, but not read
 lazy_mode      `lazy`: build the graph first, compute values on demand
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.graph import Node, contributions
-from ..engine.modes import enable_grad, open_scopes
+from ..engine.modes import enable_grad, hidden, open_scopes
 from ..engine.rows import HandWritten
 from ..engine.walk import propagate, towards
 
@@ -37,7 +37,7 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, scopes
     """A node's tangent from those of its operands; None if it does not depend on them."""
     if isinstance(node._row, HandWritten):
         raise RuntimeError(f"jvp needs the derivative of '{node._op}' as a row: its _backward was written by hand")
-    u = getattr(node, "tensor", node).detach()  # any value of this shape will do
+    u = detached(getattr(node, "tensor", node))  # any value of this shape will do
     u.requires_grad = True
     given = getattr(u, "_node", u)
     with enable_grad(), node._quiet():
@@ -50,3 +50,9 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, scopes
     if grads:
         propagate(grads, create_graph, towards(grads, [given], scopes)[0], [given])
     return grads.get(given)
+
+
+def detached(x: Any) -> Any:
+    """A node as a constant, also where numbers are hidden: what the callers do with it loses no derivative."""
+    with hidden(None):
+        return x.detach()

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.modes import deferred, is_grad_enabled, is_tracing, no_grad
+from ..engine.modes import deferred, hidden, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Many
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
 from ..tensor.tensor import Tensor
-from .transforms import copied, is_node, leaves, node_of, tree_map
-from .unreadable import Unreadable, reading
+from .transforms import is_node, node_of
 
 __all__ = ["Context", "Function"]
 
@@ -75,9 +75,9 @@ class Function:
     get None; trailing Nones are ignored. A leaf that receives only None keeps its `.grad`.
 
     To be differentiated twice, `backward` must be written with ops, and other Functions, on the gradients and on saved
-    nodes. If it reads their numbers instead, `create_graph=True` raises; reads from its own intermediate Tensors are
-    not detected. Floats saved in `ctx` that depend on an argument raise as well: to detect them, `forward` is run again
-    on slightly different numbers.
+    nodes. If it reads their numbers instead, or those of anything computed from them, `create_graph=True` raises.
+    Floats saved in `ctx` that depend on an argument raise as well: to detect them, `forward` is run again on slightly
+    different numbers.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -174,10 +174,9 @@ class _Call:
     # ---- forward
 
     def run(self) -> Any:
-        """What the user's `forward` returns."""
-        self.given = [_unwatched(x) if is_node(x) else x for x in self.args]
-        with no_grad():
-            return self.cls.forward(self.ctx, *self.given)
+        """What the user's `forward` returns. It may read numbers, also inside a backward that may not."""
+        with no_grad(), hidden(None):
+            return self.cls.forward(self.ctx, *self.args)
 
     def answer(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
         """The results of `forward` as new nodes, with their history."""
@@ -190,7 +189,7 @@ class _Call:
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
             sources = [node_of(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
             self.storages = [[node.storage for node in sources]] if self.kind is Tensor else []
-            del self.ctx, self.given
+            del self.ctx
             self.differentiable = [not any(result is x for x in constants) for result in results]
             for j, node in enumerate(nodes):
                 self.remember(node, j)
@@ -226,7 +225,7 @@ class _Call:
         if not any(map(is_node, leaves(held))):
             return held
         places = {id(x): _Place(~j) for j, x in enumerate(results)}
-        places |= {id(x): _Place(i) for i, x in enumerate(filter(is_node, self.given))}
+        places |= {id(x): _Place(i) for i, x in enumerate(self.operands)}
         return tree_map(lambda x: places.get(id(x), x), held)
 
     def context(self, at: Callable[[int], Any]) -> Context:
@@ -268,15 +267,13 @@ class _Call:
 
     def _recorded(self, j: int, g: Any, operands: tuple[Any, ...]) -> list[Any]:
         """A pass that is recorded: backward receives nodes, whose numbers it must not read; in forward mode g alone."""
-        saved = self._constants_of(operands)
+        saved, unread = self._constants_of(operands), [g]
         if is_node(operands[0]):
             self._refuse_frozen()
-            saved = lambda i: _guard(operands[i] if i >= 0 else _handle(self._result(~i)))  # noqa: E731
-        at = {i: saved(i) for i in self.places}
-        guard = _guard(g)
-        parts = self._parts(self.context(at.__getitem__), self._gradients(j, guard))
-        _unguard(parts, [guard, *at.values()])
-        parts = [None if part is None else _handle(node_of(part)) for part in parts]
+            at = {i: operands[i] if i >= 0 else _handle(self._result(~i)) for i in self.places}
+            saved, unread = at.__getitem__, [g, *at.values()]
+        with hidden([*map(node_of, unread)]):
+            parts = self._parts(self.context(saved), self._gradients(j, g))
         for i, part in enumerate(parts):
             if part is not None and g.requires_grad and not part.requires_grad and np.any(node_of(part)._data):
                 raise RuntimeError(self._frozen(f"what it returned for operand {i} was not computed from the node g"))
@@ -413,57 +410,3 @@ def _constant(like: Any, data: Any) -> Any:
 def _view(data: Any) -> Any:
     """A view of an array that the user may hold: arrays with a base are copied before they become a `.grad`."""
     return data.view() if isinstance(data, np.ndarray) else data
-
-
-class _Watched(Unreadable):
-    """A node whose numbers must not be read: results computed from them would be constants to the next derivative."""
-
-    __slots__ = ()
-    detach = reading("detach()")
-
-    def _unreadable(self, what: str) -> RuntimeError:
-        return RuntimeError(
-            "create_graph=True and jvp: this backward reads the numbers in a node, which would be frozen in "
-            "derivatives; write it with ops on g and on saved nodes"
-        )
-
-
-class _WatchedTensor(_Watched, Tensor):
-    __slots__ = ()
-
-
-class _WatchedValue(_Watched, Value):
-    __slots__ = ()
-
-
-def _guard(x: Any) -> Any:
-    """A watched handle of a Tensor, or a watched copy of a Value."""
-    if isinstance(x, Tensor):
-        guard = object.__new__(_WatchedTensor)
-        guard._node = x._node
-        return guard
-    x = copied(x)
-    if type(x) is Value:
-        x.__class__ = _WatchedValue
-    return x
-
-
-def _unwatched(x: Any) -> Any:
-    """x for a nested Function's forward, which may read numbers, since that Function has its own derivative."""
-    if isinstance(x, _WatchedTensor):
-        plain = object.__new__(Tensor)
-        plain._node = x._node
-        return plain
-    return Value(x._data, requires_grad=x.requires_grad) if isinstance(x, _WatchedValue) else x
-
-
-def _unguard(parts: list[Any], guards: list[Any]) -> None:
-    """Turn the guards, and whatever was computed from them, back into plain Values."""
-    waiting: list[Any] = [x for x in parts if isinstance(x, Value)]
-    ends = {id(x) for x in guards}
-    while waiting:
-        node = waiting.pop()
-        if node.__class__ is _WatchedValue:
-            node.__class__ = Value
-            if id(node) not in ends:
-                waiting.extend(node._prev)

@@ -22,6 +22,7 @@ from ..engine.graph import SLOTS, Node
 from ..engine.modes import Mode, deferred, deferring, enable_grad, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
+from ..tensor.node import same_array
 from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
@@ -74,16 +75,17 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
 
 
 def _state(x: Any) -> Any:
-    """What tells whether x is modified: a Tensor's node and version, or a Value's number."""
+    """What tells whether x is modified: its number or array, whether it is frozen, and how often it was written to."""
     if isinstance(x, Tensor) and not isinstance(x, _Later):
-        return x._node, x._node.storage.version
-    return x.data if isinstance(x, Value) and not isinstance(x, _Later) else None
+        return x._node, x._node._data, x._node.storage, x._node.storage.version
+    return (x.requires_grad, x.data) if isinstance(x, Value) and not isinstance(x, _Later) else None
 
 
 def _changed(x: Any, then: Any) -> bool:
-    if isinstance(then, tuple):
-        return x._node is not then[0] or x._node.storage.changed(then[1])
-    return then is not None and then != x.data and then == then
+    if then is None or isinstance(x, Value):
+        return then is not None and then != (x.requires_grad, x.data)
+    node, data, storage, version = then
+    return x._node is not node or storage.changed(version) or not same_array(x._node._data, data)
 
 
 def _is_later(x: Any) -> bool:

@@ -38,35 +38,13 @@ from typing import Any
 from ..engine.graph import LEAF, Node
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..engine.walk import propagate, seeded, short_cut, towards
 from ..tensor.optional import Tensor, np, stack
-from .forward_mode import forward
+from .forward_mode import detached, forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Trees: nested lists, tuples and dicts
-
-
-def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The tree with each leaf replaced by function(leaf)."""
-    if isinstance(tree, dict):
-        return {key: tree_map(function, x) for key, x in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        parts = [tree_map(function, x) for x in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-    return function(tree)
-
-
-def leaves(tree: Any) -> Iterator[Any]:
-    """The leaves of the tree, in order."""
-    if isinstance(tree, (list, tuple, dict)):
-        for x in tree.values() if isinstance(tree, dict) else tree:
-            yield from leaves(x)
-    else:
-        yield tree
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Arguments and results
@@ -168,7 +146,7 @@ class Call:
         """fn's output as nodes, or plain if the arguments are plain; non-nodes are returned unchanged."""
         if self.create_graph:
             return self._connected(tree)
-        plain = (lambda y: y.detach()) if self.has_nodes else (lambda y: y.data[()] if _is_tensor(y) else y.data)
+        plain = detached if self.has_nodes else (lambda y: y.data[()] if _is_tensor(y) else y.data)
         return tree_map(lambda y: plain(y) if is_node(y) else y, tree)
 
     def _connected(self, tree: Any) -> Any:
@@ -177,7 +155,7 @@ class Call:
             return tree
         roots = [node_of(y) for y in leaves(tree) if _requires_grad(y)]
         others = towards(roots, (), open_scopes())[1] if self.recording else ()
-        return tree_map(lambda y: y.detach() if _requires_grad(y) and node_of(y) not in others else y, tree)
+        return tree_map(lambda y: detached(y) if _requires_grad(y) and node_of(y) not in others else y, tree)
 
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
@@ -251,7 +229,8 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
         if not with_points:
-            kinds = ", ".join(type(x).__name__ for x in leaves(args)) or "none at all"
+            found = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
+            kinds = ", ".join(found) or "none at all"
             raise TypeError(f"no argument is a float, a float array or a node; found {kinds}: write 2.0 for 2")
         return with_points
     chosen = [i + len(args) if i < 0 else i for i in (argnum if isinstance(argnum, tuple) else (argnum,))]
@@ -269,7 +248,7 @@ def _fresh(x: Any) -> Any:
     """An input of a call. A node enters as a recorded copy, since fn may also close over the original."""
     if x.requires_grad:
         return copied(x)
-    x = x.detach()
+    x = detached(x)
     x.requires_grad = True
     return x
 

@@ -18,9 +18,8 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..autograd.unreadable import Unreadable, reading
 from ..engine.graph import LEAF
 from ..engine.modes import deferred, is_tracing
 from ..engine.rows import HandWritten, Row
@@ -48,14 +47,27 @@ def _comparison(name: str) -> Callable:
 DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
 
 
-class Traced(Unreadable):
+def _reading(what: str) -> Any:
+    """A method or an accessor that would read a number."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise frozen(READ.format(what))
+
+    return refuse
+
+
+class Traced:
     """A node whose numbers cannot be read, and are not there yet."""
 
     __slots__ = ()
     _of_integers = False  # True for an integer argument, which no transform differentiates
 
-    def _unreadable(self, what: str) -> Exception:
-        return frozen(READ.format(what))
+    if not TYPE_CHECKING:  # which sees the methods that these replace
+        data = property(_reading(".data"), _reading(".data"))
+        item = numpy = tolist = argmax = argmin = __array__ = _reading("a number")
+        __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
+        __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
+        register_hook = _reading("gradients through hooks")
 
     def _for_grad(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:
@@ -115,7 +127,6 @@ class TracedTensor(Traced, Tensor):
 
 
 # Set here and not in the classes' bodies, so that type checkers see the methods that these replace
-setattr(Traced, "register_hook", reading("gradients through hooks"))  # noqa: B010
 for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
     setattr(Traced, _name, _comparison(_name))
 for _name in ("__eq__", "__ne__"):

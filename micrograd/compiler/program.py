@@ -27,14 +27,15 @@ from collections.abc import Callable, ItemsView, Sequence
 from itertools import chain
 from typing import Any
 
-from ..autograd.transforms import copied, leaves, tree_map
+from ..autograd.transforms import copied
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
-from ..engine.modes import modes, pass_is_watched
+from ..engine.modes import differentiating, modes, pass_is_watched
 from ..engine.rows import Many, nothing
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
-from ..tensor.optional import ArrayNode, Storage, Tensor, handle, new_node, np
+from ..tensor.optional import Storage, Tensor, handle, new_node, np
 from .arguments import as_nodes
 from .backends import Executable
 from .build import Built, Out
@@ -55,23 +56,20 @@ UNSET = 0  # the `.grad` of a Value that no pass has reached
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    quick: Callable[..., Any] | None = None  # runs the code on floats alone, and fails on anything else
-
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
         self.fn: Any = owner.fn
         self.named = named
         self.built = built
-        self.scalars: Any = owner.settings["scalars"]
-        self.batch: Any = owner.settings["batch"]
+        self.settings: dict[str, Any] = owner.settings
         self.code: Executable = built.code
-        self.tree: Any = built.tree
-        self.outs: list[Out] = built.outs
         self.leaves: list[Any] = built.leaves
-        self._read = _reader(self.leaves, owner.settings["backend"]) if self.leaves else None
+        self._read = _reader(self.leaves, self.settings["backend"]) if self.leaves else None
         self._operands = picker(built.names, built.places, built.own)
         self.current: Callable[[], bool] | None = guard(owner.origin, built.used, built.needed())
-        name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row: ProgramRow = ProgramRow(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
+        self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
+        self.quick: Callable[..., Any] | None = None  # runs the code on floats alone, and fails on anything else
+        if self._read is None and built.as_text:
+            self.quick = quick(built.code.run, len(built.parameters), self.current)
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
@@ -80,43 +78,42 @@ class Program:
     # ---- running
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        """Run the program and return nodes."""
-        if self.built.by_identity:
-            nodes = [x for x in (*leaves(args), *self.built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+        """Run the program: nodes, or numbers and arrays if it is `plain`, such as that of a gradient."""
+        built = self.built
+        if built.by_identity and not built.plain:
+            nodes = [x for x in (*leaves(args), *built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
             if not are_apart(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
         given = args if self._read is None else (*self._read(), *args)
-        outs, grads = self.code(*given)
-        if self.built.vector:
-            outs = list(outs) if self.batch else outs.tolist()
+        outs, grads = (self.code(*given), ()) if built.plain else self.code(*given)
+        if built.as_text:
+            return outs
+        if built.vector:
+            outs = list(outs) if self.settings["batch"] else outs.tolist()
             grads = [*chain.from_iterable([part.tolist() for part in grads])]
-        call = Call(self, args, given, grads, self._operands(*args))
-        if self.tree.__class__ is Out:
-            return self._answer(self.tree, outs[0], call)
+        call = None if built.plain else Call(self, args, given, grads, self._operands(*args))
+        if built.tree.__class__ is Out:
+            return self._answer(built.tree, outs[0], call)
         made = iter(outs)
-        return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, self.tree)
+        return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, built.tree)
 
-    def _answer(self, out: Out, value: Any, call: Call) -> Any:
-        """A node with the value, and the call as its history."""
-        if out.root is None or not call.operands:
-            return handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
-        if not out.is_array:
-            made = fill(object.__new__(CompiledValue), value)
-            made._record(self.row, call.operands, (call, out.root))
-            return made
-        made = handle(new_node(np.asarray(value)))
-        node, made.__class__ = made._node, CompiledTensor
-        node.__class__ = CompiledNode
-        node._record(self.row, call.operands, (call, out.root), () if self.built.fused else call.storages())
+    def _answer(self, out: Out, value: Any, call: Call | None) -> Any:
+        """A node with the value, and the call as its history; without a call, the value."""
+        if call is None:
+            return value
+        made: Any = handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
+        if out.root is not None and call.operands:
+            saved = [call.storages()] if out.is_array and not self.built.fused else []
+            getattr(made, "_node", made)._record(self.row, call.operands, (call, out.root), *saved)
         return made
 
     def back(self, call: Call, root: int, g: Any) -> list[Any]:
         """The gradients, given that of one output: the second program runs on the inputs of the call."""
         back: Any = self.built.back
         if self.built.vector:
-            parts = back(*call.given, np.array([g if out.root == root else out.zero() for out in self.outs]))
+            parts = back(*call.given, np.array([g if out.root == root else out.zero() for out in self.built.outs]))
             return [x for part in parts for x in part.tolist()]
-        seeds = [g if out.root == root else out.zero() for out in self.outs if out.root is not None]
+        seeds = [g if out.root == root else out.zero() for out in self.built.outs if out.root is not None]
         return back(*call.given, *seeds)
 
 
@@ -132,8 +129,8 @@ class TrainingProgram(Program):
         self.update: Any = built.update
         self.trained: list[Any] = built.trained
         self.params: list[Any] = list(built.update.params)
-        settings = {name: x for name, x in self.update._settings().items() if name != "lr"}
-        self.settings: ItemsView[str, Any] = settings.items()
+        fixed = {name: x for name, x in self.update._settings().items() if name != "lr"}
+        self.fixed: ItemsView[str, Any] = fixed.items()
         self.wanted: list[Any] = [p.requires_grad for p in self.trained]
         self.store: Store | None = Store(self.trained) if built.vector else None
         self.states: list[Any] = []  # those that the store has
@@ -144,12 +141,16 @@ class TrainingProgram(Program):
 
     def is_current(self) -> bool:
         """As for any program; and the optimizer has the settings and the parameters that it had."""
-        if not (self.settings <= vars(self.update).items() and same_objects(self.update.params, self.params)):
+        if not (self.fixed <= vars(self.update).items() and same_objects(self.update.params, self.params)):
             return False
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
+        with grads_lock:  # a step is whole for other threads that make one, or that read a parameter
+            return self._step(args)
+
+    def _step(self, args: tuple[Any, ...]) -> Any:
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -188,34 +189,12 @@ class TrainingProgram(Program):
         return [self.update.lr, *self.trained, *states]
 
 
-class PlainProgram(Program):
-    """A program that takes and returns numbers and arrays, such as that of a gradient."""
-
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
-        super().__init__(owner, built, named)
-        if self._read is None and built.as_text:
-            self.quick: Callable[..., Any] | None = quick(built.code.run, len(built.parameters), self.current)
-
-    def __call__(self, args: tuple[Any, ...]) -> Any:
-        given = args if self._read is None else (*self._read(), *args)
-        found = self.code(*given)
-        if self.built.vector:
-            found = list(found) if self.batch else found.tolist()
-        return found if self.built.as_text else self._filled(found)
-
-    def _filled(self, values: list[float]) -> Any:
-        """The function's output, with these values in place of its nodes."""
-        left = iter(values)
-        return tree_map(lambda x: next(left) if isinstance(x, Out) else x, self.tree)
-
-
 def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
         built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
-    kind = PlainProgram if built.plain else Program if owner.settings["update"] is None else TrainingProgram
-    return kind(owner, built, named)
+    return (Program if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
 
 
 class Call:
@@ -248,7 +227,7 @@ class Call:
             return self._again(g, root)
         if not self.program.built.fused:
             return self.program.back(self, root, g)
-        return [g * part for part in self.grads]
+        return [(g.item() if part.__class__ is float and hasattr(g, "item") else g) * part for part in self.grads]
 
     def _again(self, g: Any, number: int) -> list[Any]:
         """The gradients as nodes: the function itself runs on nodes, and is differentiated.
@@ -257,16 +236,18 @@ class Call:
         while the gradients are computed, and lead back to the original nodes afterwards.
         """
         program = self.program
-        if program.batch:
+        if program.settings["batch"]:
             raise RuntimeError(
                 "create_graph=True cannot go through a compiled function of samples (batch=True): compile the gradient "
                 "of one sample, compile(gradient(fn), batch=True)"
             )
         self._check()
         given = tree_map(_copied, self.args)
-        args = as_nodes(given, program.scalars)
-        nodes = [x for x in leaves(program.fn(*args, **program.named)) if isinstance(x, (Value, Tensor))]
-        root = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None][number]
+        args = as_nodes(given, program.settings["scalars"])
+        with differentiating():  # where Values may meet Tensors, as in the trace
+            found = program.fn(*args, **program.named)
+        nodes = [x for x in leaves(found) if isinstance(x, (Value, Tensor))]
+        root = [x for x, out in zip(nodes, program.built.outs, strict=True) if out.root is not None][number]
         inputs = program._operands(*given)
         if self.grads:
             now = [0.0 if part is None else part for part in partials(root, inputs)]
@@ -305,86 +286,39 @@ def _copied(x: Any) -> Any:
 
 
 class ProgramRow(Many):
-    """The row of a program's results."""
+    """The row of a program's results: each refers to its `Call`."""
 
     __slots__ = ()
 
+    def __init__(self, name: str):
+        super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The results
-
-
-class CompiledValue(Value):
-    """A Value returned by a program; Values computed from it have this class too, with an ordinary row."""
-
-    __slots__ = ()
-
-    def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> None:
-        """As `Value.backward`, but without a walk if no option is set."""
-        simple = gradient is None and inputs is None and retain_graph is not False and not create_graph
-        if simple and self._row.__class__ is ProgramRow and committed(self):
-            self.grad: Any = 1.0
-        else:
-            super().backward(gradient, retain_graph, create_graph, inputs)
-
-    def __repr__(self) -> str:
-        return f"Value(data={self._data}, grad={self.grad})"
-
-    def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        return super()._used(create_graph and self._row.__class__ is not ProgramRow)
-
-
-class CompiledNode(ArrayNode):
-    """The node of an array returned by a program."""
-
-    __slots__ = ()
-
-    def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        return super()._used(False)
-
-
-class CompiledTensor(Tensor):
-    """A Tensor returned by a program."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("CompiledTensor", "Tensor", 1)
-
-    def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> None:
-        """As `Tensor.backward`, but without a walk if no option is set."""
-        node = self._node
-        simple = gradient is None and inputs is None and not (retain_graph or create_graph or node._retains_grad)
-        if simple and node._row.__class__ is ProgramRow and committed(node):
-            node._let_go()
-        else:
-            super().backward(gradient, retain_graph, create_graph, inputs)
-
-
-def committed(node: Any) -> bool:
-    """Add a call's gradients to its operands' `.grad`; False, with nothing done, unless all are plain leaves."""
-    call = node._y[0]
-    operands, grads = call.operands, call.grads
-    if not call.program.built.fused or (modes and pass_is_watched()):
-        return False
-    if hooked and any(n._hooks for n in (node, *operands)):
-        return False
-    with grads_lock:
-        if not all(p._row is LEAF for p in operands):
+    def shortcut(self, node: Any) -> bool:
+        """Add the call's gradients to its operands' `.grad` without a walk, if all are plain leaves."""
+        call = node._y[0]
+        operands, grads = call.operands, call.grads
+        if not call.program.built.fused or (modes and pass_is_watched()):
             return False
-        before = [p.grad for p in operands]
-        try:
-            for p, part in zip(operands, grads, strict=True):
-                grad = p.grad  # not that in `before`: an operand may come twice
-                p.grad = part if grad is UNSET else grad + part if type(grad) is float else added(p, p._fit(part))
-        except BaseException:
-            undo(list(operands), before)
-            raise
-    return True
+        if not node._is_number and node._retains_grad:
+            return False
+        if hooked and any(n._hooks for n in (node, *operands)):
+            return False
+        with grads_lock:
+            if not all(p._row is LEAF for p in operands):
+                return False
+            before = [p.grad for p in operands]
+            try:
+                for p, part in zip(operands, grads, strict=True):
+                    grad = p.grad  # not that in `before`: an operand may come twice
+                    p.grad = part if grad is UNSET else grad + part if type(grad) is float else added(p, p._fit(part))
+            except BaseException:
+                undo(list(operands), before)
+                raise
+        if node._is_number:
+            node.grad = 1.0
+        else:
+            node._let_go()
+        return True
 
 
 def _reader(nodes: list[Any], backend: str) -> Callable[[], tuple[list[Any]]]:

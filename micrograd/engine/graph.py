@@ -182,8 +182,14 @@ class Node:
     _used: Callable[[bool], tuple]  # (create_graph): the operands, and the rules' arguments after g
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's result by IEEE 754, where Python's float would raise
     _quiet: Callable[[], Any] = nullcontext  # a context manager around a backward pass
-    _fit: Callable[[Any], Any]  # (part): a gradient for this operand, reduced to its shape and dtype
-    _zero: Callable[[], Any]  # (): the initial `.grad` that a hand-written closure adds to
+
+    def _fit(self, part: Any) -> Any:
+        """A gradient for this operand, reduced to its shape and dtype."""
+        return part
+
+    def _zero(self) -> Any:
+        """The initial `.grad` that a hand-written closure adds to."""
+        return 0
 
     def _check_unchanged(self) -> None:
         """Raise if an array that a hand-written closure may read was changed in place; Values are not checked."""
@@ -247,17 +253,13 @@ grads_lock: AbstractContextManager[Any] = threading.RLock()
 
 
 def undo(nodes: list[Node], before: list[Any], slot: str = "grad") -> None:
-    """Restore what the nodes had in a slot. Safe against one KeyboardInterrupt: it starts over."""
+    """Restore what the nodes had in a slot. After an interrupt it starts over."""
     try:
-        _undo(nodes, before, slot)
+        for node, x in zip(nodes, before, strict=False):  # an interrupt may have left one more in `before`
+            setattr(node, slot, x)
     except BaseException:
-        _undo(nodes, before, slot)
+        undo(nodes, before, slot)
         raise
-
-
-def _undo(nodes: list[Node], before: list[Any], slot: str) -> None:
-    for node, x in zip(nodes, before, strict=False):  # an interrupt may have left one more in `before`
-        setattr(node, slot, x)
 
 
 class Closure:

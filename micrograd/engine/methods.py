@@ -1,4 +1,4 @@
-"""Methods generated from the derivative table, for Value and Tensor: `x.exp()`, `x.maximum(y)`, `x.clip(0, 1)`.
+"""What Value and Tensor have in common: methods generated from the derivative table, such as `x.exp()`, and a few more.
 
 Editors and type checkers read `methods.pyi`, which `docs/stubs.py` generates from the table.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from . import ops
 from .rows import Row
@@ -17,6 +17,7 @@ from .words import NAMES, unknown
 Class = TypeVar("Class", bound=type)
 OPERATORS = {"add": ops.add, "sub": ops.sub, "mul": ops.mul}
 OPERATORS |= {"truediv": ops.div, "mod": ops.remainder, "floordiv": ops.floor_divide}
+SIGNS = {"neg": ops.neg, "abs": ops.abs_}
 BINARY = "\n\nArgs:\n    other: b; self is a.\n\nReturns:\n    A node."
 SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -26,7 +27,7 @@ class Elementwise:
 
     __slots__ = ()
 
-    def pow(self, exponent: Any) -> Any:
+    def pow(self, exponent: Any) -> Self:
         """self ** exponent.
 
         Args:
@@ -37,24 +38,43 @@ class Elementwise:
         """
         return self**exponent  # type: ignore[operator]
 
+    def __pos__(self) -> Self:
+        return self
+
+    def __int__(self) -> int:
+        return int(self.item())  # type: ignore[attr-defined]
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        return round(self.item(), ndigits)  # type: ignore[attr-defined]
+
+    def show(self, **options: Any) -> Any:
+        """An interactive page that steps forward and backward through the graph.
+
+        Args:
+            **options: as for `micrograd.viz.player`.
+
+        Returns:
+            The page: it displays itself in notebooks; `save(path)` writes it, `open()` opens it in the browser.
+        """
+        from ..viz.playing.play import player  # imported on demand: the engine does not depend on viz
+
+        return player(self, **options)
+
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in NAMES]
 
 
-class _Foreign:
+def _foreign(name: str) -> property:
     """A name from another library: reading it raises, with the name used here. (`__getattr__` is too slow for this.)"""
 
-    def __init__(self, name: str):
-        self.name, self.__doc__ = name, f"Not here: the word is {NAMES[name]}."
+    def refuse(node: Any) -> Any:
+        raise unknown(f"a {type(node).__name__}", name)
 
-    def __get__(self, node: Any, cls: type) -> Any:
-        if node is None:
-            return self
-        raise unknown(f"a {cls.__name__}", self.name)
+    return property(refuse, doc=f"Not here: the word is {NAMES[name]}.")
 
 
 for _name in NAMES:
-    setattr(Elementwise, _name, _Foreign(_name))
+    setattr(Elementwise, _name, _foreign(_name))
 
 
 def elementwise(
@@ -76,6 +96,8 @@ def elementwise(
         for name, row in OPERATORS.items():
             for prefix, method in zip(("", "r"), arithmetic(row), strict=True):
                 _enter(cls, f"__{prefix}{name}__", method, None)
+        for name, row in SIGNS.items():
+            _enter(cls, f"__{name}__", unary(row), None)
         for compare in (operator.lt, operator.le, operator.gt, operator.ge):
             _enter(cls, f"__{compare.__name__}__", comparison(compare), None)
         for name, maker in ops.MAKERS.items():

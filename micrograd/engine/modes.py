@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from functools import wraps
@@ -47,6 +47,7 @@ _checking: ContextVar[_State | None] = ContextVar("checking", default=None)
 _scopes: ContextVar[tuple[object, ...]] = ContextVar("scopes", default=(object(),))  # the last: outside of transforms
 running: list[None] = []  # one entry for each transform that is running a function, in any thread
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
+_hiding: ContextVar[_State | None] = ContextVar("hiding", default=None)
 
 
 class Mode:
@@ -235,6 +236,12 @@ class detect_anomaly(Mode):
     _variable, _value = _checking, True
 
 
+def _now(variable: ContextVar[_State | None], default: Any) -> Any:
+    """The value of the innermost mode of this kind, or the default outside of all."""
+    state = variable.get()
+    return default if state is None else state.value
+
+
 def is_grad_enabled() -> bool:
     """True if operations record a graph, as they do outside of `no_grad` and `set_grad_enabled(False)`.
 
@@ -243,20 +250,17 @@ def is_grad_enabled() -> bool:
     ...     is_grad_enabled()
     False
     """
-    state = _recording.get()
-    return state is None or state.value
+    return _now(_recording, True)
 
 
 def is_anomaly_enabled() -> bool:
-    """True inside `detect_anomaly`."""
-    state = _checking.get()
-    return state is not None and state.value
+    """True inside `detect_anomaly`, but not in a trace, which has no numbers to check."""
+    return _now(_checking, False) and not is_tracing()
 
 
 def deferred() -> Callable | None:
     """The function `(row, operands)` that runs instead of each op, in `lazy` and while `compile` traces; else None."""
-    state = deferring.get()
-    return None if state is None else state.value
+    return _now(deferring, None)
 
 
 @contextmanager
@@ -300,10 +304,35 @@ def stand_in(x: Any) -> Any:
     return deferred().stand_in(x) if is_tracing() else x  # type: ignore[union-attr]
 
 
+class hidden(Mode):
+    """Context in which `look` refuses nodes that require a gradient, and these: derivatives would miss what it reads.
+
+    Args:
+        nodes: more nodes whose numbers must not be read; None ends an enclosing `hidden`.
+    """
+
+    _variable = _hiding
+
+    def __new__(cls, nodes: Sequence[Any] | None) -> Self:
+        """The mode for these nodes."""
+        mode = object.__new__(cls)
+        mode._value = nodes
+        return mode
+
+
 def look(node: Any) -> Any:
-    """A node's data, to be read or written. Raises while `compile` traces: the program would hold it as a constant."""
+    """A node's data, to be read or written.
+
+    Raises while `compile` traces, since the program would hold it as a constant, and inside `hidden`.
+    """
     if is_tracing():
         deferred().refuse()  # type: ignore[union-attr]
+    others = _now(_hiding, None)
+    if others is not None and (node._row is not None or any(node is x for x in others)):
+        raise RuntimeError(
+            "create_graph=True and jvp: this backward reads the numbers in a node, which would be frozen in "
+            "derivatives; write it with ops on g and on saved nodes"
+        )
     return node._data
 
 

@@ -124,9 +124,9 @@ floor_divide = binary("//", lambda a, b: lib(a, b).floor_divide(a, b), lambda g,
                             lambda g, _a, b: zero(b),                               word="floor_divide")
 
 # The steps avoid 0 * inf: at a = b = 0 both gradients are 0, and where a = 0 and b > 0 the gradient with respect to b
-# is 0. An a whose reciprocal overflows is treated as 0.
+# is 0. An a whose reciprocal overflows, or a nan, is treated as 0.
 pow = binary("**", lambda a, b: lib(a, b).power(a, b), word="pow",
-             to_a=lambda g, a, b: g * b * pow(a, (b - 1) * step(reciprocal(floor_divide(1.0, abs(a))) + abs(b))),
+             to_a=lambda g, a, b: g * b * pow(a, (b - 1) * step(equal(0.0 * floor_divide(1.0, abs(a)), 0.0) + abs(b))),
              to_b=lambda g, a, b: g * pow(a, b) * log(a + (1 - step(abs(a) + step(-b)))))
 
 #                   name         forward                       to a

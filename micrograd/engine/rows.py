@@ -34,6 +34,7 @@ class Row:
     view: bool = False  # the result may share the operand's memory
     doc: str = ""  # the docstring of a public op; "" for an internal one
     settings: Mapping[str, Any] = field(default_factory=dict)
+    needs_values: bool = True  # False if the rules use only the operands' shapes, so that their values are not saved
     rules: Rules = field(init=False)  # with the indices of their operands
     of_out: bool = field(init=False)  # the rule is called with (out, a), not with the operands
     needed: dict[tuple[bool, ...], list[int]] = field(init=False)  # which values to save; see `tensor.node._needed`
@@ -50,6 +51,10 @@ class Row:
                 return operand._apply(self, operands)
         return self.forward(*operands)
 
+    def shortcut(self, node: Any) -> bool:
+        """Do a whole backward pass from this row's node in a faster way. False, with nothing done, if there is none."""
+        return False
+
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={x!r:.40}" for name, x in self.settings.items())
         return f"<Row {self.word}{f'({settings})' if settings else ''}>"
@@ -61,12 +66,9 @@ def passed(g: Any, _a: Any, _b: Any) -> Any:
 
 
 class Many(Row):
-    """A row with any number of operands: `rule(g, *operands)` returns a list of gradients, None for an operand without.
+    """A row with any number of operands: `rule(g, *operands)` returns a list of gradients, some of them None."""
 
-    With `needs_values=False` the rule uses only the operands' shapes, so their values are not saved.
-    """
-
-    __slots__ = ("needs_values", "rule")
+    __slots__ = ("rule",)
 
     def __init__(
         self,
@@ -76,9 +78,8 @@ class Many(Row):
         needs_values: bool = True,
         settings: Mapping[str, Any] | None = None,
     ):
-        super().__init__(name, forward, None, settings=settings or {})
+        super().__init__(name, forward, None, settings=settings or {}, needs_values=needs_values)
         self.rule: Callable[..., Any] = rule
-        self.needs_values: bool = needs_values
 
 
 class HandWritten(Row):

@@ -16,6 +16,7 @@ cycles would take nine tenths of the time. `node._backward` still returns a clos
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Self
@@ -236,7 +237,9 @@ class Value(Node, Elementwise):
         >>> x.grad
         8.0
         """
-        walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+        plain = gradient is None and retain_graph is not False and not create_graph and inputs is None
+        if not (plain and self._row and self._row.shortcut(self)):
+            walk.backward(self, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def detach(self) -> Self:
         """A constant with the same number and no history.
@@ -247,31 +250,10 @@ class Value(Node, Elementwise):
         >>> x.grad
         3.0
         """
-        return self._constant(self._data)
-
-    def show(self, **options: Any) -> Any:
-        """An interactive page that steps forward and backward through the graph.
-
-        Args:
-            **options: as for `micrograd.viz.player`.
-
-        Returns:
-            The page: it displays itself in notebooks; `save(path)` writes it, `open()` opens it in the browser.
-        """
-        from ..viz.playing.play import player  # imported on demand: the engine does not depend on viz
-
-        return player(self, **options)
+        known = stand_in(self)
+        return self._constant(look(self)) if known is self else known.detach()
 
     # ---- operators, besides those of `methods.py`
-
-    def __pos__(self) -> Self:
-        return self
-
-    def __neg__(self) -> Self:
-        return _unary(ops.neg, self)
-
-    def __abs__(self) -> Self:
-        return _unary(ops.abs_, self)
 
     def __pow__(self, other: Any) -> Any:
         if other.__class__ is float or other.__class__ is int:
@@ -292,12 +274,6 @@ class Value(Node, Elementwise):
     def __float__(self) -> float:
         return self._alone().data
 
-    def __int__(self) -> int:
-        return int(self.data)
-
-    def __round__(self, ndigits: int | None = None) -> float:
-        return round(self.data, ndigits)
-
     def __bool__(self) -> bool:
         return bool(self.data)
 
@@ -310,12 +286,11 @@ class Value(Node, Elementwise):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._row:
             raise RuntimeError(f"the history of {self!r}, made by '{self._op}', cannot be copied: copy its detach()")
-        kept = {name: x for name, x in self.__dict__.items() if name not in ("_hooks", "_own_closure")}
-        mro = type(self).__mro__
-        named = [name for cls in mro[: mro.index(Value)] for name in cls.__dict__.get("__slots__", ())]
-        slots = {name: getattr(self, name) for name in named if hasattr(self, name)}
-        state = (kept or None, slots) if slots else kept or None
-        return _restore, (type(self), self._data, self.grad, self._row is not None), state
+        look(self)
+        state: Any = super().__getstate__()
+        held, slots = state
+        kept = {name: x for name, x in (held or {}).items() if name not in ("_hooks", "_own_closure")}
+        return copyreg.__newobj__, (type(self),), (kept, slots)  # type: ignore[attr-defined]
 
     # ---- what the walk needs from a kind of node; declared in `Node`
 
@@ -336,7 +311,7 @@ class Value(Node, Elementwise):
 
     def _used(self, create_graph: bool) -> tuple[Any, Any]:
         operands, seen = self._operands, self._y if isinstance(self._row, Many) else (self._x, self._y)
-        if not create_graph:
+        if not (create_graph and self._row.needs_values):
             return operands, seen
         given = (self, self._a) if self._row.of_out else operands
         given = tuple(x if n is None else n for n, x in zip(given, seen, strict=True))
@@ -347,12 +322,6 @@ class Value(Node, Elementwise):
                     "run the forward pass again"
                 )
         return operands, given
-
-    def _fit(self, part: Any) -> Any:
-        return part
-
-    def _zero(self) -> int:
-        return 0
 
     def _ieee(self, rule: Callable, *numbers: float) -> float:
         part = rule(*map(self._constant, numbers))
@@ -376,9 +345,3 @@ def _operands(children: Any) -> tuple[Node, ...]:
 
 def _data_of(x: Any) -> float | None:
     return x._data if isinstance(x, Value) else number(x)
-
-
-def _restore(cls: type[Value], data: float, grad: Any, requires_grad: bool) -> Value:
-    value = fill(_new(cls), data)
-    value.grad, value._row = grad, LEAF if requires_grad else None
-    return value

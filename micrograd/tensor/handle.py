@@ -42,6 +42,16 @@ def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
     return method
 
 
+def _read(path: str, doc: str) -> Any:
+    """A property that reads an attribute of the node, or of its array."""
+    return property(operator.attrgetter(path), doc=doc)
+
+
+def _of_node(name: str, doc: str) -> Any:
+    """A property that is the node's."""
+    return property(lambda self: getattr(self._node, name), lambda self, x: setattr(self._node, name, x), doc=doc)
+
+
 class Handle:
     """A Tensor without the methods that compute new Tensors."""
 
@@ -61,7 +71,7 @@ class Handle:
         label: str = "",
     ):
         if isinstance(data, Handle):
-            data = data._node._data
+            data = look(data._node)
         array = np.array(data)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"a Tensor holds real numbers, found dtype {array.dtype} from {data!r:.60}")
@@ -78,25 +88,15 @@ class Handle:
 
     # ---- attributes
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The lengths of the axes, a tuple of ints."""
-        return self._node._data.shape
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return self._node._data.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._node._data.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype of the elements."""
-        return self._node._data.dtype
+    shape: tuple[int, ...] = _read("_node._data.shape", "The lengths of the axes, a tuple of ints.")
+    ndim: int = _read("_node._data.ndim", "The number of axes.")
+    size: int = _read("_node._data.size", "The number of elements.")
+    dtype: np.dtype[Any] = _read("_node._data.dtype", "The NumPy dtype of the elements.")
+    is_leaf: bool = _read("_node.is_leaf", "True if no recorded operation produced this.")
+    grad_fn: GradFn | None = _read("_node.grad_fn", "A view of the op that produced this, or None for a leaf.")
+    label: str = _of_node("label", "The name shown in drawings.")
+    _op: str = _read("_node._op", "")
+    _backward: Callable[[], object] = _of_node("_backward", "")
 
     @property
     def data(self) -> Array:
@@ -147,15 +147,6 @@ class Handle:
         self._node.grad = grad
 
     @property
-    def label(self) -> str:
-        """The name shown in drawings."""
-        return self._node.label
-
-    @label.setter
-    def label(self, label: str) -> None:
-        self._node.label = label
-
-    @property
     def requires_grad(self) -> bool:
         """True for a parameter and anything computed from one. Assign to it to freeze or unfreeze a leaf."""
         return self._node._row is not None
@@ -197,26 +188,6 @@ class Handle:
         node._row = None
         return self
 
-    @property
-    def is_leaf(self) -> bool:
-        """True if no recorded operation produced this."""
-        return self._node.is_leaf
-
-    @property
-    def grad_fn(self) -> GradFn | None:
-        """A view of the op that produced this, or None for a leaf."""
-        return self._node.grad_fn
-
-    _op = property(lambda self: self._node._op)
-
-    @property
-    def _backward(self) -> Callable[[], object]:
-        return self._node._backward
-
-    @_backward.setter
-    def _backward(self, closure: Callable[[], object]) -> None:
-        self._node._backward = closure
-
     # ---- gradients
 
     def backward(
@@ -246,7 +217,9 @@ class Handle:
         array([ 2., 40.])
         """
         node = stand_in(self)._node if modes else self._node
-        walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+        plain = gradient is None and not retain_graph and not create_graph and inputs is None
+        if not (plain and node._row and node._row.shortcut(node)):
+            walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def realize(self) -> Self:
         """Compute a Tensor that `lazy` deferred.
@@ -257,19 +230,6 @@ class Handle:
         _ = self._node
         return self
 
-    def show(self, **options: Any) -> Any:
-        """An interactive page that steps forward and backward through the graph.
-
-        Args:
-            **options: as for `micrograd.viz.player`.
-
-        Returns:
-            The page: it displays itself in notebooks; `save(path)` writes it, `open()` opens it in the browser.
-        """
-        from ..viz.playing.play import player  # imported on demand: tensor does not depend on viz
-
-        return player(self, **options)
-
     def detach(self) -> Any:
         """A constant Tensor that shares self's memory, without its history.
 
@@ -278,7 +238,8 @@ class Handle:
         >>> x.detach()
         Tensor([1., 2.])
         """
-        return self._node.storage.share(handle(new_node(self._node._data)))
+        known = stand_in(self)
+        return self._node.storage.share(handle(new_node(look(self._node)))) if known is self else known.detach()
 
     def retain_grad(self) -> None:
         """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf.
@@ -414,12 +375,6 @@ class Handle:
         self._node._alone()
         return float(self.item())
 
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __round__(self, ndigits: int | None = None) -> float:
-        return round(self.item(), ndigits)
-
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
 
@@ -437,6 +392,7 @@ class Handle:
         Raises:
             RuntimeError: self requires a gradient: use `detach().numpy()`.
         """
+        look(self._node)
         if self.requires_grad:
             raise RuntimeError("this Tensor requires a gradient, which an array cannot carry: use detach().numpy()")
         return self.data
@@ -455,7 +411,7 @@ class Handle:
         if not self.is_leaf:
             raise RuntimeError(f"a Tensor made by '{self._op}' has a history that cannot be copied: copy its detach()")
         grad = self.grad.copy() if isinstance(self.grad, Array) else self.grad
-        state = (type(self), self._node._data.copy(order="K"), grad, self.requires_grad, self.label)
+        state = (type(self), look(self._node).copy(order="K"), grad, self.requires_grad, self.label)
         return _restore, state, self.__dict__ or None
 
 

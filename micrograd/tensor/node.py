@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class ArrayNode(Node):
             for storage, version in self._saved:
                 if storage.version != version:
                     storage.check(version, self._op)
-        return self._x, self._as_tensors() if create_graph else self._y
+        return self._x, self._as_tensors() if create_graph and self._row.needs_values else self._y
 
     def _as_tensors(self) -> list[Any]:
         """The rules' arguments as Tensors, for a pass that is recorded."""
@@ -138,7 +138,7 @@ class ArrayNode(Node):
 
     def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
         """The operand as a Tensor; raises if its data differ from `kept`, the value that the forward pass saved."""
-        if kept is not None and not _same(kept, operand._data):
+        if kept is not None and not same_array(kept, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )
@@ -199,7 +199,7 @@ class ArrayNode(Node):
     def _check_unchanged(self) -> None:
         self._used(False)
         for n, then in zip((self, *self._x), self._y, strict=True):
-            if (tensor := n._handle()) is not None and (tensor._node is not n or not _same(n._data, then)):
+            if (tensor := n._handle()) is not None and (tensor._node is not n or not same_array(n._data, then)):
                 raise RuntimeError(
                     f"the _backward written for '{self._op}' would read a Tensor that was changed since the forward "
                     "pass: change a copy, or change it after backward()"
@@ -212,7 +212,7 @@ class ArrayNode(Node):
         return repr(self.tensor)
 
 
-def _same(a: Array, b: Array) -> bool:
+def same_array(a: Array, b: Array) -> bool:
     return a is b or np.array_equal(a, b, equal_nan=True)
 
 
@@ -277,7 +277,7 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
         return None, x
     if isinstance(x, _LISTS) and (array := np.array(x)).dtype.kind in "fiub":
         return None, array
-    if isinstance(x, Value) and is_differentiating():
+    if may_meet(x):
         return lifted(x)._node, x._data
     raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
 
@@ -535,11 +535,16 @@ def renewed(tensor: Tensor) -> ArrayNode:
 def fits(x: Any) -> bool:
     """True if x can be an operand of a Tensor."""
     plain = isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
-    return plain or (isinstance(x, Value) and is_differentiating())
+    return plain or may_meet(x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Values among Tensors: a transform turns float arguments into Values, which may meet Tensors in the function
+# Values among Tensors: transforms and `compile` turn numbers into Values, which may meet Tensors in the function
+
+
+def may_meet(x: Any) -> TypeGuard[Value]:
+    """True for a Value that Tensors accept as an operand: one number, which under `compile(batch=True)` may be many."""
+    return isinstance(x, Value) and (is_differentiating() or (is_tracing() and not getattr(x._data, "shape", ())))
 
 
 def lifted(x: Any) -> Any:

@@ -10,7 +10,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -78,15 +78,6 @@ class Tensor(Handle, Elementwise):
         return (self[i] for i in range(len(self)))
 
     # ---- elementwise: the same rows as for Value
-
-    def __pos__(self) -> Self:
-        return self
-
-    def __neg__(self) -> Tensor:
-        return record(ops.neg, self)
-
-    def __abs__(self) -> Tensor:
-        return record(ops.abs_, self)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (int, float, np.integer, np.floating)):
@@ -365,7 +356,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).tril().tolist()
         [[1, 0], [3, 4]]
         """
-        return record(arrays.where(np.tri(*self.shape[-2:], k=k, dtype=bool)), self, 0)
+        return record(arrays.where(_triangle(self, k)), self, 0)
 
     def triu(self, k: int = 0) -> Tensor:
         """The upper triangle: zero below the k-th diagonal of the last two axes.
@@ -379,7 +370,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).triu().tolist()
         [[1, 2], [0, 4]]
         """
-        return record(arrays.where(~np.tri(*self.shape[-2:], k=k - 1, dtype=bool)), self, 0)
+        return record(arrays.where(~_triangle(self, k - 1)), self, 0)
 
     def sort(self, axis: int | None = -1) -> Tensor:
         """Sort in ascending order.
@@ -606,6 +597,13 @@ class Tensor(Handle, Elementwise):
 
     def __rmatmul__(self, other: Any) -> Any:
         return _matmul(other, self) if fits(other) else NotImplemented
+
+
+def _triangle(a: Tensor, k: int) -> np.ndarray:
+    """True on and below the k-th diagonal of the last two axes."""
+    if not a.ndim:
+        raise ValueError("a triangle is part of a matrix, found a Tensor of shape ()")
+    return np.tri(*a.shape[-2:], k=k, dtype=bool)
 
 
 def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from function_helpers import A, Cube, Exp, Scale, both, make, nodes, numbers
 
-from micrograd import Value, grad, jvp, no_grad
+from micrograd import Value, grad, gradient, jvp, no_grad
 from micrograd.tensor import Tensor
 
 # ---- what was saved
@@ -157,6 +157,42 @@ def test_no_way_to_read_a_saved_tensors_numbers_is_left_open(read):
     grad(y, x, np.ones(3), retain_graph=True)
     with pytest.raises(RuntimeError, match="reads the numbers"):
         grad(y, x, np.ones(3), create_graph=True)
+
+
+W = {"value": Value(3.0), "tensor": Tensor(A, requires_grad=True)}
+READS = {
+    "what was computed from a saved node": lambda ctx, g: g * numbers(ctx.saved_tensors[0] * 2),
+    "what was computed from g": lambda ctx, g: ctx.saved_tensors[0] * numbers(g * ctx.saved_tensors[0]),
+    "a parameter that it closes over": lambda ctx, g: g * numbers(W["value" if isinstance(g, Value) else "tensor"]),
+    "a copy": lambda ctx, g: g * (copy.copy(ctx.saved_tensors[0])),
+}
+
+
+@both
+@pytest.mark.parametrize("backward_", READS.values(), ids=READS)
+def test_reading_is_refused_of_all_that_requires_a_gradient(kind, backward_):
+    x = nodes(kind)
+    with pytest.raises(RuntimeError, match="reads the numbers"):
+        grad(make(backward_, Cube.forward).apply(x), x, None if kind == "value" else np.ones(3), create_graph=True)
+
+
+@both
+def test_a_backward_may_differentiate_by_a_transform_and_use_constants(kind):
+    """d/dx of x**3 by `gradient`, times a constant that is read; twice, that is 6 x."""
+    one = Value(1.0, requires_grad=False) if kind == "value" else Tensor(np.ones(3))
+    slope = gradient(lambda x: x**3 if kind == "value" else (x**3).sum())
+    op = make(lambda ctx, g: g * slope(ctx.saved_tensors[0]) * numbers(one), Cube.forward)
+    x, seed = nodes(kind), None if kind == "value" else np.ones(3)
+    (g,) = grad(op.apply(x), x, seed, create_graph=True)
+    np.testing.assert_allclose(numbers(grad(g, x, seed)[0]), 6 * numbers(x))
+
+
+def test_a_backward_may_read_an_order():
+    """Indices have no derivative."""
+    op = make(lambda ctx, g: g * ctx.saved_tensors[0][np.argsort(ctx.saved_tensors[0])], Cube.forward)
+    x = Tensor(A, requires_grad=True)
+    (g,) = grad(op.apply(x), x, np.ones(3), create_graph=True)
+    np.testing.assert_array_equal(g.data, np.sort(A))
 
 
 @both

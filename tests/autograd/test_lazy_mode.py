@@ -123,15 +123,15 @@ def test_outside_lazy_mode_all_is_computed_at_once():
     assert type(z) is type(y) is Value
 
 
-@pytest.mark.parametrize("kind", ["value", "tensor"])
-def test_an_operand_that_was_changed_in_between_raises(kind):
-    x = Value(2.0) if kind == "value" else Tensor(A)
+@pytest.mark.parametrize("x", [Value(2.0), Value(2.0, requires_grad=False), Tensor(A), Tensor(A, requires_grad=True)])
+@pytest.mark.parametrize("change", ["number", "frozen"])
+def test_an_operand_that_was_changed_in_between_raises(x, change):
     with lazy():
         y = x * 2
-    if kind == "value":
-        x.data = 5.0
+    if change == "frozen":
+        x.requires_grad = not x.requires_grad
     else:
-        x += 1
+        x.data = x.data + 3.0
     with pytest.raises(RuntimeError, match="was changed before lazy mode computed it"):
         realize(y)
 

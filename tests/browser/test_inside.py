@@ -138,6 +138,37 @@ def test_movies_of_tensors_open_too(page, kind):
         wait_for(page, loss(model(Tensor(x[n : n + 1])), target))
 
 
+class Wide(MLP):
+    """A model without a graph."""
+
+    def __call__(self, x):
+        return np.asarray(x)[..., 0]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_click_on_what_does_not_open_says_why(page, dark):
+    film = viz.movie(Wide(2, [3, 1]), POINTS, SIDES, resolution=12)
+    film.frame(1.0)
+    page.open(film.page().html, dark=dark)
+    click(page, ".mark[data-n]", 4)
+    said = "return document.querySelector('#inside [role=status]').textContent"
+    assert page.run(said).startswith("Point 5 does not open. What the model returned for one point has no graph")
+    assert page.run("return document.documentElement.scrollHeight") == 900
+    assert page.axe() == []
+    page.press("Escape")
+    assert page.run("return document.querySelector('#inside').hidden")
+
+
+def test_a_neuron_that_does_not_open_says_why(page):
+    model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 130))
+    page.open(viz.draw_network(model, POINTS).page.html)
+    page.run("document.querySelector('.unit').focus()")
+    page.press("Enter")
+    said = page.run("return document.querySelector('#inside-of').textContent")
+    assert said.startswith("Layer 1, neuron 1 does not open. ")
+    assert said.endswith("an array of 1,040 numbers is computed by Python alone.")
+
+
 @pytest.mark.parametrize("tensors", [False, True], ids=["values", "tensors"])
 def test_a_network_that_is_drawn_alone_opens_its_neurons(page, tensors):
     rng = np.random.default_rng(1)

@@ -186,6 +186,20 @@ def test_it_fits_and_everybody_can_use_it(page, film, width, dark):
     assert clipped == 0
 
 
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720), (1920, 1080)])
+def test_it_fills_the_window(page, film, width, height):
+    page.open(film.page().html, width, height)
+    low, *pictures = page.run(
+        "const box = at => document.querySelector(at).getBoundingClientRect();"
+        "return [box('.bar').bottom, box('.wide').bottom, box('.column').bottom, box('.boundary').height,"
+        " box('.loss').height]"
+    )
+    assert height - 20 < low <= height
+    assert pictures[:2] == pytest.approx([low - 46, low - 46], abs=2)
+    assert pictures[2] > 0.6 * height
+    assert pictures[3] > 0.2 * height
+
+
 def test_a_movie_of_one_frame_and_no_weights_is_still_a_page(page):
     film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10)
     film.frame(1.0)

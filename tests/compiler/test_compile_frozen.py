@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 import sys
@@ -84,6 +85,12 @@ def test_what_cannot_be_done_with_numbers_raises_and_says_what_to_write(look: Ca
     assert W.data == 2.0
 
 
+@pytest.mark.parametrize("node", [W, micrograd.Tensor(2.0)], ids=["value", "tensor"])
+def test_a_copy_would_hold_the_number_too(node: Any):
+    with pytest.raises(RuntimeError, match="on the node itself"):
+        micrograd.compile(lambda x: x * copy.copy(node).item())(1.0)
+
+
 def adds(x: Any) -> Any:
     x += 1  # here
     return x
@@ -118,6 +125,7 @@ OF_ARRAYS = [
     (lambda x: x * C[0].item(), "on nodes instead of their data"),  # here
     (lambda x: x * C.data, "on the node itself"),  # here
     (lambda x: x * C.numpy(), "on the node itself"),  # here
+    (lambda x: x * micrograd.Tensor(C), "on the node itself"),  # here
     (lambda x: x * C.tolist()[0], "on the node itself"),  # here
     (lambda x: x[int(C.argmax())], "on the node itself"),  # here
     (lambda x: x[x.argmax()], "by keyword"),  # here

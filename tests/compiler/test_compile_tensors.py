@@ -14,7 +14,7 @@ from tensor_helpers import every_op
 from tensor_ops_list import Op
 
 import micrograd
-from micrograd import Tensor, Value, grad, gradient, nn
+from micrograd import Tensor, Value, grad, gradient, hessian, jvp, nn
 from micrograd import functional as F
 from micrograd.optim import SGD, Adam
 
@@ -149,6 +149,61 @@ def test_gradients_add_up_until_they_are_zeroed():
     f(np.array([1.0, 2.0])).backward()
     f(np.array([10.0, 20.0])).backward()
     assert w.grad.tolist() == [11.0, 22.0]
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy", "jax"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w, x: (w**3 * x).sum(),
+        lambda w, x: (x - w * w).tanh().mean() / x,
+        lambda w, x: w.maximum(x) @ (x**w),
+        lambda w, x: np.hypot(x, w).sum() * x,
+    ],
+)
+def test_a_number_alone_among_the_arguments_meets_the_tensors_that_are_closed_over(f: Callable, backend: str):
+    if backend == "jax":
+        pytest.importorskip("jax")
+    w = Tensor([1.5, 4.0], requires_grad=True)
+    compiled = micrograd.compile(lambda x: f(w, x), backend=backend)
+    for x in (2.0, 3):
+        pairs = [(compiled(x), f(w, x))]
+        for _ in range(2):
+            pairs.append(tuple(grad(out.sum(), w, create_graph=True)[0] for out in pairs[-1]))
+        for found, expected in pairs:
+            np.testing.assert_allclose(found.data, expected.data, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda w, x: (w**3 * x * x).sum(), lambda w, x: (x * (w * w * x).sum(keepdims=True)).exp() + x]
+)
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, lambda f: lambda x: micrograd.compile(lambda: f(x))()], ids=["passed", "closed over"]
+)
+def test_a_number_that_is_differentiated_meets_them_too(wrap: Callable, f: Callable):
+    w = Tensor([0.5, 0.4], requires_grad=True)
+    compiled, eager = wrap(micrograd.compile(lambda x: f(w, x))), lambda x: f(w, x)
+
+    def in_every_way(f: Callable) -> list[Any]:
+        answers = [gradient(lambda x: f(x).sum())(0.3), hessian(lambda x: f(x).sum())(0.3), jvp(f, (0.3,), (1.0,))[1]]
+        return [*answers, *(grad(x.sum() if isinstance(x, Tensor) else x, w)[0] for x in answers)]
+
+    for found, expected in zip(in_every_way(compiled), in_every_way(eager), strict=True):
+        np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-12)
+
+
+def test_a_number_and_a_tensor_get_their_gradients_from_one_pass():
+    w, x = Tensor([0.5, 0.4], requires_grad=True), Value(3.0)
+    f = micrograd.compile(lambda x: (w * w * x).sum(keepdims=True))
+    f(x).backward()
+    (2 * f(x)).backward()
+    assert (type(x.grad), x.grad, w.grad.tolist()) == (float, pytest.approx(3 * 0.41), pytest.approx([9.0, 7.2]))
+
+
+def test_a_number_for_each_sample_does_not_meet_a_tensor():
+    w = Tensor([1.5, 4.0], requires_grad=True)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        micrograd.compile(lambda x: (w * x).sum(), batch=True)(np.ones(3))
 
 
 def test_the_gradient_of_an_array_without_axes_is_an_array():

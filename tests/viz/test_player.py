@@ -423,7 +423,7 @@ def test_the_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest
     (heat,) = found["heats"]
     assert heat["name"] == "gradients"
     assert heat["cells"] == "JJ" + "S" * 22
-    assert heat["tip"] == "gradients: 0.0000 to 1.0000, 4 of 63 are 0"
+    assert (heat["range"], heat["zeros"]) == ("0.0000 to 1.0000", "4 of 63 are 0")
 
 
 def test_a_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():

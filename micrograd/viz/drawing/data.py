@@ -6,7 +6,7 @@ Text is unescaped here; each writer escapes for its own format.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -78,7 +78,7 @@ class Walk:
 
 def walk(root: Any) -> Walk:
     """All nodes that `root` (a node, or a list or tuple of nodes) depends on, in a deterministic order."""
-    roots = _checked_roots(root)
+    roots = roots_of(root)
     position: dict[int, int] = {}
     operands: dict[int, tuple[Any, ...]] = {}
     nodes: list[Any] = []
@@ -100,15 +100,16 @@ def walk(root: Any) -> Walk:
     )
 
 
-def _checked_roots(root: Any) -> list[Any]:
-    roots = list(root) if isinstance(root, list | tuple) else [root]
+def roots_of(root: Any) -> list[Any]:
+    """The nodes of `root`: a Value or a Tensor, or a list of them; raises unless it is."""
+    roots = [getattr(node, "_node", node) for node in (root if isinstance(root, list | tuple) else [root])]
     if not roots:
         raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
     for node in roots:
         if not (hasattr(node, "_prev") and hasattr(node, "data")):
             hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "pass what the model returns"
             kind = type(node).__name__
-            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, not {kind}; {hint}")
+            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, found {kind}; {hint}")
     return roots
 
 
@@ -117,25 +118,6 @@ def _operands(node: Any) -> tuple[Any, ...]:
     if isinstance(below, Set):  # from a foreign subclass; the order of a set varies between processes
         below = sorted(below, key=lambda n: (label_of(n), op_of(n), repr(getattr(n, "data", n))))
     return tuple(below)
-
-
-class _OrderedSet(Set):
-    """A set that iterates in insertion order."""
-
-    def __init__(self, items: Iterable[Any] = ()):
-        self._items = dict.fromkeys(items)
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._items
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __repr__(self) -> str:
-        return f"{{{', '.join(map(repr, self))}}}"
 
 
 def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
@@ -160,7 +142,7 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
     """
     graph = walk(root)
     edges = ((graph.nodes[j], node) for node, below in zip(graph.nodes, graph.operands, strict=True) for j in below)
-    return _OrderedSet(graph.nodes), _OrderedSet(edges)
+    return dict.fromkeys(graph.nodes).keys(), dict.fromkeys(edges).keys()  # sets, in insertion order
 
 
 # ------------------------------------------------------------------------------------------------ nodes to boxes
@@ -263,7 +245,8 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int], began: bool
     if group.kind == "stretch":
         name = f"{len(nodes):,} nodes"
     else:
-        name = group.name or _common([label_of(node) for node in outputs]) or ("" if group.op else _plural(nodes))
+        labels = {label_of(node) for node in outputs}
+        name = group.name or (labels.pop() if len(labels) == 1 else "") or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
 
@@ -286,10 +269,6 @@ def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:
         return []
     low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
     return [("data", value_text(low) if low == high else f"{value_text(low)} .. {value_text(high)}")]
-
-
-def _common(labels: Sequence[str]) -> str:
-    return labels[0] if len(set(labels)) == 1 else ""
 
 
 def label_of(node: Any) -> str:

@@ -12,7 +12,7 @@ import graphviz
 
 from ..page import bundle, image
 from . import dot, svg
-from .data import Picture, describe, walk
+from .data import Picture, describe, roots_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 from .words import spoken
@@ -73,8 +73,7 @@ def draw_dot(
 
 
 def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | None) -> Picture:
-    roots = root if isinstance(root, list | tuple) else [root]
-    nodes = walk([getattr(node, "_node", node) for node in roots])
+    nodes = walk(roots_of(root))
     names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
     note = ""

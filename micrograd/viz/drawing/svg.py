@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
+from ..page import asset
 from ..text import clean, pretty, shorten, sign, text_width
 from ..text import coordinate as _n
 from .data import Box, Edge, Picture
@@ -21,55 +22,6 @@ TITLE, ROW = 20.0, 17.0  # heights of lines
 BADGE = 26.0
 DECK = 4.0  # offset of the second card that is drawn behind a repeated one
 ARROW = 7.0
-
-STYLE = """
-.micrograd-graph text{font-family:system-ui,sans-serif;font-size:12px;fill:#1b2436}
-.micrograd-graph .ground{fill:#f7f9fc}
-.micrograd-graph .card{fill:#fff;stroke:#c3ccdb;stroke-width:1.2}
-.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#edf0f5;stroke:#a3afc0}
-.micrograd-graph .stretch .card{stroke-dasharray:5 3}
-.micrograd-graph .constant .card{stroke:#dde3ec}
-.micrograd-graph .odd .card{stroke:#1b2436;stroke-width:2.5}
-.micrograd-graph .flag{fill:#1b2436}
-.micrograd-graph .alarm{font-weight:700;text-anchor:middle;fill:#fff}
-.micrograd-graph .badge{fill:#fff;stroke:#8d99ae;stroke-width:1.2}
-.micrograd-graph .bar{fill:#1b2436}
-.micrograd-graph .line{fill:none;stroke:#97a3b8;stroke-width:1.5}
-.micrograd-graph .tip{fill:#97a3b8}
-.micrograd-graph .name{font-size:13.5px;font-weight:700}
-.micrograd-graph .made{font-size:12.5px}
-.micrograd-graph .op{font-size:13px;font-weight:700;text-anchor:middle}
-.micrograd-graph .sign{font-size:17px}
-.micrograd-graph .end{text-anchor:end}
-.micrograd-graph .key,.micrograd-graph .note,.micrograd-graph .made,.micrograd-graph .aside{fill:#5a677d}
-.micrograd-graph .aside{font-size:11px;text-anchor:end}
-.micrograd-graph .times{font-weight:700;text-anchor:end}
-.micrograd-graph .number{font-family:ui-monospace,monospace;font-variant-numeric:tabular-nums;text-anchor:end}
-.micrograd-graph .above{fill:#0072b2}
-.micrograd-graph .below{fill:#b34700}
-.micrograd-graph .grad{font-weight:700}
-.micrograd-graph .alone{text-anchor:middle}
-.micrograd-graph .count{font-size:11px;text-anchor:middle;fill:#5a677d}
-.micrograd-graph .count{stroke:#f7f9fc;stroke-width:4px;paint-order:stroke}
-@media (prefers-color-scheme:dark){
-.micrograd-graph text{fill:#e8edf5}
-.micrograd-graph .ground{fill:#0f141c}
-.micrograd-graph .card{fill:#1a222e;stroke:#3a465a}
-.micrograd-graph .module .card,.micrograd-graph .repeat .card{fill:#232d3b;stroke:#55637a}
-.micrograd-graph .constant .card{stroke:#2b3646}
-.micrograd-graph .odd .card{stroke:#e8edf5}
-.micrograd-graph .flag{fill:#e8edf5}
-.micrograd-graph .alarm{fill:#1a222e}
-.micrograd-graph .badge{fill:#1a222e;stroke:#76849a}
-.micrograd-graph .bar{fill:#e8edf5}
-.micrograd-graph .line{stroke:#66748a}
-.micrograd-graph .tip{fill:#66748a}
-.micrograd-graph .key,.micrograd-graph .note,.micrograd-graph .made,.micrograd-graph .aside{fill:#9aa7ba}
-.micrograd-graph .above{fill:#6bbcf0}
-.micrograd-graph .below{fill:#ffab70}
-.micrograd-graph .count{fill:#9aa7ba;stroke:#0f141c}
-}
-"""
 
 
 def write(graph: Picture, rankdir: str = "LR") -> str:
@@ -96,7 +48,7 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
         f'height="{_n(height)}" viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{escape(summary(graph))}">',
         f"<title>{escape(summary(graph))}</title>",
         f"<desc>{escape(spoken(graph))}</desc>",
-        f"<style>{STYLE}</style>",
+        f"<style>\n{asset('drawing/graph.css')}</style>",
         f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
         f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
         *_edges(graph, cards, shape, rankdir),

@@ -20,7 +20,7 @@ from ..values import number
 from .card import CELL, Piece, pieces
 from .clock import Clock
 from .heat import STEPS, Heat
-from .scenes import Card, Scene, Wire, still, story
+from .scenes import Card, Scene, Wire, one_root, still, story
 from .stage import PILL, Place, Stage, stage
 
 MAX_NODES = 40
@@ -60,22 +60,15 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
         raise ValueError(f"seconds is {seconds}; it must be above 0")
     if width is not None and not width > 0:
         raise ValueError(f"width is {width}; it must be above 0, or None for all that the graph needs")
-    node = _checked(root)
+    node = one_root(root, "an animation")
+    if (count := len(walk(node).nodes)) > MAX_NODES:
+        raise ValueError(
+            f"this graph has {count:,} nodes; an animation is for at most {MAX_NODES}: "
+            "draw_dot(root) draws more, and player(root) steps through them"
+        )
     told = story(node, MAX_NODES)
     scene = told.scenes[0]
     return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), spoken(still(told)))
-
-
-def _checked(root: Any) -> Any:
-    graph = walk(getattr(root, "_node", root))
-    if len(graph.roots) > 1:
-        raise TypeError("an animation shows one root: pass the sum of these, or one at a time")
-    if len(graph.nodes) > MAX_NODES:
-        raise ValueError(
-            f"this graph has {len(graph.nodes):,} nodes; an animation is for at most {MAX_NODES}: "
-            "draw_dot(root) draws more, and player(root) steps through them"
-        )
-    return graph.nodes[graph.roots[0]]
 
 
 class Film:
@@ -105,7 +98,7 @@ class Film:
                 self._card(i, card, place)
                 for i, (card, place) in enumerate(zip(self.scene.cards, self.drawn.places, strict=True))
             ],
-            *[self._pills(e, wire) for e, wire in enumerate(self.scene.wires)],
+            *map(self._pills, range(len(self.scene.wires))),
         ]
         if self.seen < self.whole:
             body = [f'<g class="{self._moving()}">', *body, "</g>"]
@@ -161,24 +154,25 @@ class Film:
         line = f'<g class="{wakes}"><path class="wire" d="{path}"/>{tip}</g>'
         return "".join([line, forward, *backward])
 
-    def _pills(self, e: int, wire: Wire) -> str:
-        """The labels of a wire: the value going forward, derivative and gradient going back, then the derivative."""
-        spot, step = self.drawn.pills[e], self.passes.get(wire.head)
-        value = self.scene.cards[wire.tail].data
-        if spot is None:
-            return ""
-        computed = self.computed[wire.head]
-        parts = []
+    def pills(self, e: int) -> list[tuple[int, int, str, list[tuple[str, str]]]]:
+        """(from, until, look, lines) of the labels of a wire: the value going forward, derivative and gradient going
+        back, then the derivative."""
+        wire, found = self.scene.wires[e], []
+        value, step, computed = self.scene.cards[wire.tail].data, self.passes.get(wire.head), self.computed[wire.head]
         if value is not None:
-            parts.append(
-                _pill(spot, f"forward {self.clock.between(computed, computed + 1)}", [("value", short(value))])
-            )
+            found.append((computed, computed + 1, "forward", [("value", short(value))]))
         if step is not None and isinstance(wire.part, float | int) and wire.local is not None:
             local = ("local", f"\u00d7 {short(wire.local)}")
-            lines = [local, ("part", f"= {short(wire.part)}")]
-            parts.append(_pill(spot, f"backward {self.clock.between(step, step + 1)}", lines))
-            parts.append(_pill(spot, self.clock.since(step + 1), [local]))
-        return "".join(parts)
+            found.append((step, step + 1, "backward", [local, ("part", f"= {short(wire.part)}")]))
+            found.append((step + 1, self.clock.steps, "", [local]))
+        return found
+
+    def _pills(self, e: int) -> str:
+        spot = self.drawn.pills[e]
+        if spot is None:
+            return ""
+        seen = [(f"{look} {self.clock.between(start, end)}", lines) for start, end, look, lines in self.pills(e)]
+        return "".join(_pill(spot, kind.strip(), lines) for kind, lines in seen)
 
     # -------------------------------------------------------------------------------------------- cards
     def _card(self, i: int, card: Card, place: Place) -> str:
@@ -187,7 +181,9 @@ class Film:
         parts = [f'<rect class="body" {size}/>']
         for piece in pieces(card, place.badge):
             parts += self._piece(i, card, place, piece, heats)
-        parts += [f'<rect class="ring {when}" {size}/>' for when in self._rings(i)]
+        parts += [
+            f'<rect class="ring {look} {self.clock.between(start, end)}" {size}/>' for start, end, look in self.rings(i)
+        ]
         if place.badge:
             parts.append(_badge(card, place))
         look = f'class="{card.box.kind} {self.clock.waking(self.computed.get(i, 0))}"'
@@ -200,39 +196,33 @@ class Film:
         known = self.clock.since(self.computed.get(i, 0))
         if kind == "bar":
             return [f'<rect class="bar" y="{_n(y)}" width="4" height="{_n(place.height - 2 * y)}" rx="2"/>']
-        if kind == "data":
-            return [_words(x, y, f"number data {hue(card.data)} {known}", number(card.data))]
-        if kind == "grad":
-            return self._grads(i, card, x, y)
+        if kind in ("data", "grad"):
+            looks = [(f"{' whole' * whole} {hue(n)}", n, when) for *when, n, whole in self.numbers(i, kind)]
+            return [_words(x, y, f"number {kind}{a} {self.clock.between(*when)}", number(n)) for a, n, when in looks]
         if kind == "heat":
             heat = next(heats)
             when = self.clock.since(self.arrivals(i)[-1][0]) if heat.name == "grad" else known
             return [f'<g class="{when}">{_cells(heat, x, y, wide)}</g>']
         return [_words(x, y, f"{kind} end" if piece.x < 0 else kind, text)] if text else []
 
-    def _rings(self, i: int) -> list[str]:
-        """The classes of the rings that highlight an active box, one per pass."""
-        rings = []
-        if i in self.computed:
-            rings.append(f"forward {self.clock.between(self.computed[i], self.computed[i] + 1)}")
-        if i in self.passes:
-            is_root = i == self.scene.forward[-1]
-            start = self.seeded if is_root else self.passes[i]
-            rings.append(f"backward {self.clock.between(start, self.passes[i] + 1)}")
-        return rings
+    def rings(self, i: int) -> list[tuple[int, int, str]]:
+        """(from, until, look) of the rings that highlight an active box, one per pass."""
+        forward = [(self.computed[i], self.computed[i] + 1, "forward")] if i in self.computed else []
+        if i not in self.passes:
+            return forward
+        start = self.seeded if i == self.scene.forward[-1] else self.passes[i]
+        return [*forward, (start, self.passes[i] + 1, "backward")]
 
-    def _grads(self, i: int, card: Card, x: float, y: float) -> list[str]:
-        """The gradient as it accumulates; in bold once it is complete."""
+    def numbers(self, i: int, kind: str) -> list[tuple[int, int, float, bool]]:
+        """(from, until, number, whole) of a box's "data", or of its "grad" as it accumulates; [] if it has none."""
+        card, arrivals = self.scene.cards[i], self.arrivals(i)
+        if kind == "data":
+            return [(self.computed.get(i, 0), self.clock.steps, card.data, False)]
         if card.grad is None:
             return []
-        arrivals = self.arrivals(i)
-        parts = []
-        for k, (step, total) in enumerate(arrivals):
-            last = k == len(arrivals) - 1
-            when = self.clock.since(step) if last else self.clock.between(step, arrivals[k + 1][0])
-            total = card.grad if last else total
-            parts.append(_words(x, y, f"number grad{' whole' * last} {hue(total)} {when}", number(total)))
-        return parts
+        ends = [*[step for step, _ in arrivals[1:]], self.clock.steps]
+        found = [(step, end, total, False) for (step, total), end in zip(arrivals, ends, strict=True)]
+        return [*found[:-1], (*found[-1][:2], card.grad, True)]
 
     def width(self, wire: Wire) -> float:
         """The width of a wire that carried a gradient."""
@@ -304,17 +294,24 @@ def _badge(card: Card, place: Place) -> str:
 def _cells(heat: Heat, x: float, y: float, wide: float) -> str:
     """The cells of a heat-map, one path per colour."""
     where: dict[str, list[str]] = {}
-    for k, letter in enumerate(heat.cells):
-        left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
+    for left, top, letter in heat_cells(heat, x, y, wide):
         where.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
-    parts = []
-    for letter, cells in sorted(where.items()):
-        level = ord(letter) - ord("A") - STEPS
-        known = "A" <= letter <= "S"
-        kind = "odd" if not known else "plus" if level > 0 else "minus"
-        depth = max(abs(level) / STEPS, 0.08) if known else 0.3
-        parts.append(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{"".join(cells)}"/>')
-    return "".join(parts)
+    looks = [(*shade(letter), "".join(where[letter])) for letter in sorted(where)]
+    return "".join(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{path}"/>' for kind, depth, path in looks)
+
+
+def heat_cells(heat: Heat, x: float, y: float, wide: float) -> Iterator[tuple[float, float, str]]:
+    """Left, top and letter of each cell of a heat-map at (x, y)."""
+    for k, letter in enumerate(heat.cells):
+        yield x + k % heat.columns * wide, y + k // heat.columns * CELL, letter
+
+
+def shade(letter: str) -> tuple[str, float]:
+    """The colour of a cell, "plus", "minus" or "odd", and its depth, from 0 to 1."""
+    level = ord(letter) - ord("A") - STEPS
+    if not "A" <= letter <= "S":
+        return "odd", 0.3
+    return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)
 
 
 def _tip(route: list[Point]) -> str:

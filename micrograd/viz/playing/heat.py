@@ -6,29 +6,35 @@ down.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from ..values import value_text
 
 ROWS, COLUMNS = 16, 24  # maximum size
 STEPS = 9
+MOST_STEPS = 500  # of the places of a group; the page does not compute one that is more scattered
 GRADIENTS = "gradients"  # of a group of nodes; "grad" is that of one
 
 
 @dataclass
 class Heat:
-    """`rows` by `columns` cells, row by row in `cells`; the darkest colour is the magnitude `most`.
+    """`rows` by `columns` cells, row by row in `cells`.
 
-    `of` is the node that it shows, or the nodes of its cells: their places in the walk.
+    `range` is "-0.5000 to 1.0000", "" if there are no numbers; `zeros` is "3 of 12 are 0", "" if none is. `of` is the
+    node that it shows, or the nodes of its cells: their places in the walk. Those of a group are in `among`: the first,
+    then pairs of how far apart the next are, and how many of them.
     """
 
     name: str
     rows: int
     columns: int
     cells: str
-    most: str
-    tip: str = ""
+    range: str
+    zeros: str
+    shape: str = ""  # of an array
     of: int | list[int | None] | None = None
+    among: list[int] | None = None
 
 
 def heat_of(array: Any, name: str) -> Heat:
@@ -42,10 +48,10 @@ def heat_of(array: Any, name: str) -> Heat:
 
     flat = np.atleast_1d(np.asarray(array, dtype=float))
     flat = flat.reshape(-1, flat.shape[-1]) if flat.size else np.zeros((1, 1))
-    tip = _in_words(f"{name} {tuple(array.shape)}", flat.ravel().tolist() if array.size else [])
+    numbers = flat.ravel().tolist() if array.size else []
     with np.errstate(all="ignore"):
         flat = _averaged(_averaged(flat, 0, ROWS), 1, COLUMNS)
-    return heat(flat.tolist(), name, tip)
+    return heat(flat.tolist(), name, numbers, str(tuple(array.shape)))
 
 
 def _averaged(grid: Any, axis: int, most: int) -> Any:
@@ -60,23 +66,22 @@ def _averaged(grid: Any, axis: int, most: int) -> Any:
     return np.add.reduceat(grid, starts, axis=axis) / lengths.reshape(-1, 1 if axis == 0 else len(lengths))
 
 
-def heat(grid: Sequence[Sequence[float | None]], name: str, tip: str = "") -> Heat:
-    """The heat-map of rows of numbers; rows may differ in length, and None is an empty cell."""
+def heat(
+    grid: Sequence[Sequence[float | None]], name: str, numbers: Sequence[float] | None = None, shape: str = ""
+) -> Heat:
+    """The heat-map of rows of numbers; rows may differ in length, and None is an empty cell.
+
+    `numbers` are those that the rows stand for, if they are others.
+    """
     columns = max(map(len, grid), default=0)
-    numbers = [abs(x) for row in grid for x in row if x is not None and abs(x) < float("inf")]
-    most = max(numbers, default=0.0)
+    shown = [x for row in grid for x in row if x is not None]
+    most = max((abs(x) for x in shown if abs(x) < float("inf")), default=0.0)
     cells = "".join(_letter(row[k] if k < len(row) else None, most) for row in grid for k in range(columns))
-    tip = tip or _in_words(name, [x for row in grid for x in row if x is not None])
-    return Heat(name, len(grid), columns, cells, value_text(most), tip)
-
-
-def _in_words(name: str, numbers: list[float]) -> str:
-    """`gradients: -0.5000 to 1.0000, 3 of 12 are 0`: the range, and how many are dead."""
-    if not numbers:
-        return name
-    zero, low, high = numbers.count(0.0), value_text(min(numbers)), value_text(max(numbers))
-    range_ = low if low == high else f"{low} to {high}"
-    return f"{name}: {range_}" + (f", {zero:,} of {len(numbers):,} are 0" if zero else "")
+    numbers = shown if numbers is None else numbers
+    ends = dict.fromkeys(value_text(end(numbers)) for end in (min, max) if numbers)
+    zero = numbers.count(0.0)
+    zeros = f"{zero:,} of {len(numbers):,} are 0" if zero else ""
+    return Heat(name, len(grid), columns, cells, " to ".join(ends), zeros, shape)
 
 
 def _letter(x: float | None, most: float) -> str:
@@ -122,14 +127,16 @@ def heat_of_group(sent: Sequence[tuple[Any, float]], place: dict[Any, int]) -> H
     order = sorted(sent, key=lambda pair: abs(pair[1]) if pair[1] == pair[1] else float("inf"))
     every = (len(order) - 1) / (COLUMNS - 1)
     shown = [order[round(k * every)] for k in range(COLUMNS)] if every > 1 else order
-    found = heat([[g for _, g in shown]], GRADIENTS, _in_words(GRADIENTS, [g for _, g in order]))
-    found.of = [place[node] for node, _ in shown] if shown is order else None
+    found = heat([[g for _, g in shown]], GRADIENTS, [g for _, g in order])
+    places = sorted(place[node] for node, _ in order)
+    steps = [(step, len([*alike])) for step, alike in groupby(b - a for a, b in pairwise(places))]
+    found.among = [places[0], *chain(*steps)] if len(steps) <= MOST_STEPS else None
     return found
 
 
 def said(heat: Heat) -> list[str]:
     """What a group's card says of its gradients: the range, and how many are 0, if any."""
-    return [*heat.tip.rpartition(": ")[2].split(", "), ""][:2] if heat.name == GRADIENTS and ": " in heat.tip else []
+    return [heat.range, heat.zeros] if heat.name == GRADIENTS and heat.range else []
 
 
 def _home(path: str) -> str:

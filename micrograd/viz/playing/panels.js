@@ -70,7 +70,7 @@ function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
   const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(pretty(heat.tip))}</p>`).join("")}${inside}`;
+  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(tip(heat))}</p>`).join("")}${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
   return [why, `<h2>${told(card.name)}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
 }
@@ -100,7 +100,7 @@ function picture(card, name) {  // an inline heat-map
   const heat = (card.heats ?? []).find(heat => heat.name === name);
   if (!heat) return "";
   const side = Math.max(4, Math.min(9, 60 / heat.rows)), wide = heat.columns * side, tall = heat.rows * side;
-  const svg = el("svg", {class: "inline", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": heat.tip});
+  const svg = el("svg", {class: "inline", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": tip(heat)});
   heatMap(heat, svg, 0, 0, side, side);
   return svg.outerHTML;
 }

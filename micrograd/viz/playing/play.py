@@ -39,8 +39,7 @@ from ..text import clean, shorten, sign
 from ..values import value_text
 from .animation import Film
 from .card import is_number, pieces
-from .nudge import Nudge
-from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, still, story
+from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, one_root, still, story
 from .stage import Place, Stage, stage
 
 
@@ -107,7 +106,9 @@ def player(
         names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
         height: of the page where it is framed, in pixels; by default what the graph needs. A window is filled.
         panels: show the explanations below the graph.
-        present: a clean view of 16:9 for a projector or a video: large type, keys only. The key p leaves it.
+        present: a clean view of 16:9 for a projector or a video: keys only, and type of 18 px or more. A graph that is
+            too wide for that opens folded by module or, without modules, moves so that the active card and what it
+            is computed from stay in sight. The key p leaves this view.
 
     Returns:
         A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving
@@ -124,7 +125,7 @@ def player(
     """
     if height is not None and not (type(height) in (int, float) and height > 0):
         raise ValueError(f"height is {height!r}; a frame needs a positive number of pixels, or None for what it needs")
-    node = _checked(root)
+    node = one_root(root, "a player")
     with without_collector(), progress() as say:
         told = story(node, max_nodes, names, say)
         say("the page")
@@ -145,26 +146,13 @@ def template() -> str:
     return _page("player", None, source(*SCRIPTS))
 
 
-def _checked(root: Any) -> Any:
-    from ...engine.graph import Node
-
-    node = getattr(root, "_node", root)
-    if isinstance(root, list | tuple):
-        raise TypeError("a player shows one root: pass the sum of these, or one at a time")
-    if not isinstance(node, Node):
-        raise TypeError(f"a player shows a Value or a Tensor, found {type(root).__name__}; pass what the model returns")
-    return node.realize()
-
-
 # ------------------------------------------------------------------------------------------------ to plain data
-Known = dict[str, int]  # values that many cards or wires share, as JSON, with their index
+Known = dict[str, dict[str, int]]  # of each kind, the values that many cards or wires share, as JSON, with their index
 
 
 def plain(told: Story) -> dict[str, Any]:
     """The story as JSON data. Fields with their default value are omitted; the page restores them."""
-    rules: dict[str, int] = {}
-    forms: dict[str, int] = {}
-    looks: dict[str, int] = {}
+    known: Known = {"rules": {}, "forms": {}, "looks": {}}
     root, strength = infix.name(told.root)
     return {
         "title": told.title,
@@ -174,17 +162,16 @@ def plain(told: Story) -> dict[str, Any]:
         "unnudged": told.unnudged,
         "changed": told.changed,
         "program": told.program,
-        "scenes": [_scene(scene, stage(scene), rules, forms, looks) for scene in told.scenes],
-        "rules": [json.loads(rule) for rule in rules],
-        "forms": [json.loads(form) for form in forms],
-        "looks": [json.loads(look) for look in looks],
+        "scenes": [_scene(scene, stage(scene), known) for scene in told.scenes],
+        **{kind: [json.loads(x) for x in shared] for kind, shared in known.items()},
     }
 
 
-def _scene(scene: Scene, drawn: Stage, rules: Known, forms: Known, looks: Known) -> dict[str, Any]:
+def _scene(scene: Scene, drawn: Stage, known: Known) -> dict[str, Any]:
     """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that."""
     uses = Counter(wire.head for wire in scene.wires)
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
+    placed = zip(scene.cards, drawn.places, strict=True)
     return _lean(
         base=base or None,
         title=clean(scene.title),
@@ -193,12 +180,9 @@ def _scene(scene: Scene, drawn: Stage, rules: Known, forms: Known, looks: Known)
         crowded=drawn.crowded,
         parent=scene.parent if scene.parent >= 0 else None,
         size=_points([(drawn.width, drawn.height)]),
-        cards=[
-            _card(card, drawn.places[i], _form(card.box, uses[i], forms), looks, base)
-            for i, card in enumerate(scene.cards)
-        ],
+        cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
         wires=[
-            _wire(wire, drawn.routes[e], drawn.pills[e], rules, scene.cards[wire.head], base)
+            _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -206,29 +190,29 @@ def _scene(scene: Scene, drawn: Stage, rules: Known, forms: Known, looks: Known)
     )
 
 
-def _number_of(x: Any, known: Known) -> int:
+def _number_of(x: Any, known: dict[str, int]) -> int:
     """The index of x in a table of values shared by many cards or wires; adds it if it is new."""
     return known.setdefault(json.dumps(x), len(known))
 
 
-def _form(box: Box, count: int, forms: Known) -> int | None:
-    """Index of the infix form of a card's op; a folded sum is written as additions."""
+def _form(box: Box, count: int) -> infix.Form:
+    """The infix form of a card's op; a folded sum is written as additions."""
     op = "+" if box.kind == "repeat" and box.op == "sum" else box.op.lower() if box.op.isidentifier() else clean(box.op)
-    return _number_of(infix.form(op, count), forms) if op else None
+    return infix.form(op, count)
 
 
-def _card(card: Card, place: Place, form: int | None, looks: Known, base: int) -> dict[str, Any]:
+def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
     box = card.box
-    name, strength = _name(card)
+    (name, strength), test = _name(card), card.nudge
     drawn = pieces(card, place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
     return _lean(
         name=name,
         binds=strength if strength != infix.ATOM else None,
-        form=form,
+        form=_number_of(_form(box, uses), known["forms"]) if box.op else None,
         node=None if card.node is None else card.node - base,
-        look=_number_of(look, looks),
+        look=_number_of(look, known["looks"]),
         **own,
         kind=box.kind,
         op=sign(box.op) if box.op else "",
@@ -247,7 +231,7 @@ def _card(card: Card, place: Place, form: int | None, looks: Known, base: int) -
         byHand=card.hand_written,
         letGo=card.let_go,
         hooked=card.hooked,
-        nudge=_nudge(card.nudge) if card.nudge else None,
+        nudge=_lean(**asdict(test) | {"moved": _number(test.moved), "slope": _number(test.slope)}) if test else None,
     )
 
 
@@ -259,30 +243,18 @@ def _name(card: Card) -> infix.Text:
     return shown or (value_text(card.data) if is_number(card) else box.op or box.kind), strength
 
 
-def _wire(wire: Wire, route: list[Any], pill: Any, rules: Known, head: Card, base: int) -> dict[str, Any]:
-    rule = None
-    if wire.rule is not None and not head.hand_written:
-        rule = _number_of(wire.rule, rules)
+def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, base: int) -> dict[str, Any]:
+    shown = wire.rule is not None and not head.hand_written
     return _lean(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
         local=_number(wire.local),
         part=True if wire.part is True else _number(wire.part),
-        rule=rule,
+        rule=_number_of(wire.rule, known["rules"]) if shown else None,
         use=wire.use and (wire.use[0] - base, wire.use[1]),
         weight=None if wire.weight is None else wire.weight - base,
         route=_points(route),
         pill=_points([pill]) if pill else None,
-    )
-
-
-def _nudge(nudge: Nudge) -> dict[str, Any]:
-    return _lean(
-        step=nudge.step,
-        moved=_number(nudge.moved),
-        slope=_number(nudge.slope),
-        agrees=nudge.agrees,
-        index=list(nudge.index) if nudge.index is not None else None,
     )
 
 

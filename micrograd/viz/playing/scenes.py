@@ -7,13 +7,13 @@ ops of one neuron for one sample. So every picture stays small, whatever the siz
 The result holds no nodes: it is sent to the page as JSON.
 """
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...engine.graph import Node
-from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, walk
+from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
 from ..drawing.fold import AIM, calls_of, fold_at, plural
 from ..drawing.names import find_names, relative
 from ..rule_text import RuleText, rule_texts
@@ -50,16 +50,13 @@ class Card:
 
 
 @dataclass
-class Wire:
+class Wire(Edge):
     """An edge and what it carried.
 
     For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
     A line into a module has the place of the `weight` that it is multiplied by, if there is one.
     """
 
-    tail: int
-    head: int
-    count: int = 1
     local: Any = None
     part: Any = None
     rule: RuleText | None = None
@@ -125,14 +122,23 @@ def story(
 def still(told: Story) -> Picture:
     """The first scene as a static drawing, for viewers without scripts."""
     first = told.scenes[0]
-    edges = [Edge(wire.tail, wire.head, wire.count) for wire in first.wires]
     note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
-    return Picture([card.box for card in first.cards], edges, note)
+    return Picture([card.box for card in first.cards], [*first.wires], note)
 
 
 def _changed(count: int) -> str:
     whose = "one node" if count == 1 else f"{count:,} nodes"
     return f"The data of {whose} was changed after the forward pass: you see it as it was then." if count else ""
+
+
+def one_root(root: Any, picture: str) -> Node:
+    """The node of `root`; raises TypeError if it is no single node."""
+    if isinstance(root, list | tuple):
+        raise TypeError(f"{picture} shows one root: pass the sum of these, or one at a time")
+    (node,) = roots_of(root)
+    if not isinstance(node, Node):
+        raise TypeError(f"{picture} shows what micrograd's Value or Tensor computed, found {type(node)}")
+    return node.realize()
 
 
 @dataclass
@@ -196,35 +202,29 @@ class _Teller:
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """(nesting level, name) of each view of the whole graph; the page opens at the first."""
         count = len(self.graph.nodes)
-        found = []
+        found: dict[str, int] = {}  # the level at which the modules with this name appear
         for level in range(1, self.depth + 1):
-            modules = {
-                tuple(map(id, call[0][:level])): call[0][min(level, len(call[0])) - 1] for call in self.calls if call
-            }
+            calls = [call[0][:level] for call in self.calls if call]
+            modules = {tuple(map(id, call)): call[-1] for call in calls}
             if 1 < len(modules) < AIM and len(modules) < count:
-                found.append((level, plural(modules.values())))
-        found = [pair for i, pair in enumerate(found) if pair[1] not in [tab for _, tab in found[:i]]]
-        whole = [(0, "operations")] if count <= AIM or not found else []
-        return whole + found if count <= max_nodes else found + whole
+                found.setdefault(plural(modules.values()), level)
+        views = [(level, name) for name, level in found.items()]
+        whole = [(0, "operations")] if count <= AIM or not views else []
+        return whole + views if count <= max_nodes else views + whole
 
     # ---- one scene
 
     def _scene(self, part: _Part) -> None:
         groups = [Group([i]) for i in part.members]
         if part.level != EACH:
-            folded = fold_at(self._inside(part.members), [self.calls[i] for i in part.members], part.level, AIM)
-            groups = [_at(part.members, group) for group in sorted(folded, key=lambda group: group.members[0])]
+            folded = fold_at(self._inside(part.members)[0], [self.calls[i] for i in part.members], part.level, AIM)
+            groups = [_moved(group, part.members) for group in sorted(folded, key=lambda group: group.members[0])]
         border = self._border(part)
         groups = border + groups
         nodes = [i for group in groups for i in group.members]
-        place = {i: k for k, i in enumerate(nodes)}
         outside = {i for group in border for i in group.members}
-        sub = Walk(
-            [self.graph.nodes[i] for i in nodes],
-            [() if i in outside else tuple(place[j] for j in self.graph.operands[i] if j in place) for i in nodes],
-            [],
-        )
-        local = [Group([place[i] for i in g.members], g.kind, g.name, g.op, g.times) for g in groups]
+        sub, place = self._inside(nodes, outside)
+        local = [_moved(group, place) for group in groups]
         names = relative(self.names, [i for i in map(id, sub.nodes) if i in self.owned and part.parent >= 0])
         drawn = describe(sub, local, "", names | self._given(part, outside), self.owned, number=True)
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
@@ -250,11 +250,13 @@ class _Teller:
         border = {id(self.graph.nodes[i]) for i in outside}
         return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
 
-    def _inside(self, members: Sequence[int]) -> Walk:
-        """The members as a separate graph."""
+    def _inside(self, members: Sequence[int], outside: Collection[int] = ()) -> tuple[Walk, dict[int, int]]:
+        """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
         place = {i: k for k, i in enumerate(members)}
-        below = [tuple(place[j] for j in self.graph.operands[i] if j in place) for i in members]
-        return Walk([self.graph.nodes[i] for i in members], below, [place[i] for i in self.graph.roots if i in place])
+        below = [() if i in outside else self.graph.operands[i] for i in members]
+        operands = [tuple(place[j] for j in some if j in place) for some in below]
+        roots = [place[i] for i in self.graph.roots if i in place]
+        return Walk([self.graph.nodes[i] for i in members], operands, roots), place
 
     def _border(self, part: _Part) -> list[Group]:
         """Outside nodes that the members use: one by one, or, if there are many, grouped as in the enclosing scene."""
@@ -266,11 +268,9 @@ class _Teller:
         found: dict[int, list[int]] = {}
         for j in used:
             found.setdefault(home.get(j, -1), []).append(j)
-        return [
-            Group(members, around.kind, around.name, around.op, around.times)
-            for g, members in found.items()
-            for around in [part.around[g] if g >= 0 else Group([], "repeat", times=len(members))]
-        ]
+        alone = Group([], "repeat")
+        around = {g: part.around[g] if g >= 0 else replace(alone, times=len(found[g])) for g in found}
+        return [replace(around[g], members=members) for g, members in found.items()]
 
     def _card(self, box: Box, sub: Walk, group: Group, part: _Part) -> Card:
         card = Card(box)
@@ -294,7 +294,7 @@ class _Teller:
     def _show(self, card: Card, node: Node) -> None:
         grad = self.back.grads.get(node)
         card.node = self.place[node]
-        card.uses = self.uses.get(node, 0)
+        card.uses = self.uses[node]
         card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
         card.nudge, card.hooked = self.tests.get(node), node in self.back.replaced
         data = self.back.then.get(node, node._data)
@@ -406,19 +406,15 @@ def _wire(tail: int, head: int, sends: Sent, rule: RuleText | None, use: tuple[i
     return Wire(tail, head, 1, sends.local, sends.part if number else True, rule, use)
 
 
-def _uses(graph: Walk) -> dict[Node, int]:
+def _uses(graph: Walk) -> Counter[Node]:
     """For each node, the number of uses that send it a gradient."""
-    count: dict[Node, int] = {}
-    for node, below in zip(graph.nodes, graph.operands, strict=True):
-        if node._row is not None:
-            for j in below:
-                count[graph.nodes[j]] = count.get(graph.nodes[j], 0) + 1
-    return count
+    pairs = zip(graph.nodes, graph.operands, strict=True)
+    return Counter(graph.nodes[j] for node, below in pairs if node._row is not None for j in below)
 
 
-def _at(members: Sequence[int], group: Group) -> Group:
-    """Convert a group of indices into `members` to one of indices into the whole graph."""
-    return Group([members[i] for i in group.members], group.kind, group.name, group.op, group.times)
+def _moved(group: Group, place: Sequence[int] | Mapping[int, int]) -> Group:
+    """The group, with `place[i]` for each member i."""
+    return replace(group, members=[place[i] for i in group.members])
 
 
 def _forward(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:

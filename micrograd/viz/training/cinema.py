@@ -2,6 +2,7 @@
 
 import json
 from html import escape
+from typing import Any
 
 from ..page import Page, asset, join, pack, script
 from ..text import clean, text_width
@@ -12,14 +13,17 @@ PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": 
 PAD = 12
 
 
-def page(film: Recording, inside: str = "") -> Page:
-    """The page, which opens at the first frame; its static fallback shows the last. `inside` is what a click opens."""
+def page(film: Recording, inside: str = "", closed: str = "") -> Page:
+    """The page, which opens at the first frame; its static fallback shows the last.
+
+    `inside` is what a click on a point or a neuron opens; `closed` is why it opens nothing.
+    """
     frames, first = film.frames, film.frames[0]
     moving, limits = panels.moving(film, frames), panels.Limits(film)
     rows, across = first.scores.shape[-2:] if film.kind in ("sides", "regions") else (1, 1)
     net = _network(film, first, frames)
-    html = join(
-        "training/movie",
+    html = page_with_player(
+        "movie",
         film.title,
         {
             "frames": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
@@ -27,17 +31,29 @@ def page(film: Recording, inside: str = "") -> Page:
             "columns": across,
             "kinds": {n: limits.texts(n) for n in limits.names},
             "inside": inside,
+            "closed": closed,
             "ends": columns.ends(first.network) if net else [],
         },
-        style="".join(asset(f"training/{name}.css") for name in ("panels", "movie", "inside")),
-        script=script("training/inside.js", "training/movie.js"),
+        inside or closed,
         plane=_plane(film, first, bool(inside)) if film.kind != "none" else "",
-        inside=asset("training/inside.html") if inside else "",
         network=f'<section class="panel">\n<h2>Network</h2>\n{net}\n</section>' if net else "",
         loss=panels.loss(film, first),
         weights=_WEIGHTS.format(_choice(limits.names), panels.weights(film, moving[0], limits)) if film.layers else "",
     )
     return Page(html, ("image/svg+xml", still(film, frames[-1]).encode()), spoken(film))
+
+
+def page_with_player(name: str, title: str, data: Any, opens: Any, **markup: str) -> str:
+    """A page of pictures; if it `opens` anything, a click there shows a player."""
+    return join(
+        f"training/{name}",
+        title,
+        data,
+        style="".join(asset(f"training/{sheet}.css") for sheet in ("panels", "movie", "inside")),
+        script=script("training/inside.js", f"training/{name}.js"),
+        inside=asset("training/inside.html") if opens else "",
+        **markup,
+    )
 
 
 _WEIGHTS = '<section class="panel">\n<h2><label for="kind">By layer</label>{}</h2>\n{}\n</section>'
@@ -55,8 +71,7 @@ def _choice(names: list[str]) -> str:
 
 
 def _plane(film: Recording, first: Frame, opens: bool) -> str:
-    shades = "" if film.kind == "curve" else panels.strip(film, film.frames)
-    drawn = panels.boundary(film, first, shades, len(film.frames))
+    drawn = panels.boundary(film, first, film.frames)
     legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
     legend += choice(len(film.points)) if opens else ""
     heading = f'<h2>{PLANE[film.kind]} <span id="right"></span></h2>'
@@ -94,13 +109,7 @@ def still(film: Recording, frame: Frame) -> str:
     if wide:
         parts = [
             *_panel(PAD, PAD, wide, high, PLANE[film.kind], shown["right"]),
-            panels.boundary(
-                film,
-                frame,
-                "" if film.kind == "curve" else panels.strip(film, [frame]),
-                1,
-                _place(2 * PAD, PAD + 36, wide, tall),
-            ),
+            panels.boundary(film, frame, [frame], _place(2 * PAD, PAD + 36, wide, tall)),
             *_legend_row(film, 2 * PAD, PAD + 36 + tall + 20),
         ]
     half = high - (second + 44 + PAD if film.layers else 0)

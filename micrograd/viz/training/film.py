@@ -23,7 +23,7 @@ from ..progress import new_cell
 from . import gif
 from .cinema import page, still
 from .frames import Frame, Kind, Levels, Recording
-from .inside import Loss, inside
+from .inside import Closed, Loss, inside
 from .network import network
 from .picture import JUDGED, answering
 from .plots import class_places
@@ -166,7 +166,12 @@ class Movie(Recording):
             ValueError: the movie has no frame yet, here and in all that shows it.
         """
         film = self._some()
-        return page(film, self._inside() if film.kind != "none" else "")
+        if film.kind == "none":
+            return page(film)
+        try:
+            return page(film, self._inside())
+        except Closed as why:
+            return page(film, closed=str(why))
 
     def _inside(self) -> str:
         """The data of the player of a point or of a neuron."""

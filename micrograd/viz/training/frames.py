@@ -17,11 +17,10 @@ class Frame:
 
     step: int
     loss: float
-    accuracy: (
-        float | None
-    )  # fraction of the points that are classified correctly; of a curve, the root mean square error
-    scores: np.ndarray  # on the movie's grid, the highest y in the first row: (rows, columns), of regions with the
-    # classes before it; of a curve, (columns,)
+    accuracy: float | None  # fraction of points classified correctly; of a curve, the root mean square error
+    # On the movie's grid, the highest y in the first row: (rows, columns), of regions with the classes before it; of a
+    # curve, (columns,).
+    scores: np.ndarray
     weights: list[np.ndarray]  # one array per layer
     states: dict[str, list[np.ndarray]] = field(default_factory=dict)  # likewise: gradients, and the optimizer's
     norms: list[float] = field(default_factory=list)  # of the gradient of each layer

@@ -1,12 +1,13 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
-// `packed` is what inside.py made.
-function Inside(packed) {
+// `packed` is what inside.py made, or "", and `closed` is why.
+function Inside(packed, closed) {
   const one = selector => document.querySelector(selector), panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
   let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;
 
   function read() {
     const found = JSON.parse(unpack(packed));
+    found.told.forEach((one, k) => { one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean); });
     let now = [];
     found.weights = found.weights.map(([unit, parts]) => {
       if (!unit) return parts;
@@ -26,7 +27,7 @@ function Inside(packed) {
     });
   }
 
-  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: host || innerWidth <= 760 ? {} : {height: Math.max(680, innerHeight - 170)}});  // a window shows the movie's keys too
+  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: host || innerWidth <= 760 ? {} : {height: Math.max(480, one("#inside").clientHeight - 62)}});
   async function show(place) {
     const player = one("#inside iframe"), before = kind;
     kind = data.kinds[point];
@@ -45,8 +46,9 @@ function Inside(packed) {
   }
 
   function says() {
-    const whole = data.weights.length > 1 || !one("#frame");
-    one("#inside-of").textContent = `${unit ? `${unit.dataset.name}, at point` : "Point"} ${point + 1}${whole ? "" : ", with the weights of the last step"}`;
+    const what = unit?.dataset.name ?? `Point ${point + 1}`, opened = `${what}${unit ? `, at point ${point + 1}` : ""}`;
+    const fixed = data?.weights.length === 1 && one("#frame")?.max > 0;
+    one("#inside-of").textContent = closed ? `${what} does not open. ${closed}` : `${opened}${fixed ? ", with the weights of the last step" : ""}`;
     for (const at of units) at.classList.toggle("chosen", at === unit);
     for (const mark of marks) mark.classList.toggle("chosen", +mark.dataset.n === point);
   }
@@ -56,11 +58,12 @@ function Inside(packed) {
     came = from;
     unit = neuron;
     open = true;
-    data ??= read();
-    panels.classList.toggle("of-point", !unit);
-    panels.classList.toggle("of-unit", !!unit);
+    if (!closed) data ??= read();
     one("#inside").hidden = false;
     says();
+    if (closed) return;
+    panels.classList.toggle("of-point", !unit);
+    panels.classList.toggle("of-unit", !!unit);
     if (one("#point")) one("#point").value = point + 1;
     await show(neuron ? `scene=${data.units[units.indexOf(neuron)]}&place=end` : wasNeuron ? "place=end" : null);
     one("#inside").scrollIntoView({block: "nearest"});
@@ -74,7 +77,8 @@ function Inside(packed) {
     came?.focus();
   }
 
-  if (!packed) return {turn() {}};
+  if (!packed && !closed) return {turn() {}};
+  one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
   for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; begin(null, one("#point")); });
   one("#point")?.addEventListener("focus", event => event.target.select());
@@ -91,7 +95,7 @@ function Inside(packed) {
   }
   one("#inside-close").addEventListener("click", close);
   addEventListener("keydown", event => { if (event.key === "Escape" && open) close(); });
-  return {turn(n) { frame = n; if (open) show(); }};
+  return {turn(n) { frame = n; if (open && !closed) show(); }};
 }
 
 // In a notebook the page has the notebook's colours, and its frame the height of the page.

@@ -6,6 +6,7 @@ frames, as the graph's leaves, and computes the rest.
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,15 @@ from .scores import in_use, parameters
 MOST = 40_000  # weights in all frames together; with more, the page has those of the last frame
 FINEST = 8_192  # a weight is stored as a whole number of this part of the largest in its frame
 TYPICAL = -0.5  # the number that stands for all others while the cards are measured
-TYPICAL_RANGE = "-0.5000 to -0.5000, 99 of 999 are 0"
+TYPICAL_RANGE, TYPICAL_ZEROS = "-0.5000 to -0.5000", "99 of 999 are 0"
 
 Loss = Callable[[Any, Any], Any]
 Source = tuple[int, int | None]  # the first number of a leaf, and how many there are; None: it is no array
 Sources = dict[Any, Source]  # by the node
+
+
+class Closed(Exception):
+    """The page could not compute the graph of a point: the message is what the page says of it."""
 
 
 def inside(
@@ -45,7 +50,7 @@ def inside(
     columns: Sequence[Layer],
     loss: Loss | None = None,
 ) -> str:
-    """The data of the page's player, packed; "" if the page could not compute the graph of a point.
+    """The data of the page's player, packed.
 
     Args:
         model: the network.
@@ -56,29 +61,37 @@ def inside(
         owned: the parameters of each layer, in the order of its weights.
         columns: the neurons.
         loss: a function of what the model returns and of the target; None shows what the model returns.
+
+    Raises:
+        Closed: the page could not compute the graph of a point.
     """
     slots = _slots(owned)
-    if not slots or sum(size or 1 for _, size in slots.values()) != sum(map(len, frames[-1])):
-        return ""  # of a very large layer only some weights were recorded
+    if not slots:
+        raise Closed("The model has no parameters.")
+    if sum(size or 1 for _, size in slots.values()) != sum(map(len, frames[-1])):
+        raise Closed("A layer has so many weights that only some of them were recorded.")
     told: dict[Any, dict[str, Any]] = {}
     units: list[int] = []
     with without_collector():
         for label in dict.fromkeys(labels):
             row = next(point for point, mine in zip(points, labels, strict=True) if mine == label)
-            made = _graph(model, row, label, inputs, loss)
-            found = made and story(made[0], OPEN, {})
-            if not made or not found or not isinstance(found.program, dict):
-                return ""
+            root, columns_of = _graph(model, row, label, inputs, loss)
+            found = story(root, OPEN, {})
+            if isinstance(found.program, str):
+                raise Closed(found.program)
             units = [found.modules.get(id(module), 0) for layer in columns for module in layer.modules[:MOST_UNITS]]
-            told[label] = _told(made[0], found, slots | made[1])
+            told[label] = _told(root, found, slots | columns_of)
     several = [one for k, one in enumerate(told.values()) if one not in [*told.values()][:k]]  # classes may be alike
+    kinds = [several.index(told[label]) for label in labels]
+    scenes = [one["story"].pop("scenes") for one in several]
     shown = frames if sum(map(len, frames[-1])) * len(frames) <= MOST else frames[-1:]
     return pack(
         json.dumps(
             {
                 "page": template(),
                 "told": several,
-                "kinds": [several.index(told[label]) for label in labels],
+                "scenes": [*zip_longest(*scenes)],  # those that are almost the same side by side: they pack to half
+                "kinds": kinds,
                 "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
                 "units": units,
                 "weights": _stored([np.concatenate(frame) for frame in shown]),
@@ -100,7 +113,7 @@ def _slots(owned: Sequence[Sequence[Any]]) -> Sources:
 
 def _graph(
     model: Callable[..., Any], row: np.ndarray, label: Any, width: int, loss: Loss | None
-) -> tuple[Node, Sources] | None:
+) -> tuple[Node, Sources]:
     """The root for one point, and which column of `points` each of its inputs is: -1 is the first, -2 the second."""
     given: Any
     target: Any = label
@@ -117,13 +130,13 @@ def _graph(
     with in_use(model), enable_grad():
         try:
             made = model(given)
-        except Exception:  # a function of arrays, say: `scores` knew how to call it, and there is no graph of a point
-            return None
+        except Exception as error:  # a function of arrays, say, which `scores` knew how to call
+            raise Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _answer(made, label)
     root = getattr(found, "_node", found)
     if not isinstance(root, Node):
         if loss is None:
-            return None
+            raise Closed(f"What the model returned for one point has no graph: it is of type {type(found).__name__}.")
         raise TypeError(
             f"point_loss(answer, target) returned a {type(found).__name__}; the player of a point needs a Value or a "
             "Tensor, computed from the answer"
@@ -164,7 +177,7 @@ def _blank(told: Story) -> None:
             if card.nudge:
                 card.nudge = Nudge(0.0, 0.0, 0.0, True, card.nudge.index)
             for heat in card.heats:
-                heat.cells, heat.tip, heat.most = "J" * len(heat.cells), f"{heat.name}: {TYPICAL_RANGE}", ""
+                heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
         for wire in scene.wires:
             wire.local = None if wire.local is None else TYPICAL
             wire.part = wire.part if wire.part in (None, True) else TYPICAL

@@ -124,6 +124,6 @@ function asked() {
   return found ? Number(found[1]) : null;
 }
 
-const inside = Inside(film.inside);
+const inside = Inside(film.inside, film.closed);
 setSpeed(0);
 show(asked() ?? Number(host?.dataset.frame ?? 0));

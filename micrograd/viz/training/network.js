@@ -1,1 +1,2 @@
-Inside(JSON.parse(document.getElementById("network").textContent));
+const {inside, closed} = JSON.parse(document.getElementById("network").textContent);
+Inside(inside, closed);

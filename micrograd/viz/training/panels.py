@@ -80,9 +80,8 @@ def _norm_texts(film: Recording, frame: Frame) -> list[str]:
 # ------------------------------------------------------------------------------------------------ the plane
 def strip(film: Recording, frames: Sequence[Frame]) -> str:
     """The scores of the frames as images, one below the other, in the data URI of a PNG."""
-    return uri(
-        np.concatenate([shades(film, frame.scores) for frame in frames]), REGIONS if film.kind == "regions" else PALETTE
-    )
+    palette = REGIONS if film.kind == "regions" else PALETTE
+    return uri(np.concatenate([shades(film, frame.scores) for frame in frames]), palette)
 
 
 def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
@@ -92,10 +91,8 @@ def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
         lead = np.clip(leads(scores).max(axis=0) / ((high - low) / 2) / DARKEST, 0, 1)
         index = scores.argmax(axis=0) % len(CLASSES) * (SHADES + 1) + np.round(lead * SHADES)
         return np.where(np.isnan(scores).any(axis=0), len(REGIONS) - 1, np.nan_to_num(index))
-    margins = (scores - middle) / ((high - low) / 2)
-    return np.where(
-        np.isnan(scores), len(PALETTE) - 1, np.clip(np.nan_to_num(margins) / DARKEST, -1, 1) * SHADES + SHADES
-    )
+    margins = np.nan_to_num((scores - middle) / ((high - low) / 2))
+    return np.where(np.isnan(scores), len(PALETTE) - 1, np.clip(margins / DARKEST, -1, 1) * SHADES + SHADES)
 
 
 def lines(film: Recording, frame: Frame) -> list[str]:
@@ -103,31 +100,20 @@ def lines(film: Recording, frame: Frame) -> list[str]:
     if film.kind == "none":
         return []
     if film.kind == "curve":
-        known = np.isfinite(frame.scores)
-        x, y = _on_panel(film, np.stack([film.xs, frame.scores], axis=1)[known]).T
-        return [
-            _path(
-                list(
-                    zip(
-                        np.round(x).astype(int).tolist(),
-                        np.clip(np.round(y), -999, 1999).astype(int).tolist(),
-                        strict=True,
-                    )
-                )
-            )
-        ]
-    unit = _unit(film)
-    grids = [(frame.scores, level) for level in film.levels]
+        curve = np.stack([film.xs, frame.scores], axis=1)[np.isfinite(frame.scores)]
+        return [_path(np.clip(np.round(_on_panel(film, curve)), -999, 1999).astype(int).tolist())]
     if film.kind == "regions":
-        grids = [(lead, 0.0) for lead in leads(frame.scores)]
-    paths = []
-    for grid, level in grids:
-        found = [simplified(line, 0.06) for line in contours(grid, level)]
-        paths.append("".join(_path([(round(x * unit), round(y * unit)) for x, y in line]) for line in found))
-    return ["".join(paths)] if film.kind == "regions" else paths
+        return ["".join(_level(film, lead, 0.0) for lead in leads(frame.scores))]
+    return [_level(film, frame.scores, level) for level in film.levels]
 
 
-def _path(points: Sequence[tuple[int, int]]) -> str:
+def _level(film: Recording, grid: np.ndarray, level: float) -> str:
+    """The path of the lines of a level."""
+    unit, found = _unit(film), [simplified(line, 0.06) for line in contours(grid, level)]
+    return "".join(_path([(round(x * unit), round(y * unit)) for x, y in line]) for line in found)
+
+
+def _path(points: Sequence[Sequence[int]]) -> str:
     """An SVG path of straight segments, in relative coordinates, which are shorter."""
     if not points:
         return ""
@@ -136,32 +122,26 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
     return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
 
 
-def boundary(film: Recording, frame: Frame, shades: str, frames: int, place: str = "") -> str:
-    """Shades, lines and points; `shades` is a strip of `frames` images, through which the page moves the view box."""
+def boundary(film: Recording, frame: Frame, frames: Sequence[Frame], place: str = "") -> str:
+    """Shades, lines and points; the page moves its view box through the strip of the shades of `frames`."""
     wide, high = size(film)
     names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
     drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frame), strict=True)]
+    picture = [*_marks(film), *drawn]
+    if film.kind != "curve":
+        picture = [_image(film, frames), *drawn, *_marks(film)]
     says = escape(_spoken(film))
-    return "".join(
-        [
-            f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">',
-            *(_image(frame.scores.shape[-2:], wide, high, shades, frames) if film.kind != "curve" else []),
-            *(drawn if film.kind != "curve" else []),
-            *_marks(film),
-            *(drawn if film.kind == "curve" else []),
-            "</svg>",
-        ]
-    )
+    start = f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">'
+    return "".join([start, *picture, "</svg>"])
 
 
-def _image(shape: tuple[int, ...], wide: int, high: int, shades: str, frames: int) -> list[str]:
-    rows, columns = shape
-    return [
-        # cropped to the centres of the outermost pixels, so that no adjacent image blends in
+def _image(film: Recording, frames: Sequence[Frame]) -> str:
+    (rows, columns), (wide, high) = frames[0].scores.shape[-2:], size(film)
+    return (  # cropped to the centres of the outermost pixels, so that no adjacent image blends in
         f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
-        f'preserveAspectRatio="none"><image width="{columns}" height="{rows * frames}" '
-        f'preserveAspectRatio="none" href="{shades}"/></svg>'
-    ]
+        f'preserveAspectRatio="none"><image width="{columns}" height="{rows * len(frames)}" '
+        f'preserveAspectRatio="none" href="{strip(film, frames)}"/></svg>'
+    )
 
 
 def size(film: Recording) -> tuple[int, int]:
@@ -196,21 +176,21 @@ def class_indices(film: Recording) -> list[int]:
     return list(range(len(film.classes))) if film.kind == "sides" else [int(float(name)) for name in film.classes]
 
 
-SHAPES = (  # one for each class, around 0 0
-    '<circle{} r="10"/>',
-    '<path{} d="M0-13l12 21h-24z"/>',
-    '<path{} d="M-9-9h18v18h-18z"/>',
-    '<path{} d="M0-13l11 13-11 13-11-13z"/>',
-    '<path{} d="M0 13l12-21h-24z"/>',
-    '<path{} d="M-4-11h8v7h7v8h-7v7h-8v-7h-7v-8h7z"/>',
-    '<path{} d="M-10-6l4-4 6 6 6-6 4 4-6 6 6 6-4 4-6-6-6 6-4-4 6-6z"/>',
+SHAPES = (  # one for each class, around 0 0, and their names
+    ("circles", '<circle{} r="10"/>'),
+    ("triangles", '<path{} d="M0-13l12 21h-24z"/>'),
+    ("squares", '<path{} d="M-9-9h18v18h-18z"/>'),
+    ("diamonds", '<path{} d="M0-13l11 13-11 13-11-13z"/>'),
+    ("triangles that point down", '<path{} d="M0 13l12-21h-24z"/>'),
+    ("pluses", '<path{} d="M-4-11h8v7h7v8h-7v7h-8v-7h-7v-8h7z"/>'),
+    ("crosses", '<path{} d="M-10-6l4-4 6 6 6-6 4 4-6 6 6 6-4 4-6-6-6 6-4-4 6-6z"/>'),
 )
 
 
 def mark(film: Recording, i: int, x: float, y: float) -> str:
     """The marker of a point of class i."""
     look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{i % len(CLASSES)}"
-    return SHAPES[i % len(SHAPES)].format(f' class="mark {look}" transform="translate({x:.0f} {y:.0f})"')
+    return SHAPES[i % len(SHAPES)][1].format(f' class="mark {look}" transform="translate({x:.0f} {y:.0f})"')
 
 
 def _marks(film: Recording) -> list[str]:
@@ -222,8 +202,7 @@ def _marks(film: Recording) -> list[str]:
 def _spoken(film: Recording) -> str:
     if film.kind == "curve":
         return "The curve of the model's answers, and the points that it learns from"
-    shapes = ("circles", "triangles", "squares", "diamonds", "triangles that point down", "pluses", "crosses")
-    each = [f"{shapes[i % len(shapes)]} are class {name}" for i, name in enumerate(film.classes)]
+    each = [f"{SHAPES[i % len(SHAPES)][0]} are class {name}" for i, name in enumerate(film.classes)]
     at = f" with lines at {', '.join(map(plain, film.levels))}" if film.kind == "sides" else " by class"
     return f"The plane, shaded by the model's score,{at}; {', '.join(each)}"
 
@@ -233,10 +212,12 @@ class Curve:
     """The losses of all steps, on a linear or logarithmic scale (see `wants_log`)."""
 
     def __init__(self, film: Recording):
-        self.losses: np.ndarray = np.array(film.losses)
-        self.last: int = max(len(self.losses) - 1, 1)
-        finite = self.losses[np.isfinite(self.losses)]
-        self.log: bool = wants_log(self.losses)
+        self.losses: list[float] = film.losses
+        self.known: np.ndarray = np.isfinite(film.losses)
+        self.last: int = max(len(film.losses) - 1, 1)
+        losses = np.array(film.losses)
+        finite = losses[self.known]
+        self.log: bool = wants_log(losses)
         self.low: float
         self.high: float
         if self.log:
@@ -259,20 +240,17 @@ class Curve:
 
     def places(self) -> list[tuple[float, float]]:
         """Points of the finite losses; of very many, only the lowest and highest in each short run."""
-        steps = np.flatnonzero(np.isfinite(self.losses)).tolist()
+        steps = np.flatnonzero(self.known).tolist()
         few = -(-len(steps) // 400)
         if few > 1:
-            groups = [steps[i : i + few] for i in range(0, len(steps), few)]
-            steps = [i for group in groups for i in sorted({min(group, key=self._loss), max(group, key=self._loss)})]
-        return [self.at(step, self._loss(step)) for step in steps]
+            ordered = [sorted(steps[i : i + few], key=self.losses.__getitem__) for i in range(0, len(steps), few)]
+            steps = [step for run in ordered for step in sorted({run[0], run[-1]})]
+        return [self.at(step, self.losses[step]) for step in steps]
 
     def odd(self) -> list[float]:
         """Where the losses are nan or inf; of very many, some."""
-        steps = np.flatnonzero(~np.isfinite(self.losses)).tolist()
+        steps = np.flatnonzero(~self.known).tolist()
         return [self.at(step, self.low)[0] for step in steps[:: -(-len(steps) // MOST_ODD) or 1]]
-
-    def _loss(self, step: int) -> float:
-        return float(self.losses[step])
 
     def ticks(self) -> list[tuple[float, str]]:
         """(y, text) of each tick."""
@@ -324,21 +302,18 @@ class Limits:
 
     def __init__(self, film: Recording):
         self.names: list[str] = ["weights", *dict.fromkeys(name for frame in film.frames for name in frame.states)]
-        self.reach: dict[str, float] = {name: self._reach(film, name) for name in self.names}
-        self.tallest: dict[str, list[int]] = {name: self._tallest(film, name) for name in self.names}
+        self.reach: dict[str, float] = {}
+        self.tallest: dict[str, list[int]] = {}
+        for name in self.names:
+            sizes = [abs(x[np.isfinite(x)]).max(initial=0) for frame in film.frames for x in _of_kind(frame, name)]
+            self.reach[name] = _nice(float(max(sizes, default=0)) or 1.0)
+            layers = zip(*[self.counts(name, frame) for frame in film.frames], strict=True)
+            self.tallest[name] = [max(1, *[int(counts.max()) for counts in layer]) for layer in layers]
 
     def counts(self, name: str, frame: Frame) -> list[np.ndarray]:
         """For each layer, the histogram of its numbers of this kind; 0 is between two bins."""
         edges = np.linspace(-self.reach[name], self.reach[name], BINS + 1)
         return [np.histogram(x[np.isfinite(x)], edges)[0] for x in _of_kind(frame, name)]
-
-    def _reach(self, film: Recording, name: str) -> float:
-        sizes = [abs(x[np.isfinite(x)]).max(initial=0) for frame in film.frames for x in _of_kind(frame, name)]
-        return _nice(float(max(sizes, default=0)) or 1.0)
-
-    def _tallest(self, film: Recording, name: str) -> list[int]:
-        each = zip(*[self.counts(name, frame) for frame in film.frames], strict=True)
-        return [max(1, *[int(counts.max()) for counts in layer]) for layer in each]
 
     def texts(self, name: str) -> dict[str, Any]:
         """What the page needs to show this kind: the tallest bars, and the end of the scale."""

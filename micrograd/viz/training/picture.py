@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..page import Page, Svg, asset, join, script
+from ..page import Page, Svg, asset
 from . import columns
-from .cinema import choice
-from .inside import inside
+from .cinema import choice, page_with_player
+from .inside import Closed, inside
 from .network import THUMB, Layer, network
 from .scores import as_array, lattice, parameters, plane
 
@@ -22,14 +22,14 @@ MOST = 2_000  # numbers in the points that the page can look inside at
 class Network(Svg):
     """A drawing of a network. In a notebook, or saved as a page, a click on a neuron opens its graph."""
 
-    page: Page | None = None
+    page: Page
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the SVG to a file, or the page if the path ends in .html, and return its path."""
-        return self.page.save(path) if self.page and Path(path).suffix == ".html" else super().save(path)
+        return self.page.save(path) if Path(path).suffix == ".html" else super().save(path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        return (self.page or super())._repr_mimebundle_(include, exclude)
+        return self.page._repr_mimebundle_(include, exclude)
 
 
 def draw_network(model: Callable[..., Any], X: Any) -> Network:
@@ -79,18 +79,14 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
         f'<rect class="panel-ground" {size} rx="12"/>{drawn}</svg>\n'
     )
     made = Network(picture, words)
-    if opens := _inside(model, points, layers):
-        html = join(
-            "training/network",
-            words,
-            opens,
-            style="".join(asset(f"training/{name}.css") for name in ("panels", "movie", "inside")),
-            script=script("training/inside.js", "training/network.js"),
-            network=drawn,
-            choice=choice(_shown(points)),
-            inside=asset("training/inside.html"),
-        )
-        made.page = Page(html, ("image/svg+xml", picture.encode()), words)
+    try:
+        opens, closed = _inside(model, points, layers), ""
+    except Closed as why:
+        opens, closed = "", str(why)
+    shown = {"inside": opens, "closed": closed}
+    knob = choice(_shown(points)) if opens else ""
+    html = page_with_player("network", words, shown, True, network=drawn, choice=knob)
+    made.page = Page(html, ("image/svg+xml", picture.encode()), words)
     return made
 
 

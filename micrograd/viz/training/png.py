@@ -31,20 +31,14 @@ def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:
     b'\\x89PNG\\r\\n\\x1a\\n'
     """
     height, width = pixels.shape
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + b"".join(
-            [
-                _chunk(
-                    b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
-                ),  # 8 bits a pixel, with a palette
-                _chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
-                _chunk(b"tRNS", bytes(colour[3] for colour in palette)),
-                _chunk(b"IDAT", _packed(pixels.astype(np.uint8))),
-                _chunk(b"IEND", b""),
-            ]
-        )
-    )
+    chunks = {
+        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),  # 8 bits a pixel, with a palette
+        b"PLTE": bytes(part for colour in palette for part in colour[:3]),
+        b"tRNS": bytes(colour[3] for colour in palette),
+        b"IDAT": _packed(pixels.astype(np.uint8)),
+        b"IEND": b"",
+    }
+    return b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, chunks, chunks.values()))
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:
