@@ -16,17 +16,17 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms, from the ground up: what each may use, and its budget of lines of code (blank lines, comments and
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 1420),
-    "tensor": ({"engine"}, 1945),
-    "autograd": ({"engine", "tensor"}, 775),
+    "engine": (set(), 1435),
+    "tensor": ({"engine"}, 1906),
+    "autograd": ({"engine", "tensor"}, 717),
     "functional": ({"engine", "tensor"}, 155),
     "optim": ({"engine", "tensor"}, 330),
     "nn": ({"engine", "tensor", "functional"}, 770),
-    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3485),
+    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3450),
     "viz": ({"engine"}, 425),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1210),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1700),
-    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1415),
+    "viz.drawing": ({"engine", "viz"}, 1145),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1620),
+    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1390),
     "command": ({"engine", "viz", "viz.drawing"}, 425),
 }
 FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code

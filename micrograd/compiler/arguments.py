@@ -14,11 +14,11 @@ a = np.ones((2, 3))        a Tensor                      a
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..autograd.transforms import leaves, tree_map
 from ..engine import floats
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..tensor.optional import Tensor, np
 from .lowered import Read
@@ -98,18 +98,11 @@ class Arguments:
         if isinstance(x, np.ndarray) and self.batch:
             return self._sample(x, at)
         if isinstance(x, np.ndarray) and self.scalars:
+            seen = nested(x.shape, lambda *i: _marked(x, self.trace.value("_".join(map(str, (at.name, *i))))))
             self.lists.append(at._replace(kind="lists", shape=x.shape))
-            self.arrays.append(Block(at.name, at._replace(kind="flat", shape=x.shape), []))
-            return tree_map(partial(_marked, x), self._numbers(x.shape, at.name, self.arrays[-1].symbols))
+            self.arrays.append(Block(at.name, at._replace(kind="flat", shape=x.shape), [*map(data_of, leaves(seen))]))
+            return seen
         return self._leaf(x, at)
-
-    def _numbers(self, shape: tuple[int, ...], name: str, found: list[Any]) -> Any:
-        """Nested lists of Values for an array."""
-        if not shape:
-            node = self.trace.value(name)
-            found.append(data_of(node))
-            return node
-        return [self._numbers(shape[1:], f"{name}_{i}", found) for i in range(shape[0])]
 
     def _sample(self, x: np.ndarray, at: Read) -> Any:
         """Nested lists of Values for one sample of an array; each stands for that element in all samples."""
@@ -123,13 +116,7 @@ class Arguments:
         symbol = self.trace.graph.input(name, x.shape[::-1], np.dtype(float))
         elements = [symbol[i] if i else symbol for i in np.ndindex(*x.shape[:0:-1])]
         self.arrays.append(Block(name, None, elements, x.shape[::-1]))
-
-        def part(*index: int) -> Any:
-            if len(index) + 1 == x.ndim:
-                return _marked(x, traced_value(symbol[index[::-1]] if index else symbol))
-            return [part(*index, i) for i in range(x.shape[len(index) + 1])]
-
-        return part()
+        return nested(x.shape[1:], lambda *i: _marked(x, traced_value(symbol[i[::-1]] if i else symbol)))
 
     def result(self, x: Any) -> Any:
         """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
@@ -165,6 +152,16 @@ class Arguments:
             names, symbols = tuple(text for text, _ in pairs), [symbol for _, symbol in pairs]
             blocks.append(Block(name, Read(name, "", names, "vector"), symbols))
         return blocks
+
+
+def nested(shape: tuple[int, ...], part: Callable[..., Any], *index: int) -> Any:
+    """Nested lists of this shape, in which each element is part(*index).
+
+    >>> nested((2, 3), lambda i, j: 10 * i + j)
+    [[0, 1, 2], [10, 11, 12]]
+    """
+    at = len(index)
+    return part(*index) if at == len(shape) else [nested(shape, part, *index, i) for i in range(shape[at])]
 
 
 def _marked(x: Any, node: Any) -> Any:

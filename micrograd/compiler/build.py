@@ -28,13 +28,13 @@ from math import prod
 from types import SimpleNamespace
 from typing import Any
 
-from ..autograd.transforms import leaves, tree_map
 from ..engine import ops
 from ..engine.modes import is_grad_enabled
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..engine.walk import grad
 from ..tensor.optional import Tensor, np
-from .arguments import Arguments, Block
+from .arguments import TEXT, Arguments, Block
 from .backends import Executable, compiled
 from .graph import rebuilt
 from .levels import Levels
@@ -76,6 +76,7 @@ class Built:
 
     tree: Any
     lowered: Lowered
+    parameters: tuple[str, ...]
     code: Executable
     back: Executable | None = None
     leaves: list[Any]
@@ -85,9 +86,6 @@ class Built:
     resident: bool
     plain: bool  # it returns numbers and arrays
     vector: bool  # made of levels
-    values: Any  # Symbols, for the outputs
-    updates: Any = ()
-    wrt: tuple[str, ...]  # the names of the inputs that it is differentiated by
     as_text: bool = False  # the code of a `plain` program returns the output's structure, not a flat list
     fused: bool = False
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
@@ -121,7 +119,7 @@ class Built:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
                     trace.stand_in(p)
             self.by_identity = trace.by_identity
-            self.plain = plain and not (is_grad_enabled() and any(node.requires_grad for _, node in trace.order))
+            self.plain = plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             self.vector = _is_for_levels(trace, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
@@ -129,14 +127,16 @@ class Built:
             found = [] if self.vector else self._gradients(trace, given, tree)
         del tree  # and with it the nodes created inside
         constants = trace.constants()
-        alive = [(leaf, node) for leaf, node in trace.order if leaf.symbol not in constants]
+        alive = [leaf for leaf in trace.order if leaf.symbol not in constants]
+        self.names = given.names
         self.resident = bool(self.trained) and (self.vector or backend == "jax")
         if self.vector:
-            reads, by, grads = self._levels(trace, given, constants, alive)
+            self.lowered, by = self._levels(trace, given, constants, alive)
         else:
-            reads, by, grads = self._straight(given, constants, [leaf for leaf, _ in alive], found)
-        write = partial(compiled, backend, **{"devices": devices} if devices else {})
-        self._compile(write, given.names, reads, by, grads)
+            self.lowered, by = self._straight(given, constants, alive, found)
+        self.places: list[Read] = [x for x in by if isinstance(x, Read)]
+        self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
+        self._compile(partial(compiled, backend, **{"devices": devices} if devices else {}))
         self.used = [*self.leaves, *(p for p in self.trained if id(p) in seen)]
         for out in self.outs:
             out.symbol = None  # and with it the graph
@@ -153,6 +153,12 @@ class Built:
 
     def _outputs(self, tree: Any, samples: int | None) -> None:
         """Record what the function returns."""
+        for x in leaves(tree):
+            if not isinstance(x, (*TEXT, int, float, np.number, np.ndarray, Value, Tensor)):
+                raise TypeError(
+                    f"a compiled function returns nodes, numbers, arrays, or lists, tuples and dicts of them, found "
+                    f"{type(x).__name__} {x!r:.60}"
+                )
         nodes = [x for x in leaves(tree) if is_traced(x)]
         roots = [] if self.plain else [x for x in nodes if x.requires_grad]
         numbers = {id(root): i for i, root in enumerate(roots)}
@@ -172,7 +178,7 @@ class Built:
     def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> list[tuple[Any, Any]]:
         """Pairs (where to find a node, its gradient) for each node that gets one."""
         roots = [x for x in leaves(tree) if is_traced(x) and x.requires_grad and not self.plain]
-        wanted = [*given.wanted, *((leaf, node) for leaf, node in trace.order if node.requires_grad)]
+        wanted = [*given.wanted, *((leaf, leaf.seen) for leaf in trace.order if leaf.seen.requires_grad)]
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
         asked = roots and wanted  # roots may require a gradient only for one that the function takes inside
         parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if asked else ()
@@ -181,7 +187,8 @@ class Built:
 
     def _straight(
         self, given: Arguments, constants: Any, alive: list[Leaf], found: list
-    ) -> tuple[list[Read], list[Any], list[Any]]:
+    ) -> tuple[Lowered, list[Read | Leaf]]:
+        """The program, and what it is differentiated by."""
         living = set(alive)
         pairs = [(x, g) for x, g in found if isinstance(x, Read) or x in living]
         values, updates = [out.symbol for out in self.outs], []
@@ -191,15 +198,14 @@ class Built:
             alive = [leaf for leaf in alive if leaf not in dict(chosen)]
             first, updates = self._updates([(leaf.symbol, g) for leaf, g in chosen])
             pairs = []
-        self.wrt, grads = tuple(x.name for x, _ in pairs), [g for _, g in pairs]
+        by, grads = [x for x, _ in pairs], [g for _, g in pairs]
         if constants:
             values, grads, updates = rebuilt((values, grads, updates), constants)
         if self.plain and _is_nested(self.tree):
             self.as_text, each = True, iter(values)
             values = tree_map(lambda x: next(each) if isinstance(x, Out) else x, self.tree)
-        self.leaves, self.values, self.updates = alive, values, updates
-        leaves = [Read(leaf.name, "leaves", (i,)) for i, leaf in enumerate(alive)]
-        return [*leaves, *first, *given.reads, *given.lists], [x for x, _ in pairs], grads
+        reads = [*(Read(leaf.name, "leaves", (i,)) for i, leaf in enumerate(alive)), *first, *given.reads, *given.lists]
+        return self._lowered(alive, reads, values, grads, [x.name for x in by], updates), by
 
     # ---- the update
 
@@ -219,7 +225,9 @@ class Built:
         rule.lr = graph.input("lr")
         reads, updates = [Read("lr", "update", (0,))], []
         for i, (symbol, g) in enumerate(pairs):
-            state = {name: self._remembering(f"s{i}_{name}", like, symbol) for name, like in rule._remembers.items()}
+            array, state = (symbol.shape, symbol.dtype, symbol.named), {}
+            for name, like in rule._remembers.items():  # an array like the parameter, or a count; many counts are one
+                state[name] = graph.input(f"s{i}_{name}", *(array if like or self.vector else ()))
             p, before = SimpleNamespace(data=symbol), dict(state)
             rule._update(p, g, state)
             changed = {name: x for name, x in state.items() if x is not before[name]}
@@ -243,23 +251,18 @@ class Built:
         wanted = np.array([x.requires_grad for x in self.trained])
         return self._updates([(p, g if wanted.all() else np.where(wanted, g, 0.0))])
 
-    def _remembering(self, name: str, like: bool, symbol: Symbol) -> Symbol:
-        """The input for what is remembered of a parameter: an array like it, or a count; many counts are an array."""
-        of_array = like or self.vector
-        return symbol.graph.input(name, *((symbol.shape, symbol.dtype, symbol.named) if of_array else ()))
-
     # ---- levels
 
     def _levels(
-        self, trace: Trace, given: Arguments, constants: Any, alive: list[tuple[Leaf, Any]]
-    ) -> tuple[list[Read], list[Any], list[Any]]:
+        self, trace: Trace, given: Arguments, constants: Any, alive: list[Leaf]
+    ) -> tuple[Lowered, list[Read | Leaf]]:
         """Blocks of numbers become the inputs of a second function, of arrays, which is traced in turn."""
         outs = [out.symbol for out in self.outs]
         form = NormalForm(trace.rows, outs, constants)
         trained = {id(p) for p in self.trained}
-        wanted = [leaf for leaf, node in alive if (id(leaf.ref()) in trained if trained else node.requires_grad)]
+        wanted = [x for x in alive if (id(x.ref()) in trained if trained else x.seen.requires_grad)]
         free = {leaf.symbol: leaf for leaf in wanted if leaf.symbol in form.number}
-        fixed = [leaf for leaf, _ in alive if leaf.symbol in form.number and leaf.symbol not in free]
+        fixed = [leaf for leaf in alive if leaf.symbol in form.number and leaf.symbol not in free]
         start = 0 if trained else len(free)
         blocks = [
             *given.blocks(),
@@ -284,41 +287,36 @@ class Built:
         if trained:
             first, updates = self._update_all(data_of(inputs[-1]), own, pairs)
             own, pairs = [], []
-        values, grads, self.updates = rebuilt((data_of(found), [g for *_, g in pairs], updates), second.constants())
-        self.wrt = tuple(blocks[x].name for x, *_ in pairs)
+        values, grads, updates = rebuilt((data_of(found), [g for *_, g in pairs], updates), second.constants())
         second.graph.let_go()
-        self.leaves, self.values = [*own, *fixed], values
-        return (
-            [*first, *given.reads, *(x.read for x in blocks if x.read and x.symbols)],
-            [x for _, to, _ in pairs for x in to],
-            grads,
-        )
+        reads = [*first, *given.reads, *(x.read for x in blocks if x.read and x.symbols)]
+        lowered = self._lowered([*own, *fixed], reads, values, grads, [blocks[x].name for x, *_ in pairs], updates)
+        return lowered, [x for _, to, _ in pairs for x in to]
 
     # ---- the code
 
-    def _compile(self, write: Callable, names: list[str], reads: list[Read], by: list[Any], grads: list[Any]) -> None:
-        """Compile both halves: the function, and its gradients given the seeds."""
-        self.names = names
-        self.parameters: tuple[str, ...] = (
-            ("leaves",) * bool(self.leaves) + ("update",) * bool(self.trained) + tuple(names)
-        )
+    def _lowered(
+        self, leaves: list[Leaf], reads: list[Read], values: Any, grads: list[Any], by: list[str], updates: list[Any]
+    ) -> Lowered:
+        self.leaves = [leaf.ref() for leaf in leaves]
+        self.parameters = (*["leaves"] * bool(leaves), *["update"] * bool(self.trained), *self.names)
         gradients = None if self.plain else grads
-        lowered = Lowered(self.parameters, tuple(reads), self.values, gradients, self.wrt, tuple(self.updates))
-        if not self.fused and grads:
+        return Lowered(self.parameters, tuple(reads), values, gradients, tuple(by), tuple(updates))
+
+    def _compile(self, write: Callable) -> None:
+        """Compile both halves: the function, and its gradients given the seeds."""
+        if not self.fused and (grads := self.lowered.gradients):
             seeds = ["seeds"] if self.vector else [f"seed{out.root}" for out in self.outs if out.root is not None]
-            back = Lowered((*self.parameters, *seeds), tuple(reads), grads)
-            self.back, lowered = write(back), replace(lowered, gradients=[], by=())
-        self.lowered, self.code = lowered, write(lowered)
-        self.leaves = [leaf.ref() for leaf in self.leaves]
-        self.places: list[Read] = [x for x in by if isinstance(x, Read)]
-        self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
+            self.back = write(Lowered((*self.parameters, *seeds), self.lowered.reads, grads))
+            self.lowered = replace(self.lowered, gradients=[], by=())
+        self.code = write(self.lowered)
 
 
 def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -> bool:
     """True if the graph is all numbers (under `batch`, one for each sample), and large enough to gain from levels."""
     ops = len(trace.rows)
     if samples is not None:
-        nodes = [*leaves(tree), *(node for _, node in trace.order)]
+        nodes = [*leaves(tree), *(leaf.seen for leaf in trace.order)]
         of_numbers, many = not any(isinstance(x, Tensor) for x in nodes), ops > SIDE_BY_SIDE * _depth(trace.rows)
     else:
         of_numbers = {symbol.shape for symbol in trace.graph.symbols} <= {None}

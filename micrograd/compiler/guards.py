@@ -43,7 +43,7 @@ from ..tensor.optional import Tensor, np
 from .frozen import PACKAGE, UNWATCHED, frozen
 
 MOST = 200_000  # objects inspected at most
-CONSTANTS = (int, float, complex, np.generic, np.ndarray, random.Random, np.random.Generator, np.random.RandomState)
+CONSTANTS = (int, float, complex, np.generic, random.Random, np.random.Generator, np.random.RandomState)
 OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers compared as a whole
 LIBRARIES = {"numpy", *sys.stdlib_module_names}
 READS_ALL = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
@@ -135,7 +135,9 @@ class Ways:
             return all(self._is_constant(part, depth + 1) for part in parts)
         if isinstance(x, (Value, Tensor)):
             return id(x) not in self.used
-        return isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum)) and not _holds_objects(x)
+        if isinstance(x, np.ndarray):
+            return x.dtype.kind != "O"
+        return isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum))
 
     def _ask_as_whole(self, x: Any) -> bool:
         """Check what concerns a container as a whole; True if its places need no further checks."""
@@ -230,10 +232,6 @@ STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes 
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
 }
-
-
-def _holds_objects(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype.kind == "O"
 
 
 def _contents(x: Any) -> list[Any]:

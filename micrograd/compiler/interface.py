@@ -24,6 +24,7 @@ from ..optim import SGD, Adam, AdamW, Optimizer
 from ..tensor.optional import Tensor, np
 from .arguments import TEXT
 from .backends import BACKENDS
+from .guards import same_objects
 from .lowered import Lowered, Step, drawing
 from .program import Program, program_for
 from .resident import AwayValue
@@ -289,7 +290,7 @@ class Compiled:
         if not program.is_current():
             raise RuntimeError(f"what {self!r} reads was replaced since it was traced: call it again, then save it")
         twins = [p for p in reversed(self._programs.values()) if p is not program]
-        others = [p.built.lowered for p in twins if p.is_current() and _same(p.leaves, program.leaves)]
+        others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.leaves, program.leaves)]
         return to_bytes(self.lowered, program.leaves, others, dtype or "float32", program.built.vector)
 
     def cache_info(self) -> CacheInfo:
@@ -298,11 +299,6 @@ class Compiled:
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.origin, '__qualname__', self.origin)!s}>"
-
-
-def _same(a: list[Any], b: list[Any]) -> bool:
-    """True if these are the same nodes."""
-    return [*map(id, a)] == [*map(id, b)]
 
 
 class TrainingStep(Compiled):

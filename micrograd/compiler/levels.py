@@ -41,7 +41,6 @@ from itertools import chain
 from math import prod
 from typing import Any
 
-from ..engine.rows import Row
 from ..tensor.optional import Tensor, np, record
 from .normal import ONE, NormalForm, Term
 from .places import Ids, Places
@@ -226,26 +225,35 @@ class Levels:
 
     def _group(self, key: Any, members: list[int]) -> tuple[Ids, tuple[int, ...]]:
         """Sums of the same arrays, or the same op on them: one operation on whole arrays."""
-        ids = np.array(members)
-        if key[0] == "sum":
-            terms = [self.form.sums[i] for i in members]
-            columns = [[np.array([t[k][j] for t in terms]) for j in range(3)] for k in range(len(terms[0]))]
-            first = next((p for _, p, _ in columns if p[0] != ONE), None)
+        row, ids = key[0], np.array(members)
+        if row == "sum":  # three columns a term: its coefficients and factors
+            terms = [[x for term in self.form.sums[i] for x in term] for i in members]
         else:
-            columns = [self._operands([self.form.ops[i][1][k] for i in members]) for k in range(len(key) - 1)]
-            first = next((x for x in columns if x.dtype.kind == "i"), None)
-        if first is not None:  # in the order of the operands in memory
-            order = np.lexsort((self.at.place[first], self.at.array[first]))
-            ids, first = ids[order], first[order]
-            columns = [[x[order] for x in c] if isinstance(c, list) else c[order] for c in columns]
-        shape = self._shape(first, len(ids))
-        step = self._sum(columns, shape) if key[0] == "sum" else self._op(key[0], columns, shape)
-        read = [x for c in columns for x in (c[1:] if isinstance(c, list) else [c]) if x.dtype.kind == "i"]
-        self.steps.append((step, [x.reshape(shape) for x in read if x.reshape(-1)[0] != ONE]))
+            terms = [self.form.ops[i][1] for i in members]
+        columns = [np.array(column) for column in zip(*terms, strict=True)]
+        read = [k for k, x in enumerate(columns) if x.dtype.kind == "i" and x[0] != ONE]
+        if read:  # in the order of the operands in memory
+            order = np.lexsort((self.at.place[columns[read[0]]], self.at.array[columns[read[0]]]))
+            ids, columns = ids[order], [x[order] for x in columns]
+        shape = self._shape(columns[read[0]] if read else None, len(ids))
+        columns = [x.reshape(shape) for x in columns]
+
+        def step() -> Tensor:
+            found = self._sum(columns) if row == "sum" else record(row, *map(self.at.operand, columns))
+            return self.at.fill(shape, found)
+
+        self.steps.append((step, [columns[k] for k in read]))
         return ids, shape
 
-    def _operands(self, xs: list[Any]) -> np.ndarray:
-        return np.array(xs, dtype=int if xs[0].__class__ is int else float)
+    def _sum(self, columns: list[np.ndarray]) -> Any:
+        total: Any = None
+        for term, p, q in zip(map(self.at.operand, columns[::3]), columns[1::3], columns[2::3], strict=True):
+            if p.flat[0] != ONE:
+                term = self.at.read(p) * term
+            if q.flat[0] != ONE:
+                term = term * self.at.read(q)
+            total = term if total is None else total + term
+        return total
 
     def _shape(self, first: Ids | None, n: int) -> tuple[int, ...]:
         """The shape of the array read first, if all of it is read in order; else that of a vector."""
@@ -254,28 +262,6 @@ class Levels:
             if int(np.prod(shape)) == n and (self.at.place[first] == np.arange(n)).all():
                 return shape
         return (n,)
-
-    def _sum(self, columns: Any, shape: tuple[int, ...]) -> Callable[[], Tensor]:
-        def summed() -> Tensor:
-            total: Any = None
-            for c, p, q in columns:
-                term = self.at.numbers(c.reshape(shape))
-                if p[0] != ONE:
-                    term = self.at.read(p.reshape(shape)) * term
-                if q[0] != ONE:
-                    term = term * self.at.read(q.reshape(shape))
-                total = term if total is None else total + term
-            return self.at.fill(shape, total)
-
-        return summed
-
-    def _op(self, row: Row, columns: Any, shape: tuple[int, ...]) -> Callable[[], Tensor]:
-        def op() -> Tensor:
-            ids = [x.reshape(shape) for x in columns]
-            xs = [self.at.read(x) if x.dtype.kind == "i" else self.at.numbers(x) for x in ids]
-            return self.at.fill(shape, record(row, *xs))
-
-        return op
 
     # ---- the order of the leaves, and the run
 

@@ -14,7 +14,7 @@ A back end translates these and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..tensor.optional import library, np
@@ -71,10 +71,16 @@ OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL, "detach"}
 OWN: dict[str, Callable[..., Any]] = SPECIAL | NUMPY_FORMS
 
 
-def evaluate(op: str, args: tuple[Any, ...], named: Mapping[str, Any] = {}) -> Any:
-    """The operation on actual arrays."""
-    if op in OWN:
-        return OWN[op](*args)
+def evaluate(
+    op: str,
+    args: Sequence[Any],
+    named: Mapping[str, Any] = {},
+    own: Mapping[str, Callable[..., Any]] = OWN,
+    xp: Any = np,
+) -> Any:
+    """The operation on actual arrays: a function of `own`, a method, or a function of the library `xp`."""
+    if op in own:
+        return own[op](*args)
     if op[0] == ".":
         return getattr(args[0], op[1:])(*args[1:], **named)
-    return args[0] if op == "detach" else getattr(np, op)(*args, **named)
+    return args[0] if op == "detach" else getattr(xp, op)(*args, **named)

@@ -106,6 +106,10 @@ class Places:
         """The result of a read, broadcast to its full shape."""
         return a.broadcast_to(shape if self.samples is None else (*shape, a.shape[-1]))
 
+    def operand(self, x: np.ndarray) -> Any:
+        """The nodes with these numbers, or, of floats, the numbers themselves."""
+        return self.read(x) if x.dtype.kind == "i" else self.numbers(x)
+
     def numbers(self, numbers: np.ndarray) -> Any:
         """One number if all are the same; else an array that combines with those of nodes."""
         return float(numbers.flat[0]) if is_uniform(numbers) else self.constants(numbers)

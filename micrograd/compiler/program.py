@@ -27,11 +27,12 @@ from collections.abc import Callable, ItemsView, Sequence
 from itertools import chain
 from typing import Any
 
-from ..autograd.transforms import copied, leaves, tree_map
+from ..autograd.transforms import copied
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
 from ..engine.modes import differentiating, modes, pass_is_watched
 from ..engine.rows import Many, nothing
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
@@ -55,23 +56,20 @@ UNSET = 0  # the `.grad` of a Value that no pass has reached
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    quick: Callable[..., Any] | None = None  # runs the code on floats alone, and fails on anything else
-
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
         self.fn: Any = owner.fn
         self.named = named
         self.built = built
-        self.scalars: Any = owner.settings["scalars"]
-        self.batch: Any = owner.settings["batch"]
+        self.settings: dict[str, Any] = owner.settings
         self.code: Executable = built.code
-        self.tree: Any = built.tree
-        self.outs: list[Out] = built.outs
         self.leaves: list[Any] = built.leaves
-        self._read = _reader(self.leaves, owner.settings["backend"]) if self.leaves else None
+        self._read = _reader(self.leaves, self.settings["backend"]) if self.leaves else None
         self._operands = picker(built.names, built.places, built.own)
         self.current: Callable[[], bool] | None = guard(owner.origin, built.used, built.needed())
-        name = getattr(owner.origin, "__name__", "compiled").strip("<>")
-        self.row: ProgramRow = ProgramRow(name)
+        self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
+        self.quick: Callable[..., Any] | None = None  # runs the code on floats alone, and fails on anything else
+        if self._read is None and built.as_text:
+            self.quick = quick(built.code.run, len(built.parameters), self.current)
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
@@ -80,24 +78,29 @@ class Program:
     # ---- running
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        """Run the program and return nodes."""
-        if self.built.by_identity:
-            nodes = [x for x in (*leaves(args), *self.built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
+        """Run the program: nodes, or numbers and arrays if it is `plain`, such as that of a gradient."""
+        built = self.built
+        if built.by_identity and not built.plain:
+            nodes = [x for x in (*leaves(args), *built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
             if not are_apart(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
         given = args if self._read is None else (*self._read(), *args)
-        outs, grads = self.code(*given)
-        if self.built.vector:
-            outs = list(outs) if self.batch else outs.tolist()
+        outs, grads = (self.code(*given), ()) if built.plain else self.code(*given)
+        if built.as_text:
+            return outs
+        if built.vector:
+            outs = list(outs) if self.settings["batch"] else outs.tolist()
             grads = [*chain.from_iterable([part.tolist() for part in grads])]
-        call = Call(self, args, given, grads, self._operands(*args))
-        if self.tree.__class__ is Out:
-            return self._answer(self.tree, outs[0], call)
+        call = None if built.plain else Call(self, args, given, grads, self._operands(*args))
+        if built.tree.__class__ is Out:
+            return self._answer(built.tree, outs[0], call)
         made = iter(outs)
-        return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, self.tree)
+        return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, built.tree)
 
-    def _answer(self, out: Out, value: Any, call: Call) -> Any:
-        """A node with the value, and the call as its history."""
+    def _answer(self, out: Out, value: Any, call: Call | None) -> Any:
+        """A node with the value, and the call as its history; without a call, the value."""
+        if call is None:
+            return value
         made: Any = handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
         if out.root is not None and call.operands:
             saved = [call.storages()] if out.is_array and not self.built.fused else []
@@ -108,9 +111,9 @@ class Program:
         """The gradients, given that of one output: the second program runs on the inputs of the call."""
         back: Any = self.built.back
         if self.built.vector:
-            parts = back(*call.given, np.array([g if out.root == root else out.zero() for out in self.outs]))
+            parts = back(*call.given, np.array([g if out.root == root else out.zero() for out in self.built.outs]))
             return [x for part in parts for x in part.tolist()]
-        seeds = [g if out.root == root else out.zero() for out in self.outs if out.root is not None]
+        seeds = [g if out.root == root else out.zero() for out in self.built.outs if out.root is not None]
         return back(*call.given, *seeds)
 
 
@@ -126,8 +129,8 @@ class TrainingProgram(Program):
         self.update: Any = built.update
         self.trained: list[Any] = built.trained
         self.params: list[Any] = list(built.update.params)
-        settings = {name: x for name, x in self.update._settings().items() if name != "lr"}
-        self.settings: ItemsView[str, Any] = settings.items()
+        fixed = {name: x for name, x in self.update._settings().items() if name != "lr"}
+        self.fixed: ItemsView[str, Any] = fixed.items()
         self.wanted: list[Any] = [p.requires_grad for p in self.trained]
         self.store: Store | None = Store(self.trained) if built.vector else None
         self.states: list[Any] = []  # those that the store has
@@ -138,12 +141,16 @@ class TrainingProgram(Program):
 
     def is_current(self) -> bool:
         """As for any program; and the optimizer has the settings and the parameters that it had."""
-        if not (self.settings <= vars(self.update).items() and same_objects(self.update.params, self.params)):
+        if not (self.fixed <= vars(self.update).items() and same_objects(self.update.params, self.params)):
             return False
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
+        with grads_lock:  # a step is whole for other threads that make one, or that read a parameter
+            return self._step(args)
+
+    def _step(self, args: tuple[Any, ...]) -> Any:
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -182,34 +189,12 @@ class TrainingProgram(Program):
         return [self.update.lr, *self.trained, *states]
 
 
-class PlainProgram(Program):
-    """A program that takes and returns numbers and arrays, such as that of a gradient."""
-
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
-        super().__init__(owner, built, named)
-        if self._read is None and built.as_text:
-            self.quick: Callable[..., Any] | None = quick(built.code.run, len(built.parameters), self.current)
-
-    def __call__(self, args: tuple[Any, ...]) -> Any:
-        given = args if self._read is None else (*self._read(), *args)
-        found = self.code(*given)
-        if self.built.vector:
-            found = list(found) if self.batch else found.tolist()
-        return found if self.built.as_text else self._filled(found)
-
-    def _filled(self, values: list[float]) -> Any:
-        """The function's output, with these values in place of its nodes."""
-        left = iter(values)
-        return tree_map(lambda x: next(left) if isinstance(x, Out) else x, self.tree)
-
-
 def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
         built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
-    kind = PlainProgram if built.plain else Program if owner.settings["update"] is None else TrainingProgram
-    return kind(owner, built, named)
+    return (Program if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
 
 
 class Call:
@@ -242,7 +227,7 @@ class Call:
             return self._again(g, root)
         if not self.program.built.fused:
             return self.program.back(self, root, g)
-        return [g * part for part in self.grads]
+        return [(g.item() if part.__class__ is float and hasattr(g, "item") else g) * part for part in self.grads]
 
     def _again(self, g: Any, number: int) -> list[Any]:
         """The gradients as nodes: the function itself runs on nodes, and is differentiated.
@@ -251,18 +236,18 @@ class Call:
         while the gradients are computed, and lead back to the original nodes afterwards.
         """
         program = self.program
-        if program.batch:
+        if program.settings["batch"]:
             raise RuntimeError(
                 "create_graph=True cannot go through a compiled function of samples (batch=True): compile the gradient "
                 "of one sample, compile(gradient(fn), batch=True)"
             )
         self._check()
         given = tree_map(_copied, self.args)
-        args = as_nodes(given, program.scalars)
+        args = as_nodes(given, program.settings["scalars"])
         with differentiating():  # where Values may meet Tensors, as in the trace
             found = program.fn(*args, **program.named)
         nodes = [x for x in leaves(found) if isinstance(x, (Value, Tensor))]
-        root = [x for x, out in zip(nodes, program.outs, strict=True) if out.root is not None][number]
+        root = [x for x, out in zip(nodes, program.built.outs, strict=True) if out.root is not None][number]
         inputs = program._operands(*given)
         if self.grads:
             now = [0.0 if part is None else part for part in partials(root, inputs)]

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..engine.graph import LEAF
-from ..engine.modes import Mode, deferring, detect_anomaly, is_grad_enabled
+from ..engine.modes import Mode, deferring, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number
 from ..tensor.optional import Tensor, new_node, np, operand, remember
@@ -35,13 +35,14 @@ from .symbols import BY_COLUMNS, Symbol
 
 
 class Leaf:
-    """An outside node, its Symbol, and its data at trace time."""
+    """An outside node, its data at trace time, and the stand-in that the function sees, with its Symbol."""
 
-    def __init__(self, node: Any, symbol: Symbol, data: Any):
+    def __init__(self, node: Any, data: Any, seen: Any):
         self.ref: weakref.ref[Any] = weakref.ref(node)
-        self.symbol: Symbol = symbol
         self.data: Any = data
-        self.name: Any = symbol.args[0]
+        self.seen: Any = seen
+        self.symbol: Symbol = data_of(seen)
+        self.name: Any = self.symbol.args[0]
         self.made_by: str = node._op
 
 
@@ -50,8 +51,8 @@ class Trace:
 
     def __init__(self) -> None:
         self.graph: Graph = Graph()
-        self.leaves: dict[int, tuple[Leaf, Any]] = {}  # by id of the outside node: its Leaf and stand-in
-        self.order: list[tuple[Leaf, Any]] = []
+        self.leaves: dict[int, Leaf] = {}  # by id of the outside node
+        self.order: list[Leaf] = []
         self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
         self.by_identity: bool = False  # True if the function takes a gradient with respect to one of them
@@ -76,8 +77,8 @@ class Trace:
     def stand_in(self, x: Any) -> Any:
         """The stand-in of an outside node; anything else is returned unchanged."""
         known = self.leaves.get(id(x))
-        if known is not None and known[0].ref() is x:
-            return known[1]
+        if known is not None and known.ref() is x:
+            return known.seen
         if isinstance(x, Traced) or not isinstance(x, (Value, Tensor)):
             return x
         node: Any = getattr(x, "_node", x)
@@ -87,8 +88,8 @@ class Trace:
         name = f"p{len(self.order)}"
         data = x._node._data if isinstance(x, Tensor) else x._data
         made = self.tensor(name, data, wanted) if isinstance(x, Tensor) else self.value(name, wanted)
-        self.leaves[id(x)] = leaf, _ = Leaf(x, data_of(made), data), made
-        self.order.append((leaf, made))
+        self.leaves[id(x)] = leaf = Leaf(x, data, made)
+        self.order.append(leaf)
         return made
 
     tensor_of: Callable[..., Any] = staticmethod(traced_tensor)
@@ -177,7 +178,7 @@ class Trace:
 
     def constants(self) -> dict[Symbol, Any]:
         """The Symbols whose values are known after all, such as those of nodes created inside that no longer exist."""
-        gone = [leaf for leaf, _ in self.order if leaf.ref() is None]
+        gone = [leaf for leaf in self.order if leaf.ref() is None]
         for leaf in gone:
             if leaf.made_by:
                 raise frozen(UNWATCHED.format(f"the result of '{leaf.made_by}', which was computed elsewhere"))
@@ -185,7 +186,7 @@ class Trace:
 
 
 class tracing(Mode):
-    """A context in which a trace computes the ops; anomaly detection is off, since there are no numbers to check."""
+    """A context in which a trace computes the ops."""
 
     _variable = deferring
 
@@ -193,20 +194,3 @@ class tracing(Mode):
         mode = object.__new__(cls)
         mode._value = trace
         return mode
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        _unchecked.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        _unchecked.__exit__()
-        super().__exit__(*error)
-
-
-class _Unchecked(Mode):
-    """Turns `detect_anomaly` off."""
-
-    _variable, _value = detect_anomaly._variable, False
-
-
-_unchecked = _Unchecked()

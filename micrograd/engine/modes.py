@@ -254,8 +254,8 @@ def is_grad_enabled() -> bool:
 
 
 def is_anomaly_enabled() -> bool:
-    """True inside `detect_anomaly`."""
-    return _now(_checking, False)
+    """True inside `detect_anomaly`, but not in a trace, which has no numbers to check."""
+    return _now(_checking, False) and not is_tracing()
 
 
 def deferred() -> Callable | None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from . import scalar_walk
 from .graph import Node, added, contributions, grads_lock, hooked_nodes, run_hooks, undo, was_let_go
-from .modes import enable_grad, is_anomaly_enabled, modes, pass_is_watched, stand_in
+from .modes import enable_grad, is_anomaly_enabled, is_tracing, modes, pass_is_watched, stand_in
 from .rows import LetGo
 
 
@@ -330,6 +330,6 @@ def _nodes(given: Any, what: str) -> tuple[Node, ...]:
             raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")
         if node._row is None:
             raise RuntimeError(f"{what} requires no gradient: {node!r} is a constant or was made inside no_grad()")
-    if len(nodes) > 1 and len({node._is_number for node in nodes}) > 1:
+    if len(nodes) > 1 and len({node._is_number for node in nodes}) > 1 and not is_tracing():
         raise TypeError("found Values and Tensors together: a pass is over one kind or the other")
     return nodes

@@ -18,7 +18,7 @@ import tensor_ops_list
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, hessian, hvp, jacobian, jvp, no_grad, tanh, value_and_grad, vjp
-from micrograd.autograd.transforms import leaves
+from micrograd.engine.trees import leaves
 
 WAYS: dict[str, Callable[[Callable], Callable]] = {"eager": lambda f: f, "compiled": micrograd.compile}
 

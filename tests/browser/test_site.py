@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import itertools
 import json
 import re
 import shutil
@@ -56,6 +57,17 @@ def address(built):
     server.server_close()
 
 
+def paste(page, text, place=""):
+    """Over all that is in the editor: the first of the page, or of this place in it."""
+    page.run(
+        "const place = document.querySelector(`${arguments[1]} .cm-content`), data = new DataTransfer();"
+        "place.focus(); document.execCommand('selectAll'); data.setData('text/plain', arguments[0]);"
+        "place.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))",
+        text,
+        place,
+    )
+
+
 class Live:
     """A live page that one test hands to the next, so that Python starts once."""
 
@@ -76,12 +88,7 @@ class Live:
 
     def write(self, text):
         """As if it were pasted over all that is there."""
-        self.page.run(
-            "const place = document.querySelector('.cm-content'), data = new DataTransfer();"
-            "place.focus(); document.execCommand('selectAll'); data.setData('text/plain', arguments[0]);"
-            "place.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))",
-            text,
-        )
+        paste(self.page, text)
 
     def choose(self, selector, value):
         self.page.run(
@@ -439,14 +446,39 @@ def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
     assert shared.console() == []
 
 
-@pytest.mark.parametrize("name", ["01_a_derivative_is_a_nudge", "05_the_order"])
-def test_a_lesson_runs_to_its_end(shared, address, name):
+def exercises(path):
+    """The exercises of a notebook: number, the cell, and the cell with the solution below what was there."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for cell, below in itertools.pairwise(cells):
+        text, folded = "".join(cell["source"]), "".join(below["source"])
+        if cell["cell_type"] == "code" and (found := re.search(r'check\("([\d.]+)"', text)):
+            solution = re.search(r"^```python\n(.*?)^```", folded, re.DOTALL | re.MULTILINE)[1]
+            yield found[1], text, text[: found.start()] + solution
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("demos/lessons/0[1-5]*.ipynb")), ids=lambda path: path.stem)
+def test_a_lesson_runs_to_its_end_and_its_exercises_are_checked(shared, address, path):
     """The first is without the two cells that matplotlib draws; the fifth drops a chain of ten thousand nodes."""
-    shared.driver.get(f"{address}lessons/{name}.html")
-    shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Run]').length > 10")
+    shared.driver.get(f"{address}lessons/{path.stem}.html")
+    shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Run]').length >= 10")
     shared.run("[...document.querySelectorAll('.live-bar button[aria-label^=Run]')].at(-1).click()")
     shared.wait("[...document.querySelectorAll('.live-bar span')].at(-1).textContent === 'Done'", LOADED)
     assert shared.run("return document.querySelectorAll('.live-wrong').length") == 0
+    for number, text, solved in exercises(path):
+        shared.run(
+            "for (const place of document.querySelectorAll('div.cell'))"
+            "  if (place.querySelector('.cell_input pre')?.textContent.includes(arguments[0])) place.id = arguments[1]",
+            *(f'check("{number}"', f"exercise-{number[-1]}"),
+        )
+        cell = f"#exercise-{number[-1]}"
+        said = f"document.querySelector('{cell} .cell_output').textContent"
+        assert shared.run(f"return {said}").startswith(f"{number}  your turn")
+        shared.run(f"document.querySelector('{cell} button[aria-label^=Edit]').click()")
+        shared.wait(f"document.querySelector('{cell} .cm-content')")
+        for typed, mark in ((text + "  # as it was", "✗"), (solved, "✓ right")):
+            paste(shared, typed, cell)
+            shared.press("Control+Enter")
+            shared.wait(f"{said}.includes('{number}  {mark}')", 30)
     shared.requests()
     assert shared.console() == []
 

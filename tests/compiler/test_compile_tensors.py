@@ -14,7 +14,7 @@ from tensor_helpers import every_op
 from tensor_ops_list import Op
 
 import micrograd
-from micrograd import Tensor, Value, grad, gradient, nn
+from micrograd import Tensor, Value, grad, gradient, hessian, jvp, nn
 from micrograd import functional as F
 from micrograd.optim import SGD, Adam
 
@@ -172,6 +172,32 @@ def test_a_number_alone_among_the_arguments_meets_the_tensors_that_are_closed_ov
             pairs.append(tuple(grad(out.sum(), w, create_graph=True)[0] for out in pairs[-1]))
         for found, expected in pairs:
             np.testing.assert_allclose(found.data, expected.data, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda w, x: (w**3 * x * x).sum(), lambda w, x: (x * (w * w * x).sum(keepdims=True)).exp() + x]
+)
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, lambda f: lambda x: micrograd.compile(lambda: f(x))()], ids=["passed", "closed over"]
+)
+def test_a_number_that_is_differentiated_meets_them_too(wrap: Callable, f: Callable):
+    w = Tensor([0.5, 0.4], requires_grad=True)
+    compiled, eager = wrap(micrograd.compile(lambda x: f(w, x))), lambda x: f(w, x)
+
+    def in_every_way(f: Callable) -> list[Any]:
+        answers = [gradient(lambda x: f(x).sum())(0.3), hessian(lambda x: f(x).sum())(0.3), jvp(f, (0.3,), (1.0,))[1]]
+        return [*answers, *(grad(x.sum() if isinstance(x, Tensor) else x, w)[0] for x in answers)]
+
+    for found, expected in zip(in_every_way(compiled), in_every_way(eager), strict=True):
+        np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-12)
+
+
+def test_a_number_and_a_tensor_get_their_gradients_from_one_pass():
+    w, x = Tensor([0.5, 0.4], requires_grad=True), Value(3.0)
+    f = micrograd.compile(lambda x: (w * w * x).sum(keepdims=True))
+    f(x).backward()
+    (2 * f(x)).backward()
+    assert (type(x.grad), x.grad, w.grad.tolist()) == (float, pytest.approx(3 * 0.41), pytest.approx([9.0, 7.2]))
 
 
 def test_a_number_for_each_sample_does_not_meet_a_tensor():

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, starmap
 from operator import setitem
@@ -18,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import opset
 from ..lowered import Lowered, Read
-from ..opset import OPSET
 from ..symbols import Symbol, symbols_in
 from . import python
 
@@ -30,7 +31,7 @@ def lacks(program: Lowered) -> str:
         return "needs JAX, which is not installed: pip install 'micrograd-glass[jax]'"
     if program.steps and all(symbol.shape is None for symbol in program.steps):
         return "is for arrays, found a program of plain numbers, which takes less time than a call of JAX: use auto"
-    missing = [symbol.op for symbol in program.steps if symbol.op not in OPSET and symbol.op != "input"]
+    missing = [symbol.op for symbol in program.steps if symbol.op not in opset.OPSET and symbol.op != "input"]
     return f"has no {missing[0]}: use numpy" if missing else ""
 
 
@@ -47,10 +48,8 @@ class Jitted:
     """
 
     def __init__(self, program: Lowered, devices: Sequence[Any] = ()):
-        import jax  # pyright: ignore[reportMissingImports]
-
         self.program = program
-        self._jax = jax
+        self._jax = jax = import_module("jax")
         self._read = python.reader(program)
         self._outputs = list(dict.fromkeys(symbols_in(program.outputs)))
         self._inputs = [symbol for symbol in program.steps if symbol.op == "input"]
@@ -72,7 +71,7 @@ class Jitted:
         with self._jax.enable_x64(self._wide):
             results = chain.from_iterable(starmap(self._jitted, [inputs]))
             deque(map(setitem, *zip(*places, strict=True), results), 0)  # no Ctrl-C between: the old ones are used up
-        return _filled(self.program.outputs, found, _on_host)
+        return _filled(self.program.outputs, {symbol: _on_host(x, symbol) for symbol, x in found.items()})
 
     def _place(self, read: Read, given: Sequence[Any]) -> tuple[Any, Any]:
         """Where an input was read from: a container, and a key into it."""
@@ -83,19 +82,18 @@ class Jitted:
 
     def _shardings(self, devices: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """Where each input is, split over the devices or on all of them; and what stands for the latter."""
-        from jax.sharding import Mesh, NamedSharding, PartitionSpec  # pyright: ignore[reportMissingImports]
-
-        mesh = Mesh(np.array(devices), ("parts",))
+        sharding = self._jax.sharding
+        mesh = sharding.Mesh(np.array(devices), ("parts",))
         arguments = {read.name for read in self.program.reads if read.parameter not in ("leaves", "update")}
         split = [bool(symbol.shape) and symbol.args[0] in arguments for symbol in self._inputs]
-        for symbol in (symbol for symbol, parted in zip(self._inputs, split, strict=True) if parted):
-            if symbol.shape[0] % len(devices):
+        for symbol, parted in zip(self._inputs, split, strict=True):
+            if parted and symbol.shape[0] % len(devices):
                 raise ValueError(
                     f"devices= splits {symbol.args[0]} of shape {symbol.shape} along its first axis: for "
                     f"{len(devices)} devices that needs a multiple of {len(devices)} rows, so pad it or leave some out"
                 )
-        whole = NamedSharding(mesh, PartitionSpec())
-        return tuple(NamedSharding(mesh, PartitionSpec("parts")) if parted else whole for parted in split), whole
+        whole, parts = (sharding.NamedSharding(mesh, sharding.PartitionSpec(*axes)) for axes in ((), ("parts",)))
+        return tuple(parts if parted else whole for parted in split), whole
 
     @cached_property
     def source(self) -> str:
@@ -111,12 +109,9 @@ class Jitted:
             if symbol.op != "input":
                 out = evaluate(symbol.op, _filled(symbol.args, found), dict(symbol.named))
                 found[symbol] = out if symbol.shape is None else out.reshape(symbol.shape).astype(symbol.dtype)
-        updates = [_filled(new, found) for _, new in self.program.updates]
-        typed = [
-            x if symbol.shape is None else x.astype(symbol.dtype)
-            for x, (symbol, _) in zip(updates, self.program.updates, strict=True)
-        ]
-        return [*(found[symbol] for symbol in self._outputs), *typed]
+        pairs = [(symbol, _filled(new, found)) for symbol, new in self.program.updates]
+        updates = [x if symbol.shape is None else x.astype(symbol.dtype) for symbol, x in pairs]
+        return [*(found[symbol] for symbol in self._outputs), *updates]
 
 
 def _is_wide(symbol: Symbol) -> bool:
@@ -124,71 +119,63 @@ def _is_wide(symbol: Symbol) -> bool:
     return symbol.op != "input" if symbol.shape is None else symbol.dtype.itemsize == 8
 
 
-def _on_host(x: Any, symbol: Symbol | None) -> Any:
+def _on_host(x: Any, symbol: Symbol) -> Any:
     """A result as the other back ends give it: a writable array, or a number."""
-    return np.array(x) if symbol is None or symbol.shape is not None else float(x)
+    return float(x) if symbol.shape is None else np.array(x)
 
 
-def _filled(tree: Any, found: Mapping[Symbol, Any], last: Callable = lambda x, _: x) -> Any:
-    """The tree with the values of its Symbols."""
+def _filled(tree: Any, found: Mapping[Symbol, Any]) -> Any:
+    """The tree with the values of its Symbols, and copies of its constant arrays."""
     if tree.__class__ in (tuple, list):
-        return tree.__class__(_filled(part, found, last) for part in tree)
+        return tree.__class__(_filled(part, found) for part in tree)
     if tree.__class__ is Symbol:
-        return last(found[tree], tree)
-    return last(tree, None) if tree.__class__ is np.ndarray else tree
+        return found[tree]
+    return np.array(tree) if tree.__class__ is np.ndarray else tree
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Operations
 
 
+class _Late:
+    """jax.numpy, imported on first use."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("jax.numpy"), name)
+
+
+jnp = _Late()
+
+
 def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The operation, with jax.numpy for NumPy."""
-    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
-
-    if op in PURE:
-        return PURE[op](*args)
-    if op[0] != ".":
-        return getattr(jnp, op)(*args, **named)
-    a = jnp.asarray(args[0])
-    if not a.ndim and "axis" in named:  # NumPy has an axis 0 there
+    if op[0] == "." and "axis" in named and not args[0].ndim:  # where NumPy has an axis 0
         named = {**named, "axis": None}
-    return getattr(a, op[1:])(*args[1:], **named)
+    return opset.evaluate(op, args, named, PURE, jnp)
 
 
 def _at(a: Any, index: Any) -> Any:
     """The place of an array that is to be changed."""
-    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
-
     return jnp.asarray(a).at[index]
 
 
-def _zeros(shape: tuple[int, ...], a: Any) -> Any:
-    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
-
-    return jnp.zeros(shape, a.dtype)
-
-
-def _getitem(a: Any, index: Any) -> Any:
-    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
-
-    return jnp.asarray(a)[index]
+def _added(shape: tuple[int, ...], index: Any, a: Any) -> Any:
+    """Zeros, with a added at an index."""
+    return _at(jnp.zeros(shape, a.dtype), index).add(a)
 
 
 def _placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     tail = a.shape[plan[0].ndim :]
-    return _at(_zeros((n, *tail), a), plan[0].reshape(-1)).add(a.reshape(-1, *tail))
+    return _added((n, *tail), plan[0].reshape(-1), a.reshape(-1, *tail))
 
 
 def _scatter_along_axis(a: Any, indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
     places: list[Any] = list(np.indices(indices.shape, sparse=True))
     places[axis] = indices
-    return _at(_zeros(shape, a), tuple(places)).add(a)
+    return _added(shape, tuple(places), a)
 
 
 def _einsum(letters: Sequence[Any], output: Any, *operands: Any) -> Any:
-    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
-
     return jnp.einsum(*(part for pair in zip(operands, letters, strict=True) for part in pair), output)
 
 
@@ -204,31 +191,24 @@ def _window_index(counts: Sequence[int], size: Any, stride: Any, dilation: Any) 
 def _windows(a: Any, size: Any, stride: Any, dilation: Any) -> Any:
     spans = [d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True)]
     counts = [(m - span) // s + 1 for m, span, s in zip(a.shape[-len(size) :], spans, stride, strict=True)]
-    return _getitem(a, _window_index(counts, size, stride, dilation))
+    return jnp.asarray(a)[_window_index(counts, size, stride, dilation)]
 
 
 def _windows_back(a: Any, size: Any, stride: Any, dilation: Any, shape: tuple[int, ...]) -> Any:
-    return _at(_zeros(shape, a), _window_index(a.shape[-len(size) :], size, stride, dilation)).add(a)
-
-
-def _argsort(a: Any, axis: int, _kind: str = "") -> Any:
-    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
-
-    return jnp.argsort(a, axis)
+    return _added(shape, _window_index(a.shape[-len(size) :], size, stride, dilation), a)
 
 
 PURE: dict[str, Callable[..., Any]] = {
-    "detach": lambda a: a,
     ".item": lambda a: a.reshape(()),
-    "getitem": _getitem,
+    "getitem": lambda a, index: jnp.asarray(a)[index],
     "accumulate": lambda total, a, index: _at(total, index).add(a),
     "placed": _placed,
-    "scatter": lambda a, index, shape: _at(_zeros(shape, a), index).add(a),
+    "scatter": lambda a, index, shape: _added(shape, index, a),
     "setitem": lambda a, index, b: _at(a, index).set(b),
     "scatter_along_axis": _scatter_along_axis,
     "matmul_like": lambda a, b, _like: a @ b,
     "einsum_of": _einsum,
     "windows": _windows,
     "windows_back": _windows_back,
-    "argsort": _argsort,
+    "argsort": lambda a, axis, _kind="": jnp.argsort(a, axis),
 }

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import graphviz
 
@@ -83,7 +83,19 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     return describe(nodes, groups, note, names.by_id, names.owned)
 
 
-_Digraph: Any = graphviz.Digraph  # which declares no types
+if TYPE_CHECKING:  # graphviz declares no types
+
+    class _Digraph:
+        body: list[str]
+
+        def __init__(self, *args: Any, **kwargs: Any): ...
+        def __getattr__(self, name: str) -> Any: ...
+        def pipe(self, *args: Any, **kwargs: Any) -> Any: ...
+        def render(self, *args: Any, **kwargs: Any) -> str: ...
+        def copy(self) -> Any: ...
+
+else:
+    _Digraph = graphviz.Digraph
 
 
 class Drawing(_Digraph):

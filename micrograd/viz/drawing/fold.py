@@ -12,7 +12,7 @@ Each step is a pass over the walk, in its order, so folding is deterministic. St
 since depth grows along every edge; a module that is called on its own results may.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -57,7 +57,7 @@ def _has(groups: list[Group], kind: str) -> bool:
 
 def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], room: int) -> Iterator[list[Group]]:
     """Groupings of the nodes outside modules, finest first; the fine ones only if there is room."""
-    sums = _chains(home, top)
+    sums = _chains(top)
     if home.count(-1) <= room and all(len(members) < LONG for members in sums.values()):
         yield [Group([i]) for i, h in enumerate(home) if h < 0]
     if sum(h < 0 and t == i for i, (h, t) in enumerate(zip(home, top, strict=True))) <= room:
@@ -140,12 +140,8 @@ def plural(modules: Iterable[Any]) -> str:
 # ------------------------------------------------------------------------------------------------ 2. structure
 def _sums(graph: Walk, home: list[int]) -> list[int]:
     """For each node the top of the `+` chain that absorbs it; the node itself if there is none."""
-    uses = [0] * len(graph.nodes)
-    user = [-1] * len(graph.nodes)
-    for i, below in enumerate(graph.operands):
-        for j in below:
-            uses[j] += 1
-            user[j] = i
+    uses = Counter(j for below in graph.operands for j in below)
+    user = {j: i for i, below in enumerate(graph.operands) for j in below}
     plus = [h < 0 and op_of(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
     roots = set(graph.roots)
     top = list(range(len(graph.nodes)))
@@ -165,15 +161,12 @@ def _depths(graph: Walk, top: list[int]) -> list[int]:
     return [depth[t] for t in top]
 
 
-def _chains(home: list[int], top: list[int]) -> dict[int, list[int]]:
-    """The members of each sum of more than one `+`, by the top of its chain."""
-    chains: dict[int, list[int]] = {}
+def _chains(top: list[int]) -> dict[int, list[int]]:
+    """The members of each sum of more than one `+`, by the top of its chain, which comes last."""
+    chains: dict[int, list[int]] = defaultdict(list)
     for i, t in enumerate(top):
-        if t != i:
-            chains.setdefault(t, []).append(i)
-    for t, members in chains.items():
-        members.append(t)
-    return chains
+        chains[t].append(i)
+    return {t: members for t, members in chains.items() if len(members) > 1}
 
 
 def _repeats(
@@ -233,10 +226,6 @@ def _stretches(graph: Walk, groups: list[Group], depth: list[int], pieces: int) 
     level = [below_user.get(i, d) for i, d in enumerate(depth)]
     groups = sorted(groups, key=lambda group: (min(level[i] for i in group.members), group.members[0]))
     cuts = [len(groups) * piece // pieces for piece in range(pieces + 1)]
-    return [_joined(groups[low:high]) for low, high in pairwise(cuts) if low < high]
-
-
-def _joined(groups: list[Group]) -> Group:
-    if len(groups) == 1:
-        return groups[0]
-    return Group(sorted(i for group in groups for i in group.members), "stretch")
+    parts = [groups[low:high] for low, high in pairwise(cuts) if low < high]
+    joined = [Group(sorted(i for group in part for i in group.members), "stretch") for part in parts]
+    return [part[0] if len(part) == 1 else whole for part, whole in zip(parts, joined, strict=True)]

@@ -42,7 +42,7 @@ def nudges(graph: Walk, back: Backprop) -> tuple[dict[Node, Nudge], str]:
     >>> round(tests[x].slope, 6), tests[x].agrees
     (6.0, True)
     """
-    if reason := _unavailable(graph, back):
+    if reason := back.missing or frozen(graph, back):
         return {}, reason
     leaves = _nearest(graph, back)
     values = _values(graph, back)
@@ -52,10 +52,6 @@ def nudges(graph: Walk, back: Backprop) -> tuple[dict[Node, Nudge], str]:
         return {graph.nodes[i]: _nudge(graph, values, i, back) for i in leaves}, ""
     except (ArithmeticError, ValueError, TypeError) as error:
         return {}, f"The nudge test is not available: {error}."
-
-
-def _unavailable(graph: Walk, back: Backprop) -> str:
-    return back.missing or frozen(graph, back)
 
 
 def frozen(graph: Walk, back: Backprop) -> str:

@@ -63,9 +63,10 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
     shown, across = [len(column) for column in spots], [column[0][0] for column in spots]
     name = f"answers{crc32(sheet.encode()):x}"  # pictures with other answers may share a page
     image = f'<image id="{name}" width="{THUMB * sum(shown[1:])}" height="{THUMB * frames}" href="{sheet}"/>'
+    still = lines(codes(layers, reach), ends(layers)) if frames == 1 else ""  # a movie's page draws them itself
     parts = [
         f'<svg class="network" {place}viewBox="0 0 {wide} {tall}" role="group" aria-label="The network">',
-        f'<g class="lines">{lines(codes(layers, reach), ends(layers))}</g>',
+        f'<g class="lines">{still}</g>',
         f"<defs>{image}{_ROUND}</defs>",
         *[_input(i, counts[0], x, y, radius) for i, (x, y) in enumerate(spots[0])],
     ]

@@ -7,6 +7,7 @@ function Inside(packed, closed) {
 
   function read() {
     const found = JSON.parse(unpack(packed));
+    found.told.forEach((one, k) => { one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean); });
     let now = [];
     found.weights = found.weights.map(([unit, parts]) => {
       if (!unit) return parts;
