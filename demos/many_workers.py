@@ -220,7 +220,7 @@ def train(workers, options):
     model, earlier = make_model(options), []
 
     def in_order(flat):
-        """The gradients of the shards, added in the order of the shards, not of the workers."""
+        """The gradients of the shards, added in the order of the shards, whichever worker computed them."""
         shards = np.concatenate(workers.gather(np.array([*earlier, flat])))
         return reduce(np.add, shards)
 
