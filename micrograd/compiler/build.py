@@ -128,7 +128,7 @@ class Built:
         del tree  # and with it the nodes created inside
         constants = trace.constants()
         alive = [leaf for leaf in trace.order if leaf.symbol not in constants]
-        self.names = given.names
+        self.names: list[str] = given.names
         self.resident = bool(self.trained) and (self.vector or backend == "jax")
         if self.vector:
             self.lowered, by = self._levels(trace, given, constants, alive)

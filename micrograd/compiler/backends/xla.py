@@ -144,7 +144,7 @@ class _Late:
         return getattr(import_module("jax.numpy"), name)
 
 
-jnp = _Late()
+jnp: _Late = _Late()
 
 
 def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
