@@ -1,11 +1,11 @@
-"""Teach a small network of Tensors to read handwritten digits, and look at which it takes for which.
+"""Teach a small network of Tensors to read handwritten digits, and see which ones it confuses.
 
-    python demos/digits.py                    learns in some seconds; leaves a picture and the weights in out/
-    python demos/digits.py --epochs 5         a shorter lesson
-    python demos/digits.py --conv             a network that looks at the pictures through small windows
-    python demos/digits.py --help             all that can be set
+    python demos/digits.py                    trains in seconds; writes a picture and the weights to out/
+    python demos/digits.py --epochs 5         a shorter run
+    python demos/digits.py --conv             a convolutional network
+    python demos/digits.py --help             lists the options
 
-Read it from `main` at the bottom upwards.
+Start reading at `main`, at the bottom.
 """
 
 import argparse
@@ -32,7 +32,7 @@ except ModuleNotFoundError as error:
 
 # ------------------------------------------------------------------------------------------------ the data
 def make_data(seed):
-    """1,797 digits of 8x8 pixels between 0 and 1, and what they are; a fifth of them is held out for the exam."""
+    """1,797 digits of 8x8 pixels between 0 and 1, and their labels; a fifth is held out as the test set."""
     images, digits = load_digits(return_X_y=True)
     images = (images / 16).astype(np.float32)
     return train_test_split(images, digits, test_size=0.2, stratify=digits, random_state=seed)
@@ -44,10 +44,10 @@ def make_model(rng):
 
 
 def make_conv(rng):
-    """Filters of 3x3 pixels, and filters of what these find; of each 2x2 places the best, and 10 scores from those."""
+    """Two layers of 3x3 filters, max pooling over 2x2, and 10 scores."""
     settings = {"dtype": np.float32, "rng": rng}
     return Sequential(
-        lambda images: images.reshape(-1, 1, 8, 8),  # pictures of one channel
+        lambda images: images.reshape(-1, 1, 8, 8),  # images of one channel
         Conv2d(1, 16, 3, padding=1, **settings),
         ReLU(),
         Conv2d(16, 32, 3, padding=1, **settings),
@@ -61,19 +61,19 @@ def make_conv(rng):
 
 # ------------------------------------------------------------------------------------------------ the learning
 def train(model, images, digits, epochs, rng):
-    """Show all digits, 32 at a time, `epochs` times, in steps that get shorter. The history is the mean losses."""
+    """Train for some epochs on batches of 32, with a falling rate. The history is the mean loss of each epoch."""
     optimizer = AdamW(model.parameters(), lr=0.005)
     schedule = CosineAnnealingLR(optimizer, T_max=epochs)
     history = []
-    often = 0.1 if sys.stderr.isatty() else 5  # seconds: a log wants few lines
+    often = 0.1 if sys.stderr.isatty() else 5  # seconds; a log should be short
     with tqdm(range(epochs), desc="learning", unit="epoch", mininterval=often) as bar:
         for _ in bar:
             losses = []
             for x, y in batches(images, digits, size=32, rng=rng):
                 loss = cross_entropy(model(x), y)  # forward
                 optimizer.zero_grad()
-                loss.backward()  # backward: how the loss changes with each of the parameters
-                optimizer.step()  # and a step against it
+                loss.backward()  # backward: the gradient of every parameter
+                optimizer.step()  # a step against the gradient
                 losses.append(loss.item())
             schedule.step()
             history.append(sum(losses) / len(losses))
@@ -82,18 +82,18 @@ def train(model, images, digits, epochs, rng):
 
 
 def answers(model, images):
-    """What the model takes each image for: the digit with the highest score."""
+    """The model's answer for each image: the digit with the highest score."""
     with no_grad():
         return model.eval()(images).argmax(1)
 
 
 # ------------------------------------------------------------------------------------------------ the picture
 def draw_confusion(digits, guesses, path):
-    """How often which digit was taken for which; a network without faults would leave all off the diagonal white."""
+    """The confusion matrix as a picture; a perfect network would leave everything off the diagonal white."""
     counts = np.zeros((10, 10), int)
     np.add.at(counts, (digits, guesses), 1)
     axes = Figure(figsize=(6, 6), layout="constrained").subplots()
-    axes.imshow(np.sqrt(counts), cmap="Blues")  # the root, so that a single mistake can be seen
+    axes.imshow(np.sqrt(counts), cmap="Blues")  # the root, so that a single mistake is visible
     for digit, guess in np.argwhere(counts):
         dark = counts[digit, guess] > counts.max() / 3
         axes.text(guess, digit, counts[digit, guess], ha="center", va="center", color="white" if dark else "black")
@@ -105,7 +105,7 @@ def draw_confusion(digits, guesses, path):
 
 # ------------------------------------------------------------------------------------------------ the whole
 def main(arguments=None):
-    """Data, network, learning, exam; then the weights go to a file, and come back."""
+    """Data, network, training, test; then the weights are saved and loaded again."""
     options = parse(arguments)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def main(arguments=None):
 
 
 def finish(model, make, unseen, unseen_digits, guesses, out):
-    """The picture and the weights; and whether a new network with these weights says the same."""
+    """Write the picture and the weights, and check that a new network with these weights gives the same answers."""
     draw_confusion(unseen_digits, guesses, out / "confusion.png")
     save(model, out / "digits.safetensors")
     reloaded = make(np.random.default_rng())
@@ -134,7 +134,7 @@ def finish(model, make, unseen, unseen_digits, guesses, out):
     same = (answers(reloaded, unseen) == guesses).all()
     print(f"Saved and reloaded, it gives {'the same' if same else 'OTHER'} answers.")
     print(f"Have a look, in {out.resolve()}:")
-    print("  confusion.png        which digit it takes for which")
+    print("  confusion.png        which digits it confuses")
     print("  digits.safetensors   what it has learnt")
 
 

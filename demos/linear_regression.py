@@ -1,9 +1,9 @@
-"""Find three slopes and an offset from a hundred points: the smallest thing that Tensors learn.
+"""Find three slopes and an offset from a hundred points: the smallest training with Tensors.
 
-    python demos/linear_regression.py          prints how the loss falls, and what was found
-    python demos/linear_regression.py --help   all that can be set
+    python demos/linear_regression.py          prints the loss and the result
+    python demos/linear_regression.py --help   lists the options
 
-Read it from `main` at the bottom upwards.
+Start reading at `main`, at the bottom.
 """
 
 import argparse
@@ -20,18 +20,18 @@ except ModuleNotFoundError as error:
     sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
 
 SAMPLES = 100
-SLOPES, OFFSET = np.array([-1.0, 3.0, -2.0]), -3.0  # what is to be found
+SLOPES, OFFSET = np.array([-1.0, 3.0, -2.0]), -3.0  # to be found
 EPOCHS, RATE = 101, 3e-4
 
 
 def make_data(seed):
-    """Inputs from the normal distribution, and for each three of them what the line says."""
+    """Normally distributed inputs, three per point, and the linear function's value for each point."""
     inputs = np.random.default_rng(seed).standard_normal((SAMPLES, 3))
     return inputs, (inputs @ SLOPES + OFFSET)[:, None]
 
 
 def train(model, inputs, targets, epochs=EPOCHS):
-    """Walk down the slope of the sum of squared errors; the history is their mean, before each step."""
+    """Gradient descent on the sum of squared errors; the history is their mean before each step."""
     optimizer = SGD(model.parameters(), lr=RATE)
     history = []
     for epoch in range(epochs):
@@ -46,7 +46,7 @@ def train(model, inputs, targets, epochs=EPOCHS):
 
 
 def main(arguments=None):
-    """Data, model, learning, and what was learnt."""
+    """Data, model, training, and the result."""
     parser = argparse.ArgumentParser(description="Find three slopes and an offset from a hundred points.")
     parser.add_argument("--seed", type=int, default=0, help="of points and weights (default: %(default)s)")
     options = parser.parse_args(arguments)

@@ -5,10 +5,10 @@
     torchrun --nproc-per-node 4 demos/many_workers.py      machines with PyTorch
     python demos/many_workers.py --shards 4                the same bits on 1, 2 and 4 workers
     python demos/many_workers.py --resume                  continues a run from its last save
-    python demos/many_workers.py --help                    all that can be set
+    python demos/many_workers.py --help                    lists the options
 
-All workers begin with the same weights, and sum their gradients in each step; so they take the same steps. If one is
-lost, the job ends. Read it from `main` at the bottom upwards.
+All workers start with the same weights and sum their gradients at each step, so they take the same steps. If one is
+lost, the job ends. Start reading at `main`, at the bottom.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # before NumPy is imported: the other cores are for the other workers
+    os.environ.setdefault(name, "1")  # before NumPy is imported, since the other cores are for the other workers
 
 try:
     import numpy as np
@@ -60,11 +60,11 @@ class Workers:
         return reduce(np.add, self.gather(flat))
 
     def leave(self):
-        """After the last sum."""
+        """Called after the last sum."""
 
     @contextmanager
     def waiting(self):
-        """Around all that needs the others: ends this worker if it takes longer than the limit."""
+        """A context for anything that needs the others: ends this worker if it takes longer than the limit."""
         self.since = start = time.monotonic()
         try:
             yield
@@ -84,7 +84,7 @@ class Workers:
 
 
 class SharedMemory(Workers):
-    """Processes of one machine: each writes to its row of a table, and reads all rows when everybody has written."""
+    """Processes on one machine: each writes its row of a table, and reads all rows once everybody has written."""
 
     def __init__(self, rank, size, barrier, memory, limit):
         super().__init__(limit)
@@ -97,12 +97,12 @@ class SharedMemory(Workers):
         with self.waiting():
             self.barrier.wait()  # all have written
             found = [row.reshape(array.shape) for row in rows.copy()]
-            self.barrier.wait()  # all have read: the table may be written to again
+            self.barrier.wait()  # all have read: the table may be overwritten
         return found
 
 
 class MPI(Workers):
-    """Processes that an MPI has started, on one machine or many."""
+    """Processes started by an MPI, on one machine or many."""
 
     def __init__(self, limit):
         from mpi4py.MPI import COMM_WORLD, IN_PLACE
@@ -123,7 +123,7 @@ class MPI(Workers):
 
 
 class Gloo(Workers):
-    """Processes that torchrun has started, with PyTorch's way to sum arrays of CPUs."""
+    """Processes started by torchrun; PyTorch's Gloo sums arrays on CPUs."""
 
     def __init__(self, limit):
         import torch.distributed as group
@@ -155,7 +155,7 @@ class Gloo(Workers):
 
 
 def start_here(options):
-    """Start the workers as processes of this machine, and end all of them if one fails."""
+    """Start the workers as processes on this machine, and end all of them if one fails."""
     context, size = multiprocessing.get_context("spawn"), options.workers
     check_parts(options, size)
     numbers = sum(p.size for p in make_model(options).parameters())
@@ -182,26 +182,26 @@ def start_here(options):
 
 
 def worker(rank, size, barrier, memory, options):
-    """What each of the processes runs."""
+    """What each process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it
     train(SharedMemory(rank, size, barrier, memory, options.limit), options)
 
 
 # ------------------------------------------------------------------------------------------------ the learning
 def make_model(options):
-    """The same weights on every worker: they come from the seed."""
+    """The same weights on every worker, from the seed."""
     return TensorGPT(options.width, options.heads, options.layers, np.random.default_rng(options.seed))
 
 
 def parts_of(batch, workers, shards):
-    """The parts of a batch of names that this worker computes: its share, or those of the shards that fall to it."""
+    """The parts of a batch of names that this worker computes: its share, or its shards."""
     count = shards or workers.size
     mine = range(count * workers.rank // workers.size, count * (workers.rank + 1) // workers.size)
     return [batch[len(batch) * i // count : len(batch) * (i + 1) // count] for i in mine]
 
 
 def check_parts(options, workers):
-    """Exit unless the batch can be cut as it is said, and the parts dealt out."""
+    """Exit unless the batch can be cut as requested, and the parts distributed."""
     if options.shards % workers:
         sys.exit(f"{options.shards} shards cannot be dealt to {workers} workers evenly: choose a multiple.")
     if options.batch < max(options.shards, workers):
@@ -220,7 +220,7 @@ def train(workers, options):
     model, earlier = make_model(options), []
 
     def in_order(flat):
-        """The gradients of the shards, added in the order of the shards, whichever worker computed which."""
+        """The gradients of the shards, added in the order of the shards, whichever worker computed them."""
         shards = np.concatenate(workers.gather(np.array([*earlier, flat])))
         return reduce(np.add, shards)
 
@@ -244,10 +244,10 @@ def train(workers, options):
                 earlier.append(joined(optimizer.params))
             optimizer.zero_grad()
             numbers, targets, counts = padded(part)
-            loss = loss_of(numbers, targets, counts / letters)  # a share of the mean over the letters of all workers
+            loss = loss_of(numbers, targets, counts / letters)  # its share of the mean over the letters of all workers
             loss.backward()
             losses.append(loss.item())
-        optimizer.step()  # the sum over all workers, and then the same step on each
+        optimizer.step()  # the sum over all workers, then the same step on each
         schedule.step()
         seen += letters
         if (step + 1) % options.often == 0 or step + 1 == options.steps:
@@ -263,7 +263,7 @@ def train(workers, options):
 
 
 def keep(run, options, step):
-    """Save all that the next step depends on: its batch is drawn from its number."""
+    """Save everything that the next step depends on; its number seeds its batch."""
     settings = {f"run.{name}": getattr(options, name) for name in RUN}
     try:
         save({**run, "step": step, **settings}, options.out / FILE)
@@ -272,7 +272,7 @@ def keep(run, options, step):
 
 
 def finish(workers, model, unseen):
-    """Whether all workers hold the same weights; and how good these are."""
+    """Check that all workers hold the same weights, and print how good these are."""
     digest = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters()))
     found = {row.tobytes() for row in workers.gather(np.frombuffer(digest.digest(), np.uint8).astype(float))}
     if len(found) > 1:
@@ -287,7 +287,7 @@ def finish(workers, model, unseen):
 
 # ------------------------------------------------------------------------------------------------ the whole
 def main(arguments=None):
-    """Join the workers that were started together, or start some here."""
+    """Join the workers that were started together, or start them here."""
     options = parse(arguments)
     if "TORCHELASTIC_RUN_ID" in os.environ:
         train(Gloo(options.limit), options)
@@ -309,7 +309,7 @@ RUN = {"seed": 1337, "width": 32, "heads": 4, "layers": 1, "batch": 64, "steps":
 
 
 def parse(arguments):
-    """The options of the command line; a run that is resumed keeps its settings."""
+    """The options of the command line; a resumed run keeps its settings."""
     parser = argparse.ArgumentParser(description="Teach a tiny GPT on many workers, each with its share of a batch.")
     add, default = parser.add_argument, "(default: %(default)s)"
     add("--workers", type=int, default=min(4, os.cpu_count() or 1), help=f"if nothing has started them {default}")

@@ -1,14 +1,14 @@
 """Teach a tiny GPT to make up names: in Values, one number a node; in Tensors; or compiled.
 
-    python demos/microgpt.py                        learns in a minute or two, and makes up names
-    python demos/microgpt.py --resume               goes on where it was stopped
-    python demos/microgpt.py --player out/gpt.html  leaves a page too, to step through the loss of one name
-    python demos/microgpt.py --engine value --steps 300 --batch 4   the same network, one number a node, and slower
+    python demos/microgpt.py                        trains for a minute or two, and makes up names
+    python demos/microgpt.py --resume               continues a stopped run
+    python demos/microgpt.py --player out/gpt.html  also writes a page that steps through the loss of one name
+    python demos/microgpt.py --engine value --steps 300 --batch 4   the same network, one number a node: slower
     python demos/microgpt.py --engine jax           compiled, and run by JAX: on a GPU, if it finds one
     python demos/microgpt.py --engine jax --devices 4   on four, each with a quarter of every batch
-    python demos/microgpt.py --help                 all that can be set
+    python demos/microgpt.py --help                 lists the options
 
-Read it from `main` at the bottom upwards.
+Start reading at `main`, at the bottom.
 """
 
 import argparse
@@ -38,12 +38,12 @@ except ModuleNotFoundError as error:
 
 
 # ------------------------------------------------------------------------------------------------ the data
-LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the first one is the mark where a name begins and ends
-PLACES = 12  # the longest name has eleven letters, and the mark stands before them
+LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the first one marks where a name begins and ends
+PLACES = 12  # the longest name has eleven letters, and the mark comes before them
 
 
 def make_data(seed):
-    """5,163 first names of the American census of 1990: nine in ten to learn from, and the rest, held out."""
+    """5,163 first names from the US census of 1990: nine in ten to learn from, the rest held out."""
     found = set()
     for which in ("first:female", "first:male"):
         lines = Path(names.FILES[which]).read_text(encoding="ascii").splitlines()
@@ -59,7 +59,7 @@ def tokens(name):
 
 
 def padded(batch):
-    """What is read, what should follow, and 1 where it counts, 0 behind the end: each of shape (names, PLACES)."""
+    """Inputs, targets, and 1 where a letter counts, 0 after the end: each of shape (names, PLACES)."""
     rows, counts = np.zeros((len(batch), PLACES + 1), int), np.zeros((len(batch), PLACES))
     for row, count, name in zip(rows, counts, batch, strict=True):
         row[: len(name) + 2] = tokens(name)
@@ -69,7 +69,7 @@ def padded(batch):
 
 # ------------------------------------------------------------------------------------------------ the model, in Values
 class ValueGPT(Module):
-    """What comes next? A score for each letter, at each place of a name; the greater, the likelier."""
+    """A score for each possible next letter, at each place of a name: the higher, the likelier."""
 
     def __init__(self, width, heads, layers):
         self.letters = [[Value(0) for _ in range(width)] for _ in LETTERS]
@@ -84,13 +84,13 @@ class ValueGPT(Module):
         return [self.out(self.norm(x)) for x in xs]
 
     def loss(self, name):
-        """Nats a letter: -log of the probability that each letter was given."""
+        """Nats per letter: -log of the probability that the model gave each letter."""
         numbers = tokens(name)
         return cross_entropy(self(numbers[:-1]), numbers[1:])
 
 
 class ValueBlock(Module):
-    """Each place looks at those up to it, then thinks for itself; what comes of it is added to what was there."""
+    """Attention over the places so far, then two layers of neurons; each adds its result to its input."""
 
     def __init__(self, width, heads):
         self.norm, self.heads = RMSNorm(), [Head(width, width // heads) for _ in range(heads)]
@@ -105,7 +105,7 @@ class ValueBlock(Module):
 
 
 class Head(Module):
-    """Attention: each place sees, of the places up to it, the more the more a key is like its query (Vaswani, 2017)."""
+    """Attention: a mean of the places so far, weighted by how well key and query fit (Vaswani, 2017)."""
 
     def __init__(self, width, size):
         self.query, self.key, self.value = (Layer(width, size, nonlin=False) for _ in range(3))
@@ -120,7 +120,7 @@ class Head(Module):
 
 
 class RMSNorm(Module):
-    """A vector, at the length where its squares are 1 on average (Zhang and Sennrich, 2019)."""
+    """A vector, scaled so that its mean square is 1: RMSNorm (Zhang and Sennrich, 2019)."""
 
     def __call__(self, x):
         scale = (dot(x, x) / len(x) + 1e-5) ** -0.5
@@ -133,7 +133,7 @@ def add(a, b):
 
 
 def dot(a, b):
-    """The sum of the products of their numbers, which tells how alike two vectors are."""
+    """The dot product: how alike two vectors are."""
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
@@ -144,7 +144,7 @@ class TensorGPT(Module):
     def __init__(self, width, heads, layers, rng):
         self.letters, self.places = Embedding(len(LETTERS), width, rng=rng), Embedding(PLACES, width, rng=rng)
         for table in (self.letters, self.places):
-            table.weight.data *= 0.3  # next to what the blocks add, draws of size 1 would drown the rest for long
+            table.weight.data *= 0.3  # embeddings of size 1 would drown what the blocks add
         self.blocks = [TensorBlock(width, heads, rng) for _ in range(layers)]
         self.out = Linear(width, len(LETTERS), rng=rng)
 
@@ -155,7 +155,7 @@ class TensorGPT(Module):
         return self.out(rows_normed(x))
 
     def loss(self, numbers, targets, counts):
-        """Nats a letter, of all letters that count."""
+        """Nats per letter, over the letters that count."""
         return (cross_entropy(self(numbers), targets, "none") * counts).sum() / counts.sum()
 
 
@@ -188,7 +188,7 @@ def rows_normed(x):
 
 # ------------------------------------------------------------------------------------------------ from one to the other
 def arrays(model, numbers=None):
-    """The parameters of either model by name, as Tensors; or other numbers of theirs, such as their gradients."""
+    """The parameters of either model by name, as Tensors; or another attribute, such as their gradients."""
     if numbers is not None:
         model = deepcopy(model)
         for p, x in zip(model.parameters(), numbers, strict=True):
@@ -202,7 +202,7 @@ def arrays(model, numbers=None):
 
 
 def fill(model, state):
-    """The model, of either kind, with the numbers of such arrays."""
+    """The model, of either kind, with its parameters set to these arrays."""
     if isinstance(model, ValueGPT):
         rows = {name: iter(array) for name, array in state.items()}
         state = {name: next(rows[array_name(name)]) for name in model.state_dict()}
@@ -217,9 +217,9 @@ def array_name(name):
 
 
 # ------------------------------------------------------------------------------------------------ the three engines
-# Each gives a model to train, and a function that tells the loss of a batch of names, and leaves its gradients.
+# Each returns a model to train, and a function that returns the loss of a batch of names and sets its gradients.
 def value_engine(model):
-    """One number a node, and one name a graph: that of a whole batch would have millions of nodes."""
+    """One number per node, and a graph for each name: that of a whole batch would have millions of nodes."""
     twin = fill(ValueGPT(len(model.out.weight.T), model.blocks[0].heads, len(model.blocks)), arrays(model))
 
     def learn(batch):
@@ -234,7 +234,7 @@ def value_engine(model):
 
 
 def tensor_engine(model, made=lambda function: function):
-    """One array a node, and one batch a graph; of a function made by `compile`, only the first batch."""
+    """One array per node, and a graph for each batch."""
     loss_of = made(model.loss)
 
     def learn(batch):
@@ -255,7 +255,7 @@ ENGINES = {**THREE, "jax": partial(compiled_engine, backend="jax")}  # that prog
 
 
 def learner(model, options):
-    """A model to train, its optimizer, and a whole step: a function of a batch of names that gives their loss."""
+    """A model to train, its optimizer, and a training step: a function from a batch of names to its loss."""
     trained, learn = ENGINES[options.engine](model)
     optimizer = Adam(trained.parameters(), lr=options.rate, betas=(0.9, 0.99))
     if options.engine in (
@@ -290,14 +290,14 @@ def jax_devices(count):
 
 # ------------------------------------------------------------------------------------------------ the learning
 def train(learn_from, optimizer, data, options, start, keep):
-    """From step `start` on, in ever smaller steps down to none; `keep(step)` saves now and then, and at the end."""
+    """Train from step `start` on, with a rate that falls to 0; `keep(step)` saves now and then, and at the end."""
     schedule = LambdaLR(optimizer, lambda t: 1 - (start + t) / options.steps)
     seen, mean = 0, None
-    often = 0.1 if sys.stderr.isatty() else 5  # seconds: a log wants few lines
+    often = 0.1 if sys.stderr.isatty() else 5  # seconds; a log should be short
     steps = range(start, options.steps)
     with tqdm(steps, "learning", options.steps, unit="step", initial=start, mininterval=often) as bar:
         for step in bar:
-            rng = np.random.default_rng([options.seed, step])  # a run that is resumed draws the same names
+            rng = np.random.default_rng([options.seed, step])  # a resumed run draws the same names
             batch = rng.choice(data, options.batch).tolist()
             loss = learn_from(batch)
             schedule.step()
@@ -310,7 +310,7 @@ def train(learn_from, optimizer, data, options, start, keep):
 
 
 def save_run(model, optimizer, options, step):
-    """The weights, what Adam remembers of each, how it all was set, and the step."""
+    """The weights, the state of Adam, the settings, and the step."""
     state = arrays(model)
     for what in ("mean", "squares"):
         remembered = arrays(model, [optimizer.state[p][what] for p in optimizer.params])
@@ -320,7 +320,7 @@ def save_run(model, optimizer, options, step):
 
 
 def resume(state, model, optimizer):
-    """Back to where a saved run was, whichever engine it ran on; the answer is the step."""
+    """Restore a saved run, whichever engine it used; returns its step."""
     step, weights = state["run.step"].item(), arrays(model)
     for what in ("mean", "squares"):
         twin = fill(deepcopy(model), {name: state[f"{what}.{name}"] for name in weights})
@@ -332,8 +332,8 @@ def resume(state, model, optimizer):
 
 # ------------------------------------------------------------------------------------------------ the exam
 def bigram_loss(data, unseen):
-    """Nats a letter of the unseen names where a letter depends on the one before alone: a table of counts."""
-    counts = np.full((len(LETTERS), len(LETTERS)), 0.1)  # a little for pairs that never came
+    """Nats per letter of the unseen names for a bigram: a table of counts of pairs."""
+    counts = np.full((len(LETTERS), len(LETTERS)), 0.1)  # a little for pairs that never occurred
     for name in data:
         numbers = tokens(name)
         np.add.at(counts, (numbers[:-1], numbers[1:]), 1)
@@ -344,7 +344,7 @@ def bigram_loss(data, unseen):
 
 @no_grad()
 def make_up(model, temperature, rng):
-    """A name, letter by letter, each drawn by its probability; the colder, the more often the likeliest."""
+    """A name, each letter drawn by its probability; the lower the temperature, the more often the likeliest."""
     numbers = [0]
     while len(numbers) == 1 or (numbers[-1] and len(numbers) <= PLACES):
         shares = softmax(model(np.array([numbers]))[0, -1] / temperature)
@@ -353,7 +353,7 @@ def make_up(model, temperature, rng):
 
 
 def compare(model, batch):
-    """Do the three say the same of a batch, and how many tokens a second does each learn from?"""
+    """Compare the loss and the gradients of the three engines on a batch, and their speed in tokens per second."""
     found, speeds = [], {}
     for name, engine in THREE.items():
         trained, learn = engine(deepcopy(model))
@@ -369,7 +369,7 @@ def compare(model, batch):
 
 # ------------------------------------------------------------------------------------------------ the whole
 def main(arguments=None):
-    """Data, model, learning; then the exam, some names, and the three engines side by side."""
+    """Data, model, training; then the test, some names, and the three engines side by side."""
     options, state = parse(arguments)
     data, unseen = make_data(options.seed)
     rng = np.random.default_rng(options.seed)
@@ -392,16 +392,16 @@ def main(arguments=None):
         twin, _ = value_engine(model)
         loss = twin.loss(min(unseen, key=len))
         loss.label = "loss"
-        player(loss).save(options.player)  # a box is a block, in it a head, in that a neuron
+        player(loss).save(options.player)  # boxes: a block, the heads in it, their neurons
     return bigram - nats
 
 
-FILE, OFTEN = "microgpt.safetensors", 50  # steps between two savings
+FILE, OFTEN = "microgpt.safetensors", 50  # steps between saves
 RUN = {"seed": 1337, "width": 16, "heads": 4, "layers": 1, "batch": 32, "steps": 5000, "rate": 0.01}  # saved with it
 
 
 def parse(arguments):
-    """The options of the command line, and what was saved of a run that is resumed, whose settings it keeps."""
+    """The options of the command line; a resumed run keeps its settings, and what was saved of it is returned."""
     text = "Teach a tiny GPT to make up names: WIDTH numbers a letter, LAYERS blocks of HEADS; BATCH names a step, "
     parser = argparse.ArgumentParser(description=text + "STEPS of them, the first at RATE and the last at nearly none.")
     parser.add_argument("--engine", choices=ENGINES, default="tensor", help="what computes (default: %(default)s)")
@@ -424,7 +424,7 @@ def parse(arguments):
 
 
 def check(parser, options):
-    """Numbers that can be, and folders that can be written to: said before anything is learnt."""
+    """Check numbers and folders before training."""
     for name in (*RUN, "temperature"):
         if not (getattr(options, name) > 0 or (name, options.seed) == ("seed", 0)):
             parser.error(f"--{name} must be above 0, found {getattr(options, name)}")

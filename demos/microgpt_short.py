@@ -1,9 +1,9 @@
-"""A tiny GPT that learns first names and makes up new ones: the whole of it, in one file without options.
+"""A tiny GPT that learns first names and makes up new ones: all of it, in one file without options.
 
     pip install "micrograd-glass[demos]"
     python demos/microgpt_short.py
 
-Read it from top to bottom. `microgpt.py` beside it is the same model with options, in three engines.
+Read it from top to bottom. `microgpt.py` is the same model with options, in three engines.
 """
 
 import names
@@ -15,12 +15,12 @@ from micrograd.nn import Embedding, Linear, Module
 from micrograd.optim import Adam, LambdaLR
 
 SEED, STEPS, BATCH, RATE = 1337, 3000, 32, 0.01
-WIDTH, HEADS, LAYERS = 16, 4, 1  # numbers a letter, ways to look back, blocks
+WIDTH, HEADS, LAYERS = 16, 4, 1  # numbers per letter, heads, blocks
 rng = np.random.default_rng(SEED)
 
 # ---- 1. The data: 5,163 first names, one in ten of which the model never sees
 LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the first one marks where a name begins and ends
-PLACES = 12  # the longest name has eleven letters, and the mark stands before them
+PLACES = 12  # the longest name has eleven letters, and the mark comes before them
 
 found = set()
 for which in ("first:female", "first:male"):
@@ -42,14 +42,14 @@ def numbered(batch):
     return rows[:, :-1], rows[:, 1:], counts
 
 
-# ---- 2. The model: a vector of WIDTH numbers for each letter, which the blocks enrich by what stands before it
+# ---- 2. The model: a vector of WIDTH numbers for each letter, to which the blocks add what comes before it
 def normed(x):
-    """Each vector, at the length where its squares are 1 on average (RMSNorm, Zhang and Sennrich, 2019)."""
+    """Each vector, scaled so that its mean square is 1 (RMSNorm, Zhang and Sennrich, 2019)."""
     return x * ((x * x).mean(-1, keepdims=True) + 1e-5) ** -0.5
 
 
 class Attention(Module):
-    """Each letter asks those up to it, by a query, and adds up what they say, the more the better their keys fit."""
+    """Each letter adds up the values of the letters so far, weighted by how well their keys fit its query."""
 
     def __init__(self):
         self.query, self.key, self.value, self.join = (Linear(WIDTH, WIDTH, rng=rng) for _ in range(4))
@@ -59,13 +59,13 @@ class Attention(Module):
         heads = (count, places, HEADS, width // HEADS)  # each head looks at a part of the vector
         q, k, v = (layer(x).reshape(heads).swapaxes(1, 2) for layer in (self.query, self.key, self.value))
         fit = q @ k.swapaxes(2, 3) / (width // HEADS) ** 0.5  # (names, HEADS, places, places)
-        ahead = np.triu(np.full((places, places), -np.inf), 1)  # nobody may look at what is still to come
+        ahead = np.triu(np.full((places, places), -np.inf), 1)  # no letter may look ahead
         said = (fit + ahead).softmax() @ v
         return self.join(said.swapaxes(1, 2).reshape(x.shape))
 
 
 class Block(Module):
-    """First look back, then think: what comes of either is added to what was there."""
+    """First look back, then process: each adds its result to its input."""
 
     def __init__(self):
         self.attention = Attention()
@@ -82,7 +82,7 @@ class GPT(Module):
     def __init__(self):
         self.letters, self.places = Embedding(len(LETTERS), WIDTH, rng=rng), Embedding(PLACES, WIDTH, rng=rng)
         for table in (self.letters, self.places):
-            table.weight.data *= 0.3  # next to what the blocks add, draws of size 1 would drown the rest for long
+            table.weight.data *= 0.3  # embeddings of size 1 would drown what the blocks add
         self.blocks = [Block() for _ in range(LAYERS)]
         self.out = Linear(WIDTH, len(LETTERS), rng=rng)
 
@@ -100,12 +100,12 @@ print(f"{len(seen)} names to learn from, {len(unseen)} held out; {sum(p.size for
 # ---- 3. The training: a loss, its gradients, and a step against them
 @compile
 def loss_of(read, follows, counts):
-    """Nats a letter: -log of the probability that each letter was given, on average over those that count."""
+    """Nats per letter: -log of the probability that the model gave each letter, averaged over those that count."""
     return (cross_entropy(model(read), follows, "none") * counts).sum() / counts.sum()
 
 
 optimizer = Adam(model.parameters(), lr=RATE, betas=(0.9, 0.99))
-schedule = LambdaLR(optimizer, lambda step: 1 - step / STEPS)  # down to none
+schedule = LambdaLR(optimizer, lambda step: 1 - step / STEPS)  # down to 0
 mean = None
 for step in range(STEPS):
     loss = loss_of(*numbered(rng.choice(seen, BATCH).tolist()))
@@ -117,8 +117,8 @@ for step in range(STEPS):
     if (step + 1) % (STEPS // 10) == 0:
         print(f"step {step + 1:5}: {mean:.3f} nats a letter")
 
-# ---- 4. The exam: names that it has never seen, beside a table of which letter follows which
-counts = np.full((len(LETTERS), len(LETTERS)), 0.1)  # a little for pairs that never came
+# ---- 4. The test: names that it has never seen, compared with a table of which letter follows which
+counts = np.full((len(LETTERS), len(LETTERS)), 0.1)  # a little for pairs that never occurred
 read, follows, known = numbered(seen)
 np.add.at(counts, (read[known > 0], follows[known > 0]), 1)
 pairs = -np.log(counts / counts.sum(1, keepdims=True))
@@ -132,7 +132,7 @@ print(f"Nats a letter of the unseen names: {nats:.3f}; by pairs of letters alone
 # ---- 5. The names that it makes up, a letter at a time, each drawn by its probability
 @no_grad()
 def make_up(temperature=0.7):
-    """A name; the colder, the more often the likeliest letter is drawn."""
+    """A name; the lower the temperature, the more often the likeliest letter is drawn."""
     numbers = [0]
     while len(numbers) == 1 or (numbers[-1] and len(numbers) <= PLACES):
         shares = softmax(model(np.array([numbers]))[0, -1] / temperature)

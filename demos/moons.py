@@ -1,10 +1,10 @@
 """Teach a small network of scalars to tell two moons apart, and look at what it has learnt.
 
-    python demos/moons.py                    trains in some seconds; leaves pictures, a movie and a player in out/
+    python demos/moons.py                    trains in seconds; writes pictures, a movie and a player to out/
     python demos/moons.py --data spiral      something harder
-    python demos/moons.py --help             all that can be set
+    python demos/moons.py --help             lists the options
 
-Read it from `main` at the bottom upwards.
+Start reading at `main`, at the bottom.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SAMPLES = 100
 
 
 def moons():
-    """Two half circles, each with one end inside the other."""
+    """Two interlocking half circles."""
     return make_moons(n_samples=SAMPLES, noise=0.1)
 
 
@@ -42,14 +42,14 @@ def circles():
 
 
 def xor():
-    """Four quarters of a square, the opposite ones alike."""
+    """Four quarters of a square; opposite quarters are of one class."""
     points = np.random.uniform(-1, 1, (SAMPLES, 2))
     points += 0.1 * np.sign(points)  # a gap along the axes
     return points, (points[:, 0] * points[:, 1] > 0).astype(int)
 
 
 def spiral():
-    """Two arms that wind around each other one and a quarter times."""
+    """Two arms that wind around each other, one and a quarter turns."""
     along = np.sqrt(np.linspace(0.05, 1, SAMPLES // 2))
     arms = []
     for start in (0, np.pi):
@@ -63,7 +63,7 @@ DATA = {make.__name__: make for make in (moons, circles, xor, spiral)}
 
 
 def make_data(name, seed):
-    """Points, and for each of them -1 or 1. The same seed makes the same points, and afterwards the same network."""
+    """Points, and -1 or 1 for each. A seed determines the points, and the network made after them."""
     np.random.seed(seed)
     random.seed(seed)
     points, classes = DATA[name]()
@@ -72,7 +72,7 @@ def make_data(name, seed):
 
 # ------------------------------------------------------------------------------------------------ the learning
 def total_loss(model, points, labels):
-    """How wrong the model is, as one Value; and its score for each point, of which the sign is the answer."""
+    """The loss as a Value, and a score for each point, whose sign is the answer."""
     inputs = [list(map(Value, point)) for point in points]
     scores = list(map(model, inputs))
     small_weights = 1e-4 * sum(p * p for p in model.parameters())
@@ -80,25 +80,25 @@ def total_loss(model, points, labels):
 
 
 def accuracy(scores, labels):
-    """Which part of the points has a score of the right sign."""
+    """The fraction of points whose score has the right sign."""
     return sum((score > 0) == (label > 0) for score, label in zip(scores, labels, strict=True)) / len(labels)
 
 
 def train(model, points, labels, steps, film=None):
-    """Walk down the slope of the loss, in steps that get shorter. The history is (loss, accuracy) at each step."""
+    """Gradient descent with a falling rate. The history is (loss, accuracy) at each step."""
     optimizer = SGD(model.parameters(), lr=1.0)
     schedule = LambdaLR(optimizer, lambda step: 1.0 - 0.9 * step / steps)
     history = []
-    often = 0.1 if sys.stderr.isatty() else 5  # seconds: a log wants few lines
+    often = 0.1 if sys.stderr.isatty() else 5  # seconds; a log should be short
     with tqdm(range(steps), desc="learning", unit="step", mininterval=often) as bar:
         for _ in bar:
             loss, scores = total_loss(model, points, labels)  # forward: a graph of some 65,000 nodes
             history.append((loss.data, accuracy(scores, labels)))
             optimizer.zero_grad()
-            loss.backward()  # backward: how the loss changes with each of the parameters
+            loss.backward()  # backward: the gradient of every parameter
             if film:
                 film.frame(*history[-1])
-            optimizer.step()  # and a step against it
+            optimizer.step()  # a step against the gradient
             schedule.step()
             bar.set_postfix(loss=f"{loss.data:.4f}", accuracy=f"{history[-1][1]:.0%}", refresh=False)
     return history
@@ -106,7 +106,7 @@ def train(model, points, labels, steps, film=None):
 
 # ------------------------------------------------------------------------------------------------ the pictures
 def draw_boundary(model, points, labels, path):
-    """The score at every place of the plane: its sign is the answer, and within the margins it is unsure."""
+    """The score at every point of the plane: its sign is the answer, unsure within the margins."""
     axes = Figure(figsize=(7, 6), layout="constrained").subplots()
     plot_decision_boundary(model, points, labels, axes).set(title="What the network thinks")
     axes.figure.savefig(path, dpi=150, bbox_inches="tight")
@@ -133,7 +133,7 @@ def draw_neuron(model, point, path):
 
 # ------------------------------------------------------------------------------------------------ the whole
 def main(arguments=None):
-    """Data, network, learning, pictures, movie."""
+    """Data, network, training, pictures, movie."""
     options = parse(arguments)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def main(arguments=None):
     )
     history = train(model, points, labels, options.steps, film)
     loss, scores = total_loss(model, points, labels)
-    model.zero_grad()  # the last gradients were those of the weights before
+    model.zero_grad()  # the last gradients belong to the weights before the last step
     film.frame(loss, accuracy(scores, labels))
     print(
         f"Right answers: {accuracy(scores, labels):.0%} of the points; "
@@ -165,13 +165,13 @@ def main(arguments=None):
 
 
 def draw_all(model, points, labels, point, history, out):
-    """What it has learnt, and how."""
+    """Pictures of what it has learnt, and how."""
     draw_boundary(model, points, labels, out / "boundary.png")
     draw_history(history, out / "loss.png")
     neuron = draw_neuron(model, point, out / "neuron.svg")
     player(neuron).save(out / "neuron.html")
     print(f"Have a look, in {out.resolve()}:")
-    print("  boundary.png   what it answers, for every place of the plane")
+    print("  boundary.png   its answer at every point of the plane")
     print("  loss.png       how it got there")
     print("  neuron.svg     one of its neurons as a graph: numbers, and the gradients of the neuron's output")
     print("  network.svg    where it began: its weights, and what its neurons answered before they learnt anything")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
+from functools import lru_cache
 from math import isclose
 from typing import Any
 
 import numpy as np
-from smooth_ops import BINARY, UNARY, allowed
 from tensor_helpers import leaves, numbers, seed
 from tensor_ops_list import Op
 
 from micrograd import grad, gradient
+
+
+def unwatched(f: Callable) -> Callable:
+    """f, in what guards do not look into: each compilation would watch all of the tables of ops that it leads to."""
+    return lru_cache(maxsize=0)(f)
 
 
 def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:
@@ -20,33 +24,6 @@ def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(near(x, y, tolerance) for x, y in zip(a, b, strict=True))
     return isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
-
-
-def random_function(seed: int) -> tuple[Callable, list[float]]:
-    """A function of a list of Values, and a point where it is smooth."""
-    rng = random.Random(seed)
-    point = [rng.uniform(-3, 3) for _ in range(rng.randint(1, 4))]
-    xs, steps = point[:], []
-    for _ in range(rng.randint(1, 25)):
-        name = rng.choice([*UNARY, *BINARY, *BINARY, *BINARY])
-        picked = [rng.randrange(len(xs)) for _ in range(1 if name in UNARY else 2)]
-        numbers = [xs[i] for i in picked]
-        if allowed(name, numbers):
-            _, on_numbers, _ = UNARY.get(name) or BINARY[name]
-            result = on_numbers(*numbers)
-            if abs(result) < 1e3:
-                xs.append(result)
-                steps.append((name, picked))
-    weights = [rng.uniform(-2, 2) for _ in xs]
-
-    def function(values: list[Any]) -> Any:
-        values = list(values)
-        for name, picked in steps:
-            on_values, _, _ = UNARY.get(name) or BINARY[name]
-            values.append(on_values(*(values[i] for i in picked)))
-        return sum(w * v for w, v in zip(weights, values, strict=True))
-
-    return function, point
 
 
 def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:

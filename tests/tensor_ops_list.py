@@ -498,8 +498,8 @@ PICTURES = (((2, 3, 4),), ((2, 1, 3, 5),))
 WINDOWS = [
     Op("windows", lambda a: record(arrays.windows((2, 2), (1, 2), (1, 1)), a), windows,
        lambda t, a: a.unfold(-2, 2, 1).unfold(-2, 2, 2).movedim((-2, -1), (-4, -3)), shapes=PICTURES, linear=True),
-    Op("first_max", lambda a: record(arrays.first_max(-1), a), lambda a: a.max(-1), lambda t, a: t.max(a, -1).values,
-       shapes=(((2, 3),), ((4, 1),))),
+    Op("first_max", lambda a: record(arrays.extreme("max", -1, False, True), a), lambda a: a.max(-1),
+       lambda t, a: t.max(a, -1).values, shapes=(((2, 3),), ((4, 1),))),
     Op("conv2d", functional.conv2d, convolved, lambda t, *operands: t.nn.functional.conv2d(*operands),
        shapes=(((2, 3, 4), (3, 2, 2, 2), (3,)), ((2, 1, 2, 3), (1, 1, 2, 2), (1,)))),
     Op("max_pool2d", lambda a: functional.max_pool2d(a, 2, (1, 2)), lambda a: windows(a).max((-4, -3)),

@@ -6,7 +6,6 @@ in `.hypothesis/`, tried first the next time, and comes here as an `@example` on
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import operator
@@ -16,11 +15,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import ops_list
 import pytest
-import tensor_ops_list
+from compile_helpers import unwatched
 from hypothesis import HealthCheck, Phase, assume, example, given, reject, settings
 from hypothesis import strategies as st
+from random_programs import Program, doubled, nodes, place, programs, torch
 
 from micrograd import (  # fmt: skip
     Tensor,
@@ -39,9 +38,6 @@ from micrograd import (  # fmt: skip
 )
 from micrograd.optim import SGD
 
-torch: Any = None
-with contextlib.suppress(ImportError):
-    import torch
 with_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the reference of this test, is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of what overflows and is left out
 EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "40"))
@@ -53,110 +49,9 @@ hunted = settings(
     suppress_health_check=list(HealthCheck),
     report_multiple_bugs=False,
 )
-SHAPES = [(2, 3), (3,), (), (3, 2), (2, 1, 3), (3, 3), (2, 3, 2), (1, 3)]
-place = st.integers(0, 7)
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Programs of all rows
-
-
-class Program(NamedTuple):
-    """Ops, each with the places of its operands among what was computed before; and the leaves that it starts from."""
-
-    steps: list[tuple[Any, list[int]]]
-    leaves: list[np.ndarray]
-
-    def __call__(self, *xs: Any) -> Any:
-        """All that is computed, added up with a weight each."""
-        made = list(xs)
-        for op, places in self.steps:
-            made.append(op.call(*(tamed(op, i, made[p]) for i, p in enumerate(places))))
-        return sum((k + 1) * (v if isinstance(v, Value) else v.sum()) for k, v in enumerate(made))
-
-    def in_torch(self, *xs: Any) -> Any:
-        made = list(xs)
-        for op, places in self.steps:
-            made.append(op.in_torch(torch, *(tamed(op, i, made[p]) for i, p in enumerate(places))))
-        return sum((k + 1) * v.sum() for k, v in enumerate(made))
-
-    def __repr__(self) -> str:
-        names = [f"{op.name}{tuple(places)}" for op, places in self.steps]
-        return f"Program of {[a.shape for a in self.leaves]}: {', '.join(names)}"
-
-
-def unwatched(program: Program) -> Callable:
-    """The program, in what guards do not look into: each compilation would watch all of the tables of ops."""
-    return functools.lru_cache(maxsize=0)(program)
-
-
-def tamed(op: Any, i: int, x: Any) -> Any:
-    """The operand, brought into the domain of the op."""
-    low, high = op.domain[min(i, len(op.domain) - 1)]
-    return x if low == -high else low + (high - low) * x.sigmoid()
-
-
-def fits(op: Any, operands: Sequence[Any], out: Any) -> bool:
-    """Is it small, smooth and finite here, and an op of PyTorch's for these shapes too?"""
-    arrays = [np.asarray(x.data) for x in operands]
-    near = (abs(a - k).min(initial=1) for a in arrays for k in getattr(op, "kinks", ()))
-    kinks = [op.kink(*map(float, arrays))] if hasattr(op, "kink") else list(near)
-    size = np.max(abs(np.asarray(out.data)), initial=0)
-    return (
-        min(kinks, default=1) > 1e-3
-        and size < 30
-        and np.size(out.data) < 200
-        and runs_in_torch(op, arrays, np.shape(out.data))
-    )
-
-
-def runs_in_torch(op: Any, arrays: list[np.ndarray], shape: tuple[int, ...]) -> bool:
-    try:
-        theirs = torch and op.in_torch(torch, *map(torch.tensor, arrays))
-        return torch is None or (bool(theirs.isfinite().all()) and theirs.shape == shape)
-    except (RuntimeError, IndexError, ValueError, TypeError, ZeroDivisionError):
-        return False
-
-
-OPS: dict[type, Sequence[Any]] = {Value: [op for op in ops_list.OPS if op.torch], Tensor: tensor_ops_list.OPS}
-
-
-@st.composite
-def programs(draw: st.DrawFn, kind: type) -> Program:
-    """A program of these ops, of which the steps that do not fit are left out; its first and last leaf are alike."""
-    first, second = (() if kind is Value else draw(st.sampled_from(SHAPES)) for _ in range(2))
-    rng = np.random.default_rng(draw(st.integers(0, 99)))
-    program = Program([], [rng.uniform(-1.5, 1.5, shape) for shape in (first, second, first)])
-    made: list[Any] = [node(kind, a, False) for a in program.leaves]
-    for k, *places in draw(
-        st.lists(st.tuples(st.integers(0, len(OPS[kind]) - 1), place, place), min_size=1, max_size=12)
-    ):
-        op = OPS[kind][k]
-        count = len(op.shapes[0]) if kind is Tensor else len(op.domain)
-        places = [len(made) - 1 - p % len(made) for p in (places * 2)[:count]]
-        try:
-            operands = [tamed(op, i, made[p]) for i, p in enumerate(places)]
-            out = op.call(*operands)
-        except (ValueError, IndexError, TypeError):
-            continue
-        if fits(op, operands, out):
-            made.append(out)
-            program.steps.append((op, places))
-    assume(program.steps)
-    return program
-
-
-def node(kind: type, a: np.ndarray, requires_grad: bool = True) -> Any:
-    return kind(float(a) if kind is Value else a, requires_grad=requires_grad)
-
-
-def doubled(kind: type, name: str) -> Program:
-    """An op of the first and the third leaf, which may be one node: half of its gradient was lost."""
-    op = next(op for op in OPS[kind] if op.name == name)
-    return Program([(op, [0, 2])], [np.array(2.0), np.array(3.0), np.array(2.0)])
-
-
-def nodes(program: Program) -> list[Any]:
-    return [node(Value if program.steps[0][0] in OPS[Value] else Tensor, a) for a in program.leaves]
+# The first derivative
 
 
 def after(out: Any, xs: Sequence[Any], **how: Any) -> list[Any]:
@@ -192,6 +87,12 @@ def watching(f: Callable, xs: Sequence[Any]) -> list[Any]:
         raise
 
 
+def run_before(f: Callable, xs: Sequence[Any]) -> Callable:
+    """The function, which has traced its program at other numbers."""
+    f(*(type(x)(x.data * 0.9, requires_grad=True) for x in xs))
+    return f
+
+
 def plain(xs: Sequence[Any]) -> list[Any]:
     return [x.data for x in xs]
 
@@ -209,6 +110,7 @@ FIRST: dict[str, Callable[[Callable, list], list[Any]]] = {
     "compiled": lambda f, xs: after(compile(f)(*xs), xs),
     "compiled to Python": lambda f, xs: after(compile(f, backend="python")(*xs), xs),
     "compiled to NumPy": lambda f, xs: after(compile(f, backend="numpy")(*xs), xs),
+    "compiled, run again": lambda f, xs: after(run_before(compile(f), xs)(*xs), xs),
     "compiled, closing over": lambda f, xs: after(compile(lambda a: f(a, *xs[1:]))(xs[0]), xs),
     "compiled, of a tree": lambda f, xs: after(compile(lambda t: f(t["a"], *t["b"]))({"a": xs[0], "b": xs[1:]}), xs),
     "compiled, its gradient": lambda f, xs: gradient(compile(f))(*plain(xs)),
@@ -232,6 +134,12 @@ def central(f: Callable, xs: Sequence[Any], h: float = 1e-5) -> list[float]:
     return [(f(*map(Value, ahead)).data - f(*map(Value, behind)).data) / (2 * h) for ahead, behind in moved]
 
 
+def gradient_of_a_batch(f: Callable, xs: Sequence[Any]) -> list[Any]:
+    """That of the first of two equal samples."""
+    compiled = compile(gradient(lambda x: f(*x)), batch=True, backend="numpy")
+    return [part[0] for part in compiled(np.array([plain(xs)] * 2))]
+
+
 def by_an_update(f: Callable, xs: Sequence[Any]) -> list[Any]:
     """What a compiled training step took from each leaf."""
     before = [x.data.copy() for x in xs]
@@ -242,10 +150,11 @@ def by_an_update(f: Callable, xs: Sequence[Any]) -> list[Any]:
 OF_NUMBERS: dict[str, Callable[[Callable, list], list[Any]]] = {
     "compiled, taken apart": lambda f, xs: after(compile(times(f, xs), scalars=True)(np.ones(3)), xs),
     "compiled, of a batch": lambda f, xs: after(compile(times(f, xs), batch=True)(np.ones((2, 3))).sum() / 2, xs),
+    "compiled, the gradient of a batch": gradient_of_a_batch,
     "numerically": central,
 }
 OF_ARRAYS = {"compiled, with the update": by_an_update}
-APART |= {"numerically", *OF_ARRAYS}
+APART |= {"numerically", "compiled, the gradient of a batch", *OF_ARRAYS}
 
 
 def agree(found: Sequence[Any], expected: Sequence[Any], near: float = 1e-9) -> None:
@@ -309,22 +218,31 @@ def second_by_grad(program: Callable, xs: list[Any], vs: list[Any]) -> list[Any]
     return grad(total, xs, allow_unused=True) if getattr(total, "requires_grad", False) else [None] * 3
 
 
+def gradient_of_gradient(f: Callable, vs: list[Any]) -> Callable:
+    return gradient(lambda *p: along(gradient(f)(*p), vs))
+
+
 SECOND: dict[str, Callable[[Callable, list[Any], list[Any]], Sequence[Any]]] = {
     "grad of grad": second_by_grad,
     "hvp": lambda f, xs, vs: hvp(f)(*plain(xs), vs),
     "hvp, compiled": lambda f, xs, vs: hvp(compile(f))(*plain(xs), vs),
-    "gradient of gradient": lambda f, xs, vs: gradient(lambda *p: along(gradient(f)(*p), vs))(*plain(xs)),
-    "gradient of gradient, compiled": lambda f, xs, vs: compile(gradient(lambda *p: along(gradient(f)(*p), vs)))(
+    "gradient of gradient": lambda f, xs, vs: gradient_of_gradient(f, vs)(*plain(xs)),
+    "gradient of gradient, to Python": lambda f, xs, vs: compile(gradient_of_gradient(f, vs), backend="python")(
+        *plain(xs)
+    ),
+    "gradient of gradient, to NumPy": lambda f, xs, vs: compile(gradient_of_gradient(f, vs), backend="numpy")(
         *plain(xs)
     ),
 }
 
 
+@pytest.mark.parametrize("kind", [Value, Tensor])
 @pytest.mark.parametrize("way", SECOND)
 @hunted
-@given(program=programs(Tensor))
-def test_the_second_derivative_of_arrays_is_the_same_in_every_way(way: str, program: Program):
-    vs = directions(program)
+@given(data=st.data())
+def test_the_second_derivative_is_the_same_in_every_way(way: str, kind: type, data: st.DataObject):
+    program = data.draw(programs(kind))
+    vs = [float(v) if kind is Value else v for v in directions(program)]
     agree(SECOND[way](unwatched(program), nodes(program), vs), second_by_grad(program, nodes(program), vs))
 
 

@@ -16,16 +16,16 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms, from the ground up: what each may use, and its budget of lines of code (blank lines, comments and
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 1435),
-    "tensor": ({"engine"}, 1930),
-    "autograd": ({"engine", "tensor"}, 730),
+    "engine": (set(), 1450),
+    "tensor": ({"engine"}, 1915),
+    "autograd": ({"engine", "tensor"}, 720),
     "functional": ({"engine", "tensor"}, 155),
-    "optim": ({"engine", "tensor"}, 330),
-    "nn": ({"engine", "tensor", "functional"}, 770),
-    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3395),
-    "viz": ({"engine"}, 425),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1145),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1620),
+    "optim": ({"engine", "tensor"}, 324),
+    "nn": ({"engine", "tensor", "functional"}, 759),
+    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3405),
+    "viz": ({"engine"}, 410),  # what its three rooms share
+    "viz.drawing": ({"engine", "viz"}, 1135),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1615),
     "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1390),
     "command": ({"engine", "viz", "viz.drawing"}, 425),
 }

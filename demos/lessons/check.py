@@ -32,7 +32,7 @@ EXERCISES: dict[str, Checker] = {}
 
 
 class NotAnAnswer(TypeError):
-    """This is not the kind of thing that was asked for; the text says what it is."""
+    """The answer is of the wrong kind; the message says which."""
 
 
 def digest(cell: str) -> str:
@@ -41,7 +41,7 @@ def digest(cell: str) -> str:
 
 
 def is_untried(exercise: str) -> bool:
-    """True if the notebook's cell is as it came."""
+    """True if the notebook's cell is unchanged."""
     cells = getattr(sys.modules["__main__"], "In", [""])  # a notebook's, or that of a lesson's page
     untried = json.loads((HERE / "exercises" / "untried.json").read_text(encoding="utf-8"))
     return digest(cells[-1]) == untried.get(exercise)
@@ -53,7 +53,7 @@ def check(exercise: str, answer: Any) -> None:
     try:
         importlib.import_module(name := f"exercises.lesson_{lesson:0>2}")
     except ModuleNotFoundError as error:
-        if error.name != name:  # something that it needs is missing
+        if error.name != name:  # a module that the exercise imports is missing
             raise
         raise KeyError(f"there is no lesson {lesson!r}: say which exercise as in '1.2'") from None
     if exercise not in EXERCISES:
@@ -74,7 +74,7 @@ def check(exercise: str, answer: Any) -> None:
 
 
 def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Callable[[Checker], Checker]:
-    """Enter a function as the checker of an exercise; `of=number`, `of=words` ... say what it takes."""
+    """Register a function as the checker of an exercise; `of=number`, `of=words` ... convert the answer."""
 
     def enter(checker: Checker) -> Checker:
         EXERCISES[name] = lambda answer: checker(of(answer))
@@ -84,7 +84,7 @@ def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Cal
 
 
 def number_exercise(name: str, wanted: float, hints: dict[float, str], otherwise: str, tolerance: float = 1e-3) -> None:
-    """Enter an exercise whose answer is one number: a hint for each wrong one that is typical, one for all others."""
+    """Register an exercise whose answer is one number: a hint for each typical wrong one, and one for all others."""
 
     @exercise(name, of=number)
     def _(found: float) -> str | None:
@@ -104,7 +104,7 @@ def number(found: Any) -> float:
 
 
 def numbers(count: int) -> Callable[[Any], list[float]]:
-    """What was found as so many plain numbers, in a list."""
+    """What was found as a list of `count` plain numbers."""
 
     def all_of(found: Any) -> list[float]:
         try:
@@ -121,26 +121,26 @@ def numbers(count: int) -> Callable[[Any], list[float]]:
 def function(found: Any) -> Callable[..., Any]:
     """What was found, if it can be called."""
     if not callable(found):
-        raise NotAnAnswer(f"give the function itself, without calling it; found {kind(found)}")
+        raise NotAnAnswer(f"answer with the function itself, without calling it; found {kind(found)}")
     return found
 
 
 def functions(count: int) -> Callable[[Any], Any]:
-    """What was found, if it is so many functions or classes."""
+    """What was found, if it is `count` functions or classes."""
 
     def all_of(found: Any) -> Any:
         if isinstance(found, tuple) and len(found) == count and all(map(callable, found)):
             return found
-        raise NotAnAnswer(f"give the {count} together, as they stood in the cell; found {kind(found)}")
+        raise NotAnAnswer(f"answer with all {count}, as in the original cell; found {kind(found)}")
 
     return all_of
 
 
 def words(found: Any) -> Any:
-    """What was found, if it is a list of texts, or a set of them."""
+    """What was found, if it is a list or set of strings."""
     if isinstance(found, list | tuple | set | frozenset) and all(isinstance(word, str) for word in found):
         return found
-    raise NotAnAnswer(f"texts in quotes are needed here, as in {{'a', 'b'}} or ['a', 'b']; found {kind(found)}")
+    raise NotAnAnswer(f"strings are needed here, as in {{'a', 'b'}} or ['a', 'b']; found {kind(found)}")
 
 
 def shape(found: Any) -> tuple[int, ...]:
@@ -153,10 +153,10 @@ def shape(found: Any) -> tuple[int, ...]:
 def kind(found: Any) -> str:
     """What something is, in words, such as `the str 'cat'`."""
     if found is None:
-        return "None, which a function gives that has no return"
+        return "None: is a `return` missing?"
     return "a function" if callable(found) else f"the {type(found).__name__} {found!r:.40}"
 
 
 def near(found: Any, wanted: float, tolerance: float = 1e-3) -> bool:
-    """Is a number (or a Value) as good as the one that is wanted?"""
+    """True if a number (or a Value) is close enough to the one wanted."""
     return math.isclose(number(found), wanted, rel_tol=tolerance, abs_tol=tolerance)

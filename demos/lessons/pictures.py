@@ -13,12 +13,12 @@ from PIL import Image
 
 from micrograd.viz.page import image
 
-BLUE, ORANGE, GREEN, INK = "#0072B2", "#C24E00", "#00805C", "#1B2333"  # lines; to be told apart by everybody
-SKY, PALE, SAND, GREY = "#8EC1E0", "#E3EFF6", "#F0B48A", "#5A6478"  # grounds, on which dark letters can be read
+BLUE, ORANGE, GREEN, INK = "#0072B2", "#C24E00", "#00805C", "#1B2333"  # for lines; colour-blind safe
+SKY, PALE, SAND, GREY = "#8EC1E0", "#E3EFF6", "#F0B48A", "#5A6478"  # backgrounds for dark text
 
 
 def as_pictures() -> None:
-    """From now on the notebook shows figures as such PNG: code hosts and untrusted notebooks drop SVG."""
+    """Make the notebook show figures by `png`, since code hosts and untrusted notebooks drop SVG."""
     plt.rcParams["figure.dpi"] = 120
     get_ipython().display_formatter.formatters["image/png"].for_type(Figure, png)
 
@@ -33,7 +33,7 @@ def png(figure: Figure) -> tuple[bytes, dict[str, int]]:
 
 
 def tiles(pictures: np.ndarray, columns: int, captions: Sequence[Any] = (), **style: Any) -> None:
-    """Show full rows of small pictures, each with a rim; `style` is imshow's, and the captions go to the first row."""
+    """Show full rows of small pictures with margins; `style` is imshow's, and captions go to the first row."""
     count, height, width = pictures.shape
     rows = count // columns
     joined = np.pad(pictures.reshape(rows, columns, height, width), ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -61,7 +61,7 @@ def histograms(
 
 
 def drawing(width: int, height: int, *parts: str, alt: str) -> HTML:
-    """A picture of such parts, on white; `alt` says in words what it shows."""
+    """A picture of SVG parts, on white; `alt` describes it in words."""
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     style = 'font-family="sans-serif" font-size="13" text-anchor="middle"'
     head = f'<path d="M0 1L7 4L0 7z" fill="{GREY}"/>'
@@ -72,7 +72,7 @@ def drawing(width: int, height: int, *parts: str, alt: str) -> HTML:
 
 
 def words(x: float, y: float, text: str) -> str:
-    """A text, its middle at x."""
+    """A text, centred at x."""
     return f'<text x="{x}" y="{y}">{text}</text>'
 
 
@@ -87,7 +87,7 @@ def arrow(path: str, dashes: str = "") -> str:
 
 
 def cells(x: float, y: float, numbers: np.ndarray, real: tuple[int, int] | None = None, color: str = SKY) -> str:
-    """An array of two axes; what lies outside of the shape `real` is pale."""
+    """An array of two axes; what lies outside the shape `real` is pale."""
     rows, columns = real or numbers.shape
     return "".join(
         f'<rect x="{x + 36 * j}" y="{y + 24 * i}" width="35" height="23" '
@@ -131,7 +131,7 @@ def copied_and_summed(sums: np.ndarray, bias: np.ndarray, out: np.ndarray, grad:
 
 
 def stretched(pairs: Sequence[tuple[tuple, tuple]]) -> HTML:
-    """Lesson 11: arrays of such shapes, two pairs a row, with the copies that make them fit, if they do."""
+    """Lesson 11: pairs of arrays of these shapes, two pairs per row, with the copies that make them fit, if they do."""
     parts, verdicts = [], []
     for place, (left, right) in enumerate(pairs):
         x, y = 20 + 360 * (place % 2), 25 + 140 * (place // 2)

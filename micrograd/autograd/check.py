@@ -14,9 +14,10 @@ from itertools import count
 from typing import Any
 
 from ..engine.modes import no_grad
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..tensor.optional import Tensor, np
-from .transforms import Call, gradient, is_point, leaves, tree_map
+from .transforms import Call, gradient, is_point
 
 __all__ = ["gradcheck"]
 

@@ -18,10 +18,11 @@ import numpy as np
 
 from ..engine.modes import deferred, hidden, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Many
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
 from ..tensor.tensor import Tensor
-from .transforms import is_node, leaves, node_of, tree_map
+from .transforms import is_node, node_of
 
 __all__ = ["Context", "Function"]
 

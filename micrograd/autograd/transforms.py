@@ -38,35 +38,13 @@ from typing import Any
 from ..engine.graph import LEAF, Node
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..engine.walk import propagate, seeded, short_cut, towards
 from ..tensor.optional import Tensor, np, stack
 from .forward_mode import detached, forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Trees: nested lists, tuples and dicts
-
-
-def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The tree with each leaf replaced by function(leaf)."""
-    if isinstance(tree, dict):
-        return {key: tree_map(function, x) for key, x in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        parts = [tree_map(function, x) for x in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-    return function(tree)
-
-
-def leaves(tree: Any) -> Iterator[Any]:
-    """The leaves of the tree, in order."""
-    if isinstance(tree, (list, tuple, dict)):
-        for x in tree.values() if isinstance(tree, dict) else tree:
-            yield from leaves(x)
-    else:
-        yield tree
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Arguments and results
@@ -251,7 +229,8 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
         if not with_points:
-            kinds = ", ".join(type(x).__name__ for x in leaves(args)) or "none at all"
+            found = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
+            kinds = ", ".join(found) or "none at all"
             raise TypeError(f"no argument is a float, a float array or a node; found {kinds}: write 2.0 for 2")
         return with_points
     chosen = [i + len(args) if i < 0 else i for i in (argnum if isinstance(argnum, tuple) else (argnum,))]

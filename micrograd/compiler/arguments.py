@@ -17,8 +17,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..autograd.transforms import leaves, tree_map
 from ..engine import floats
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..tensor.optional import Tensor, np
 from .lowered import Read

@@ -28,13 +28,13 @@ from math import prod
 from types import SimpleNamespace
 from typing import Any
 
-from ..autograd.transforms import leaves, tree_map
 from ..engine import ops
 from ..engine.modes import is_grad_enabled
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..engine.walk import grad
 from ..tensor.optional import Tensor, np
-from .arguments import Arguments, Block
+from .arguments import TEXT, Arguments, Block
 from .backends import Executable, compiled
 from .graph import rebuilt
 from .levels import Levels
@@ -153,6 +153,12 @@ class Built:
 
     def _outputs(self, tree: Any, samples: int | None) -> None:
         """Record what the function returns."""
+        for x in leaves(tree):
+            if not isinstance(x, (*TEXT, int, float, np.number, np.ndarray, Value, Tensor)):
+                raise TypeError(
+                    f"a compiled function returns nodes, numbers, arrays, or lists, tuples and dicts of them, found "
+                    f"{type(x).__name__} {x!r:.60}"
+                )
         nodes = [x for x in leaves(tree) if is_traced(x)]
         roots = [] if self.plain else [x for x in nodes if x.requires_grad]
         numbers = {id(root): i for i, root in enumerate(roots)}

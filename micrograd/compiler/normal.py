@@ -72,7 +72,7 @@ class NormalForm:
         return self.sums.pop(x) if x in self.sums and self._uses[x] == 1 else [(1.0, x, ONE)]
 
     def _enter(self, symbol: Symbol, row: Row, values: Sequence[Any]) -> None:
-        i, xs = self.number[symbol], [self.number[x] if x.__class__ is Symbol else float(x) for x in values]
+        i, xs = self.number[symbol], [self.number[x] if x.__class__ is Symbol else constant(x) for x in values]
         if xs[0].__class__ is float and all(x.__class__ is float for x in xs):
             self.number[symbol] = float(row.forward(*xs))
         elif row is ops.mul:
@@ -131,6 +131,11 @@ class NormalForm:
         return (c, q, p) if q < len(self.leaves) <= p else term
 
 
+def constant(x: Any) -> float:
+    """The number. In a batch a constant slope, as of a floor, is an array with the same number for each sample."""
+    return float(x.flat[0] if hasattr(x, "flat") else x)
+
+
 def _scaled(terms: list[Term], number: float) -> list[Term]:
     return [(c * number, p, q) for c, p, q in terms]
 
@@ -140,3 +145,8 @@ def _joined(a: list[Term], b: list[Term]) -> list[Term]:
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     longer.extend(shorter)
     return longer
+
+
+def constant(x: Any) -> float:
+    """A constant as a number. Under `batch`, one such as the slope of a floor is an array, with one number for all."""
+    return float(x.flat[0] if hasattr(x, "flat") else x)

@@ -27,11 +27,12 @@ from collections.abc import Callable, ItemsView, Sequence
 from itertools import chain
 from typing import Any
 
-from ..autograd.transforms import copied, leaves, tree_map
+from ..autograd.transforms import copied
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
 from ..engine.modes import differentiating, modes, pass_is_watched
 from ..engine.rows import Many, nothing
+from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
@@ -153,6 +154,10 @@ class TrainingProgram(Program):
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
+        with grads_lock:  # a step is whole for other threads that make one, or that read a parameter
+            return self._step(args)
+
+    def _step(self, args: tuple[Any, ...]) -> Any:
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -235,7 +240,7 @@ class Call:
             return self._again(g, root)
         if not self.program.built.fused:
             return self.program.back(self, root, g)
-        return [g * part for part in self.grads]
+        return [(g.item() if part.__class__ is float and hasattr(g, "item") else g) * part for part in self.grads]
 
     def _again(self, g: Any, number: int) -> list[Any]:
         """The gradients as nodes: the function itself runs on nodes, and is differentiated.

@@ -56,6 +56,7 @@ What it has no line for:
     modes        no_grad, enable_grad, detect_anomaly; and the hook by which `lazy` and `compile` intercept ops
     grad_fn      the graph through PyTorch's interface
     words        names from other libraries, for error messages: `view` is `reshape` here
+    trees        nested lists, tuples and dicts, mapped and flattened
     collector    a context manager that pauses the garbage collector
 
 Read `value` first, then `ops`, `graph` and `walk`: they are the engine.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
-from itertools import chain
 from reprlib import recursive_repr
 from textwrap import indent
 from typing import Any, Self
 
-from ..engine.graph import Node
+from ..engine.graph import Node, is_node
 from ..engine.modes import modes, no_grad
+from ..engine.trees import leaves
 
 # The modules being called, outermost first.
 _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
@@ -64,8 +64,8 @@ class Module:
         Returns:
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
-        leaves = dict.fromkeys(leaf for _, held in _state(self) for leaf in _leaves(held))
-        return [leaf for leaf in leaves if leaf.requires_grad]
+        found = dict.fromkeys(leaf for _, held in _state(self) for leaf in leaves(held))
+        return [leaf for leaf in found if leaf.requires_grad]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
@@ -103,7 +103,7 @@ class Module:
         """
         names: dict[Any, str] = {}
         for name, held in _state(self):
-            for i, leaf in enumerate(_leaves(held)):
+            for i, leaf in enumerate(leaves(held)):
                 names.setdefault(leaf, f"{name}.{i}" if isinstance(held, (list, tuple)) else name)
         return [(names[p], p) for p in dict.fromkeys(type(self).parameters(self))]
 
@@ -171,7 +171,7 @@ def _state(module: Module, path: str = "", outer: tuple[int, ...] = ()) -> list[
     """Pairs (name, leaf or list of Values) in a module; a list of Values is one entry."""
     held = _inside(module._held(), path, (*outer, id(module)))
     if type(module).parameters is not Module.parameters:  # overridden: it may list leaves that are in no attribute
-        known = {leaf for _, below in held for leaf in _leaves(below)}
+        known = {leaf for _, below in held for leaf in leaves(below)}
         if others := [p for p in dict.fromkeys(type(module).parameters(module)) if p not in known]:
             held.append((f"{path}parameters", others))
     return held
@@ -189,7 +189,7 @@ def _by_name(module: Module) -> dict[str, Any]:
 
 def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
     """The same for any attribute; `outer` has the ids of enclosing objects, since a module may refer to its parent."""
-    if _is_node(x):
+    if is_node(x):
         return [(path.removesuffix("."), x)] if x.is_leaf else []
     if not isinstance(x, (Module, list, tuple, dict)) or id(x) in outer:
         return []
@@ -212,15 +212,6 @@ def _children(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[st
     elif isinstance(x, (list, tuple, dict)) and not any(x is container for container in outer):
         for key, item in x.items() if isinstance(x, dict) else enumerate(x):
             yield from _children(item, f"{path}.{key}" if path else str(key), (*outer, x))
-
-
-def _is_node(x: Any) -> bool:
-    """True for a Value or a Tensor. (A Tensor has a node; importing its class would load NumPy.)"""
-    return isinstance(x, Node) or isinstance(getattr(x, "_node", None), Node)
-
-
-def _leaves(held: Any) -> Iterable[Any]:
-    return held if isinstance(held, (list, tuple)) else (held,)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -310,17 +301,10 @@ def _waits(x: Any) -> bool:
     return getattr(x, "_waiting", False)
 
 
-def _flat(x: Any) -> tuple[Any, ...]:
+def _flat(tree: Any) -> tuple[Any, ...]:
     """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
-    if modes and _waits(x):
-        return (x,)
-    node = x if isinstance(x, Node) else getattr(x, "_node", None)  # of a Tensor
-    if isinstance(node, Node):
-        return (node,)
-    if not isinstance(x, (list, tuple, dict)):
-        return ()
-    parts = [_flat(item) for item in (x.values() if isinstance(x, dict) else x)]
-    return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
+    found = [x if modes and _waits(x) else getattr(x, "_node", x) for x in leaves(tree)]
+    return tuple([x for x in found if isinstance(x, Node) or _waits(x)])
 
 
 Module.__call__ = _signing(Module.__call__)

@@ -39,7 +39,7 @@ def maker(make: Maker) -> Maker:
     def made(*settings: Any) -> Row:
         settings = tuple(map(_setting, settings))
         row = make(*settings)
-        row.settings = dict(zip(names, settings, strict=True))
+        row.settings = dict(zip(names, settings, strict=False))  # which leaves out defaults
         return row
 
     return made  # type: ignore[return-value]
@@ -250,27 +250,17 @@ def mean(axis: Axis, keepdims: bool) -> Row:
 
 
 @maker
-def extreme(name: str, axis: Axis, keepdims: bool) -> Row:
-    """The `max` or `min` over the axis; tied elements share the gradient equally."""
+def extreme(name: str, axis: Axis, keepdims: bool, first: bool = False) -> Row:
+    """The `max` or `min` over the axis; tied elements share the gradient equally, or the `first` one gets it."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
         keep = reshape(keepdims_shape(a, axis))
         chosen = ops.equal(a, keep(out))
+        if first:
+            return keep(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))  # type: ignore[arg-type]
         return keep(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
 
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)
-
-
-@maker
-def first_max(axis: int) -> Row:
-    """The maximum along one axis; among tied elements the first gets the gradient."""
-
-    def rule(g: Any, out: Any, a: Any) -> Any:
-        keep = reshape(keepdims_shape(a, axis))
-        chosen = ops.equal(a, keep(out))
-        return keep(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))
-
-    return Row("max", lambda a: a.max(axis=axis), rule)
 
 
 @maker

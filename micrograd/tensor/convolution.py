@@ -48,7 +48,7 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     """See `functional.max_pool2d`."""
     seen = _pooled(_picture(x), kernel_size, stride, padding, dilation, fill=-np.inf)
     *rest, height, width, rows, columns = seen.shape
-    return record(arrays.first_max(-3), seen.reshape(*rest, height * width, rows, columns))
+    return record(arrays.extreme("max", -3, False, True), seen.reshape(*rest, height * width, rows, columns))
 
 
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:

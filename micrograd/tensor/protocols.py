@@ -7,7 +7,7 @@ none, or if the result has no floats (a shape, an index, a bool, a string). Othe
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from ..engine import ops
 from ..engine.modes import hidden, look
 from ..engine.rows import Row
+from ..engine.trees import leaves, tree_map
 from . import einstein as einstein  # registers einsum in FUNCTIONS
 from .functions import FUNCTIONS, elementwise
 from .node import ArrayNode, record
@@ -67,13 +68,15 @@ def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name
     read = (args, [*named.values()])
     if function in SHAPE_ALONE:  # of the first argument
         read = args[1:], [x for key, x in named.items() if key not in ("a", "prototype")]
-    if not any(x.requires_grad for x in _tensors(read)):
-        return function(*_arrays(args), **{name: _arrays(x) for name, x in named.items()})
+    if not any(isinstance(x, ArrayNode.kind) and x.requires_grad for x in leaves(read)):
+        args, named = tree_map(_array, (args, named))
+        return function(*args, **named)
     try:
         if not name.endswith(".at"):  # which writes to arrays that cannot be written to
             with hidden(None):  # a result without floats has no derivative to miss
-                out = function(*_arrays(args, False), **{name: _arrays(x, False) for name, x in named.items()})
-            if not _is_float(out):
+                shown = tree_map(_read_only, (args, named))
+                out = function(*shown[0], **shown[1])
+            if not any(map(_is_float, leaves(out))):
                 return out
     except ValueError as error:
         if "read-only" not in str(error):
@@ -85,29 +88,20 @@ def _on_arrays(function: Any, args: tuple[Any, ...], named: dict[str, Any], name
     )
 
 
-def _tensors(x: Any) -> Iterator[Any]:
-    if isinstance(x, (list, tuple)):
-        for part in x:
-            yield from _tensors(part)
-    elif isinstance(x, ArrayNode.kind):
-        yield x
+def _array(x: Any) -> Any:
+    """The array of a Tensor; anything else is returned unchanged."""
+    return x.data if isinstance(x, ArrayNode.kind) else x
 
 
-def _arrays(x: Any, writable: bool = True) -> Any:
-    """x with its Tensors replaced by their arrays; unless `writable`, all arrays are read-only views."""
-    if isinstance(x, (list, tuple)):
-        return type(x)(_arrays(part, writable) for part in x)
-    if isinstance(x, ArrayNode.kind):
-        x = x.data if writable else look(x._node)
-    if writable or not isinstance(x, np.ndarray):
-        return x
-    view = x.view()
-    view.flags.writeable = False
-    return view
+def _read_only(x: Any) -> Any:
+    """The same as an array that cannot be written to."""
+    x = look(x._node) if isinstance(x, ArrayNode.kind) else x
+    if isinstance(x, np.ndarray):
+        x = x.view()
+        x.flags.writeable = False
+    return x
 
 
 def _is_float(x: Any) -> bool:
-    """True if x has floats, in lists and tuples too, through which a gradient could flow."""
-    if isinstance(x, (list, tuple)):
-        return any(map(_is_float, x))
+    """True if x has floats, through which a gradient could flow."""
     return isinstance(x, float) or np.dtype(getattr(x, "dtype", bool)).kind in "fc"

@@ -12,7 +12,7 @@ import re
 import tempfile
 import webbrowser
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from mimetypes import guess_type
 from os import PathLike
@@ -33,9 +33,7 @@ class Page:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page to a file and return its path. Raises ValueError if the name is that of another format."""
-        target = named(path, "text/html", ".html")
-        target.write_text(self.html, encoding="utf-8")
-        return target
+        return written(self.html, path, "text/html", ".html")
 
     def open(self) -> Path:
         """Open the page in the browser, from a temporary file, and return its path."""
@@ -66,9 +64,7 @@ class Svg:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the SVG to a file and return its path. Raises ValueError if the name is that of another format."""
-        target = named(path, "image/svg+xml", ".svg")
-        target.write_text(self.svg, encoding="utf-8")
-        return target
+        return written(self.svg, path, "image/svg+xml", ".svg")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.words.splitlines()[0]}; save(path)>"
@@ -78,22 +74,20 @@ class Svg:
         return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
 
 
-def named(path: str | PathLike[str], kind: str, suffix: str) -> Path:
-    """The path, if no other kind of file has such a name: a page called a.png could not be opened."""
+def written(text: str, path: str | PathLike[str], kind: str, suffix: str) -> Path:
+    """The path, once the file is written; refuses the name of another kind: a page called a.png could not be opened."""
     target = Path(path)
     if (found := guess_type(target.name)[0]) not in (None, kind):
         raise ValueError(f"{target.name} is a name for {found}, and this is {kind}: let it end in {suffix}")
+    target.write_text(text, encoding="utf-8")
     return target
 
 
 def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
     """The result of `_repr_mimebundle_`: HTML and plain text, filtered by the MIME types to include and exclude."""
     kinds = {"text/html": markup, "text/plain": words}
-    return {
-        kind: what
-        for kind, what in kinds.items()
-        if (not include or kind in include) and not (exclude and kind in exclude)
-    }
+    wanted = [kind for kind in kinds if (not include or kind in include) and kind not in (exclude or ())]
+    return {kind: kinds[kind] for kind in wanted}
 
 
 def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%") -> str:
@@ -104,13 +98,8 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
 
 def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
     """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
-    parts = {
-        "title": html.escape(clean(title), quote=False),
-        "style": style,
-        "data": _json(data),
-        "script": script,
-        **markup,
-    }
+    title = html.escape(clean(title), quote=False)
+    parts = {"title": title, "style": style, "data": _json(data), "script": script, **markup}
     whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
     return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
 
@@ -134,7 +123,7 @@ def source(*names: str) -> str:
     return "\n".join([asset("page.js"), "(() => {", *map(asset, names), "})();"])
 
 
-@cache
+@lru_cache(maxsize=64)
 def asset(name: str) -> str:
     """The text of a template, style sheet or script of this package."""
     return (files("micrograd.viz") / name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ Operands appear as the placeholders "{0}" and "{1}", the result as "{out}" and i
 names there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,8 +17,26 @@ from ..engine.rows import HandWritten, Row
 from .infix import ATOM, CONDITION, PLUS, UNARY, number, within, written
 
 
-class Symbol:
-    """Text that supports the operations of a number or an array; `like`, if any, has its shape and dtype."""
+class Recorder:
+    """Runs in place of a number or an array, and records what is done; `like`, if any, has its shape and dtype."""
+
+    like: Any
+
+    shape: property = property(lambda self: self.like.shape)
+    ndim: property = property(lambda self: self.like.ndim)
+    size: property = property(lambda self: self.like.size)
+    dtype: property = property(lambda self: self.like.dtype)
+
+
+def overload(kind: type[Recorder], signs: Mapping[str, str], record: Callable[[str, Any, Any], Any]) -> None:
+    """Give the class these operators and their reflections, which return `record(sign, a, b)`."""
+    for name, sign in signs.items():
+        setattr(kind, f"__{name}__", lambda a, b, sign=sign: record(sign, a, b))
+        setattr(kind, f"__r{name}__", lambda b, a, sign=sign: record(sign, a, b))
+
+
+class Symbol(Recorder):
+    """Text that supports the operations of a number or an array."""
 
     def __init__(self, text: str, binds: int = ATOM, like: Any = None):
         self.text = text
@@ -34,10 +52,6 @@ class Symbol:
 
     # ---- the array interface that rules use
 
-    shape: property = property(lambda self: self.like.shape)
-    ndim: property = property(lambda self: self.like.ndim)
-    size: property = property(lambda self: self.like.size)
-    dtype: property = property(lambda self: self.like.dtype)
     T = property(lambda self: Symbol(f"{self.within(ATOM)}.T"))
 
     def swapaxes(self, a: int, b: int) -> "Symbol":
@@ -98,35 +112,26 @@ def _written(op: str, *operands: Any, like: Any = None) -> Symbol:
     return Symbol(*written(op, [(x.text, x.binds) for x in map(_symbol, operands)]), like)
 
 
-def _operator(sign: str, unit: float | None, either: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The methods of an operator and its reflection. `unit` is neutral, on `either` side or only on the right."""
-
-    def write(a: Any, b: Any) -> Symbol:
-        if unit is not None and _is(b, unit):
-            return a
-        if unit is not None and either and _is(a, unit):
-            return b
-        if sign == "*" and _is(a, -1):
-            return -b
-        likes = [x.like for x in (a, b) if isinstance(x, Symbol) and x.like is not None and sign != "@"]
-        return _written(sign, a, b, like=likes[0] if likes else None)
-
-    return write, lambda b, a: write(a, b)
+NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}
 
 
-for _name, _sign, _unit, _either in (
-    ("add", "+", 0, True),
-    ("sub", "-", 0, False),
-    ("mul", "*", 1, True),
-    ("truediv", "/", 1, False),
-    ("matmul", "@", None, False),
-):
-    _there, _back = _operator(_sign, _unit, _either)
-    setattr(Symbol, f"__{_name}__", _there)
-    setattr(Symbol, f"__r{_name}__", _back)
+def _binary(sign: str, a: Any, b: Any) -> Symbol:
+    """An operator applied to a and b, one of them a Symbol, without what changes nothing: a + 0, 1 * a."""
+    unit = NEUTRAL.get(sign)
+    if _is(b, unit):
+        return a
+    if sign in ("+", "*") and _is(a, unit):
+        return b
+    if sign == "*" and _is(a, -1):
+        return -b
+    likes = [x.like for x in (a, b) if isinstance(x, Symbol) and x.like is not None and sign != "@"]
+    return _written(sign, a, b, like=likes[0] if likes else None)
 
 
-def _is(x: Any, number: float) -> bool:
+overload(Symbol, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@"}, _binary)
+
+
+def _is(x: Any, number: float | None) -> bool:
     return isinstance(x, int | float) and x == number
 
 

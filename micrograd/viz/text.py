@@ -1,6 +1,7 @@
 """Text for drawings: labels are cleaned and shortened, their width is estimated, ops get their usual signs."""
 
 import unicodedata
+from itertools import accumulate
 
 # Direction overrides could reorder the surrounding text; the other control characters are not allowed in XML.
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -21,19 +22,14 @@ def shorten(text: str, most: int, dots: str) -> str:
     text = clean(text[: most + 1] + text[-most:] if len(text) > 2 * most else text)
     if sum(map(columns, text)) <= most:
         return text
-    head, used = "", 0
-    for c in text:
-        used += columns(c)
-        if used > (most - len(dots)) * 2 // 3:
-            break
-        head += c
-    tail, used = "", 0
-    for c in reversed(text):
-        used += columns(c)
-        if used > (most - len(dots)) // 3:
-            break
-        tail = c + tail
-    return head + dots + tail
+    room = most - len(dots)
+    return _beginning(text, room * 2 // 3) + dots + _beginning(text[::-1], room // 3)[::-1]
+
+
+def _beginning(text: str, most: int) -> str:
+    """The characters that fit into so many columns."""
+    used = accumulate(map(columns, text))
+    return "".join([c for c, so_far in zip(text, used, strict=True) if so_far <= most])
 
 
 def columns(c: str) -> int:

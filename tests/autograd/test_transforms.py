@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from micrograd import Value, no_grad
+from micrograd import Value, compile, no_grad
 from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from micrograd.nn import MLP
 from micrograd.tensor import Tensor
@@ -140,9 +140,10 @@ def test_keywords_are_passed_on_as_they_are():
     assert gradient(lambda x, *, scale: x * scale)(2.0, scale=7.0) == 7.0
 
 
-def test_nothing_to_differentiate_raises():
+@pytest.mark.parametrize("f", [cube, compile(cube)])
+def test_nothing_to_differentiate_raises(f):
     with pytest.raises(TypeError, match=r"no argument is a float, a float array or a node; found int: write 2\.0"):
-        gradient(cube)(2)
+        gradient(f)(2)
     with pytest.raises(TypeError, match="found none at all"):
         gradient(lambda: 1.0)()
 

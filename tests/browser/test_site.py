@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import itertools
 import json
 import re
 import shutil
@@ -56,6 +57,17 @@ def address(built):
     server.server_close()
 
 
+def paste(page, text, place=""):
+    """Over all that is in the editor: the first of the page, or of this place in it."""
+    page.run(
+        "const place = document.querySelector(`${arguments[1]} .cm-content`), data = new DataTransfer();"
+        "place.focus(); document.execCommand('selectAll'); data.setData('text/plain', arguments[0]);"
+        "place.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))",
+        text,
+        place,
+    )
+
+
 class Live:
     """A live page that one test hands to the next, so that Python starts once."""
 
@@ -76,12 +88,7 @@ class Live:
 
     def write(self, text):
         """As if it were pasted over all that is there."""
-        self.page.run(
-            "const place = document.querySelector('.cm-content'), data = new DataTransfer();"
-            "place.focus(); document.execCommand('selectAll'); data.setData('text/plain', arguments[0]);"
-            "place.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))",
-            text,
-        )
+        paste(self.page, text)
 
     def choose(self, selector, value):
         self.page.run(
@@ -133,6 +140,7 @@ def training(shared, address):
     """With Python in it, paused, after a few steps."""
     live = Live(shared, address, "training.html")
     live.shown("#state", "Trained when")
+    assert live.text("#mode") == "–"  # it is not the speed of the machine that made the page
     live.page.click("#play")
     live.wait("document.getElementById('state').textContent.includes('runs in') && +steps.textContent > 3")
     live.page.click("#play")
@@ -216,8 +224,16 @@ def test_a_loop_without_end_can_be_stopped(playground):
     playground.shown("#numbers", "∂y/∂x = 4.0000")
 
 
+def test_a_long_chain_of_values_can_be_dropped_while_the_text_runs(playground):
+    playground.write(
+        "from micrograd import Value\nx = y = Value(2.0)\nfor _ in range(100_000):\n    y = y * 1.0\ny = x * x\n"
+    )
+    playground.shown("#numbers", "∂y/∂x = 4.0000")
+    assert playground.text("#error") == ""
+
+
 def test_a_text_that_ends_python_is_said_and_python_starts_again(playground):
-    """Freed from its head, within one run: the stack of a browser is too small for it."""
+    """A chain of lists is freed from its head, within one run: the stack of a browser is too small for it."""
     playground.write("x = None\nfor _ in range(1_000_000):\n    x = [x]\nx = None\n")
     playground.shown("#error", "Python stopped, and starts again")
     playground.page.console()  # Pyodide has a lot to say about it
@@ -439,14 +455,39 @@ def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
     assert shared.console() == []
 
 
-@pytest.mark.parametrize("name", ["01_a_derivative_is_a_nudge", "05_the_order"])
-def test_a_lesson_runs_to_its_end(shared, address, name):
+def exercises(path):
+    """The exercises of a notebook: number, the cell, and the cell with the solution below what was there."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for cell, below in itertools.pairwise(cells):
+        text, folded = "".join(cell["source"]), "".join(below["source"])
+        if cell["cell_type"] == "code" and (found := re.search(r'check\("([\d.]+)"', text)):
+            solution = re.search(r"^```python\n(.*?)^```", folded, re.DOTALL | re.MULTILINE)[1]
+            yield found[1], text, text[: found.start()] + solution
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("demos/lessons/0[1-5]*.ipynb")), ids=lambda path: path.stem)
+def test_a_lesson_runs_to_its_end_and_its_exercises_are_checked(shared, address, path):
     """The first is without the two cells that matplotlib draws; the fifth drops a chain of ten thousand nodes."""
-    shared.driver.get(f"{address}lessons/{name}.html")
-    shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Run]').length > 10")
+    shared.driver.get(f"{address}lessons/{path.stem}.html")
+    shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Run]').length >= 10")
     shared.run("[...document.querySelectorAll('.live-bar button[aria-label^=Run]')].at(-1).click()")
     shared.wait("[...document.querySelectorAll('.live-bar span')].at(-1).textContent === 'Done'", LOADED)
     assert shared.run("return document.querySelectorAll('.live-wrong').length") == 0
+    for number, text, solved in exercises(path):
+        shared.run(
+            "for (const place of document.querySelectorAll('div.cell'))"
+            "  if (place.querySelector('.cell_input pre')?.textContent.includes(arguments[0])) place.id = arguments[1]",
+            *(f'check("{number}"', f"exercise-{number[-1]}"),
+        )
+        cell = f"#exercise-{number[-1]}"
+        said = f"document.querySelector('{cell} .cell_output').textContent"
+        assert shared.run(f"return {said}").startswith(f"{number}  your turn")
+        shared.run(f"document.querySelector('{cell} button[aria-label^=Edit]').click()")
+        shared.wait(f"document.querySelector('{cell} .cm-content')")
+        for typed, mark in ((text + "  # as it was", "✗"), (solved, "✓ right")):
+            paste(shared, typed, cell)
+            shared.press("Control+Enter")
+            shared.wait(f"{said}.includes('{number}  {mark}')", 30)
     shared.requests()
     assert shared.console() == []
 
@@ -480,6 +521,8 @@ def test_a_page_fits_a_phone_and_is_usable_by_all(shared, address, path):
             shared.emulate(dark=dark)
             shared.driver.get(address + path)
             shared.wait("document.readyState === 'complete' && document.documentElement.scrollWidth <= innerWidth")
+            tables = "[...document.querySelectorAll('.table-wrapper')]"  # which scroll by themselves
+            assert shared.run(f"return {tables}.every(table => table.scrollWidth <= table.clientWidth)")
             assert shared.axe() == []
     shared.emulate()
     assert [url for url in shared.requests() if not url.startswith(address)] == []

@@ -128,9 +128,35 @@ def test_what_cannot_be_computed_again_says_so_and_stays(page):
     out._backward = lambda: None
     page.open(player(out).html, reduced_motion=True)
     assert "closures written by hand" in text(page, "#why")
-    assert page.run("return document.getElementById('descend').disabled")
+    for act in (lambda: page.click("#descend"), card(page, "a").click, lambda: page.press("F2")):
+        page.run("document.getElementById('said').textContent = ''; arguments[0].focus()", card(page, "a"))
+        act()
+        assert "closures written by hand" in text(page, "#said")
+        assert "closures written by hand" in text(page, "#live")
     move(page, "a", 40)
     assert "data 3.0000" in spoken(page, "a")
+    assert page.axe() == []
+
+
+def test_what_is_computed_says_so_where_somebody_would_change_it(page):
+    page.open(player(neuron()).html, reduced_motion=True, fragment="place=end")
+    ActionChains(page.driver, 20).double_click(card(page, "o")).perform()
+    assert text(page, "#said") == "o is computed: change what goes into it."
+    assert page.run("return document.getElementById('number').hidden")
+    page.press("Escape")
+    page.run("arguments[0].focus()", card(page, "n"))
+    page.press("5")
+    assert text(page, "#said").startswith("n is computed")
+
+
+def test_a_card_of_many_alike_says_that_it_does_not_open(page):
+    loss = sum(((Value(float(k)) * 2.0).relu() for k in range(90)), Value(0.0))
+    page.open(player(loss, max_nodes=20).html, reduced_motion=True)
+    page.run(
+        "[...document.querySelectorAll('.card.repeat')].find(e => e.textContent.includes('×90'))"
+        ".dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    assert text(page, "#said").endswith(" does not open: it stands for 90 operations of one kind.")
 
 
 def test_one_number_of_an_array_is_dragged(page):

@@ -1,6 +1,7 @@
 """What is seen of a graph: zoom, moving, map, search, keys, export, and the view for a projector."""
 
 import base64
+import math
 import random
 import time
 from itertools import pairwise
@@ -108,6 +109,16 @@ def test_a_line_that_carries_arrays_is_as_wide_as_their_length(page):
     assert len(widths) == 6
     assert max(widths) == pytest.approx(6, abs=0.01)
     assert min(widths) > 1.2
+
+
+def test_a_line_that_carries_nan_is_marked(page):
+    x = Value(0.0, label="x")
+    page.open(player((x * math.inf).tanh() + x).html, fragment="place=end", reduced_motion=True)
+    look = "const {stroke, strokeWidth, strokeDasharray} = getComputedStyle(arguments[0]);"
+    line, *others = page.run("return [...document.querySelectorAll('.wire.odd path:first-child')]")
+    assert len(others) == 1
+    assert page.run(look + "return parseFloat(strokeWidth)", line) > 5
+    assert page.run(look + "return strokeDasharray", line) != "none"
 
 
 # ------------------------------------------------------------------------------------------------ search
@@ -255,6 +266,49 @@ def test_the_view_for_a_projector_is_clean_and_large(page, graph):
     assert page.run("return document.getElementById('bar').offsetWidth") > 500
 
 
+IN_SIGHT = (
+    "const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1"
+    " && a.bottom <= b.bottom + 1, box = e => e.getBoundingClientRect();"
+    "return inside(box(arguments[0]), box(document.getElementById('scroll')))"
+)
+
+
+@pytest.mark.parametrize("present", [False, True])
+def test_the_active_card_and_its_numbers_stay_in_sight(page, present):
+    """Wide and high, with lines that lead past many cards."""
+    a, b = Value(-4.0, label="a"), Value(2.0, label="b")
+    c, d = a + b, a * b + b**3
+    c += c + 1 - a
+    d += d * 2 + (b + a).relu()
+    d += 3 * d + (b - a).relu()
+    page.open(player((c - d) ** 2 / d, names={}, present=present).html, 1280, 720, reduced_motion=True)
+    for _ in range(int(page.run("return document.getElementById('scrub').max"))):
+        page.press("ArrowRight")
+        active = page.run(
+            "return [...document.querySelectorAll('.card.forward, .card.backward, .pill.forward, .pill.backward')]"
+            ".filter(e => e.childElementCount)"
+        )
+        for element in active:
+            assert page.run(IN_SIGHT, element), text(page, "#phase")
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (800, 720)])
+def test_the_map_shows_the_whole_graph_and_hides_no_card(page, width, height):
+    page.open(player(neuron()).html, width, height, reduced_motion=True, fragment="place=end")
+    assert page.run(IN_SIGHT, card(page, "o"))
+    under = page.run(
+        "const box = e => e.getBoundingClientRect(), map = box(document.getElementById('map'));"
+        "const stage = box(document.getElementById('scroll'));"
+        "return [map.width, [...document.querySelectorAll('.card .body')].map(box).filter(b => b.right > map.left &&"
+        " b.left < map.right && b.bottom > map.top && b.top < Math.min(map.bottom, stage.bottom)).length,"
+        " document.querySelectorAll('#map .at').length, document.querySelectorAll('#map path').length]"
+    )
+    assert under[0] > (290 if width == 390 else 100)
+    assert under[1:] == [0, 10, 9]
+    page.press("ArrowLeft")
+    assert page.run("return document.querySelectorAll('#map .now').length") == 1
+
+
 def test_panels_can_be_left_out(page):
     page.open(player(neuron(), panels=False).html)
     assert page.run("return document.getElementById('panels').offsetHeight") == 0
@@ -335,6 +389,25 @@ def test_cells_are_read_with_the_keys(neurons):
     assert heard[1].startswith("weights, row 1, column 2: ")
     assert heard[2] == heard[0]
     assert neurons.run(LIT % "cell") == 2
+
+
+def test_the_bar_of_a_large_group_follows_a_drag(page):
+    """Sixty parts, more than the bar has cells: those of the points that the weight leaves above 0 send gradients."""
+    w = Value(1.0, label="w")
+    loss = sum(((w * (k - 30.0)).relu() * (0.5 + k) for k in range(60)), Value(0.0))
+    page.open(player(loss, max_nodes=20, names={}).html, reduced_motion=True, fragment="place=end")
+    told = (
+        "return [...document.querySelectorAll('.card.repeat:not(.stale)')].map(e => e.querySelector('title'))"
+        ".map(e => e?.textContent).filter(Boolean)"
+    )
+    before = page.run(told)
+    assert any("31 of 60 are 0" in said for said in before), before
+    page.run("arguments[0].focus()", card(page, "w"))
+    page.press("-", *"2", "Enter")
+    page.wait("document.getElementById('number').hidden")
+    after = page.run(told)
+    assert len(after) == len(before)
+    assert any("30 of 60 are 0" in said for said in after), after
 
 
 def test_a_group_says_the_range_of_its_gradients_and_it_follows(neurons):

@@ -8,7 +8,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from compile_helpers import first_order, random_function, same, squared_gradient
+from compile_helpers import first_order, same, squared_gradient
+from hypothesis import Phase, given, settings
+from random_programs import Program, programs
 from tensor_helpers import every_op
 from tensor_ops_list import Op
 
@@ -97,13 +99,13 @@ def test_without_jax_its_backend_says_what_to_install(monkeypatch: pytest.Monkey
 
 
 @NO_JAX
-@pytest.mark.parametrize("seed", range(8))
-def test_random_programs_of_samples_are_the_same_by_jax(seed: int):
-    function, point = random_function(seed)
-    samples = np.array(point) * np.linspace(1.0, 1.001, 5)[:, None]
+@settings(max_examples=12, deadline=None, phases=[Phase.generate, Phase.shrink])
+@given(program=programs(Value))
+def test_random_programs_of_samples_are_the_same_by_jax(program: Program):
+    samples = np.array(program.leaves) * np.linspace(1.0, 1.001, 5)[:, None]
 
     def found(backend: str) -> list[list[float]]:
-        loss = gradient(lambda xs: function(xs), argnum=0)
+        loss = gradient(lambda xs: program(*xs), argnum=0)
         return [np.asarray(part).tolist() for part in micrograd.compile(loss, batch=True, backend=backend)(samples)]
 
     same(found("jax"), found("python"), 1e-11)

@@ -10,7 +10,7 @@ import pytest
 
 import micrograd
 from micrograd import Value, draw_dot, grad, gradient, hessian, hvp, jacobian, nn, no_grad, value_and_grad
-from micrograd.autograd.transforms import leaves
+from micrograd.engine.trees import leaves
 
 
 def test_value_and_grad_of_a_compiled_function_gives_plain_numbers():

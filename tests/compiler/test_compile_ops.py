@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import unwatched
 from ops_list import OPS, Op
 
 import micrograd
@@ -34,8 +35,10 @@ def test_an_op_is_the_same_compiled(op: Op, backend: str):
 
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_an_op_has_the_same_second_derivatives_compiled(op: Op):
+    call = unwatched(op.call)
+
     def square(*xs: Any) -> Any:
-        slopes = gradient(lambda *ys: op.call(*ys) + sum(0 * y for y in ys))(*xs)
+        slopes = gradient(lambda *ys: call(*ys) + sum(0 * y for y in ys))(*xs)
         return sum(g * g for g in (slopes if isinstance(slopes, tuple) else [slopes])) + 0 * xs[0]
 
     for point in op.points(2):

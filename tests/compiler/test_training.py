@@ -9,7 +9,9 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from itertools import count
 from typing import Any
@@ -513,6 +515,25 @@ def test_a_step_that_is_interrupted_is_made_whole_or_not_at_all(kind: str, first
                 known.update(state)
             optimizer.state.update(zip(optimizer.params, held, strict=True))
     assert line > 20
+
+
+@each_kind
+def test_steps_of_several_threads_are_whole_while_others_look(kind: str):
+    pair = Pair(kind)
+    pair.run(1)
+    model, optimizer = pair.compiled, pair.optimizers[0]
+    jobs = [lambda: pair.step(X, Y)] * 2 + [lambda: _numbers(model, optimizer), lambda: model.loss(X.tolist(), Y)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            for done in [pool.submit(lambda job=job: [job() for _ in range(25)]) for job in jobs]:
+                done.result()
+    finally:
+        sys.setswitchinterval(before)
+    for _ in range(50):
+        pair.eager_step()
+    pair.check()
 
 
 @pytest.mark.parametrize("kind", ["levels", pytest.param("jax", marks=NO_JAX)])

@@ -8,6 +8,7 @@ from micrograd import Tensor, Value, concatenate, einsum
 from micrograd.engine import ops
 from micrograd.engine.graph import contributions
 from micrograd.engine.rows import Row
+from micrograd.viz.playing.program import Term
 from micrograd.viz.rule_text import Symbol, rule_texts
 
 
@@ -117,3 +118,10 @@ def test_brackets_stand_where_they_are_needed_and_nowhere_else():
     assert str(a / (b * c)) == "a / (b * c)"
     assert str((-a) ** 2) == "(-a)**2"
     assert str(1 * a + 0) == "a"
+
+
+def test_a_function_of_arrays_is_recorded_under_its_own_name():
+    """In what a page computes again."""
+    x = Term("0", np.ones(2))
+    assert [f(x).tree for f in (np.trunc, np.exp)] == [["trunc", "0"], ["exp", "0"]]
+    assert [f(x, x).tree[0] for f in (np.add, np.divide, np.power, np.matmul)] == ["+", "/", "power", "@"]

@@ -22,7 +22,7 @@ number_exercise(
     "2.2",
     4,
     {
-        3: "the two products and the sum are made; a, which they are made of, is a node too",
+        3: "that counts the two products and the sum; a is a node too",
         5: "there are two products and a sum, and how many more?",
         7: "each a that you write is the same node: an operand is not copied",
     },
@@ -35,7 +35,7 @@ number_exercise(
 def _(ops: Any) -> str | None:
     found = list(ops)
     if "" in found:
-        return "leave out the empty ones: they are those of the leaves"
+        return "leave out the empty ones: they belong to leaves"
     if sorted(found) != ["*", "*", "+", "+", "tanh"]:
         return f"a neuron of two inputs has two products, two sums and a tanh; yours has {found}"
     return None if found[0] == "tanh" else "these are the right ones; go from the result back, so that tanh comes first"

@@ -12,9 +12,9 @@ def _(grads: Any) -> str | None:
     wanted = {"d": -4.0, "c": -4.0, "b": -8.0, "a": -12.0}
     hints = {
         "d": "the slope of d**2 is 2 * d",
-        "c": "d moves just as far as c, so c gets what d has got",
-        "b": "c moves a times as far as b; times what c has got",
-        "a": "c moves b times as far as a; times what c has got",
+        "c": "d moves just as far as c, so c gets what d got",
+        "b": "c moves a times as far as b; times what c got",
+        "a": "c moves b times as far as a; times what c got",
     }
     for name, slope in wanted.items():
         if name not in grads:
@@ -31,10 +31,10 @@ number_exercise(
     "3.2",
     6.0,
     {
-        5.0: "that is the way through the product alone; a is used a second time",
-        1.0: "that is the way straight into the sum alone; a is in the product too",
+        5.0: "that is only the path through the product; a is used a second time",
+        1.0: "that is only the path straight into the sum; a is in the product too",
     },
-    "not {:.4g}: one slope for each of the two ways, then their sum",
+    "not {:.4g}: one slope for each of the two paths, then their sum",
 )
 
 
@@ -43,7 +43,7 @@ def _(w: float) -> str | None:
     if w == 5:
         return "w is still 5: after backward(), change w.data"
     if near(w, 54.0):
-        return "54 is the gradient; w is to be moved against it, by a small part of it"
+        return "54 is the gradient; move w against it, by a small part of it"
     if w > 5:
         return f"at {w:.4g} the loss is {(3 * w - 6) ** 2:.4g}, it was 81: go against the gradient"
     loss = (3 * w - 6) ** 2

@@ -14,12 +14,12 @@ def _(names: Any) -> str | None:
         return "a set has no order: give a list, ['f', ...]"
     names = list(names)
     if names == wanted[::-1]:
-        return "that is the order on the way there; the way back begins at f"
+        return "that is the forward order; the way back begins at f"
     if names.index("d") < names.index("e"):
-        return "d is an operand of e as well: it must wait for it"
+        return "d is an operand of e too, so it must wait for e"
     if names == ["f", "e", "d", "b", "a"]:
         return "a and b are ready at once, and then a comes first"
-    return None if names == wanted else f"not {names}: f is first; who has got all parts after d has sent?"
+    return None if names == wanted else f"not {names}: f is first; which nodes have all their parts after d has sent?"
 
 
 number_exercise(
@@ -28,7 +28,7 @@ number_exercise(
     {
         5.0: "that would be right; this walk finds something else: run it",
     },
-    "it does not find {:.4g}: who sends before its second part is there?",
+    "it does not find {:.4g}: which node sends before its second part has arrived?",
 )
 
 

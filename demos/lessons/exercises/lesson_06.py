@@ -19,7 +19,7 @@ def _(softplus: Any) -> str | None:
             return f"it is not log(1 + exp(x)) at {place:g}; that line was right"
         (found * 2).backward()
         if near(x.grad, 1 / (1 + math.exp(-place))):
-            return "times what arrives from the right: out.grad is not in it"
+            return "multiply by what arrives from the right: out.grad is missing"
         if not near(x.grad, 2 / (1 + math.exp(-place))):
             return f"at {place:g} the slope is {1 / (1 + math.exp(-place)):.4f}: nudge it, and look at the signs"
     return None
@@ -43,7 +43,7 @@ def _(root: Any) -> str | None:
     root(x).backward()
     root(far).backward()
     if x.grad != x.grad:
-        return "at 0 the gradient is nan still: what is the slope of a square root at 0?"
+        return "at 0 the gradient is still nan: what is the slope of a square root at 0?"
     return (
         None
         if near(x.grad, 0.0) and near(far.grad, 1.0)

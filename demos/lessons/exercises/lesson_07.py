@@ -19,8 +19,8 @@ number_exercise(
     "7.2",
     0.05,
     {
-        0.5: "so large a step overshoots, further each time: look at the losses on the way",
-        0.01: "it is on its way, and a hundred steps of that size are not enough; run all three",
+        0.5: "a step this large overshoots, further each time: look at the losses",
+        0.01: "it is getting there, but a hundred steps of that size are not enough; run all three",
     },
     "one of 0.01, 0.05 and 0.5; found {:g}",
     tolerance=0,

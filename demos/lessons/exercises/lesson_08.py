@@ -8,7 +8,7 @@ number_exercise(
     "8.1",
     2.6,
     {
-        1.1: "1 - 2.5 is below 0, and the hinge of that is 0: a point that is right gets nothing back",
+        1.1: "1 - 2.5 is below 0, and the hinge of that is 0: being right by more earns nothing",
         2.6 / 3: "that is the mean; here they are added up",
         2.25 + 0.36 + 4: "those are the squared errors",
         1.0: "the one with 0.4 is on the right side, and yet within the margin: it costs something too",
@@ -42,7 +42,7 @@ number_exercise(
     "8.3",
     0.4,
     {
-        5.0: "5 is the length of the weights: the score changes by 5 with each step of length 1 across the street",
+        5.0: "5 is the length of the weights: the score changes by 5 per unit of distance across the street",
         0.2: "that is from the border to one edge; the street has two halves",
         2 / 7: "3 + 4 is not how long the arrow (3, 4) is",
     },

@@ -9,12 +9,12 @@ from check import exercise, function, near, number, numbers
 @exercise("9.1", of=number)
 def _(loss: Any) -> str | None:
     if near(loss, 1.0):
-        return "that is the logarithm to the base of 10; the one that undoes exp is math.log"
+        return "that is the logarithm to base 10; the inverse of exp is math.log"
     if near(loss, 0.1) or near(loss, 0.9):
         return "each digit has the probability 0.1; the loss is -log of it"
     if near(loss, -math.log(10)):
         return "the sign: a loss is above 0, and the logarithm of 0.1 is below"
-    return None if near(loss, math.log(10), 0.01) else f"not {loss:.4g}: ten scores alike, so p is 1/10, and -log(p)?"
+    return None if near(loss, math.log(10), 0.01) else f"not {loss:.4g}: ten equal scores, so p is 1/10, and -log(p)?"
 
 
 @exercise("9.2", of=function)
@@ -50,7 +50,7 @@ def _(found: list[float]) -> str | None:
     if all(near(g, 0.25) for g in found):
         return "those are the probabilities; one of the four is the right answer"
     wanted = (0.25, 0.25, 0.25, -0.75)
-    return None if all(map(near, found, wanted)) else f"p - y: what is p, if all scores are alike? Found {found}"
+    return None if all(map(near, found, wanted)) else f"p - y: what is p if all scores are equal? Found {found}"
 
 
 @exercise("9.4", of=number)

@@ -12,7 +12,7 @@ def _(rate: Any) -> str | None:
         return "that was the limit at a steepness of 25; at 100 it is lower"
     if near(rate, 0.01, 1e-4):
         return "with 1/100 one step leads straight to the floor; how much longer may it be before it ends higher up?"
-    return None if near(rate, 0.02, 1e-4) else f"not {rate:.4g}: for which rate is 1 - 100 * rate just -1?"
+    return None if near(rate, 0.02, 1e-4) else f"not {rate:.4g}: for which rate is 1 - 100 * rate equal to -1?"
 
 
 @exercise("10.2", of=number)
@@ -20,7 +20,7 @@ def _(distance: Any) -> str | None:
     if near(distance, 10.0):
         return "that is gradient descent, rate times slope; Adam divides by how large slopes usually are"
     if near(distance, 1.0) or near(distance, 0.001, 1e-5):
-        return "the mean and the squares began at 0, and both are made up for: 1 - 0.9**1, and 1 - 0.999**1"
+        return "the mean and the squares began at 0, and both are corrected for that: 1 - 0.9**1, and 1 - 0.999**1"
     if near(distance, -0.01, 1e-5):
         return "the size is right; how far is a distance"
     return None if near(distance, 0.01, 1e-5) else f"not {distance:.4g}: try adam(0.01)(1000.0, {{}})"

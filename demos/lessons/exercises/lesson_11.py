@@ -13,7 +13,7 @@ def _(shape: Any) -> str | None:
     if tuple(shape) == (5, 1, 4):
         return "the axis of length 1 in the middle meets a 3, and is stretched"
     if len(shape) != 3:
-        return f"{len(shape)} axes? The longer shape has three, and none gets lost"
+        return f"{len(shape)} axes? the longer shape has three, and all of them stay"
     return f"not {tuple(shape)}: write one shape below the other, aligned at the right"
 
 
@@ -52,7 +52,7 @@ def _(given: Any) -> str | None:
     out.send_back(np.array([4.0, 0.0, -8.0]))
     first = a.grad[0].tolist()
     if not (a.grad == a.grad[0]).all():
-        return "each row has the same part in the mean, and so gets the same"
+        return "each row contributes equally to the mean, so each gets the same"
     if first == [4.0, 0.0, -8.0]:
         return "that is the way back of a sum. If one of four numbers moves by 1, how far does their mean move?"
     if np.allclose(first, [4 / 3, 0, -8 / 3]):
@@ -69,7 +69,7 @@ def _(adjoint: Any) -> str | None:
     if found.shape != b.shape:
         return f"six numbers arrive, and three are needed: [x0, x1, x2] had shape (3,), yours has {found.shape}"
     if np.allclose(found, g[::2]) or np.allclose(found, g[1::2]):
-        return "one of the two copies is forgotten: both were made from the same number"
+        return "one of the two copies is missing: both came from the same number"
     if np.allclose(found, g[:3] + g[3:]):
         return "that is for [x0, x1, x2, x0, x1, x2], np.tile; here the copies stand side by side"
     if np.allclose(found, (g[::2] + g[1::2]) / 2):

@@ -14,8 +14,8 @@ number_exercise(
     {
         9610: "that is with 128 features; there are 32",
         2368: "those are the weights; each feature and each digit has a bias too",
-        2400: "the ten scores have a bias each, too",
-        2378: "the 32 features have a bias each, too",
+        2400: "each of the ten scores has a bias too",
+        2378: "each of the 32 features has a bias too",
     },
     "not {:g}: 32 times (64 + 1), and ten times how many?",
     tolerance=0,
@@ -27,7 +27,7 @@ def _(count: Any) -> str | None:
     if count == 28:
         return "28 batches of 50 are 1,400 digits; where are the other 37?"
     if not count.is_integer():
-        return "there is no part of a step: the last batch is smaller, and is a step as well"
+        return "there is no fraction of a step: the last batch is smaller, but it is a step too"
     return None if count == 29 else f"not {count:g}: 1,437 digits, 50 at a time, and the rest"
 
 
@@ -43,18 +43,18 @@ def _(exam: Any) -> str | None:
         model.train(mode)
         found = exam(model, images, digits)
         if found is None:
-            return "it gives nothing back: return how many are right"
+            return "it returns nothing: return how many are right"
         if found == 0.75:
-            return "give how many are right, not which part"
+            return "return how many are right, not the fraction"
         if not isinstance(found, int | np.integer):
-            return f"it should give a whole number, how many are right; found {kind(found)}"
+            return f"it should return a whole number, how many are right; found {kind(found)}"
         if found != 150:
             return f"150 answers are right, yours says {found}: is dropout still on while it answers?"
         if model.training != mode:
             was, now = ("train()", "eval()") if mode else ("eval()", "train()")
             return f"the model was in {was}, and you left it in {now}"
         if any(module.training != mode for module in model.modules()):
-            return "the modules within are left in the other mode: use model.train(mode), which reaches all of them"
+            return "the inner modules are left in the other mode: use model.train(mode), which reaches all of them"
     return None
 
 
@@ -66,7 +66,7 @@ def _(model: Any) -> str | None:
     images, digits = load_digits(return_X_y=True)
     _, unseen, _, unseen_digits = train_test_split(images / 16, digits, test_size=0.2, stratify=digits, random_state=12)
     if not isinstance(model, Module):
-        return f"give the model itself; found {kind(model)}"
+        return f"answer with the model itself; found {kind(model)}"
     with no_grad():
         right = int((model.eval()(unseen).argmax(1) == unseen_digits).sum())
     if right < 100:

@@ -22,7 +22,7 @@ def _(given: Any) -> str | None:
     except TypeError:
         return "send_back takes no gradient yet: def send_back(g), and g instead of out.grad"
     if a.grad == b.grad == 0.0:
-        return "send_back is given g and does not use it: out.grad is 0 here"
+        return "send_back takes g but does not use it: out.grad is 0 here"
     if (a.grad, b.grad) != (6.0, 10.0):
         return f"for 2 from the right, 5 should get 6 and 3 should get 10; they got {a.grad} and {b.grad}"
     left = _left_over(number, multiply)
@@ -39,7 +39,7 @@ def _(given: Any) -> str | None:
         return "a rule is a function of g: lambda g: (..., )"
     try:
         if not isinstance(parts(symbol("g")), tuple):
-            return "a rule gives a tuple, with a symbol for each operand: lambda g: (..., )"
+            return "a rule returns a tuple, with a symbol for each operand: lambda g: (..., )"
         source = write([x], [out, *derive(out, [x])])
     except (TypeError, AttributeError):
         return 'a rule is made of symbols alone: write Symbol("1.0") for a number'
@@ -53,7 +53,7 @@ def _(given: Any) -> str | None:
         if near(found, t + place):
             return "that passes g on as it is: the slope of tanh is missing"
         if near(found, t + 1 - t * t):
-            return "the slope is there, and g is not: the rule gives g times the slope"
+            return "the slope is there, but g is missing: the rule returns g times the slope"
         if near(found, t + place * (1 - place * place)):
             return "1 minus the square of tanh(x), not of x: the rule needs the result"
         if not near(found, t + place * (1 - t * t)):
@@ -65,12 +65,12 @@ number_exercise(
     "13.3",
     3,
     {
-        5: "other numbers of the same form take the same program",
+        5: "other numbers of the same type use the same program",
         4: "zeros or ones: the numbers do not matter, only how many there are",
-        2: "three numbers and four are two shapes, and have a program each",
-        1: "a number and arrays are different forms",
+        2: "three numbers and four are two shapes, with a program each",
+        1: "a number and an array are different types",
     },
-    "not {}: how many different forms are there?",
+    "not {}: how many different types and shapes are there?",
     tolerance=0,
 )
 

@@ -23,13 +23,13 @@ def _(coefficients: Any) -> str | None:
     if len(found) != 5:
         return f"degree 4 has five coefficients, c0 to c4; yours has {len(found)}"
     if all(near(c, d) for c, d in zip(found, (0, 1, -1, 2, -6), strict=True)):
-        return "those are the derivatives; differentiate c * x**3 three times: what is c multiplied with?"
+        return "those are the derivatives; differentiate c * x**3 three times: what is c multiplied by?"
     if all(near(c, d) for c, d in zip(found, (0, 1, -1 / 2, 2 / 3, -6 / 4), strict=True)):
         return "divided by k; it should be by k! = 1 * 2 * ... * k"
     wanted = (0, 1, -1 / 2, 1 / 3, -1 / 4)
     for k, (c, d) in enumerate(zip(found, wanted, strict=True)):
         if not near(c, d):
-            return f"of log(1 + x) around 0, c{k} is {d:.4g}, yours is {float(c):.4g}"
+            return f"for log(1 + x) around 0, c{k} is {d:.4g}, yours is {float(c):.4g}"
     elsewhere = coefficients(lambda x: x**2, 3.0, 1)
     return None if near(elsewhere[1], 6.0) else "around 0 it is right; take the derivatives at `at`"
 
@@ -52,8 +52,8 @@ number_exercise(
     0.1,
     {
         0.2: "2 / 10 would be it if the bend of 10 * y**2 were 10; differentiate twice",
-        1.0: "so far the direction x would allow; which direction is bent most?",
-        0.05: "that is 1 / λ, the rate that is at the bottom of that direction in one step; it works up to twice that",
+        1.0: "the direction x alone would allow that; which direction bends most?",
+        0.05: "that is 1 / λ, the rate that reaches the bottom of that direction in one step; up to twice that works",
     },
     "not {:.4g}: 2 / λ, where λ is the largest bend",
 )

@@ -12,9 +12,9 @@ from micrograd import Function, Tensor, Value, grad
 @exercise("15.1", of=words)
 def _(names: Any) -> str | None:
     wanted, reasons = {"a", "d"}, {
-        "a": "a is made of x1, which requires one",
-        "b": "b is made of x3 and x4, and neither requires one",
-        "c": "c is made of x4 and of a detached Tensor: what came before is cut off",
+        "a": "a is computed from x1, which requires one",
+        "b": "b is computed from x3 and x4, and neither requires one",
+        "c": "c is computed from x4 and a detached Tensor, whose history is cut off",
         "d": "one operand that requires a gradient is enough: d has x2",
         "e": "nothing is recorded inside no_grad()",
     }  # fmt: skip
@@ -31,7 +31,7 @@ def _(shares: Any) -> str | None:
     if not isinstance(found, Tensor):
         return f"the result should be a Tensor; found {kind(found)}"
     if not np.allclose(found.data, wanted):
-        return f"of [0, 1, 2] the shares are {wanted.round(3)}, yours are {found.data.round(3)}"
+        return f"the shares of [0, 1, 2] are {wanted.round(3)}, yours are {found.data.round(3)}"
     if not found.requires_grad:
         return "the result has no history: without one there is no gradient at all"
     try:
@@ -41,14 +41,14 @@ def _(shares: Any) -> str | None:
     right = wanted[0] * (np.array([1.0, 0.0, 0.0]) - wanted)
     if x.grad is None or not np.allclose(x.grad, right):
         yours = x.grad if x.grad is None else x.grad.round(3)
-        return f"the gradient of the first share is {right.round(3)}, yours {yours}: is the sum a part of the graph?"
+        return f"the gradient of the first share is {right.round(3)}, yours {yours}: is the sum part of the graph?"
     return None
 
 
 @exercise("15.3")
 def _(softsign: Any) -> str | None:
     if not (isinstance(softsign, type) and issubclass(softsign, Function)):
-        return f"give the class itself, which is a Function; found {kind(softsign)}"
+        return f"answer with the class itself, which is a Function; found {kind(softsign)}"
     for place in (-2.0, 0.5):
         x = Tensor([place], requires_grad=True)
         out = softsign.apply(x)
@@ -56,12 +56,12 @@ def _(softsign: Any) -> str | None:
             return f"forward: at {place} it is {place / (1 + abs(place)):.4f}, yours is {out.item():.4f}"
         (10 * out).sum().backward()
         if x.grad is None:
-            return "backward gives nothing back: it should return the gradient for x"
+            return "backward returns nothing: it should return the gradient for x"
         slope, found = 1 / (1 + abs(place)) ** 2, x.grad.item()
         if near(found, 10.0):
-            return "backward passes on what comes in, as if the slope were 1"
+            return "backward passes its input on, as if the slope were 1"
         if near(found, slope):
-            return "the slope is right; multiply it with g, the gradient that comes in"
+            return "the slope is right; multiply it by g, the incoming gradient"
         if not near(found, 10 * slope):
             return f"at {place} the slope is {slope:.4f}, yours is {found / 10:.4f}"
     x = Tensor([0.5], requires_grad=True)
@@ -85,9 +85,9 @@ def _(row: Any) -> str | None:
     g, a = Value(10.0), Value(4.0)
     found = rule(g, a)
     if near(found, 10.0):
-        return "the rule passes on what comes in, as if the slope were 1"
+        return "the rule passes its input on, as if the slope were 1"
     if near(found, 1 / 4):
-        return "g, the gradient that comes in, is not in it"
+        return "g, the incoming gradient, is missing"
     if near(found, 10 / 2):
         return "the slope of the root of a is 1 / (2 * root): the 2 is missing"
     if not near(found, 10 / 4):

@@ -11,7 +11,7 @@ number_exercise(
     math.log(27),
     {
         1 / 27: "that is the chance itself; the surprise is -log of it",
-        math.log2(27): "that is the surprise in bits; nats come of the natural logarithm",
+        math.log2(27): "that is the surprise in bits; nats use the natural logarithm",
         -math.log(27): "a surprise is not negative: -log of the chance",
     },
     "not {:.4g}: -log of the chance of one letter in 27",
@@ -33,7 +33,7 @@ def _(query: Any) -> str | None:
         to_first = np.minimum(to_first, shares[0])  # nan, if one is
     if to_first > 0.9:
         return None
-    return f"the first letter gets a share of {to_first:.2f} only: what sets it apart, and is that loud enough?"
+    return f"the first letter gets a share of {to_first:.2f} only: what sets it apart, and is that weighted enough?"
 
 
 @exercise("16.3", of=function)
@@ -43,16 +43,16 @@ def _(causal_shares: Any) -> str | None:
     wanted = np.exp(scores) * np.tril(np.ones((3, 3)))
     wanted /= wanted.sum(1, keepdims=True)
     if found.shape != (3, 3):
-        return f"of scores of shape (3, 3) come shares of the same shape, not {found.shape}"
+        return f"scores of shape (3, 3) give shares of the same shape, not {found.shape}"
     if np.allclose(found, wanted):
         return None
     if np.isnan(found).any():
         return "there is nan in it: is it inf - inf, or 0 * inf? The mask is added, and it is -inf or 0"
     if not np.allclose(np.triu(found, 1), 0):
-        return "there is a share for what lies ahead: a score of 0 is a score like any other; set it to -inf"
+        return "what lies ahead gets a share: 0 is a score like any other; set it to -inf"
     if not np.allclose(found.sum(1), 1):
         return f"the rows sum to {found.sum(1).round(2)}, not to 1: mask first, then take the softmax"
-    return "the shares sum to 1, but not over the row: who asks stands in the row, along which the sum is taken"
+    return "the shares sum to 1, but down the columns: each row is a letter that asks, so sum along the rows"
 
 
 @exercise("16.4", of=function)
@@ -65,5 +65,5 @@ def _(warmed: Any) -> str | None:
     if not math.isclose(found.sum(), 1, rel_tol=1e-6):
         return f"chances sum to 1, yours to {found.sum():.2f}: divide the scores, before the softmax"
     if np.allclose(found, np.exp(scores * 2) / np.exp(scores * 2).sum()):
-        return "so it becomes surer as it gets hotter: divide, do not multiply"
-    return f"of scores 2, 0, -1 at temperature 2 come {wanted.round(3)}, yours are {found.round(3)}"
+        return "this way it becomes surer as it gets hotter: divide, do not multiply"
+    return f"the scores 2, 0, -1 at temperature 2 give {wanted.round(3)}, yours are {found.round(3)}"

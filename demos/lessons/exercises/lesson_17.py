@@ -26,7 +26,7 @@ def _(standardised: Any) -> str | None:
     except TypeError as error:
         if "dim" not in str(error):
             raise
-        return "for arrays micrograd has NumPy's words: axis and keepdims"
+        return "for arrays micrograd has NumPy's names: axis and keepdims"
     except ValueError:
         return "the means and the array do not fit: keepdims"
     if not isinstance(found, Tensor) or not found.requires_grad:
@@ -61,7 +61,7 @@ def _(renamed: Any) -> str | None:
     hidden = np.tanh(x @ state["hidden.weight"].T + state["hidden.bias"])
     wanted = (hidden @ state["out.weight"].T + state["out.bias"]).item()
     answer = model(Tensor(x)).item()
-    return None if near(answer, wanted) else f"it loads, but it answers {answer:.4f} where theirs answers {wanted:.4f}"
+    return None if near(answer, wanted) else f"it loads, but answers {answer:.4f} where theirs answers {wanted:.4f}"
 
 
 @exercise("17.4", of=words)
@@ -74,13 +74,13 @@ def _(lines: Any) -> str | None:
     if len(lines) != 5:
         return f"five lines, each once; found {len(lines)}"
     if at["model("] > at[".mean("]:
-        return "the loss needs the answer: which line makes it?"
+        return "the loss needs the answer: which line computes it?"
     if at["backward"] < at[".mean("]:
         return "backward() goes back from the loss, so the loss must be there"
     if at["step"] < at["backward"]:
         return "step() uses the gradients, so backward() must have left them"
     if at["backward"] < at["zero_grad"] < at["step"]:
-        return "between backward() and step(), zero_grad() throws away what was just found"
+        return "between backward() and step(), zero_grad() throws away the new gradients"
     if at["step"] < at["zero_grad"]:
         return None
     return None if at["zero_grad"] < at["backward"] else "the old gradients must go before the new ones come"

@@ -13,7 +13,7 @@ def _(found: tuple[int, ...]) -> str | None:
     if found == (8, 28, 28):
         return None
     if found[1:] == (32, 32):
-        return "there is no padding here: where can the middle of a filter of five rows not be?"
+        return "there is no padding here: where can the middle of a filter with five rows not be?"
     if found[1:] == (28, 28):
         return "the rows and columns are right; the channels of the output are the filters"
     return "first the number of filters, then the rows and the columns that are left"
@@ -60,7 +60,7 @@ def _(pooled: Any) -> str | None:
     picture = np.random.default_rng(19).standard_normal((6, 8))
     found = pooled(picture)
     if np.shape(found) != (3, 4):
-        return f"of 6 by 8 pixels 3 by 4 are left; found {kind(found) if found is None else np.shape(found)}"
+        return f"6 by 8 pixels become 3 by 4; found {kind(found) if found is None else np.shape(found)}"
     wanted = np.array([[picture[i : i + 2, j : j + 2].max() for j in (0, 2, 4, 6)] for i in (0, 2, 4)])
     if np.allclose(np.asarray(found, dtype=float), wanted):
         return None
@@ -74,7 +74,7 @@ number_exercise(
         9: "the second layer adds one pixel on each side, not a whole filter",
         27: "they do not multiply: each layer adds one pixel on each side",
         5: "that is after two layers",
-        49: "that is how many pixels it sees; asked is how many rows",
+        49: "that is the number of pixels; the question is about rows",
     },
     "not {:g}: three rows, and one more on each side with every further layer",
     tolerance=0,

@@ -17,11 +17,11 @@ def _(stopped: Any) -> str | None:
         found = number(stopped(list(losses), patience))
         if found == epoch:
             continue
-        said = f"of {losses} with a patience of {patience}"
+        said = f"for {losses} and a patience of {patience},"
         if found == losses.index(min(losses)):
-            return f"{said} the last epochs are never run: it is over {patience} epochs after the best one so far"
+            return f"{said} the last epochs are never run: training ends {patience} epochs after the best one so far"
         if found == epoch + patience:
-            return f"{said} epoch {found:g} is where one stops; asked is the one whose weights to keep"
+            return f"{said} epoch {found:g} is where training stops; the question is whose weights to keep"
         return f"{said} the epoch to keep is {epoch}, not {found:g}"
     return None
 
@@ -42,8 +42,8 @@ def _(dropped: Any) -> str | None:
     if np.allclose(kept, 3.75):
         return None
     if np.allclose(kept, 3.0):
-        return "the mean of 3.0 has become 2.4: what is left has to be larger, to make up for it"
-    return f"of the 3.0 is left {kept[0]:.4g}: divide by the share that is kept"
+        return "the mean of 3.0 has become 2.4: what is left must be scaled up to compensate"
+    return f"the 3.0 became {kept[0]:.4g}: divide by the fraction that is kept"
 
 
 number_exercise(
@@ -65,7 +65,7 @@ def _(names: Any) -> str | None:
     wanted, reasons = {"a", "c", "d"}, {
         "a": "a: a mean over all pictures has seen the exam",
         "b": "b: choosing is what a validation set is for",
-        "c": "c: a stop that is chosen by the exam has learnt from it",
+        "c": "c: stopping by the exam means learning from it",
         "d": "d: with the same writers in both parts, it is not tested on new writers",
         "e": "e: the exam is still taken once, after all choices",
     }  # fmt: skip

@@ -9,10 +9,10 @@ number_exercise(
     "21.1",
     0.1,
     {
-        0.01: "that is the variance; asked is its root",
+        0.01: "that is the variance; the spread is its root",
         0.2: "the sum of a neuron has as many products as there are inputs, not neurons",
-        0.0707: "so it is for tanh: a relu throws away half of each sum",
-        (2 / 250) ** 0.5: "that is the middle of both ways; asked is the way forward alone",
+        0.0707: "that is right for tanh; a relu discards half of each sum",
+        (2 / 250) ** 0.5: "that is the compromise between both ways; the question is about the way forward",
     },
     "not {:g}: the root of 2/n, where n counts the inputs",
 )
@@ -23,7 +23,7 @@ def _(centred_backward: Any) -> str | None:
     g = np.random.default_rng(21).standard_normal((6, 3)) + 1.0
     found = centred_backward(g.copy())
     if np.shape(found) != g.shape:
-        return f"what is sent has the shape of g; found {kind(found) if found is None else np.shape(found)}"
+        return f"the result has the shape of g; found {kind(found) if found is None else np.shape(found)}"
     found = np.asarray(found, dtype=float)
     if np.allclose(found, g - g.mean(0)):
         return None
@@ -42,11 +42,11 @@ def _(centred_backward: Any) -> str | None:
 def _(found: list[float]) -> str | None:
     plain, residual = found
     if not 0 < plain < 1e-40:
-        return f"the first is not {plain:g}: through layers, slopes multiply, 50 times 0.1"
+        return f"the first is not {plain:g}: slopes multiply through layers, 50 times 0.1"
     if near(residual, 6.0):
         return "the slope of one is 1.1; through 50 of them it is multiplied, not added"
     if not near(residual, 1.1**50):
-        return f"the second is not {residual:g}: which slope has x + f(x)?"
+        return f"the second is not {residual:g}: what is the slope of x + f(x)?"
     return None if near(plain * 1e50, 1.0) else f"the first is not {plain:g}: 0.1, 50 times over"
 
 

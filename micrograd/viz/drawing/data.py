@@ -93,11 +93,8 @@ def walk(root: Any) -> Walk:
         if id(node) not in position:
             position[id(node)] = len(nodes)
             nodes.append(node)
-    return Walk(
-        nodes,
-        [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes],
-        [position[id(node)] for node in roots],
-    )
+    below = [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes]
+    return Walk(nodes, below, [position[id(node)] for node in roots])
 
 
 def roots_of(root: Any) -> list[Any]:
@@ -245,7 +242,8 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int], began: bool
     if group.kind == "stretch":
         name = f"{len(nodes):,} nodes"
     else:
-        name = group.name or _common([label_of(node) for node in outputs]) or ("" if group.op else _plural(nodes))
+        labels = {label_of(node) for node in outputs}
+        name = group.name or (labels.pop() if len(labels) == 1 else "") or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
 
@@ -268,10 +266,6 @@ def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:
         return []
     low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
     return [("data", value_text(low) if low == high else f"{value_text(low)} .. {value_text(high)}")]
-
-
-def _common(labels: Sequence[str]) -> str:
-    return labels[0] if len(set(labels)) == 1 else ""
 
 
 def label_of(node: Any) -> str:

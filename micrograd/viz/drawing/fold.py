@@ -12,7 +12,7 @@ Each step is a pass over the walk, in its order, so folding is deterministic. St
 since depth grows along every edge; a module that is called on its own results may.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -57,7 +57,7 @@ def _has(groups: list[Group], kind: str) -> bool:
 
 def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], room: int) -> Iterator[list[Group]]:
     """Groupings of the nodes outside modules, finest first; the fine ones only if there is room."""
-    sums = _chains(home, top)
+    sums = _chains(top)
     if home.count(-1) <= room and all(len(members) < LONG for members in sums.values()):
         yield [Group([i]) for i, h in enumerate(home) if h < 0]
     if sum(h < 0 and t == i for i, (h, t) in enumerate(zip(home, top, strict=True))) <= room:
@@ -165,15 +165,12 @@ def _depths(graph: Walk, top: list[int]) -> list[int]:
     return [depth[t] for t in top]
 
 
-def _chains(home: list[int], top: list[int]) -> dict[int, list[int]]:
-    """The members of each sum of more than one `+`, by the top of its chain."""
-    chains: dict[int, list[int]] = {}
+def _chains(top: list[int]) -> dict[int, list[int]]:
+    """The members of each sum of more than one `+`, by the top of its chain, which comes last."""
+    chains: dict[int, list[int]] = defaultdict(list)
     for i, t in enumerate(top):
-        if t != i:
-            chains.setdefault(t, []).append(i)
-    for t, members in chains.items():
-        members.append(t)
-    return chains
+        chains[t].append(i)
+    return {t: members for t, members in chains.items() if len(members) > 1}
 
 
 def _repeats(
@@ -206,17 +203,16 @@ def _repeats(
 
 def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> dict[int, Any]:
     """Leaves share a key if the same ops or modules use them, up to the same depth, with the same requires_grad."""
-    users: dict[int, Any] = {}
+    users: dict[int, set[Any]] = defaultdict(set)
     highest = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
         user = op_of(graph.nodes[i]) if home[i] < 0 else home[i]
         for j in below:
             highest[j] = max(highest[j], depth[top[i]])
-            if users.setdefault(j, user) != user:
-                known = users[j] if isinstance(users[j], frozenset) else frozenset([users[j]])
-                users[j] = known | {user}
+            if not graph.operands[j]:
+                users[j].add(user)
     return {
-        i: (getattr(graph.nodes[i], "requires_grad", True), users.get(i), highest[i])
+        i: (getattr(graph.nodes[i], "requires_grad", True), frozenset(users[i]), highest[i])
         for i, below in enumerate(graph.operands)
         if not below
     }
@@ -233,10 +229,6 @@ def _stretches(graph: Walk, groups: list[Group], depth: list[int], pieces: int) 
     level = [below_user.get(i, d) for i, d in enumerate(depth)]
     groups = sorted(groups, key=lambda group: (min(level[i] for i in group.members), group.members[0]))
     cuts = [len(groups) * piece // pieces for piece in range(pieces + 1)]
-    return [_joined(groups[low:high]) for low, high in pairwise(cuts) if low < high]
-
-
-def _joined(groups: list[Group]) -> Group:
-    if len(groups) == 1:
-        return groups[0]
-    return Group(sorted(i for group in groups for i in group.members), "stretch")
+    parts = [groups[low:high] for low, high in pairwise(cuts) if low < high]
+    joined = [Group(sorted(i for group in part for i in group.members), "stretch") for part in parts]
+    return [part[0] if len(part) == 1 else whole for part, whole in zip(parts, joined, strict=True)]

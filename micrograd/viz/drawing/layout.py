@@ -11,6 +11,7 @@
 All steps assume left to right; "TB" swaps the axes before and after. Nothing is recursive or random.
 """
 
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,13 +59,9 @@ def layout(
     """
     if rankdir == "TB":
         turned = layout([(h, w) for w, h in sizes], edges, spread=spread, gap=gap)
-        return Layout(
-            turned.height,
-            turned.width,
-            [(y, x, h, w) for x, y, w, h in turned.boxes],
-            [[(y, x) for x, y in route] for route in turned.routes],
-            turned.backward,
-        )
+        boxes = [(y, x, h, w) for x, y, w, h in turned.boxes]
+        routes = [[(y, x) for x, y in route] for route in turned.routes]
+        return Layout(turned.height, turned.width, boxes, routes, turned.backward)
     if not sizes:
         return Layout(0.0, 0.0, [], [])
     net = _Net(sizes, edges)
@@ -220,21 +217,14 @@ def _sort_row(net: _Net, at: int, neighbours: list[list[int]]) -> None:
 
 
 def _crossings(net: _Net) -> int:
-    """The number of crossing links, counted layer by layer with a Fenwick tree."""
+    """The number of crossing links: of each, those before it that arrive below it."""
     total = 0
     for row, after in pairwise(net.rows):
         place = {i: k for k, i in enumerate(after)}
-        tree = [0] * (len(after) + 1)
-        for count, head in enumerate(head for i in row for head in sorted([place[n] for n in net.right[i]])):
-            at, above = head + 1, 0
-            while at:
-                above += tree[at]
-                at &= at - 1
-            total += count - above
-            at = head + 1
-            while at < len(tree):
-                tree[at] += 1
-                at += at & -at
+        arrived: list[int] = []
+        for head in (head for i in row for head in sorted([place[n] for n in net.right[i]])):
+            total += len(arrived) - bisect_right(arrived, head)
+            insort(arrived, head)
     return total
 
 

@@ -6,12 +6,14 @@ down.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from ..values import value_text
 
 ROWS, COLUMNS = 16, 24  # maximum size
 STEPS = 9
+MOST_STEPS = 500  # of the places of a group; the page does not compute one that is more scattered
 GRADIENTS = "gradients"  # of a group of nodes; "grad" is that of one
 
 
@@ -20,7 +22,8 @@ class Heat:
     """`rows` by `columns` cells, row by row in `cells`.
 
     `range` is "-0.5000 to 1.0000", "" if there are no numbers; `zeros` is "3 of 12 are 0", "" if none is. `of` is the
-    node that it shows, or the nodes of its cells: their places in the walk.
+    node that it shows, or the nodes of its cells: their places in the walk. Those of a group are in `among`: the first,
+    then pairs of how far apart the next are, and how many of them.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Heat:
     zeros: str
     shape: str = ""  # of an array
     of: int | list[int | None] | None = None
+    among: list[int] | None = None
 
 
 def heat_of(array: Any, name: str) -> Heat:
@@ -124,7 +128,9 @@ def heat_of_group(sent: Sequence[tuple[Any, float]], place: dict[Any, int]) -> H
     every = (len(order) - 1) / (COLUMNS - 1)
     shown = [order[round(k * every)] for k in range(COLUMNS)] if every > 1 else order
     found = heat([[g for _, g in shown]], GRADIENTS, [g for _, g in order])
-    found.of = [place[node] for node, _ in shown] if shown is order else None
+    places = sorted(place[node] for node, _ in order)
+    steps = [(step, len([*alike])) for step, alike in groupby(b - a for a, b in pairwise(places))]
+    found.among = [places[0], *chain(*steps)] if len(steps) <= MOST_STEPS else None
     return found
 
 

@@ -106,7 +106,9 @@ def player(
         names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
         height: of the page where it is framed, in pixels; by default what the graph needs. A window is filled.
         panels: show the explanations below the graph.
-        present: a clean view of 16:9 for a projector or a video: large type, keys only. The key p leaves it.
+        present: a clean view of 16:9 for a projector or a video: keys only, and type of 18 px or more. A graph that is
+            too wide for that opens folded by module or, without modules, moves so that the active card and what it
+            is computed from stay in sight. The key p leaves this view.
 
     Returns:
         A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving

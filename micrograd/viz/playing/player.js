@@ -200,10 +200,10 @@ function drawCard(card, cards) {
     scene.cards[0].group.setAttribute("tabindex", -1);
     scene.focus = card;
     group.setAttribute("tabindex", 0);
-    if (byKeys) follow(card, 20);
+    if (byKeys) follow(card);
   });
   group.addEventListener("click", () => choose(card));
-  group.addEventListener("dblclick", event => { if (leafOf(card) !== undefined) type(card, null, cellAt(event)); });
+  group.addEventListener("dblclick", event => typeAt(card, event));
   group.addEventListener("keydown", event => keysOn(card, event));
 }
 function drawUses(card, group, x, y) {  // a dot for each use, filled when it has sent its part
@@ -263,7 +263,8 @@ function show(moving = false) {
   $("scrub").value = step;
   $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);
   drawTrack();
-  if (current) follow(current, now.kind === "forward" ? 60 : 120);
+  if (current) follow(current, ...current.into.flatMap(({pill}) => pill ? [{box: [pill[0] - 35, pill[1] - 19, 70, 38]}] : []), ...current.into.map(wire => wire.tail));
+  else apply();
   showHistory();
   remember();
   if (moving && !calm.matches) pulse(now, current);
@@ -271,7 +272,7 @@ function show(moving = false) {
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
   const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
-  const dead = grad?.whole && grad.value === 0, stale = moved() && card.kind === "repeat" && card.node === undefined;
+  const dead = grad?.whole && grad.value === 0, stale = moved() && card.kind === "repeat" && card.node === undefined && !card.heats?.every(heat => heat.among);
   const kinds = ["card", card.kind, known ? "" : "waiting", active ? now.kind : receiving ? "receiving" : "",
     card.outside ? "outside" : "", chosen === card ? "chosen" : "", found === card ? "found" : "", leaf ? "leaf" : "", dead ? "dead" : "", stale ? "stale" : ""];
   card.group.setAttribute("class", kinds.filter(Boolean).join(" "));
@@ -307,7 +308,7 @@ function showWire(wire, now, state, paths) {
   const flows = done && part !== undefined && !wire.count && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
   wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : wire.norm === undefined ? hue(part) : "arrays"}` : ""].filter(Boolean).join(" "));
-  const much = flows && !forward ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : null;  // so that a thousandth is seen too
+  const much = !flows || forward ? null : Number.isFinite(+part) ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : 1;  // so that a thousandth is seen too
   wire.group.style.opacity = much === null || +part === 0 ? "" : (.45 + .55 * much).toFixed(2);
   if (wire.line && !wire.count) wire.line.style.strokeWidth = much === null ? "" : `${(1.2 + 4.8 * much).toFixed(1)}px`;
   wire.tip?.setAttribute("d", backward && !onPath ? wire.reversed : wire.ahead);
@@ -373,6 +374,7 @@ function choose(card) {
   if (card.opens !== undefined) { enter(card.opens); return; }
   chosen = chosen === card ? null : card;
   show();
+  say(refusal(card));
 }
 function enter(index, at = 0, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
   stop();

@@ -8,6 +8,7 @@ Terms of arrays know shapes. Whatever only moves or adds elements (a reshape, a 
 is linear, so it is written down as the entries of its matrix.
 """
 
+import json
 from collections.abc import Callable, Collection
 from functools import cache, lru_cache
 from math import copysign
@@ -18,6 +19,7 @@ from ...engine.graph import Node
 from ...engine.ops import TABLE
 from ...engine.rows import Many, Row
 from ..drawing.data import Walk
+from ..rule_text import Recorder, overload
 from .backprop import Backprop
 from .nudge import frozen
 
@@ -25,17 +27,13 @@ MOST_NUMBERS = 1_000  # in an array that the page computes
 MOST_ENTRIES = 30_000  # of all matrices together
 
 
-class Term:
+class Term(Recorder):
     """A value in a forward function or a rule: what computes it, and an array of its shape (None for a number)."""
 
     def __init__(self, tree: Any, like: Any = None):
         self.tree = tree
         self.like = like
 
-    shape: property = property(lambda self: self.like.shape)
-    ndim: property = property(lambda self: self.like.ndim)
-    size: property = property(lambda self: self.like.size)
-    dtype: property = property(lambda self: self.like.dtype)
     T = property(lambda self: self._linear(lambda a: a.T))
 
     def __array_namespace__(self) -> "Library":
@@ -44,8 +42,8 @@ class Term:
 
     def __array_ufunc__(self, ufunc: Any, _method: str, *operands: Any, **_: Any) -> "Term":
         """`array * term`, or `np.exp(term)`."""
-        name = {"divide": "/"}.get(ufunc.__name__) or OPERATORS.get(ufunc.__name__[:3]) or ufunc.__name__
-        return _call(name, *operands)
+        name: str = ufunc.__name__
+        return _call(UFUNCS.get(name, name), *operands)
 
     def _apply(self, row: Row, operands: Any) -> "Term":
         """A row called by a rule, or by a forward function."""
@@ -144,18 +142,10 @@ def number(x: float) -> float | str:
     return x if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
 
 
-def _operator(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return lambda a, b: _call(sign, a, b), lambda a, b: _call(sign, b, a)
-
-
-OPERATORS = {"add": "+", "sub": "-", "mul": "*", "tru": "/", "pow": "power", "mat": "@"}
-for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
-    _sign = OPERATORS[_name[:3]]
-    _there, _back = _operator(_sign)
-    setattr(Term, f"__{_name}__", _there)
-    setattr(Term, f"__r{_name}__", _back)
+UFUNCS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@"}  # the rest by their names
+overload(Term, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "power", "matmul": "@"}, _call)
 for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}.items():
-    setattr(Term, f"__{_name}__", _operator(_sign)[0])
+    setattr(Term, f"__{_name}__", lambda a, b, sign=_sign: _call(sign, a, b))
 for _name in ("neg", "abs"):
     setattr(Term, f"__{_name}__", lambda a, _name=_name: _call(_name, a))
 
@@ -272,14 +262,9 @@ def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[st
             nodes.append(_node(node, below, back, codes))
         except (TypeError, AttributeError, ValueError, KeyError, IndexError):
             size = getattr(node._data, "size", 1)
-            what = (
-                f"an array of {size:,} numbers"
-                if size > MOST_NUMBERS
-                else f"the rule of \u2018{node._op or 'a leaf'}\u2019"
-            )
+            rule = f"the rule of \u2018{node._op or 'a leaf'}\u2019"
+            what = f"an array of {size:,} numbers" if size > MOST_NUMBERS else rule
             return f"Numbers cannot be changed in the page: {what} is computed by Python alone."
-    import json
-
     known = [json.loads(code) for code in codes]
     called, table = set[str](), functions()
     waiting = [x for code in known for x in code]
@@ -303,8 +288,6 @@ def _parameters(graph: Walk, owned: Collection[int]) -> list[int]:
 
 
 def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, int]) -> Any:
-    import json
-
     if not below:
         data = back.then.get(node, node._data)
         if getattr(data, "size", 1) > MOST_NUMBERS:

@@ -135,7 +135,10 @@ def one_root(root: Any, picture: str) -> Node:
     """The node of `root`; raises TypeError if it is no single node."""
     if isinstance(root, list | tuple):
         raise TypeError(f"{picture} shows one root: pass the sum of these, or one at a time")
-    return roots_of(root)[0].realize()
+    (node,) = roots_of(root)
+    if not isinstance(node, Node):
+        raise TypeError(f"{picture} shows what micrograd's Value or Tensor computed, found {type(node)}")
+    return node.realize()
 
 
 @dataclass

@@ -6,8 +6,22 @@ function wake() {  // after a story was loaded, or other numbers for its leaves
   touched = false;
   losses = [];
   if (engine) { engine.reset(story.leaves); engine.run(); }
-  for (const name of ["descend", "rate", "reset"]) $(name).disabled = !engine;
-  $("touch").title = engine ? "" : story.program ?? "";
+  $("descend").setAttribute("aria-disabled", !engine);
+  $("touch").title = engine ? "" : story.program;
+}
+let saying = 0;
+function say(text) {  // for a while, and to screen readers
+  if (!text) return;
+  for (const name of ["live", "caption", "said"]) $(name).textContent = text;
+  clearTimeout(saying);
+  saying = setTimeout(() => { $("said").textContent = ""; }, 8000);
+}
+function refusal({name, kind, node, opens, outside, times}) {  // why a card neither opens nor can be changed
+  if (opens !== undefined || engine?.isLeaf(node)) return "";
+  if (FOLDED.includes(kind)) return outside ? `${name} belongs to the picture around this one: Esc leads there.`
+    : kind === "repeat" ? `${name} does not open: it stands for ${times ? `${thousands(times)} operations` : "operations"} of one kind.`
+    : `${name} does not open: the page has as many cards as it can hold. Show a part of the graph instead.`;
+  return !engine && ["input", "parameter", "constant"].includes(kind) ? story.program : "";
 }
 const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
 const single = x => isArray(x) && x.length === 1 ? x[0] : x;
@@ -34,8 +48,8 @@ function measure() {  // how much flows through a line that carries arrays: the 
   }
 }
 function reheat(heat, map) {
-  if (heat.of === undefined) return;
-  const from = ["grad", "gradients"].includes(heat.name) ? engine.grads : engine.data;
+  if (heat.of === undefined && !heat.among) return;
+  const from = ["grad", "gradients"].includes(heat.name) ? engine.grads : engine.data, group = heat.among && arrange(heat);
   const {rows, columns} = heat, sums = Array(rows * columns).fill(null), many = sums.map(() => 0);
   const add = (cell, x) => { sums[cell] += x; many[cell]++; };
   if (Array.isArray(heat.of)) heat.of.forEach((i, cell) => { if (i !== null) add(cell, from[i] ?? 0); });
@@ -46,14 +60,25 @@ function reheat(heat, map) {
   const cells = sums.map((sum, k) => many[k] ? sum / many[k] : null);
   const most = Math.max(0, ...cells.filter(x => x !== null && Number.isFinite(x)).map(Math.abs));
   heat.cells = cells.map(x => x === null ? " " : Number.isNaN(x) ? "?" : String.fromCharCode(74 + (most ? Math.round(9 * Math.max(-1, Math.min(1, x / most))) : Math.sign(x)))).join("");
-  const all = Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
+  const all = group ? group.map(i => from[i] ?? 0) : Array.isArray(heat.of) ? cells.filter(x => x !== null) : [...from[heat.of]], dead = all.filter(x => x === 0).length;
   const [low, high] = [Math.min(...all), Math.max(...all)].map(x => number(x));
   heat.range = low === high ? low : `${low} to ${high}`;
   heat.zeros = dead ? `${thousands(dead)} of ${thousands(all.length)} are 0` : "";
   if (map) paint(heat, map);
 }
+function arrange(heat) {  // the nodes of a group by the size of their gradients, as heat_of_group in heat.py does it
+  const [first, ...steps] = heat.among, all = [first], size = i => { const x = Math.abs(engine.grads[i] ?? 0); return Number.isNaN(x) ? Infinity : x; };
+  for (let k = 0; k < steps.length; k += 2) for (let n = 0; n < steps[k + 1]; n++) all.push(all.at(-1) + steps[k]);
+  all.sort((a, b) => size(a) - size(b));
+  const every = Math.max(1, (all.length - 1) / (heat.columns - 1 || 1));
+  heat.of = Array.from({length: heat.columns}, (_, k) => all[Math.round(k * every)]);
+  return all;
+}
 // ---- a cell of a heat-map: its number; and where it is a weight, the line that it is on
-const ofCell = (heat, at) => Array.isArray(heat.of) ? heat.of[at] ?? undefined : undefined;
+function ofCell(heat, at) {
+  if (heat.among && engine && !heat.of) arrange(heat);
+  return Array.isArray(heat.of) ? heat.of[at] ?? undefined : undefined;
+}
 function saidOfCell(heat, at) {
   const from = ["grad", "gradients"].includes(heat.name) ? engine?.grads : engine?.data, node = ofCell(heat, at);
   const x = !engine || heat.of === undefined ? undefined : node !== undefined ? from[node] ?? 0 : heat.rows * heat.columns === from[heat.of]?.length ? from[heat.of][at] : undefined;
@@ -101,6 +126,7 @@ const valueOf = (card, cell = 0) => { const x = engine.leaves[card.node]; return
 const power = x => 10 ** Math.floor(Math.log10(Math.abs(x) || 1));
 const tidy = x => +x.toPrecision(12);
 function descend() {
+  if (!engine) return say(story.program);
   const rate = +$("rate").value;
   if (!losses.length) losses = [engine.number(engine.data[engine.root])];
   for (const i of story.program.moves) {
@@ -168,6 +194,11 @@ function grab(event, card) {  // true if a leaf's number was taken hold of
   held = {card, cell, from, x: event.clientX, unit: power(from) / 100, moved: false};
   return true;
 }
+function typeAt(card, {target}) {
+  const at = target.classList.contains("cell");
+  if (at && leafOf(card) !== undefined && !cells(card)) say(`A cell of ${card.name} is the mean of several numbers: ] chooses one, F2 types it.`);
+  else if (card.opens === undefined) type(card, null, at ? +target.dataset.at : 0);
+}
 const cells = card => { const heat = card.heats[0]; return heat.rows * heat.columns === engine.leaves[card.node].length; };  // not averaged
 addEventListener("pointermove", event => {
   if (!held) return;
@@ -191,6 +222,7 @@ function nudgeBy(card, units) {  // with the arrow keys
   change(card, tidy(x + units * power(x) / 100), cell);
 }
 function type(card, first = null, cell = card.cell ?? 0) {  // a number, over the card
+  if (leafOf(card) === undefined) return say(refusal(card) || `${card.name} is computed: change what goes into it.`);
   const input = $("number"), box = (card.slots.data ?? card.group).getBoundingClientRect(), around = $("scroll").getBoundingClientRect(), whole = card.group.getBoundingClientRect();
   input.hidden = false;
   input.value = first ?? String(valueOf(card, cell));
@@ -208,6 +240,6 @@ function type(card, first = null, cell = card.cell ?? 0) {  // a number, over th
     const text = input.value.trim().replace("−", "-"), x = text === "" ? NaN : Number(text);
     input.hidden = true;
     if (Number.isFinite(x)) change(card, x, cell);
-    else $("live").textContent = `‘${text}’ is not a number; ${card.name} stays ${number(valueOf(card, cell))}.`;
+    else say(`‘${text}’ is not a number; ${card.name} stays ${number(valueOf(card, cell))}.`);
   };
 }

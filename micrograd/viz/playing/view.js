@@ -17,6 +17,10 @@ function fit() {
     $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 600)}px`;
   } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + 60, .5 * innerHeight)}px`;
   else $("stage").style.height = "";
+  $("scroll").style.bottom = "";
+  const fits = room().every((x, k) => x >= whole()[k] * READABLE());
+  view.strip = phone() && !frame.present && !fits;
+  if (view.strip) $("scroll").style.bottom = `${mapSize()[1] + 16}px`;
   if (view.free) return apply();
   const [wide, tall] = room();
   view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), READABLE()), most);
@@ -33,7 +37,7 @@ function apply() {
   const svg = $("graph");
   svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
   svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
-  drawMap(w, h, w < width - 1 || h < height - 1);
+  drawMap(w, h, view.strip || w < width - 1 || h < height - 1);
 }
 function zoom(factor, px = room()[0] / 2, py = room()[1] / 2) {  // about a point of the window
   const scale = Math.min(Math.max(view.scale * factor, .15), 5);
@@ -49,22 +53,43 @@ function pan(dx, dy) {
   view.free = true;
   apply();
 }
-function follow(card, margin) {  // move the view if a card is not in it
-  const [w, h] = room().map(x => x / view.scale), [x, y, width, height] = card.box, side = Math.min(margin, Math.max(0, (w - width) / 2));
-  const before = [view.x, view.y];
-  if (x - side < view.x || x + width + 26 > view.x + w) view.x = x + (width - side) / 2 - w / 2;
-  if (y - 20 < view.y || y + height + 20 > view.y + h) view.y = y + height / 2 - h / 2;
-  if (before[0] !== view.x || before[1] !== view.y) apply();
+function follow(...cards) {  // move the view if these cards are not in it: as many of them as fit, the first in any case
+  const [w, h] = room().map(x => x / view.scale), edge = 20;
+  const around = cards => {
+    const all = cards.map(({box: [x, y, width, height], badge = 0}) => [x - badge / 2, y, x + width, y + height]);
+    return [0, 1].flatMap(k => [Math.min(...all.map(box => box[k])) - edge, Math.max(...all.map(box => box[k + 2])) + edge]);
+  };
+  const seen = cards.reduce((kept, card) => {
+    const [left, right, top, low] = around([...kept, card]);
+    return kept.length && (right - left > w || low - top > h) ? kept : [...kept, card];
+  }, []);
+  const [left, right, top, low] = around(seen);
+  if (left < view.x || right > view.x + w) view.x = (left + right - w) / 2;
+  if (top < view.y || low > view.y + h) view.y = (top + low - h) / 2;
+  apply();
+}
+function mapSize() {  // on a phone a strip below the graph
+  const [width, height] = whole(), most = view.strip ? [room()[0] - 16, 96] : [180, 90], wide = Math.min(most[0], most[1] * width / height);
+  return [wide, Math.max(12, wide * height / width)];
 }
 function drawMap(w, h, needed) {
   const map = $("map"), [width, height] = whole();
   map.toggleAttribute("hidden", !needed);
   if (!needed) return;
   map.setAttribute("viewBox", `${-MARGIN} ${-MARGIN} ${width} ${height}`);
-  const wide = Math.min(180, 90 * width / height);
-  Object.assign(map.style, {width: `${wide}px`, height: `${Math.max(12, wide * height / width)}px`});
+  const [wide, tall] = mapSize(), [across, down] = [room()[0] - wide - 8, room()[1] - tall - 8];
+  const shared = (a, long, b, other) => Math.max(0, Math.min(a + long, b + other) - Math.max(a, b));
+  const covers = ([left, top]) => scene.cards.reduce((sum, {box: [x, y, width, height]}) =>
+    sum + shared(view.x + left / view.scale, wide / view.scale, x, width) * shared(view.y + top / view.scale, tall / view.scale, y, height), 0);
+  const corners = [[across, down], [8, down], [across, 8], [8, 8]].sort((a, b) => covers(a) - covers(b));
+  const [left, top] = view.strip ? [8, room()[1] + 8] : corners[0];
+  Object.assign(map.style, {left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${tall}px`});
   map.replaceChildren();
-  for (const {box: [x, y, width, height], kind} of scene.cards) el("rect", {class: `at ${kind}`, x, y, width, height}, map);
+  for (const {line} of scene.wires) if (line) el("path", {d: line.getAttribute("d")}, map);
+  for (const {box: [x, y, width, height], group} of scene.cards) {
+    const look = ["forward", "backward"].some(kind => group.classList.contains(kind)) ? "now" : group.classList.contains("waiting") ? "waiting" : "";
+    el("rect", {class: `at ${look}`, x, y, width, height}, map);
+  }
   el("rect", {class: "seen", x: view.x, y: view.y, width: w, height: h}, map);
 }
 
@@ -78,7 +103,6 @@ scroller.addEventListener("wheel", event => {
 }, {passive: false});
 const fingers = new Map();
 let dragged = false;
-const cellAt = event => event.target.classList?.contains("cell") ? +event.target.dataset.at : 0;
 scroller.addEventListener("pointerdown", event => {
   byKeys = false;
   dragged = false;
@@ -133,10 +157,11 @@ function keysOn(card, event) {  // a card has the focus
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
   const acts = {Enter: () => choose(card), " ": () => choose(card), "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
+  acts.F2 = () => type(card);
   if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
-    PageDown: () => nudgeBy(card, -100), F2: () => type(card), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
+    PageDown: () => nudgeBy(card, -100), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
   if (byKeys) Object.assign(acts, {ArrowRight: () => to(card.i + 1), ArrowLeft: () => to(card.i - 1), Home: () => to(0), End: () => to(Infinity)});
-  const act = acts[key] ?? (leaf && /^[\d.-]$/.test(key) ? () => type(card, key) : null);
+  const act = acts[key] ?? (/^[1-9.]$/.test(key) || leaf && /^[0-]$/.test(key) ? () => type(card, key) : null);
   if (!act) return;
   event.preventDefault();
   event.stopPropagation();
@@ -180,7 +205,7 @@ function seek(forth = 1) {
   }
   found = card;
   show();
-  follow(card, 40);
+  follow(card);
   $("hits").textContent = `${turnOfFound + 1} of ${hits.length}`;
   $("live").textContent = `${turnOfFound + 1} of ${hits.length}: ${card.group.getAttribute("aria-label")}`;
 }
@@ -223,8 +248,7 @@ $("link").addEventListener("click", async () => {
     document.execCommand("copy");
     area.remove();
   }
-  $("live").textContent = $("said").textContent = "The link is copied.";
-  setTimeout(() => { $("said").textContent = ""; }, 2500);
+  say("The link is copied.");
 });
 
 // ---- the surrounding page: colours, width, height; and what it may say

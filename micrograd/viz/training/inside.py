@@ -6,6 +6,7 @@ frames, as the graph's leaves, and computes the rest.
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -81,13 +82,16 @@ def inside(
             units = [found.modules.get(id(module), 0) for layer in columns for module in layer.modules[:MOST_UNITS]]
             told[label] = _told(root, found, slots | columns_of)
     several = [one for k, one in enumerate(told.values()) if one not in [*told.values()][:k]]  # classes may be alike
+    kinds = [several.index(told[label]) for label in labels]
+    scenes = [one["story"].pop("scenes") for one in several]
     shown = frames if sum(map(len, frames[-1])) * len(frames) <= MOST else frames[-1:]
     return pack(
         json.dumps(
             {
                 "page": template(),
                 "told": several,
-                "kinds": [several.index(told[label]) for label in labels],
+                "scenes": [*zip_longest(*scenes)],  # those that are almost the same side by side: they pack to half
+                "kinds": kinds,
                 "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
                 "units": units,
                 "weights": _stored([np.concatenate(frame) for frame in shown]),

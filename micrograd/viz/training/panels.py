@@ -212,10 +212,12 @@ class Curve:
     """The losses of all steps, on a linear or logarithmic scale (see `wants_log`)."""
 
     def __init__(self, film: Recording):
-        self.losses: np.ndarray = np.array(film.losses)
-        self.last: int = max(len(self.losses) - 1, 1)
-        finite = self.losses[np.isfinite(self.losses)]
-        self.log: bool = wants_log(self.losses)
+        self.losses: list[float] = film.losses
+        self.known: np.ndarray = np.isfinite(film.losses)
+        self.last: int = max(len(film.losses) - 1, 1)
+        losses = np.array(film.losses)
+        finite = losses[self.known]
+        self.log: bool = wants_log(losses)
         self.low: float
         self.high: float
         if self.log:
@@ -238,20 +240,17 @@ class Curve:
 
     def places(self) -> list[tuple[float, float]]:
         """Points of the finite losses; of very many, only the lowest and highest in each short run."""
-        steps = np.flatnonzero(np.isfinite(self.losses)).tolist()
+        steps = np.flatnonzero(self.known).tolist()
         few = -(-len(steps) // 400)
         if few > 1:
-            groups = [steps[i : i + few] for i in range(0, len(steps), few)]
-            steps = [i for group in groups for i in sorted({min(group, key=self._loss), max(group, key=self._loss)})]
-        return [self.at(step, self._loss(step)) for step in steps]
+            ordered = [sorted(steps[i : i + few], key=self.losses.__getitem__) for i in range(0, len(steps), few)]
+            steps = [step for run in ordered for step in sorted({run[0], run[-1]})]
+        return [self.at(step, self.losses[step]) for step in steps]
 
     def odd(self) -> list[float]:
         """Where the losses are nan or inf; of very many, some."""
-        steps = np.flatnonzero(~np.isfinite(self.losses)).tolist()
+        steps = np.flatnonzero(~self.known).tolist()
         return [self.at(step, self.low)[0] for step in steps[:: -(-len(steps) // MOST_ODD) or 1]]
-
-    def _loss(self, step: int) -> float:
-        return float(self.losses[step])
 
     def ticks(self) -> list[tuple[float, str]]:
         """(y, text) of each tick."""
@@ -271,24 +270,23 @@ def loss(film: Recording, frame: Frame, place: str = "") -> str:
     x, y = curve.at(frame.step, frame.loss)
     width, tall = PLOT
     path = curve.path()
-    return "".join(
-        [
-            f'<svg class="loss" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="The loss at each step">',
-            *[
-                f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
-                f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
-                for h, text in curve.ticks()
-            ],
-            *[f'<path class="odd" d="M{h - 4:g} {TOP - 4:g}l8 8m0-8l-8 8"/>' for h in curve.odd()],
-            f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
-            f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
-            # a nested <svg> clips without a clipPath, whose id two stills on a page would share
-            f'<path class="curve later" d="{path}"/>'
-            f'<svg class="so-far" width="{x}" height="{tall}"><path class="curve" d="{path}"/></svg>',
-            f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
-            f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
-        ]
-    )
+    parts = [
+        f'<svg class="loss" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="The loss at each step">',
+        *[
+            f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
+            f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
+            for h, text in curve.ticks()
+        ],
+        *[f'<path class="odd" d="M{h - 4:g} {TOP - 4:g}l8 8m0-8l-8 8"/>' for h in curve.odd()],
+        f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
+        f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
+        # a nested <svg> clips without a clipPath, whose id two stills on a page would share
+        f'<path class="curve later" d="{path}"/>'
+        f'<svg class="so-far" width="{x}" height="{tall}"><path class="curve" d="{path}"/></svg>',
+        f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
+        f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
+    ]
+    return "".join(parts)
 
 
 def _nice(step: float) -> float:
@@ -303,21 +301,18 @@ class Limits:
 
     def __init__(self, film: Recording):
         self.names: list[str] = ["weights", *dict.fromkeys(name for frame in film.frames for name in frame.states)]
-        self.reach: dict[str, float] = {name: self._reach(film, name) for name in self.names}
-        self.tallest: dict[str, list[int]] = {name: self._tallest(film, name) for name in self.names}
+        self.reach: dict[str, float] = {}
+        self.tallest: dict[str, list[int]] = {}
+        for name in self.names:
+            sizes = [abs(x[np.isfinite(x)]).max(initial=0) for frame in film.frames for x in _of_kind(frame, name)]
+            self.reach[name] = _nice(float(max(sizes, default=0)) or 1.0)
+            layers = zip(*[self.counts(name, frame) for frame in film.frames], strict=True)
+            self.tallest[name] = [max(1, *[int(counts.max()) for counts in layer]) for layer in layers]
 
     def counts(self, name: str, frame: Frame) -> list[np.ndarray]:
         """For each layer, the histogram of its numbers of this kind; 0 is between two bins."""
         edges = np.linspace(-self.reach[name], self.reach[name], BINS + 1)
         return [np.histogram(x[np.isfinite(x)], edges)[0] for x in _of_kind(frame, name)]
-
-    def _reach(self, film: Recording, name: str) -> float:
-        sizes = [abs(x[np.isfinite(x)]).max(initial=0) for frame in film.frames for x in _of_kind(frame, name)]
-        return _nice(float(max(sizes, default=0)) or 1.0)
-
-    def _tallest(self, film: Recording, name: str) -> list[int]:
-        each = zip(*[self.counts(name, frame) for frame in film.frames], strict=True)
-        return [max(1, *[int(counts.max()) for counts in layer]) for layer in each]
 
     def texts(self, name: str) -> dict[str, Any]:
         """What the page needs to show this kind: the tallest bars, and the end of the scale."""

@@ -106,8 +106,7 @@ def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
 
 def grid_scores(model: Callable[..., Any], xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
     """`class_scores` on a grid, with shape (scores, len(ys), len(xs))."""
-    across, up = np.meshgrid(xs, ys)
-    return class_scores(model, np.stack([across.ravel(), up.ravel()], axis=1)).T.reshape(-1, *across.shape)
+    return class_scores(model, lattice(xs, ys[::-1])).T.reshape(-1, len(ys), len(xs))
 
 
 def leads(found: np.ndarray) -> np.ndarray:
@@ -171,20 +170,16 @@ def _point_by_point(model: Any, points: np.ndarray) -> Any:
 
 def _by_its_graph(model: Any, points: np.ndarray) -> Any:
     """Record the graph of one point, and run it on all; raises if the graph depends on the point."""
-    found = _replayed(model, points)
+    inputs = [Value(x) for x in points[0].tolist()]
+    with enable_grad():
+        graph = walk(model(inputs))
+    data = rerun(graph, inputs, points, graph.roots)
+    found = np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
     probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
     for one in probes.tolist():
         if not np.allclose(as_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
             raise ValueError("this model's graph is not the same at every point")
     return found
-
-
-def _replayed(model: Any, points: np.ndarray) -> np.ndarray:
-    inputs = [Value(x) for x in points[0].tolist()]
-    with enable_grad():
-        graph = walk(model(inputs))
-    data = rerun(graph, inputs, points, graph.roots)
-    return np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
 
 
 def rerun(graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Iterable[int]) -> dict[int, Any]:
