@@ -233,14 +233,11 @@ class Built:
             changed = {name: x for name, x in state.items() if x is not before[name]}
             self.remembered = {name: rule._remembers[name] for name in changed}
             updates += [(symbol, p.data), *((before[name], x) for name, x in changed.items())]
-            if self.resident:
-                reads.append(Read(symbol.args[0], "update", (1 + i, "data")))
-            else:
-                reads.append(Read(symbol.args[0], "update", (1 + i,), "value" if symbol.shape is None else "tensor"))
-            at = 1 + i if self.resident else 1 + len(pairs) + i
+            kind = "given" if self.resident else "value" if symbol.shape is None else "tensor"
+            reads.append(Read(symbol.args[0], "update", (1 + 2 * i, *["data"] * self.resident), kind))
             for name in changed:
-                kind = "count" if not (self.resident or rule._remembers[name]) else "given"
-                reads.append(Read(before[name].args[0], "update", (at, name), kind))
+                kind = "given" if self.resident or rule._remembers[name] else "count"
+                reads.append(Read(before[name].args[0], "update", (2 + 2 * i, name), kind))
         return reads, updates
 
     def _update_all(self, p: Symbol, leaves: list[Leaf], pairs: list) -> tuple[list[Read], list[tuple[Symbol, Any]]]:

@@ -85,13 +85,17 @@ class Program:
             if not are_apart(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
         given = args if self._read is None else (*self._read(), *args)
-        outs, grads = (self.code(*given), ()) if built.plain else self.code(*given)
-        if built.as_text:
-            return outs
+        if built.plain:
+            outs, call = self.code(*given), None
+            if built.as_text:
+                return outs
+        else:
+            outs, grads = self.code(*given)
+            if built.vector:
+                grads = [*chain.from_iterable([part.tolist() for part in grads])]
+            call = Call(self, args, given, grads, self._operands(*args))
         if built.vector:
             outs = list(outs) if self.settings["batch"] else outs.tolist()
-            grads = [*chain.from_iterable([part.tolist() for part in grads])]
-        call = None if built.plain else Call(self, args, given, grads, self._operands(*args))
         if built.tree.__class__ is Out:
             return self._answer(built.tree, outs[0], call)
         made = iter(outs)
@@ -103,8 +107,11 @@ class Program:
             return value
         made: Any = handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
         if out.root is not None and call.operands:
-            saved = [call.storages()] if out.is_array and not self.built.fused else []
-            getattr(made, "_node", made)._record(self.row, call.operands, (call, out.root), *saved)
+            if out.is_array:
+                saved = () if self.built.fused else call.storages()
+                made._node._record(self.row, call.operands, (call, out.root), saved)
+            else:
+                made._record(self.row, call.operands, (call, out.root))
         return made
 
     def back(self, call: Call, root: int, g: Any) -> list[Any]:
@@ -134,7 +141,7 @@ class TrainingProgram(Program):
         self.wanted: list[Any] = [p.requires_grad for p in self.trained]
         self.store: Store | None = Store(self.trained) if built.vector else None
         self.states: list[Any] = []  # those that the store has
-        self.own: dict[int, Any] = {}  # by id: arrays in states that the program may write to, since it made them
+        self.own: dict[tuple[int, str], Any] = {}  # arrays in states that the program may write to, since it made them
         self.tensors: list[Any] = self.trained if isinstance(self.trained[0], Tensor) else []
         others = self._read or tuple
         self._read = lambda: (*others(), self._what_it_writes_to())
@@ -166,27 +173,33 @@ class TrainingProgram(Program):
         return answer
 
     def _what_it_writes_to(self) -> list[Any]:
-        """The learning rate, and the containers of all that is updated."""
-        names, state = self.built.remembered, self.update.state
-        if self.built.resident:
-            groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
-            if self.store and not same_objects(list(state.values()), self.states):
-                self.store.bring_states()
-            for store, params in groups:
-                store.fetch(names, state, params)
-            self.states = list(state.values())
-            return [self.update.lr, *(store.held for store, _ in groups)]
-        states = [state[p] for p in self.trained] if names else []
-        for p, known in zip(self.trained, states, strict=False):
+        """The learning rate; then, for each parameter or array of them, what has the numbers and what has the state."""
+        pairs = self._stores() if self.built.resident else zip(self.trained, self._states(), strict=True)
+        return [self.update.lr, *chain.from_iterable(pairs)]
+
+    def _stores(self) -> list[tuple[Any, Any]]:
+        """What the stores hold, which is both."""
+        groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
+        state = self.update.state
+        if self.store and not same_objects(list(state.values()), self.states):
+            self.store.bring_states()
+        for store, params in groups:
+            store.fetch(self.built.remembered, state, params)
+        self.states = list(state.values())
+        return [(store.held, store.held) for store, _ in groups]
+
+    def _states(self) -> list[Any]:
+        """The states, with all that the optimizer's rule remembers; None if that is nothing."""
+        if not (names := self.built.remembered):
+            return [None] * len(self.trained)
+        states = [self.update.state[p] for p in self.trained]
+        for i, known in enumerate(states):
             for name, like in names.items():
-                if self.tensors and like and id(known.get(name)) not in self.own:
-                    known[name] = x = np.full_like(p._node._data, known.get(name, 0))
-                    self.own[id(x)] = x
-                elif name not in known:
-                    known[name] = 0.0 if like else 0
-        if len(self.own) > 2 * len(states) * len(names):
-            self.own = {id(x): x for known in states for x in known.values()}
-        return [self.update.lr, *self.trained, *states]
+                if not (self.tensors and like):
+                    known.setdefault(name, 0.0 if like else 0)
+                elif known.get(name) is not self.own.get((i, name), self):
+                    known[name] = self.own[i, name] = np.full_like(self.tensors[i]._node._data, known.get(name, 0))
+        return states
 
 
 def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
