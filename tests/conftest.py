@@ -126,3 +126,29 @@ def pytest_collection() -> Generator[None, object, object]:
 def seeded() -> None:
     """Value's nn draws its weights from `random`: a test that fails must fail again."""
     random.seed(1337)
+
+
+@pytest.fixture
+def impatient() -> Generator[None, None, None]:
+    """Threads take turns after a microsecond, so that they meet in the middle of things."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.fixture
+def without_collector() -> Generator[None, None, None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture(params=["short", "long"])
+def path(request: pytest.FixtureRequest) -> Generator[None, None, None]:
+    """Both ways through the engine."""
+    from engine_helpers import walking
+
+    with walking(request.param):
+        yield

@@ -1,6 +1,18 @@
-"""Graphs that more than one test draws."""
+"""Graphs that more than one test draws, and what a film's page holds."""
+
+import base64
+import json
+import re
+import zlib
 
 from micrograd import Value
+
+
+def embedded(page):
+    """What the script of a film's page is passed, unpacked."""
+    found = json.loads(re.search(r'id="film">(.*?)</script>', page, re.DOTALL)[1])
+    packed = {name: base64.b64decode(found[name]) for name in ("frames", "inside") if found[name]}
+    return found | {name: json.loads(zlib.decompress(data, -15)) for name, data in packed.items()}
 
 
 def neuron():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -82,3 +83,27 @@ def calls_of(function: Callable) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+def at_once(*jobs: Callable[[], object]) -> list[object]:
+    """Run each job in a separate thread, all starting together; their results, or what they raised."""
+    start = threading.Barrier(len(jobs))
+    results: list[object] = [None] * len(jobs)
+
+    def work(i: int) -> None:
+        start.wait()
+        try:
+            results[i] = jobs[i]()
+        except BaseException as error:
+            results[i] = error
+
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert not any(thread.is_alive() for thread in threads), "threads wait for each other"
+    errors = [r for r in results if isinstance(r, BaseException)]
+    if errors:
+        raise errors[0]
+    return results

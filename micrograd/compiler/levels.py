@@ -42,7 +42,7 @@ from math import prod
 from typing import Any
 
 from ..tensor.optional import Tensor, np, record
-from .normal import ONE, NormalForm, Term
+from .normal import ONE, NormalForm, Term, constant
 from .places import Ids, Places
 from .symbols import Symbol
 
@@ -281,7 +281,7 @@ class Levels:
         self.at.tensors = list(inputs)
         for step, _ in self.steps:
             self.at.tensors.append(step())
-        nodes = [self.form.number[x] if x.__class__ is Symbol else float(x) for x in outs]
+        nodes = [self.form.number[x] if x.__class__ is Symbol else constant(x) for x in outs]
         constants = [x for x in nodes if x.__class__ is float]
         more = iter(self.at.put_more(np.array(constants)) if constants else ())
         ids = np.array([next(more) if x.__class__ is float else x for x in nodes])

@@ -72,7 +72,7 @@ class NormalForm:
         return self.sums.pop(x) if x in self.sums and self._uses[x] == 1 else [(1.0, x, ONE)]
 
     def _enter(self, symbol: Symbol, row: Row, values: Sequence[Any]) -> None:
-        i, xs = self.number[symbol], [self.number[x] if x.__class__ is Symbol else float(x) for x in values]
+        i, xs = self.number[symbol], [self.number[x] if x.__class__ is Symbol else constant(x) for x in values]
         if xs[0].__class__ is float and all(x.__class__ is float for x in xs):
             self.number[symbol] = float(row.forward(*xs))
         elif row is ops.mul:
@@ -129,6 +129,11 @@ class NormalForm:
         """A product with its leaf, such as a weight, on the left."""
         c, p, q = term
         return (c, q, p) if q < len(self.leaves) <= p else term
+
+
+def constant(x: Any) -> float:
+    """The number. In a batch a constant slope, as of a floor, is an array with the same number for each sample."""
+    return float(x.flat[0] if hasattr(x, "flat") else x)
 
 
 def _scaled(terms: list[Term], number: float) -> list[Term]:

@@ -3,9 +3,11 @@
 import gc
 import threading
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
+from engine_helpers import at_once
 from function_helpers import A, Cube, Exp, Product, Scale, both, make, nodes, numbers
 
 from micrograd import Value, backward, detect_anomaly, grad, no_grad
@@ -301,14 +303,8 @@ def test_threads_may_run_backward_through_one_node_at_once():
 
     x = Value(2.0)
     y = make(meeting, Cube.forward).apply(x)
-    found = []
-    threads = [threading.Thread(target=lambda **kw: found.append(grad(y, x, **kw)[0]), kwargs={"create_graph": c})
-               for c in (True, False)]  # fmt: skip
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert sorted(float(g) for g in found) == [12.0, 12.0]
+    found = at_once(*(partial(grad, y, x, create_graph=c) for c in (True, False)))
+    assert [float(g) for (g,) in found] == [12.0, 12.0]
 
 
 def test_detect_anomaly_names_the_line_of_apply():

@@ -6,7 +6,6 @@ import copy
 import gc
 import random
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -291,24 +290,6 @@ def test_where_python_raises_a_program_gives_what_ieee_gives(op: Callable, x: fl
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Threads, memory
-
-
-def test_threads_may_call_one_compiled_function_at_once():
-    model = nn.Sequential(nn.Linear(3, 8, rng=np.random.default_rng(0)), nn.Tanh(), nn.Linear(8, 1))
-    f = micrograd.compile(lambda x: model(x).sum())
-    points = [np.full((5, 3), float(i)) for i in range(8)]
-    wanted = [f(x).item() for x in points]
-    wrong: list[Any] = []
-
-    def run(i: int) -> None:
-        wrong.extend(i for _ in range(100) if f(points[i]).item() != wanted[i])
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 def test_the_trace_is_let_go():

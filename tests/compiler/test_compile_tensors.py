@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from compile_helpers import first_order, same, squared_gradient
+from engine_helpers import at_once
 from tensor_helpers import every_op
 from tensor_ops_list import Op
 
@@ -313,20 +315,16 @@ def test_threads_may_call_one_compiled_function_at_once():
     model = nn.Sequential(nn.Linear(3, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))
     f = micrograd.compile(lambda x: (model(x) ** 2).mean())
     points = [np.full((5, 3), float(i)) for i in range(6)]
-    expected = [grad(f(x), model.parameters()) for x in points]
-    wrong: list[Any] = []
 
-    def run(i: int) -> None:
-        for _ in range(50):
-            found = grad(f(points[i]), model.parameters())
-            wrong.extend(i for a, b in zip(found, expected[i], strict=True) if not np.array_equal(a, b))
+    def run(x: np.ndarray) -> list[bytes]:
+        loss = f(x)
+        return [loss.data.tobytes(), *(g.tobytes() for g in grad(loss, model.parameters()))]
 
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    def many(x: np.ndarray) -> bool:
+        return all(run(x) == expected[x[0, 0]] for _ in range(50))
+
+    expected = {x[0, 0]: run(x) for x in points}
+    assert all(at_once(*(partial(many, x) for x in points)))
 
 
 def test_threads_may_trace_one_compiled_function_at_once():
@@ -335,14 +333,9 @@ def test_threads_may_trace_one_compiled_function_at_once():
         time.sleep(0.02)  # time for all the others to come in
         return (x * 2).sum()
 
-    found: list[float] = []
     traces: list[int] = []
     f = micrograd.compile(slow)
-    threads = [threading.Thread(target=lambda: found.append(f(np.ones(3)).item())) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    found = at_once(*[lambda: f(np.ones(3)).item()] * 8)
     assert (found, f.cache_info().misses, len(traces)) == ([6.0] * 8, 1, 1)
 
 

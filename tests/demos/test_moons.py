@@ -1,19 +1,17 @@
 """The demo: that it learns what it says, from the classic numbers on, and leaves its pictures."""
 
-import base64
-import json
 import os
 import random
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from demo_helpers import check_that_it_names_what_is_missing, demo_module
+from drawn_graphs import embedded
 from sklearn.datasets import make_moons
 
 from micrograd.engine import Value
@@ -117,9 +115,7 @@ def test_the_movie_shows_every_step_and_its_address_is_said(tmp_path, capsys):
     assert f"  {address}   a movie" in said
     assert f"  {(tmp_path / 'neuron.html').resolve().as_uri()}  a player" in said
     page = (tmp_path / "moons.html").read_text(encoding="utf-8")
-    film = json.loads(re.search(r'id="film">(.*?)</script>', page, re.DOTALL)[1])
-    frames = json.loads(zlib.decompress(base64.b64decode(film["frames"]), -15))
-    assert [frame["says"].split(":")[0] for frame in frames] == [f"Step {i} of 3" for i in range(4)]
+    assert [frame["says"].split(":")[0] for frame in embedded(page)["frames"]] == [f"Step {i} of 3" for i in range(4)]
 
 
 def test_the_neuron_is_drawn_with_the_names_of_variables_and_parameters(tmp_path):

@@ -51,14 +51,6 @@ def test_a_long_chain_of_hand_written_closures_works_too():
     assert x.grad == 1.0
 
 
-@pytest.fixture
-def without_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
 def forward_only(x: Value) -> Value:
     return (x * 2 + 1).tanh().relu() ** 2 / x
 

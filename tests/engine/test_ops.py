@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from math import inf, isnan, nan
 
 import pytest
-from engine_helpers import PATHS, plant, walking
+from engine_helpers import plant
 from mpmath import mp, mpf
 from ops_list import OPS, Op
 
@@ -51,13 +50,6 @@ def first_derivatives(op: Op, point: tuple[float, ...], g: float = 1.0) -> list[
 def close(wanted: object) -> object:
     """To be compared with: equal but for the last bits, and nan is nan."""
     return pytest.approx(wanted, rel=1e-15, abs=0, nan_ok=True)
-
-
-@pytest.fixture(params=PATHS)
-def path(request) -> Iterator[None]:
-    """Both ways through the engine."""
-    with walking(request.param):
-        yield
 
 
 over_paths = pytest.mark.usefixtures("path")

@@ -2,48 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
 
 import pytest
+from engine_helpers import at_once
 
 from micrograd import Value, backward, grad, no_grad
 
 THREADS, PASSES = 4, 60
-
-
-@pytest.fixture(autouse=True)
-def impatient():
-    """Threads take turns after a microsecond, so that they meet in the middle of things."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def at_once(*jobs: Callable[[], object]) -> list[object]:
-    """Run each job in a thread of its own, all starting together; their results, or what they raised."""
-    start = threading.Barrier(len(jobs))
-    results: list[object] = [None] * len(jobs)
-
-    def work(i: int) -> None:
-        start.wait()
-        try:
-            results[i] = jobs[i]()
-        except BaseException as error:
-            results[i] = error
-
-    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(jobs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=120)
-    assert not any(thread.is_alive() for thread in threads), "threads wait for each other"
-    errors = [r for r in results if isinstance(r, BaseException)]
-    if errors:
-        raise errors[0]
-    return results
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def many(f: Callable[[], object]) -> Callable[[], None]:

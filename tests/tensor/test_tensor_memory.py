@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
-import threading
 import tracemalloc
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from engine_helpers import at_once
 
-from micrograd import Tensor, backward, grad, is_grad_enabled, no_grad
+from micrograd import Tensor, backward, grad, no_grad
 from micrograd.tensor import arrays
 
 STEPS = 10_000
 X = np.arange(6.0).reshape(2, 3) / 6
-
-
-@pytest.fixture
-def without_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def weights() -> Tensor:
@@ -227,46 +217,15 @@ def test_large_arrays_are_not_kept_by_the_gradient_of_a_view():
 THREADS, PASSES = 4, 100
 
 
-@pytest.fixture
-def impatient() -> Iterator[None]:
-    """Threads take turns after a microsecond, so that they meet in the middle of things."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def at_once(job: Callable[[int], Any]) -> list[Any]:
-    """What the job returns, or raises, in each of some threads that start together."""
-    start, results = threading.Barrier(THREADS), [None] * THREADS
-
-    def work(i: int) -> None:
-        start.wait(timeout=60)
-        try:
-            results[i] = job(i)
-        except Exception as error:
-            results[i] = error
-
-    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    for result in results:
-        if isinstance(result, Exception):
-            raise result
-    return results
-
-
 @pytest.mark.usefixtures("impatient")
 def test_totals_are_exact_where_threads_share_leaves():
     w = weights()
 
-    def job(_: int) -> None:
+    def job() -> None:
         for _ in range(PASSES):
             (w * 3).sum().backward()
 
-    at_once(job)
+    at_once(*[job] * THREADS)
     np.testing.assert_array_equal(w.grad, np.full((3, 2), 3.0 * THREADS * PASSES))
 
 
@@ -276,10 +235,10 @@ def test_threads_may_walk_one_retained_graph():
     y = ((X @ w).exp() * w[0]).sum()
     (expected,) = grad(y, w, retain_graph=True)
 
-    def job(_: int) -> list[np.ndarray]:
+    def job() -> list[np.ndarray]:
         return [grad(y, w, retain_graph=True)[0] for _ in range(PASSES)]
 
-    for found in at_once(job):
+    for found in at_once(*[job] * THREADS):
         for g in found:
             np.testing.assert_array_equal(g, expected)
 
@@ -288,50 +247,15 @@ def test_threads_may_walk_one_retained_graph():
 def test_threads_that_make_views_of_one_base_lose_none_and_keep_none():
     w = weights()
 
-    def job(_: int) -> None:
+    def job() -> None:
         for _ in range(PASSES):
             (w.T[0] * w[:, 0]).sum().backward(inputs=[Tensor(1.0, requires_grad=True)])
 
-    at_once(job)
+    at_once(*[job] * THREADS)
     with no_grad():
         w += 1
     w.data -= 1
     np.testing.assert_array_equal(w.data, np.ones((3, 2)))
-
-
-@pytest.mark.usefixtures("impatient")
-def test_no_grad_in_one_thread_is_not_seen_in_others():
-    w = weights()
-
-    def job(i: int) -> set[bool]:
-        if i % 2:
-            return {(w * 2).requires_grad for _ in range(PASSES)}
-        with no_grad():
-            return {(w * 2).requires_grad for _ in range(PASSES)}
-
-    assert at_once(job) == [{False}, {True}] * (THREADS // 2)
-
-
-def test_no_grad_in_one_task_is_not_seen_in_others():
-    w = weights()
-
-    async def task(quiet: bool) -> list[bool]:
-        found = []
-        for _ in range(5):
-            if quiet:
-                with no_grad():
-                    await asyncio.sleep(0)
-                    found.append((w * 2).requires_grad)
-            else:
-                await asyncio.sleep(0)
-                found.append((w * 2).requires_grad)
-        return found
-
-    async def main() -> list[list[bool]]:
-        return await asyncio.gather(*(task(i % 2 == 0) for i in range(4)))
-
-    assert asyncio.run(main()) == [[False] * 5, [True] * 5] * 2
-    assert is_grad_enabled()
 
 
 def test_gradients_are_equal_bit_by_bit_from_run_to_run():

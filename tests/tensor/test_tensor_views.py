@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import gc
 import pickle
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from engine_helpers import calls_of
+from engine_helpers import at_once, calls_of
 from hypothesis import given
 from hypothesis import strategies as st
 from tensor_helpers import equal, parameter
@@ -413,26 +413,20 @@ def test_threads_may_ask_for_a_history_at_the_same_time():
         assert found == {view._node}
 
 
+@pytest.mark.usefixtures("impatient")
 def test_threads_may_write_to_views_of_one_base():
     """Each write gives the base a new node on top of the old: of two at a time, none may be lost."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(10):
-            x = parameter(*range(1, 9))
-            base = x * 1
-            views = list(base)
 
-            def work(view: Tensor) -> None:
-                for _ in range(20):
-                    view *= 2
+    def work(view: Tensor) -> None:
+        for _ in range(20):
+            view *= 2
 
-            with ThreadPoolExecutor(len(views)) as pool:
-                list(pool.map(work, views))
-            base.sum().backward()
-            equal(x.grad, [2.0**20] * 8)
-    finally:
-        sys.setswitchinterval(before)
+    for _ in range(10):
+        x = parameter(*range(1, 9))
+        base = x * 1
+        at_once(*(partial(work, view) for view in base))
+        base.sum().backward()
+        equal(x.grad, [2.0**20] * 8)
 
 
 def test_views_and_what_was_written_through_them_die_without_the_collector():

@@ -2,18 +2,17 @@
 
 import base64
 import io
-import json
 import random
 import re
 import subprocess
 import sys
 import webbrowser
 import xml.etree.ElementTree as ET
-import zlib
 from html import unescape
 
 import numpy as np
 import pytest
+from drawn_graphs import embedded
 from PIL import Image
 from sklearn.datasets import make_moons
 
@@ -31,16 +30,6 @@ def filmed(losses=(0.9, 0.5, 0.3), model=None, **options):
     for loss in losses:
         film.frame(loss)
     return film
-
-
-def embedded(film):
-    """What the page's script is given."""
-    found = json.loads(re.search(r'id="film">(.*?)</script>', film.page().html, re.DOTALL)[1])
-    return found | {name: unpacked(found[name]) for name in ("frames", "inside") if found[name]}
-
-
-def unpacked(text):
-    return json.loads(zlib.decompress(base64.b64decode(text), -15))
 
 
 # ------------------------------------------------------------------------------------------------ frames
@@ -151,7 +140,7 @@ def test_a_movie_without_a_frame_says_what_to_do():
 
 # ------------------------------------------------------------------------------------------------ the page
 def test_the_page_holds_every_frame_in_numbers_and_words():
-    data = embedded(filmed(model=MLP(2, [4, 3, 1], activation=lambda x: x * 0)))
+    data = embedded(filmed(model=MLP(2, [4, 3, 1], activation=lambda x: x * 0)).page().html)
     assert data["frames"][1]["says"] == "Step 1 of 2: loss 0.5000, 50\u202f% right."
     assert [frame["loss"] for frame in data["frames"]] == ["0.9000", "0.5000", "0.3000"]
     assert all(len(frame["lines"]) == 3 and len(frame["bars"]["weights"]) == 3 for frame in data["frames"])
@@ -159,7 +148,7 @@ def test_the_page_holds_every_frame_in_numbers_and_words():
 
 def test_the_bars_count_every_weight():
     film = filmed()
-    for frame in embedded(film)["frames"]:
+    for frame in embedded(film.page().html)["frames"]:
         assert [sum(counts) for counts in frame["bars"]["weights"]] == [12, 15, 4]
 
 
@@ -349,7 +338,7 @@ def test_a_movie_needs_neither_matplotlib_nor_pillow():
 )
 def test_whatever_the_losses_everything_stands_on_its_panel(losses):
     film = filmed(losses)
-    for frame in embedded(film)["frames"]:
+    for frame in embedded(film.page().html)["frames"]:
         x, y = frame["at"]
         assert panels.LEFT <= x <= panels.RIGHT
         assert panels.TOP <= y <= panels.BOTTOM
@@ -369,7 +358,9 @@ def test_a_model_that_says_nan_or_infinity_is_filmed(tmp_path):
 def test_weights_that_are_no_numbers_are_left_out():
     model = MLP(2, [1])
     model.layers[0].neurons[0].b.data = float("nan")
-    assert [sum(counts) for counts in embedded(filmed([1.0], model=model))["frames"][0]["bars"]["weights"]] == [2]
+    assert [
+        sum(counts) for counts in embedded(filmed([1.0], model=model).page().html)["frames"][0]["bars"]["weights"]
+    ] == [2]
     assert "1 nan or inf" in filmed([1.0], model=model).page().html
 
 

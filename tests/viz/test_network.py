@@ -1,16 +1,13 @@
 """The network view, in movies and alone; movies of more classes, of curves and of nothing but a loss; `watch`."""
 
-import base64
-import json
-import re
 import sys
 import xml.etree.ElementTree as ET
-import zlib
 from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drawn_graphs import embedded
 
 from micrograd import Tensor, Value, nn, viz
 from micrograd.functional import cross_entropy, mse
@@ -28,11 +25,6 @@ SIDES = np.where(POINTS[:, 0] > 0, 1, -1)
 def tensors(*widths, activation=nn.Tanh):
     layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), activation())]
     return nn.Sequential(*layers[:-1])
-
-
-def embedded(film):
-    found = json.loads(re.search(r'id="film">(.*?)</script>', film.page().html, re.DOTALL)[1])
-    return found | {"frames": json.loads(zlib.decompress(base64.b64decode(found["frames"]), -15))}
 
 
 # ------------------------------------------------------------------------------------------------ the columns
@@ -150,7 +142,7 @@ def test_a_movie_of_numbers_is_of_the_curve():
     assert film.kind == "curve"
     np.testing.assert_allclose(film.frames[0].scores, 2 * film.xs)
     assert film.frames[0].accuracy == pytest.approx(0.5)  # the root mean square error
-    assert "off by 0.5000" in embedded(film)["frames"][0]["says"]
+    assert "off by 0.5000" in embedded(film.page().html)["frames"][0]["says"]
     assert len(panels.lines(film, film.frames[0])) == 1
     ET.fromstring(film.still())
 
@@ -184,7 +176,7 @@ def test_a_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():
     film.frame(1.0)
     sum(model(p) for p in POINTS[:3].tolist()).backward()
     film.frame(1.0)
-    before, after = (frame["notes"] for frame in embedded(film)["frames"])
+    before, after = (frame["notes"] for frame in embedded(film.page().html)["frames"])
     assert before == ["gradient \u2013"] * 2
     norm = sum(p.grad**2 for p in model.layers[0].parameters()) ** 0.5
     assert after[0] == f"gradient {norm:.4f}"
@@ -196,7 +188,7 @@ def test_the_state_of_the_optimizer_can_be_chosen():
     film = viz.movie(model, POINTS, SIDES, resolution=10, optimizer=optimizer)
     targets = Tensor(SIDES.reshape(-1, 1).astype(float))
     trained(film, model, lambda m: mse(m(Tensor(POINTS)), targets), optimizer)
-    data = embedded(film)
+    data = embedded(film.page().html)
     remembered = [name for name, x in next(iter(optimizer.state.values())).items() if isinstance(x, np.ndarray)]
     assert list(data["kinds"]) == ["weights", "gradients", *remembered]
     for name in remembered:
@@ -210,7 +202,7 @@ def test_the_weights_of_the_network_move():
     film.frame(1.0)
     model.layers[0].neurons[0].w[0].data = -1.0
     film.frame(1.0)
-    one, two = (frame["net"] for frame in embedded(film)["frames"])
+    one, two = (frame["net"] for frame in embedded(film.page().html)["frames"])
     assert (len(one), two[0]) == (9, "A")
     assert one[1:] == two[1:]
 
