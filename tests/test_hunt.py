@@ -39,7 +39,10 @@ from micrograd import (  # fmt: skip
 from micrograd.optim import SGD
 
 with_torch = pytest.mark.skipif(torch is None, reason="PyTorch, the reference of this test, is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of what overflows and is left out
+pytestmark = [  # NumPy's, of what overflows and is left out; and PyTorch's
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:.*degrees of freedom:UserWarning"),
+]
 EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "40"))
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 hunted = settings(
