@@ -159,7 +159,7 @@ def lesson(path: Path, lite: bool) -> str:
     live = f'<a href="../live/playground.html#example={name}">Play with an example</a>: drag its numbers, and look'
     if lite and path.name.startswith(PLAIN):
         live += f'. <a href="../lite/lab/index.html?path={path.name}">Open it as a notebook in this browser</a>'
-    live = f"<p>The cells {words}. {live}</p>"
+    live = f"<p>The cells {words}. {live}.</p>"
     if here:
         live += '<script type="module" src="../live/cells.js"></script>'
     notebook["cells"][0]["source"] = "".join(notebook["cells"][0]["source"]) + f"\n\n{live}\n"

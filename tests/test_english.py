@@ -16,6 +16,9 @@ INSTEAD = {
     r"in the place of": "instead of",
     r"(?:is|are|was|were) let go|lets? go of": "is released",
     r"inside of": "inside",
+    r"asked is": "the question is",
+    r"so many (?:bytes|numbers|pixels|plain|processes|steps|workers)": "n, a number of",
+    r"we shall": "we will",
     r"(?:is|are) given (?:by keyword|to it)|what (?:is|was|it was) given": "takes, pass",
     r"must (?:be|stand) so": "must hold",
 }

@@ -20,8 +20,8 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "tensor": ({"engine"}, 1915),
     "autograd": ({"engine", "tensor"}, 720),
     "functional": ({"engine", "tensor"}, 155),
-    "optim": ({"engine", "tensor"}, 330),
-    "nn": ({"engine", "tensor", "functional"}, 765),
+    "optim": ({"engine", "tensor"}, 324),
+    "nn": ({"engine", "tensor", "functional"}, 759),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3405),
     "viz": ({"engine"}, 410),  # what its three rooms share
     "viz.drawing": ({"engine", "viz"}, 1135),

@@ -22,7 +22,7 @@ from ..engine.graph import SLOTS, Node
 from ..engine.modes import Mode, deferred, deferring, enable_grad, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
-from ..tensor.node import same_array
+from ..tensor.node import lifted, may_meet, same_array
 from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
@@ -69,6 +69,8 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
     """Record what to compute instead of computing it; plain arrays among the operands are copied."""
     operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
     kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
+    if kind is LazyTensor:  # now, since the transform may be over when it is computed
+        operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
     out: Any = object.__new__(kind)
     out._todo = row, operands, tuple(map(_state, operands)), is_grad_enabled()
     return out

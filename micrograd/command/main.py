@@ -45,7 +45,7 @@ in the table:
   local derivatives   how fast the number on the left changes with each of its operands
   Each use of a number sends it (gradient on the left) * (local derivative); what is sent is added up.
 
-It exits with 0, with 2 if what was asked is not understood, and with 1 if it could not be done."""
+The exit code is 0, 2 if the command line is not understood, or 1 if it could not be carried out."""
 FORMATS = (".html", ".svg", ".dot", ".png")
 NEURON = ("tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88", "--open")
 

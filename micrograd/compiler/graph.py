@@ -27,14 +27,11 @@ from ..engine.rows import Row
 from ..tensor.optional import np
 from .opset import ELEMENTWISE, evaluate
 from .simplify import RULES
-from .symbols import COMPARISONS, INFIX, UFUNCS, Symbol, has_symbols, is_uniform, needed, stand_in, symbols_in
+from .symbols import BINARY, COMPARISONS, Symbol, has_symbols, is_uniform, needed, stand_in, symbols_in
 
-NUMBERS: dict[str, Callable[..., Any]] = vars(floats) | {
-    UFUNCS.get(name, COMPARISONS.get(name, name)): getattr(operator, name) for name in (*INFIX, *COMPARISONS)
-}
-NUMBERS |= {"not_equal": operator.ne, "negative": operator.neg, "absolute": abs}
-NUMBERS |= {"detach": lambda a: a, "divide": floats.divide, "power": floats.power}
-NUMBER_TYPES = dict.fromkeys([*COMPARISONS.values(), "not_equal"], np.dtype(bool))  # of other operations, None
+NUMBERS: dict[str, Callable[..., Any]] = {op: getattr(operator, name) for name, op in (BINARY | COMPARISONS).items()}
+NUMBERS |= {"negative": operator.neg, "absolute": abs, "detach": lambda a: a} | vars(floats)  # divide, power and others
+NUMBER_TYPES = dict.fromkeys(COMPARISONS.values(), np.dtype(bool))  # of other operations, None
 
 
 class Graph:

@@ -70,8 +70,9 @@ def compile(
         update: an optimizer. fn returns a loss, and each call is a whole training step, `zero_grad`, `backward` and
             `step`, with the optimizer's settings of that moment; the loss is returned as a constant. The update is part
             of the program, and writes no `.grad`. Parameters and state may stay where the program works on them (many
-            Values in one array; on JAX's device) until someone reads them. An optimizer with `reduce=`, or of a class
-            of your own, takes its own step after the program; so does any while a parameter has hooks.
+            Values in one array; on JAX's device) until someone reads them. An optimizer with `reduce=`, of a class of
+            your own, or of parameters that share memory, takes its own step after the program; so does any while a
+            parameter has hooks.
         devices: for "jax", such as `jax.devices()`: arrays among the arguments are split along their first axis, one
             part for each device; Tensors that fn closes over are whole on all.
 
@@ -304,8 +305,8 @@ class Compiled:
 class TrainingStep(Compiled):
     """A training step: the program updates the parameters too, by the optimizer's rule.
 
-    Where it cannot (`reduce=`, an optimizer of a class that is not ours, hooks, `detect_anomaly`), the optimizer takes
-    its own step after the program of the loss and its gradients.
+    Where it cannot (`reduce=`, an optimizer of a class that is not ours, parameters that share memory, hooks,
+    `detect_anomaly`), the optimizer takes its own step after the program of the loss and its gradients.
     """
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
@@ -341,12 +342,14 @@ class TrainingStep(Compiled):
 
 
 def _has_rule(update: Any) -> bool:
-    """True if a program can do the update: by a rule of ours, on parameters of one kind, without a sum over workers."""
+    """True if a program can do the update: by a rule of ours, on separate parameters of one kind, and alone."""
     if not isinstance(update, Optimizer):
         raise TypeError(f"update= takes an optimizer, such as SGD(params, lr=0.1), found {update!r:.60}")
     values = all(type(p) in (Value, AwayValue) for p in update.params)
     one_kind = values or all(isinstance(p, Tensor) for p in update.params)
-    return type(update) in (SGD, Adam, AdamW) and update._total is None and one_kind
+    stores = [x for p in update.params if isinstance(p, Tensor) and (x := p._node._store)]  # one for all views
+    ours = type(update) in (SGD, Adam, AdamW) and update._total is None
+    return ours and one_kind and len(set(stores)) == len(stores)
 
 
 def _has_hooks(p: Any) -> bool:

@@ -161,14 +161,15 @@ def _reduction(op: str) -> Callable:
     return method
 
 
-INFIX = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "matmul": "@"}
-UFUNCS = {"sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
+# The operations of Python's operators
+BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "matmul": "matmul"}
 COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal"}
-for _name in INFIX:
-    for _dunder, _made in zip((f"__{_name}__", f"__r{_name}__"), _infix(UFUNCS.get(_name, _name)), strict=True):
-        setattr(Symbol, _dunder, _made)
-for _name, _op in {**COMPARISONS, "ne": "not_equal"}.items():
-    setattr(Symbol, f"__{_name}__", _infix(_op)[0])
+COMPARISONS["ne"] = "not_equal"
+for _name, _op in (BINARY | COMPARISONS).items():
+    _method_of, _reflected = _infix(_op)
+    setattr(Symbol, f"__{_name}__", _method_of)
+    if _name in BINARY:
+        setattr(Symbol, f"__r{_name}__", _reflected)
 for _name in ("reshape", "transpose", "swapaxes", "astype", "cumsum"):
     setattr(Symbol, _name, _method(_name))
 for _name in ("sum", "mean", "max", "min"):

@@ -240,6 +240,11 @@ class Node:
             self._made_by = ()
 
 
+def is_node(x: Any) -> bool:
+    """True for a Value or a Tensor. (A Tensor has a node; importing its class would load NumPy.)"""
+    return isinstance(x, Node) or isinstance(getattr(x, "_node", None), Node)
+
+
 hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
 
 

@@ -189,10 +189,7 @@ class Value(Node, Elementwise):
         *,
         requires_grad: bool = True,
     ):
-        self._data = _checked(data)
-        self.grad = 0
-        self._row = LEAF if requires_grad else None
-        self._a = self._b = self._x = self._y = None
+        fill(self, _checked(data), LEAF if requires_grad else None)
         if label:
             self.label = label
         if not isinstance(_children, tuple) or _children:

@@ -19,7 +19,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from . import scalar_walk
-from .graph import Node, added, contributions, grads_lock, hooked_nodes, run_hooks, undo, was_let_go
+from .graph import Node, added, contributions, grads_lock, hooked_nodes, is_node, run_hooks, undo, was_let_go
 from .modes import enable_grad, is_anomaly_enabled, is_tracing, modes, pass_is_watched, stand_in
 from .rows import LetGo
 
@@ -319,7 +319,7 @@ def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[No
 
 def _nodes(given: Any, what: str) -> tuple[Node, ...]:
     """The nodes of one Value or Tensor, or of several, as a tuple; checked."""
-    single = isinstance(given, Node) or hasattr(given, "_node") or not isinstance(given, Iterable)
+    single = is_node(given) or not isinstance(given, Iterable)
     nodes: tuple[Any, ...] = (given,) if single else tuple(given)  # type: ignore[arg-type]
     if modes or not single or not isinstance(given, Node):  # else it is a single Value: nothing to convert
         nodes = tuple([getattr(x, "_node", x) for x in map(stand_in, nodes)])

@@ -9,7 +9,7 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import Any, Self
 
-from ..engine.graph import Node
+from ..engine.graph import Node, is_node
 from ..engine.modes import modes, no_grad
 from ..engine.trees import leaves
 
@@ -189,7 +189,7 @@ def _by_name(module: Module) -> dict[str, Any]:
 
 def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
     """The same for any attribute; `outer` has the ids of enclosing objects, since a module may refer to its parent."""
-    if _is_node(x):
+    if is_node(x):
         return [(path.removesuffix("."), x)] if x.is_leaf else []
     if not isinstance(x, (Module, list, tuple, dict)) or id(x) in outer:
         return []
@@ -212,11 +212,6 @@ def _children(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[st
     elif isinstance(x, (list, tuple, dict)) and not any(x is container for container in outer):
         for key, item in x.items() if isinstance(x, dict) else enumerate(x):
             yield from _children(item, f"{path}.{key}" if path else str(key), (*outer, x))
-
-
-def _is_node(x: Any) -> bool:
-    """True for a Value or a Tensor. (A Tensor has a node; importing its class would load NumPy.)"""
-    return isinstance(x, Node) or isinstance(getattr(x, "_node", None), Node)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from numbers import Real
 from types import MethodType
 from typing import Any
 
-from ..engine.graph import Node
+from ..engine.graph import Node, is_node
 
 
 def parameters_of(params: Any, who: str) -> list[Any]:
@@ -17,7 +17,7 @@ def parameters_of(params: Any, who: str) -> list[Any]:
         raise TypeError(f"{found} {type(params).__name__}: pass its .parameters()")
     if isinstance(params, MethodType):
         raise TypeError(f"{found} the method {params.__name__} itself: call it, {params.__name__}()")
-    if _is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
+    if is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
         raise TypeError(f"{found} {type(params).__name__}: put the parameters in a list")
     listed = list(params)
     if not listed:
@@ -31,12 +31,8 @@ def parameters_of(params: Any, who: str) -> list[Any]:
     return listed
 
 
-def _is_node(x: Any) -> bool:
-    return isinstance(x, Node) or hasattr(x, "_node")  # the latter is a Tensor
-
-
 def _check_parameter(p: Any, name: str) -> None:
-    if not _is_node(p):
+    if not is_node(p):
         raise TypeError(f"{name} is a {type(p).__name__}, not a Value or a Tensor: plain numbers cannot be trained")
     if not p.requires_grad:
         raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")

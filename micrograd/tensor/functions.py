@@ -36,7 +36,7 @@ from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.words import check, unknown
 from . import arrays
-from .node import record
+from .node import may_meet, record
 from .settings import Axis as Axis  # for the signatures of methods, which are those of functions here
 from .settings import Shape as Shape
 from .settings import plain_array
@@ -203,6 +203,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     >>> where(Value(1.0) > 0, Value(2.0), 3.0)
     Value(data=2.0, grad=0)
     """
+    if isinstance(condition, (Tensor, np.ndarray)):
+        a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
     chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _array(condition)
@@ -313,7 +315,7 @@ def of_arrays(made: Callable) -> Callable:
         if any(map(_has_values, every)):
             return getattr(np, made.__name__)(*operands, **named)
         out = made(*operands, **named)
-        return out if any(isinstance(x, Tensor) for x in every) else out.data[()]
+        return out if any(isinstance(x, (Tensor, Node)) for x in every) else out.data[()]
 
     return function(called)
 

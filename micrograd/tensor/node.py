@@ -27,6 +27,7 @@ from ..engine.modes import (
     line_of_the_user,
     look,
     modes,
+    stand_in,
 )
 from ..engine.rows import PLAIN, Each, HandWritten, Many, Row
 from ..engine.value import Value
@@ -551,6 +552,7 @@ def lifted(x: Any) -> Any:
     """A number as an array of shape (); a Value as a Tensor that sends its gradient back to the Value."""
     if not isinstance(x, Value):
         return np.asarray(x)
+    x = stand_in(x)
     node = new_node(np.broadcast_to(x._data, ()))
     tensor = deferred().tensor_of(node) if is_tracing() else handle(node)  # type: ignore[union-attr]
     return _crossed(tensor, node, LIFT, x)

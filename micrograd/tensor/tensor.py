@@ -21,7 +21,7 @@ from ..engine.rows import Row
 from ..engine.words import checked
 from . import arrays, fused
 from .handle import Handle, comparison
-from .node import ArrayNode, fits, record, renewed
+from .node import ArrayNode, fits, lifted, may_meet, record, renewed
 from .settings import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
 
 
@@ -638,7 +638,7 @@ def _matmul(a: Any, b: Any) -> Tensor:
 
 def as_tensor(x: Any) -> Tensor:
     """x itself if it is a Tensor, else a Tensor of it."""
-    return x if isinstance(x, Tensor) else Tensor(x)
+    return x if isinstance(x, Tensor) else lifted(x) if may_meet(x) else Tensor(x)
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:

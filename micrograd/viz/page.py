@@ -98,13 +98,8 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
 
 def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
     """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
-    parts = {
-        "title": html.escape(clean(title), quote=False),
-        "style": style,
-        "data": _json(data),
-        "script": script,
-        **markup,
-    }
+    title = html.escape(clean(title), quote=False)
+    parts = {"title": title, "style": style, "data": _json(data), "script": script, **markup}
     whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
     return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
 

@@ -150,7 +150,7 @@ function draw() {
   $("right").textContent = right === null ? "–" : number ? four(right) : `${(100 * right).toFixed(0)} %`;
   $("modename").textContent = `${about.mode} steps a second`;
   const other = about.mode === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other}: ${Math.round(speeds[other])})` : "";
-  $("mode").textContent = `${Math.round(speeds[about.mode] ?? 0)}${known}`;
+  $("mode").textContent = `${Math.round(speeds[about.mode]) || "–"}${known}`;  // of this browser
   if (!playing) {
     $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
     $("norms").setAttribute("aria-label", `Length of the gradient by layer, now ${frame.norms.map(four).join(", ")}`);
@@ -244,7 +244,6 @@ controls();
 if (given === texts.sign && $("data").value === "moons" && !link.size) {  // trained when the site was built
   started(still.about);
   about = still.about;
-  speeds.eager = 1000 / still.frame.ms;
   frame = still.frame;
   losses = still.losses;
   norms = still.norms;

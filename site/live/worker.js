@@ -5,6 +5,10 @@ const here = name => new URL(`vendor/${name}`, import.meta.url).href;
 const names = ["cell", "run", "start", "go", "set_rate", "point"];
 let lab, playing = 0, settings;
 
+// Bytes of its stack after which Python frees a long chain of Values link by link, and raises RecursionError; it takes no
+// fewer. It has 10 MB, but cannot see the browser's own stack, which is full long before, and then all ends.
+const STACK = 65536;
+
 // What is loaded is counted as it comes, unpacked, against the sizes that the build wrote down.
 async function counted(sizes) {
   const fetched = self.fetch, total = Object.values(sizes).reduce((sum, size) => sum + size, 0);
@@ -26,7 +30,8 @@ async function begin() {
   counted(await (await fetch(here("sizes.json"))).json());
   const packed = fetch(here("python.zip")).then(answer => answer.arrayBuffer());
   const python = await loadPyodide({indexURL: here("pyodide/")});
-  const started = performance.now();
+  const started = performance.now(), c = python._module;
+  c._PyUnstable_ThreadState_SetStackProtection(c._PyThreadState_Get(), c._emscripten_stack_get_base() - STACK, STACK);
   python.unpackArchive(await packed, "zip", {extractDir: python.runPython("import site; site.getsitepackages()[0]")});
   lab = python.pyimport("lab");
   postMessage({ready: {version: python.runPython("import sys; sys.version.split()[0]"), start: started - began, imports: performance.now() - started}});

@@ -209,6 +209,29 @@ def test_numbers_and_arrays_meet_in_a_function_that_is_differentiated(way: Calla
     assert jvp(gradient(f), (2.0,), (3.0,)) == (24.0, 36.0)
 
 
+def lazily(f: Callable) -> Callable:
+    return micrograd.lazy()(f)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda s, v: (micrograd.stack([s, s * s, v[0]]) * v).sum(),
+        lambda s, v: np.stack([v[0], s, s * s]).prod() * micrograd.concatenate([v, micrograd.stack([s, s])]).mean(),
+        lambda s, v: micrograd.where(v > 0, s * v, s).sum() / s,
+        lambda s, v: np.hypot(s, v).sum() * s + (v**2) @ (s**v),
+    ],
+)
+@pytest.mark.parametrize(
+    "inner", [lambda f: f, micrograd.compile, lazily, lambda f: lambda s: micrograd.compile(lambda: f(s))()]
+)
+def test_a_number_is_an_operand_like_an_array_of_shape_0(f: Callable, inner: Callable, way: Callable):
+    v = Tensor([0.5, 1.2, 0.7])
+    expected = [transform(lambda s: f(s, v))(np.array(1.3)) for transform in (gradient, hessian)]
+    found = [transform(way(inner(lambda s: f(s, v))))(1.3) for transform in (gradient, hessian)]
+    np.testing.assert_allclose([float(x) for x in found], expected, rtol=1e-12)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # What comes out
 

@@ -347,6 +347,20 @@ def test_gradients_are_shown_in_place_of_weights_where_they_are_chosen(network):
     assert network.run(NOW) == 0
 
 
+def test_play_is_within_three_tabs_and_the_network_is_one_stop(network):
+    stops = []
+    for _ in range(8):
+        network.press("Tab")
+        stops.append(network.run("const at = document.activeElement; return at.dataset.name ?? at.id"))
+    assert "play" in stops[:3]
+    assert [at for at in stops if at.startswith("Layer")] == ["Layer 1, neuron 1"]
+    network.run("document.querySelector('.unit').focus()")
+    network.press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp")
+    assert network.run("return document.activeElement.dataset.name") == "Layer 1, neuron 3"
+    network.press(" ")
+    assert network.run(f"return {PLAYING}") is False
+
+
 def test_the_step_buttons_step(network):
     network.click("#next")
     network.click("#next")

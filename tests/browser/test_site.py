@@ -140,6 +140,7 @@ def training(shared, address):
     """With Python in it, paused, after a few steps."""
     live = Live(shared, address, "training.html")
     live.shown("#state", "Trained when")
+    assert live.text("#mode") == "–"  # it is not the speed of the machine that made the page
     live.page.click("#play")
     live.wait("document.getElementById('state').textContent.includes('runs in') && +steps.textContent > 3")
     live.page.click("#play")
@@ -223,8 +224,16 @@ def test_a_loop_without_end_can_be_stopped(playground):
     playground.shown("#numbers", "∂y/∂x = 4.0000")
 
 
+def test_a_long_chain_of_values_can_be_dropped_while_the_text_runs(playground):
+    playground.write(
+        "from micrograd import Value\nx = y = Value(2.0)\nfor _ in range(100_000):\n    y = y * 1.0\ny = x * x\n"
+    )
+    playground.shown("#numbers", "∂y/∂x = 4.0000")
+    assert playground.text("#error") == ""
+
+
 def test_a_text_that_ends_python_is_said_and_python_starts_again(playground):
-    """Freed from its head, within one run: the stack of a browser is too small for it."""
+    """A chain of lists is freed from its head, within one run: the stack of a browser is too small for it."""
     playground.write("x = None\nfor _ in range(1_000_000):\n    x = [x]\nx = None\n")
     playground.shown("#error", "Python stopped, and starts again")
     playground.page.console()  # Pyodide has a lot to say about it
@@ -512,6 +521,8 @@ def test_a_page_fits_a_phone_and_is_usable_by_all(shared, address, path):
             shared.emulate(dark=dark)
             shared.driver.get(address + path)
             shared.wait("document.readyState === 'complete' && document.documentElement.scrollWidth <= innerWidth")
+            tables = "[...document.querySelectorAll('.table-wrapper')]"  # which scroll by themselves
+            assert shared.run(f"return {tables}.every(table => table.scrollWidth <= table.clientWidth)")
             assert shared.axe() == []
     shared.emulate()
     assert [url for url in shared.requests() if not url.startswith(address)] == []

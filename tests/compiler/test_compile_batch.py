@@ -221,3 +221,12 @@ def test_a_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any,
     alone = micrograd.compile(lambda x: constant, batch=True, backend=backend)(x)
     a, b = micrograd.compile(lambda x: (x * 2.0, constant), batch=True, backend=backend)(x)
     assert [t.data.tolist() for t in (alone, a, b)] == [[3.0] * 4, [0.0, 2.0, 4.0, 6.0], [3.0] * 4]
+
+
+@pytest.mark.parametrize("length", [1, 40])
+def test_a_slope_that_is_the_same_for_all_samples_is_one_number(length):
+    def f(x: Any, y: Any) -> Any:
+        return sum((x + i).floor() for i in range(length)) + y.sin()
+
+    found = micrograd.compile(gradient(f), batch=True)(POINTS[:, 0], POINTS[:, 1])
+    np.testing.assert_allclose([x.data for x in found], [[0.0] * 3, np.cos(POINTS[:, 1])], rtol=1e-12)

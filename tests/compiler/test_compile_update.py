@@ -172,6 +172,31 @@ def test_every_optimizer_and_schedule_updates_as_it_does_without_a_program(optim
     np.testing.assert_allclose(trained(True), trained(False), rtol=1e-13)
 
 
+@pytest.mark.parametrize("backend", ["auto", "jax"])
+@pytest.mark.parametrize("optimizer", SETTINGS.values(), ids=SETTINGS)
+def test_parameters_that_share_memory_are_updated_one_after_the_other_as_without_a_program(
+    optimizer: Callable, backend: str
+):
+    if backend == "jax":
+        pytest.importorskip("jax")
+
+    def trained(compiled: bool) -> np.ndarray:
+        base = Tensor([0.1, 0.2, 0.3, 0.4, 0.5])
+        a, b = base[:4].requires_grad_(), base[2:].requires_grad_()
+        opt, loss = optimizer([a, b]), lambda x: (a * x).tanh().sum() + (b * b * x).sum()
+        step = micrograd.compile(loss, update=opt, backend=backend)
+        for x in (0.1, 0.2, 0.3):
+            if compiled:
+                step(x)
+            else:
+                opt.zero_grad()
+                loss(x).backward()
+                opt.step()
+        return base.data
+
+    np.testing.assert_allclose(trained(True), trained(False), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [

@@ -16,7 +16,8 @@ from interrupts import interrupted_at
 
 from micrograd import Value, detect_anomaly, grad, no_grad
 from micrograd.engine import ops
-from micrograd.engine.modes import _State
+from micrograd.engine.graph import undo
+from micrograd.engine.modes import _State, modes
 
 PACKAGE = Path(ops.__file__).parents[1]
 
@@ -206,6 +207,41 @@ def test_an_interrupt_while_a_mode_is_entered_leaves_the_one_around_it_on():
         finally:
             sys.settrace(before)
         assert not (Value(3.0) * 2).requires_grad
+
+
+def test_a_mode_that_was_interrupted_before_it_was_counted_is_not_discounted():
+    before = len(modes)
+    _State.__new__(_State)  # gone at once
+    assert len(modes) == before
+
+
+class Interrupted:
+    """An object whose first write is interrupted."""
+
+    written = False
+
+    def __setattr__(self, name: str, x: object) -> None:
+        if not self.written:
+            vars(self)["written"] = True
+            raise KeyboardInterrupt
+        vars(self)[name] = x
+
+
+def test_an_undo_that_is_interrupted_is_done_all_the_same():
+    nodes = [Value(1.0), Interrupted(), Value(2.0)]
+    with pytest.raises(KeyboardInterrupt):
+        undo(nodes, [3.0, 4.0, 5.0])
+    assert [node.grad for node in nodes] == [3.0, 4.0, 5.0]
+
+
+def test_a_pass_that_finds_no_number_in_a_grad_adds_to_none():
+    x, y = Value(2.0), Value(3.0)
+    z = x * y
+    z.register_hook(lambda g: g)  # so the pass is the general one
+    x.grad, y.grad = 1.0, "no number"
+    with pytest.raises(TypeError):
+        z.backward()
+    assert (x.grad, y.grad) == (1.0, "no number")
 
 
 BY_A_TIMER = """

@@ -12,6 +12,7 @@ import pytest
 from tensor_helpers import equal, parameter
 
 from micrograd import Tensor, grad, no_grad
+from micrograd.tensor.node import renewed
 
 
 def test_an_edge_leads_to_the_history_that_its_operand_had():
@@ -257,3 +258,47 @@ def test_a_write_that_raises_when_it_is_done_is_a_write():
         y *= 1e200
     with pytest.raises(RuntimeError, match="changed in place"):
         z.sum().backward()
+
+
+@pytest.mark.parametrize("write", [Tensor.__iadd__, Tensor.__ipow__], ids=["+=", "**="])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_write_that_would_change_the_shape_changes_nothing(write: Callable, recorded: bool):
+    x = parameter(1, 2, 3)
+    y = x * 1 if recorded else x.detach()
+    view, node, version = y[0:2], y._node, y._node.storage.version
+    with pytest.raises(ValueError, match="in place"):
+        write(y, np.ones((2, 3)))
+    assert y._node is node
+    assert node.storage.version == version
+    equal(y.data, [1, 2, 3])
+    equal(view.data, [1, 2])
+
+
+def test_a_write_that_is_interrupted_as_the_views_are_told_is_undone(monkeypatch: pytest.MonkeyPatch):
+    x = parameter(1, 2)
+    y = x * 1
+    view, node = y[0:1], y._node
+    told = []
+
+    def interrupted(base: Any) -> None:
+        told.append(base)
+        if len(told) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("micrograd.tensor.node.outdate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        y *= 5
+    assert y._node is node
+    assert told == [y, y]
+    equal(view.data, [1])
+    y.sum().backward()
+    equal(x.grad, [1, 1])
+
+
+def test_a_view_gets_its_new_history_once():
+    """Two threads may ask for it at the same time; the second finds it made."""
+    y = parameter(1, 2) * 1
+    view = y[0:1]
+    y *= 5
+    node = renewed(view)
+    assert renewed(view) is node is view._node

@@ -93,11 +93,8 @@ def walk(root: Any) -> Walk:
         if id(node) not in position:
             position[id(node)] = len(nodes)
             nodes.append(node)
-    return Walk(
-        nodes,
-        [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes],
-        [position[id(node)] for node in roots],
-    )
+    below = [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes]
+    return Walk(nodes, below, [position[id(node)] for node in roots])
 
 
 def roots_of(root: Any) -> list[Any]:

@@ -140,8 +140,12 @@ def plural(modules: Iterable[Any]) -> str:
 # ------------------------------------------------------------------------------------------------ 2. structure
 def _sums(graph: Walk, home: list[int]) -> list[int]:
     """For each node the top of the `+` chain that absorbs it; the node itself if there is none."""
-    uses = Counter(j for below in graph.operands for j in below)
-    user = {j: i for i, below in enumerate(graph.operands) for j in below}
+    uses = [0] * len(graph.nodes)
+    user = [-1] * len(graph.nodes)
+    for i, below in enumerate(graph.operands):
+        for j in below:
+            uses[j] += 1
+            user[j] = i
     plus = [h < 0 and op_of(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
     roots = set(graph.roots)
     top = list(range(len(graph.nodes)))
@@ -199,17 +203,16 @@ def _repeats(
 
 def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> dict[int, Any]:
     """Leaves share a key if the same ops or modules use them, up to the same depth, with the same requires_grad."""
-    users: dict[int, Any] = {}
+    users: dict[int, set[Any]] = defaultdict(set)
     highest = [0] * len(graph.nodes)
     for i, below in enumerate(graph.operands):
         user = op_of(graph.nodes[i]) if home[i] < 0 else home[i]
         for j in below:
             highest[j] = max(highest[j], depth[top[i]])
-            if users.setdefault(j, user) != user:
-                known = users[j] if isinstance(users[j], frozenset) else frozenset([users[j]])
-                users[j] = known | {user}
+            if not graph.operands[j]:
+                users[j].add(user)
     return {
-        i: (getattr(graph.nodes[i], "requires_grad", True), users.get(i), highest[i])
+        i: (getattr(graph.nodes[i], "requires_grad", True), frozenset(users[i]), highest[i])
         for i, below in enumerate(graph.operands)
         if not below
     }

@@ -59,13 +59,9 @@ def layout(
     """
     if rankdir == "TB":
         turned = layout([(h, w) for w, h in sizes], edges, spread=spread, gap=gap)
-        return Layout(
-            turned.height,
-            turned.width,
-            [(y, x, h, w) for x, y, w, h in turned.boxes],
-            [[(y, x) for x, y in route] for route in turned.routes],
-            turned.backward,
-        )
+        boxes = [(y, x, h, w) for x, y, w, h in turned.boxes]
+        routes = [[(y, x) for x, y in route] for route in turned.routes]
+        return Layout(turned.height, turned.width, boxes, routes, turned.backward)
     if not sizes:
         return Layout(0.0, 0.0, [], [])
     net = _Net(sizes, edges)

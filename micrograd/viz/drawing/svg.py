@@ -32,13 +32,8 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
         card.widen(max(other.card_width for other in modules))
     edges = [(edge.tail, edge.head) for edge in graph.edges]
     counted = any(edge.count > 1 for edge in graph.edges)
-    shape = layout(
-        [(card.width, card.height) for card in cards],
-        edges,
-        rankdir,
-        spread=[card.spread for card in cards],
-        gap=72.0 if counted else 52.0,
-    )
+    sizes, spread = [(card.width, card.height) for card in cards], [card.spread for card in cards]
+    shape = layout(sizes, edges, rankdir, spread=spread, gap=72.0 if counted else 52.0)
     note = pretty(graph.note)
     width = max(shape.width, text_width(note, 12) if note else 0.0) + 2 * MARGIN
     height = shape.height + 2 * MARGIN + (TITLE if note else 0.0)

@@ -6,6 +6,7 @@ Content and coordinates come from the player's scene and stage. With `prefers-re
 
 from collections.abc import Iterator
 from html import escape
+from itertools import starmap
 from typing import Any
 
 from .. import infix
@@ -92,33 +93,28 @@ class Film:
     def svg(self) -> str:
         """The SVG document."""
         width, height = self.seen, self.drawn.height + 2 * MARGIN + CAPTION
+        cards = enumerate(zip(self.scene.cards, self.drawn.places, strict=True))
         body = [
-            *[self._wire(e, wire) for e, wire in enumerate(self.scene.wires)],
-            *[
-                self._card(i, card, place)
-                for i, (card, place) in enumerate(zip(self.scene.cards, self.drawn.places, strict=True))
-            ],
+            *starmap(self._wire, enumerate(self.scene.wires)),
+            *[self._card(i, card, place) for i, (card, place) in cards],
             *map(self._pills, range(len(self.scene.wires))),
         ]
         if self.seen < self.whole:
             body = [f'<g class="{self._moving()}">', *body, "</g>"]
-        captions = self._captions(height - MARGIN)
+        captions = self._captions(height - MARGIN)  # the style sheet below is of the classes made so far
         name = escape(clean(self.scene.title))
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" role="img" '
-                f'viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{name}">',
-                f"<title>{name}</title>",
-                f"<style>{asset('playing/animation.css')}{self.clock.style()}</style>",
-                f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
-                f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
-                *filter(None, body),
-                "</g>",
-                *captions,
-                "</svg>",
-                "",
-            ]
-        )
+        lines = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" role="img" '
+            f'viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{name}">',
+            f"<title>{name}</title>",
+            f"<style>{asset('playing/animation.css')}{self.clock.style()}</style>",
+            f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
+            f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
+            *filter(None, body),
+            "</g>",
+            *captions,
+        ]
+        return "\n".join([*lines, "</svg>", ""])
 
     def _moving(self) -> str:
         """The classes of a graph that is wider than the picture; at rest, it is small enough to be seen whole."""

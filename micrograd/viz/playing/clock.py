@@ -54,7 +54,7 @@ class Clock:
         return self._rule(name, frames, at_rest="opacity:0;stroke-dasharray:1 2;")
 
     def moved(self, shifts: dict[int, float], at_rest: str) -> str:
-        """Classes for what is shifted to the side, from each of these steps on by so many pixels."""
+        """Classes for what is shifted to the side, from each of these steps on by a number of pixels."""
         frames, before = "", 0.0
         for step, shift in sorted(shifts.items()):
             frames += f"{self._at(step)}{{transform:translateX({before:.4g}px)}}"

@@ -112,16 +112,16 @@ def _forward(node: Node, operands: list[Any]) -> Any:
 def _nudge(graph: Walk, values: list[Any], i: int, back: Backprop) -> Nudge:
     grad, index = back.grads[graph.nodes[i]], None
     if not graph.nodes[i]._is_number:
-        index = tuple(int(k) for k in _place(grad))
+        from numpy import nan_to_num, unravel_index
+
+        index = tuple(int(k) for k in unravel_index(abs(nan_to_num(grad)).argmax(), grad.shape))
         grad = float(grad[index])
     size = _power_of_ten(float(values[i] if index is None else values[i][index]))
     off = CLOSE * abs(grad) + max(NOISE, _rounding(graph)) * max(1.0, abs(_total(values[graph.roots[0]])))
     tried = Nudge(0.0, 0.0, 0.0, False)
     for step in [step * scale for scale in (max(1.0, size), size) for step in STEPS]:
-        here, up, down = (
-            _total(_again(graph, [*values[:i], _moved(values[i], index, by), *values[i + 1 :]]))
-            for by in (0.0, step, -step)
-        )
+        moved = [[*values[:i], _moved(values[i], index, by), *values[i + 1 :]] for by in (0.0, step, -step)]
+        here, up, down = (_total(_again(graph, some)) for some in moved)
         slope = (up - down) / (2 * step)
         agrees = abs(slope - grad) <= off < float("inf")
         tried = Nudge(step, up - here, slope, agrees, index)
@@ -143,12 +143,6 @@ def _rounding(graph: Walk) -> float:
 def _power_of_ten(x: float) -> float:
     """|x| rounded down to a power of ten, for readable steps; 1 for zero and for non-finite numbers."""
     return 10.0 ** floor(log10(abs(x))) if x and x - x == 0 else 1.0
-
-
-def _place(grad: Any) -> Any:
-    from numpy import nan_to_num, unravel_index
-
-    return unravel_index(abs(nan_to_num(grad)).argmax(), grad.shape)
 
 
 def _moved(value: Any, index: tuple[int, ...] | None, by: float) -> Any:

@@ -262,11 +262,8 @@ def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[st
             nodes.append(_node(node, below, back, codes))
         except (TypeError, AttributeError, ValueError, KeyError, IndexError):
             size = getattr(node._data, "size", 1)
-            what = (
-                f"an array of {size:,} numbers"
-                if size > MOST_NUMBERS
-                else f"the rule of \u2018{node._op or 'a leaf'}\u2019"
-            )
+            rule = f"the rule of \u2018{node._op or 'a leaf'}\u2019"
+            what = f"an array of {size:,} numbers" if size > MOST_NUMBERS else rule
             return f"Numbers cannot be changed in the page: {what} is computed by Python alone."
     known = [json.loads(code) for code in codes]
     called, table = set[str](), functions()

@@ -49,16 +49,12 @@ def stage(scene: Scene, close: bool = False) -> Stage:
         uses[wire.tail].append(wire)
     sizes = [card_size(card, sent) for card, sent in zip(scene.cards, uses, strict=True)]
     crowded = len(scene.wires) > CROWDED
-    shape = layout(
-        [(width + badge / 2, height) for width, height, badge in sizes],
-        [(wire.tail, wire.head) for wire in scene.wires],
-        spread=[8.0 if badge else height / 3 for _, height, badge in sizes],
-        gap=PILL[0] + (14 if crowded or close else 44),
-    )
-    places = [
-        Place(x + badge / 2, y, width, height, badge)
-        for (x, y, _, _), (width, height, badge) in zip(shape.boxes, sizes, strict=True)
-    ]
+    boxes = [(width + badge / 2, height) for width, height, badge in sizes]
+    ends = [(wire.tail, wire.head) for wire in scene.wires]
+    spread = [8.0 if badge else height / 3 for _, height, badge in sizes]
+    shape = layout(boxes, ends, spread=spread, gap=PILL[0] + (14 if crowded or close else 44))
+    corners = [(x + badge / 2, y) for (x, y, _, _), (_, _, badge) in zip(shape.boxes, sizes, strict=True)]
+    places = [Place(*corner, *size) for corner, size in zip(corners, sizes, strict=True)]
     routes = [_to_badge(route, places[w.head]) for route, w in zip(shape.routes, scene.wires, strict=True)]
     pills = _pills(scene.wires, routes, shape, crowded)
     return Stage(shape.width, shape.height, places, routes, pills, crowded)

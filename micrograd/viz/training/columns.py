@@ -86,13 +86,6 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
 _ROUND = f'<clipPath id="round"><circle cx="{THUMB / 2}" cy="{THUMB / 2}" r="{(THUMB - 1) / 2}"/></clipPath>'
 
 
-def _column(x: float, n: int, radius: float) -> list[tuple[float, float]]:
-    """The centres of n circles, one above the other."""
-    high = SIZE[1] - 36
-    step = min(2 * radius + 14, high / n)
-    return [(x, high / 2 + (k - (n - 1) / 2) * step) for k in range(n)]
-
-
 def _spots(layers: Sequence[Layer]) -> tuple[list[int], list[list[tuple[float, float]]], float]:
     """How many circles each column has, where the drawn ones are, and their radius."""
     wide, tall = SIZE
@@ -100,7 +93,12 @@ def _spots(layers: Sequence[Layer]) -> tuple[list[int], list[list[tuple[float, f
     shown = [min(count, MOST_UNITS) for count in counts]
     across = [50 + c * (wide - 100) / len(layers) for c in range(len(counts))]
     radius = min(24.0, (tall - 60) / max(shown) / 2 - 1.5, (across[1] - across[0]) / 3)
-    return counts, [_column(x, n, radius) for x, n in zip(across, shown, strict=True)], radius
+    steps = [min(2 * radius + 14, (tall - 36) / n) for n in shown]
+    spots = [
+        [(x, (tall - 36) / 2 + (k - (n - 1) / 2) * step) for k in range(n)]
+        for x, n, step in zip(across, shown, steps, strict=True)
+    ]
+    return counts, spots, radius
 
 
 def ends(layers: Sequence[Layer]) -> list[str]:

@@ -77,6 +77,14 @@ function Inside(packed, closed) {
     came?.focus();
   }
 
+  units.forEach((unit, k) => {  // one tab stop for all of them
+    unit.setAttribute("tabindex", k ? -1 : 0);
+    unit.addEventListener("focus", () => { for (const other of units) other.setAttribute("tabindex", other === unit ? 0 : -1); });
+    unit.addEventListener("keydown", event => {
+      const to = units[k + ({ArrowDown: 1, ArrowUp: -1}[event.key] ?? NaN)];
+      if (to) { event.preventDefault(); to.focus(); }
+    });
+  });
   if (!packed && !closed) return {turn() {}};
   one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
@@ -91,7 +99,11 @@ function Inside(packed, closed) {
   for (const neuron of units) {
     neuron.setAttribute("role", "button");
     neuron.addEventListener("click", () => begin(neuron, neuron));
-    neuron.addEventListener("keydown", event => { if (event.key === "Enter") begin(neuron, neuron); });
+    neuron.addEventListener("keydown", event => {
+      if (![" ", "Enter"].includes(event.key)) return;
+      event.preventDefault();
+      begin(neuron, neuron);
+    });
   }
   one("#inside-close").addEventListener("click", close);
   addEventListener("keydown", event => { if (event.key === "Escape" && open) close(); });

@@ -105,7 +105,7 @@ const keys = {
 addEventListener("keydown", event => {
   const key = keys[event.key];
   if (event.target.closest("select, input[type=number]")) return;
-  const pressed = event.key === " " && event.target.closest("button");  // the space bar already presses it
+  const pressed = event.key === " " && event.target.closest("button, .unit");  // the space bar already presses it
   if (!key || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   key();

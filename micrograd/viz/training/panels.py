@@ -270,24 +270,23 @@ def loss(film: Recording, frame: Frame, place: str = "") -> str:
     x, y = curve.at(frame.step, frame.loss)
     width, tall = PLOT
     path = curve.path()
-    return "".join(
-        [
-            f'<svg class="loss" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="The loss at each step">',
-            *[
-                f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
-                f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
-                for h, text in curve.ticks()
-            ],
-            *[f'<path class="odd" d="M{h - 4:g} {TOP - 4:g}l8 8m0-8l-8 8"/>' for h in curve.odd()],
-            f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
-            f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
-            # a nested <svg> clips without a clipPath, whose id two stills on a page would share
-            f'<path class="curve later" d="{path}"/>'
-            f'<svg class="so-far" width="{x}" height="{tall}"><path class="curve" d="{path}"/></svg>',
-            f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
-            f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
-        ]
-    )
+    parts = [
+        f'<svg class="loss" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="The loss at each step">',
+        *[
+            f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
+            f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
+            for h, text in curve.ticks()
+        ],
+        *[f'<path class="odd" d="M{h - 4:g} {TOP - 4:g}l8 8m0-8l-8 8"/>' for h in curve.odd()],
+        f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
+        f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
+        # a nested <svg> clips without a clipPath, whose id two stills on a page would share
+        f'<path class="curve later" d="{path}"/>'
+        f'<svg class="so-far" width="{x}" height="{tall}"><path class="curve" d="{path}"/></svg>',
+        f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
+        f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
+    ]
+    return "".join(parts)
 
 
 def _nice(step: float) -> float:

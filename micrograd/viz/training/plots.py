@@ -192,9 +192,8 @@ def draw_loss(axes: "Axes", curve: np.ndarray, log: bool | None = None) -> None:
     axes.set_yscale("log" if (wants_log(curve) if log is None else log) else "linear")
     axes.grid(alpha=0.3)
     if len(odd := np.flatnonzero(~np.isfinite(curve))):
-        axes.plot(
-            odd, np.full(len(odd), 0.98), "x", color=INK, transform=axes.get_xaxis_transform(), label="nan or inf"
-        )
+        look = {"color": INK, "transform": axes.get_xaxis_transform(), "label": "nan or inf"}
+        axes.plot(odd, np.full(len(odd), 0.98), "x", **look)
 
 
 def wants_log(curve: np.ndarray) -> bool:
