@@ -145,8 +145,3 @@ def _joined(a: list[Term], b: list[Term]) -> list[Term]:
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     longer.extend(shorter)
     return longer
-
-
-def constant(x: Any) -> float:
-    """A constant as a number. Under `batch`, one such as the slope of a floor is an array, with one number for all."""
-    return float(x.flat[0] if hasattr(x, "flat") else x)
