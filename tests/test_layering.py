@@ -17,15 +17,15 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
     "engine": (set(), 1450),
-    "tensor": ({"engine"}, 1915),
-    "autograd": ({"engine", "tensor"}, 720),
+    "tensor": ({"engine"}, 1920),
+    "autograd": ({"engine", "tensor"}, 725),
     "functional": ({"engine", "tensor"}, 155),
-    "optim": ({"engine", "tensor"}, 324),
-    "nn": ({"engine", "tensor", "functional"}, 759),
-    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3405),
-    "viz": ({"engine"}, 410),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1135),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1615),
+    "optim": ({"engine", "tensor"}, 325),
+    "nn": ({"engine", "tensor", "functional"}, 760),
+    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3410),
+    "viz": ({"engine"}, 405),  # what its three rooms share
+    "viz.drawing": ({"engine", "viz"}, 1130),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1600),
     "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1390),
     "command": ({"engine", "viz", "viz.drawing"}, 425),
 }
