@@ -10,8 +10,9 @@ import numpy as np
 import ops_list
 import pytest
 import tensor_ops_list
+from function_helpers import Cube
 
-from micrograd import Function, Tensor, Value, compile, concatenate, einsum, lazy, no_grad, viz
+from micrograd import Tensor, Value, compile, concatenate, einsum, lazy, no_grad, viz
 from micrograd import functional as F
 from micrograd.command.report import table
 from micrograd.engine.grad_fn import GradFn
@@ -72,18 +73,6 @@ def by_hand(kind: Any) -> Graph:
 
     out._backward = _backward
     return out * 0.3 + a * out, [a, b]
-
-
-class Cube(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return g * 3 * x * x
 
 
 def of_function() -> Graph:

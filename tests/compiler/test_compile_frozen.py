@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from function_helpers import Cube
 
 import micrograd
 from micrograd import Tensor, Value, grad, nn, no_grad, value_and_grad, where
@@ -148,18 +149,6 @@ def test_what_cannot_be_done_with_arrays_raises_and_says_what_to_write(look: Cal
         micrograd.compile(look)(np.array([1.0, 2.0]))
     assert advice in str(raised.value)
     np.testing.assert_array_equal(T.detach().data, [1.0, 2.0])
-
-
-class Cube(micrograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 3 * x * x * g
 
 
 def by_hand(x: Any) -> Any:
