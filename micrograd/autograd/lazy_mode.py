@@ -11,14 +11,13 @@ an array obtained from `.data` are not detected and will be used.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..engine.graph import SLOTS, Node
+from ..engine.graph import SLOTS, Node, grads_lock
 from ..engine.modes import Mode, deferred, deferring, enable_grad, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
@@ -26,8 +25,6 @@ from ..tensor.node import lifted, may_meet, same_array
 from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
-
-_lock = threading.RLock()
 
 
 class _Later:
@@ -112,7 +109,7 @@ def realize(node: Any) -> Any:
     Value(data=6.0, grad=0)
     """
     path = [node]
-    with _lock, _eager():
+    with grads_lock, _eager():
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()

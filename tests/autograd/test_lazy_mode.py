@@ -1,10 +1,13 @@
 """Lazy mode: nothing is computed that is not asked for, and what is asked for is what eager mode gives."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from micrograd import Value, compile, grad, gradient, nn, no_grad
 from micrograd.autograd.lazy_mode import LazyTensor, LazyValue, lazy, realize
+from micrograd.engine.graph import grads_lock
 from micrograd.engine.rows import Row
 from micrograd.tensor import Tensor
 from micrograd.tensor.arrays import concatenate
@@ -221,3 +224,31 @@ def test_in_a_compiled_function_lazy_mode_changes_nothing(x):
     with lazy():
         inside = compile(f)(x)
     assert np.array_equal(inside.data, x * x * x)
+
+
+def test_one_thread_computes_what_another_one_needs_for_a_step():
+    """A step computes late arguments while it holds the lock of gradients; what is late may read its parameters."""
+    computing, stepping = threading.Event(), threading.Event()
+
+    def read(x):
+        computing.set()
+        stepping.wait(0.2)
+        with grads_lock:  # as the reading of a parameter whose number is with a program
+            return x
+
+    with lazy():
+        late, other = Row("read", read, lambda g, out, x: g)(Value(3.0)), Value(2.0) * 2
+
+    def step():
+        computing.wait()
+        with grads_lock:
+            stepping.set()
+            found.append(other.data)
+
+    found = []
+    threads = [threading.Thread(target=work, daemon=True) for work in (lambda: found.append(late.data), step)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert sorted(found) == [3.0, 4.0]
