@@ -18,11 +18,11 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 ROOMS: dict[str, tuple[set[str], int]] = {
     "engine": (set(), 1450),
     "tensor": ({"engine"}, 1920),
-    "autograd": ({"engine", "tensor"}, 725),
+    "autograd": ({"engine", "tensor"}, 720),
     "functional": ({"engine", "tensor"}, 155),
     "optim": ({"engine", "tensor"}, 325),
     "nn": ({"engine", "tensor", "functional"}, 760),
-    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3410),
+    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3415),
     "viz": ({"engine"}, 405),  # what its three rooms share
     "viz.drawing": ({"engine", "viz"}, 1130),
     "viz.playing": ({"engine", "viz", "viz.drawing"}, 1600),
