@@ -1,4 +1,5 @@
 // The cells of a lesson run in the page: each with the names that those before it made, as in a notebook.
+import {remember, remembered} from "./common.js";
 import {Python} from "./python.js";
 
 const SLOW = 2000;  // milliseconds until Stop is offered
@@ -33,37 +34,46 @@ function prepared(place, index) {
     made.addEventListener("click", act);
     return made;
   };
-  const cell = {place, index, done: false, editor: null, bytes, say: text => said.textContent = text,
-    get text() { return this.editor ? this.editor.text : place.querySelector(".cell_input pre").textContent; }};
+  const was = place.querySelector(".cell_input pre").textContent.replace(/\n$/, "");
+  const cell = {place, index, was, key: `${document.title}: ${was}`, done: false, wrong: false, editor: null, bytes, say: text => said.textContent = text,
+    get text() { return this.editor?.text ?? was; }};
   bar.className = "live-bar";
   said.setAttribute("role", "status");
   Object.assign(bytes, {max: 1, value: 0, hidden: true});
   bytes.setAttribute("aria-label", "Python loads");
   cell.stop = button("Stop", "Stop", stop);
   cell.stop.hidden = true;
-  bar.append(button("Run this", "Run this", () => run(cell)), button("Edit", "Edit", event => edit(cell, event.target)), cell.stop, said, bytes);
+  cell.begin = button("Edit", "Edit", () => edit(cell, was).then(() => cell.editor.focus()));
+  cell.back = button("As it was", "As it was", () => cell.editor.text = was);
+  bar.append(button("Run this", "Run this", () => run(cell)), cell.begin, cell.stop, said, bytes);
   place.querySelector(".cell_input").after(bar);
+  const kept = remembered(cell.key);
+  if (kept) edit(cell, kept);
   return cell;
 }
-async function edit(cell, button) {
-  button.remove();
-  const {editor} = await import("./vendor/editor.js"), input = cell.place.querySelector(".cell_input"), text = cell.text.replace(/\n$/, "");
+async function edit(cell, text) {  // what is typed is there again when the page is opened again
+  cell.begin.replaceWith(cell.back);
+  const {editor} = await import("./vendor/editor.js"), input = cell.place.querySelector(".cell_input");
+  const changed = () => {
+    cell.done = false;
+    remember(cell.key, cell.text === cell.was ? "" : cell.text);
+  };
   input.replaceChildren();
-  cell.editor = editor(input, text, {label: `Python, cell ${cell.index + 1}`, run: () => run(cell), changed: () => cell.done = false});
-  cell.editor.focus();
+  cell.editor = editor(input, text, {label: `Python, cell ${cell.index + 1}`, run: () => run(cell), changed});
 }
-function run(cell) {  // first those above that have not been run, as far as they are right
+function run(cell) {  // first those above that have not been run: a wrong one there stops only what needs its names
   cell.say("Waiting …");
   running = running.then(async () => {
     asked = cell;
     cell.done = false;
-    for (const next of cells) {
-      if (next.index > cell.index || next.done) continue;
+    for (const next of cells.slice(0, cell.index + 1)) {
+      if (next.done) continue;
       cell.say(ABOVE);
       if (await ran(next)) continue;
-      if (next !== cell) cell.say("Not run: a cell above went wrong, or was stopped.");
+      if (next !== cell) cell.say("Not run: a cell above was stopped, or stopped Python.");
       return;
     }
+    if (cell.wrong && cells.slice(0, cell.index).some(above => above.wrong)) cell.say("A cell above went wrong too: begin there.");
   });
 }
 async function ran(cell) {
@@ -77,7 +87,8 @@ async function ran(cell) {
     return false;
   }
   if (answer.died) forget();
-  cell.done = !answer.error;
+  cell.done = !answer.died;
+  cell.wrong = Boolean(answer.error);
   cell.say(answer.error ? "" : "Done");
   show(cell, answer);
   return cell.done;
@@ -97,7 +108,7 @@ function show(cell, {out, html, error}) {
 }
 function forget() {
   ready = false;
-  for (const cell of cells) cell.done = false;
+  for (const cell of cells) cell.done = cell.wrong = false;
 }
 function stop() {
   forget();

@@ -455,6 +455,30 @@ def test_a_cell_of_a_lesson_runs_after_those_above_it(shared, address):
     assert shared.console() == []
 
 
+def test_a_wrong_cell_does_not_hold_up_those_below_and_what_was_typed_is_there_again(shared, address):
+    def said(cell):
+        return f"document.querySelectorAll('.live-bar span')[{cell}].textContent"
+
+    for wrong in ("out = (", "nobody"):
+        shared.driver.get(f"{address}lessons/02_a_number_that_remembers.html")
+        shared.wait("document.querySelectorAll('.live-bar').length === 10")
+        shared.run("document.querySelectorAll('div.cell')[7].id = 'wrong'")
+        if wrong == "out = (":
+            shared.run("document.querySelector('#wrong button[aria-label^=Edit]').click()")
+        else:
+            shared.wait("document.querySelector('#wrong .cm-line')?.textContent === 'out = ('")
+        shared.wait("document.querySelector('#wrong .cm-content')")
+        paste(shared, wrong, "#wrong")
+        shared.run("document.querySelectorAll('.live-bar')[8].firstChild.click()")
+        shared.wait(f"{said(8)} === 'Done'", LOADED)
+        assert shared.run("return document.querySelectorAll('#wrong .live-wrong').length") == 1
+    shared.run("document.querySelector('#wrong button[aria-label^=As]').click()")
+    shared.driver.refresh()
+    shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Edit]').length === 10")
+    shared.requests()
+    assert shared.console() == []
+
+
 def exercises(path):
     """The exercises of a notebook: number, the cell, and the cell with the solution below what was there."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
