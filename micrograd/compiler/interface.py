@@ -55,7 +55,8 @@ def compile(
 
     Numbers and arrays that the function closes over are constants, as in JAX: later changes are not detected. Values
     and Tensors are read on every call. Everything else that its code names, in variables, attributes, lists and dicts,
-    is compared before each call, and the function is traced again if it was replaced.
+    is compared before each call, and the function is traced again if it was replaced. Inside `detect_anomaly`, fn
+    itself runs, except with `batch`, so that the error names a line of it.
 
     Args:
         fn: function whose positional arguments are numbers (it sees Values, which may meet Tensors that it closes
