@@ -1,6 +1,7 @@
 """The movie's page, used as people do: every frame, keys, the scrubber, play, light and dark, in a notebook's frame."""
 
 import math
+import random
 from pathlib import Path
 
 import nbformat
@@ -198,6 +199,26 @@ def test_it_fills_the_window(page, film, width, height):
     assert pictures[:2] == pytest.approx([low - 46, low - 46], abs=2)
     assert pictures[2] > 0.6 * height
     assert pictures[3] > 0.2 * height
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720), (390, 844)])
+def test_type_in_the_drawings_can_be_read_and_nothing_covers_it(page, width, height):
+    random.seed(1337)
+    film = viz.movie(MLP(2, [16, 16, 1]), X, Y, resolution=10)
+    film.frame(1.0)
+    page.open(film.page().html, width, height)
+    page.run("return new Promise(requestAnimationFrame)")
+    small, covered, neuron = page.run(
+        "const texts = [...document.querySelectorAll('.panel > svg text:not(.sub)')].filter(e => e.textContent);"
+        "const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;"
+        "const box = e => e.getBoundingClientRect(), choice = box(document.getElementById('kind'));"
+        "return [Math.min(...texts.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)),"
+        " texts.filter((e, k) => [choice, ...texts.slice(k + 1).map(box)].some(b => !apart(box(e), b)))"
+        ".map(e => e.textContent), box(document.querySelector('.ring:not(.ground)')).width]"
+    )
+    assert small > 11.4
+    assert covered == []
+    assert neuron > 13
 
 
 def test_a_movie_of_one_frame_and_no_weights_is_still_a_page(page):

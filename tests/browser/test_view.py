@@ -292,6 +292,19 @@ def test_the_active_card_and_its_numbers_stay_in_sight(page, present):
             assert page.run(IN_SIGHT, element), text(page, "#phase")
 
 
+def test_a_neuron_is_seen_whole_in_a_small_window_at_every_step(page):
+    """The panels leave the graph the height that it needs; they scroll where they say more than that leaves."""
+    page.open(player(neuron(), names={}).html, 1280, 720, reduced_motion=True)
+    for _ in range(int(page.run("return document.getElementById('scrub').max"))):
+        page.press("ArrowRight")
+        for element in page.run("return [...document.querySelectorAll('.card')]"):
+            assert page.run(IN_SIGHT, element), text(page, "#phase")
+    assert page.run("return document.getElementById('graph').getScreenCTM().a") > 0.99
+    assert page.run("return document.getElementById('panels').offsetHeight") >= 168
+    page.resize(1280, 1000)
+    page.wait("document.getElementById('panels').offsetHeight > 200")
+
+
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (800, 720)])
 def test_the_map_shows_the_whole_graph_and_hides_no_card(page, width, height):
     page.open(player(neuron()).html, width, height, reduced_motion=True, fragment="place=end")

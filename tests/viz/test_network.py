@@ -57,7 +57,7 @@ def test_a_neuron_that_answers_0_at_every_point_is_dead():
         neuron.b.data = -100.0
     layers = network(model, POINTS, POINTS)
     assert layers[0].dead.tolist() == [True, True, False]
-    assert columns.dead_text(layers[0]) == "2 of 3 dead"
+    assert columns.dead_text(layers[0]) == "2 dead"
 
 
 def test_looking_at_the_neurons_changes_no_gradient_and_no_mode():

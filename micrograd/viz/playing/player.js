@@ -126,7 +126,7 @@ function el(tag, attributes = {}, parent = null, text = null) {
   parent?.append(element);
   return element;
 }
-const MARGIN = 26, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
+const MARGIN = 16, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
 
 function draw() {
   const svg = $("graph"), [width, height] = scene.size;

@@ -52,7 +52,7 @@ def stage(scene: Scene, close: bool = False) -> Stage:
     boxes = [(width + badge / 2, height) for width, height, badge in sizes]
     ends = [(wire.tail, wire.head) for wire in scene.wires]
     spread = [8.0 if badge else height / 3 for _, height, badge in sizes]
-    shape = layout(boxes, ends, spread=spread, gap=PILL[0] + (14 if crowded or close else 44))
+    shape = layout(boxes, ends, spread=spread, gap=PILL[0] + (14 if crowded or close else 34))
     corners = [(x + badge / 2, y) for (x, y, _, _), (_, _, badge) in zip(shape.boxes, sizes, strict=True)]
     places = [Place(*corner, *size) for corner, size in zip(corners, sizes, strict=True)]
     routes = [_to_badge(route, places[w.head]) for route, w in zip(shape.routes, scene.wires, strict=True)]

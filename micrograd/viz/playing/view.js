@@ -268,8 +268,8 @@ function dress() {
   show();
 }
 let reserved = "";
-function reserve() {  // the panels are as high as the most that they say at any step, so that nothing jumps
-  const panels = $("panels"), key = `${scene.index} ${panels.offsetWidth} ${story.title}`;
+function reserve() {  // as high as the most that they say at any step, so that nothing jumps, if that leaves room for the graph
+  const panels = $("panels"), key = `${scene.index} ${panels.offsetWidth} ${innerHeight} ${story.title}`;
   if (key === reserved || !panels.offsetWidth) return;
   reserved = key;
   panels.style.height = "auto";
@@ -282,7 +282,9 @@ function reserve() {  // the panels are as high as the most that they say at any
     high = Math.max(high, panels.offsetHeight);
   }
   step = at;
-  panels.style.height = `${Math.min(Math.max(high + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : .4 * innerHeight)}px`;
+  panels.style.height = 0;
+  const spare = Math.max(168, $("stage").offsetHeight - whole()[1]);
+  panels.style.height = `${Math.min(Math.max(high + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
 }
 for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", () => {
   $("panels").dataset.seen = name;

@@ -14,7 +14,7 @@ import numpy as np
 from .network import THUMB, Layer
 from .png import PALETTE, SHADES, uri
 
-SIZE = (520, 560)  # in units
+SIZE = (440, 680)  # in units
 MOST_UNITS = 16  # of a longer column, the first ones are drawn
 ZERO, STRENGTHS = 74, 9  # the letter "J" is a weight of 0; A to S are -9 to 9 ninths of the largest, as in heat-maps
 STEPS = 8  # shades of an answer on each side of zero: few, so that the image is small
@@ -77,7 +77,7 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
     ]
     for c, (count, n, x) in enumerate(zip(counts, shown, across, strict=True)):
         more = f"+ {count - n:,} more" if count > n else ""
-        parts.append(f'<text class="tick name" x="{x:.0f}" y="{tall - 18}">{more}</text>')
+        parts.append(f'<text class="tick name" x="{x:.0f}" y="{tall - 22}">{more}</text>')
         dead = f'<text class="tick name dead" x="{x:.0f}" y="{tall - 4}">{dead_text(layers[c - 1])}</text>'
         parts.append(dead if c else "")
     return "".join([*parts, "</svg>"])
@@ -151,6 +151,6 @@ def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float, radius
 
 
 def dead_text(layer: Layer) -> str:
-    """`2 of 16 dead`, or "" if all are alive."""
+    """`2 dead`, or "" if all are alive."""
     count = int(layer.dead.sum())
-    return f"{count} of {len(layer.dead)} dead" if count else ""
+    return f"{count} dead" if count else ""

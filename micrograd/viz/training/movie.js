@@ -124,6 +124,15 @@ function asked() {
   return found ? Number(found[1]) : null;
 }
 
+// Type has one size on the screen, however small its drawing is.
+const sizes = new ResizeObserver(seen => {
+  for (const {target, contentRect: {width, height}} of seen) {
+    const box = target.viewBox.baseVal;
+    target.style.setProperty("--unit", Math.max(1, box.width / width, box.height / height));
+  }
+});
+all(".panel > svg").forEach(svg => sizes.observe(svg));
+
 const inside = Inside(film.inside, film.closed);
 setSpeed(0);
 show(asked() ?? Number(host?.dataset.frame ?? 0));
