@@ -50,6 +50,12 @@ SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
 NO_PART = "none of the parameters of the optimizer in update= affects the loss"
 
 
+def no_loss() -> ValueError:
+    """The error for a function compiled with `update=` that returned anything else."""
+    where = "" if is_grad_enabled() else ", which nothing has inside no_grad()"
+    return ValueError(f"update= needs a function that returns one loss: one element, with a gradient{where}")
+
+
 class Out:
     """The place of a node in the function's output."""
 
@@ -154,7 +160,7 @@ class Built:
     def _outputs(self, tree: Any, samples: int | None) -> None:
         """Record what the function returns."""
         for x in leaves(tree):
-            if not isinstance(x, (*TEXT, int, float, np.number, np.ndarray, Value, Tensor)):
+            if not isinstance(x, (*TEXT, int, float, np.generic, np.ndarray, Value, Tensor)):
                 raise TypeError(
                     f"a compiled function returns nodes, numbers, arrays, or lists, tuples and dicts of them, found "
                     f"{type(x).__name__} {x!r:.60}"
@@ -171,7 +177,7 @@ class Built:
             alone = len(roots) == 1 and prod(getattr(data_of(roots[0]), "shape", None) or ()) == 1
             self.fused = alone and not (self.vector and len(nodes) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
-            raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
+            raise no_loss()
 
     # ---- without levels
 

@@ -18,12 +18,13 @@ from functools import update_wrapper
 from typing import Any, NamedTuple
 
 from ..engine.graph import hooked
-from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
+from ..engine.modes import differentiating, is_anomaly_enabled, is_grad_enabled, is_tracing, modes
 from ..engine.value import Value
 from ..optim import SGD, Adam, AdamW, Optimizer
 from ..tensor.optional import Tensor, np
-from .arguments import TEXT
+from .arguments import TEXT, as_nodes
 from .backends import BACKENDS
+from .build import no_loss
 from .guards import same_objects
 from .lowered import Lowered, Step, drawing
 from .program import Program, program_for
@@ -54,7 +55,8 @@ def compile(
 
     Numbers and arrays that the function closes over are constants, as in JAX: later changes are not detected. Values
     and Tensors are read on every call. Everything else that its code names, in variables, attributes, lists and dicts,
-    is compared before each call, and the function is traced again if it was replaced.
+    is compared before each call, and the function is traced again if it was replaced. Inside `detect_anomaly`, fn
+    itself runs, except with `batch`, so that the error names a line of it.
 
     Args:
         fn: function whose positional arguments are numbers (it sees Values, which may meet Tensors that it closes
@@ -210,6 +212,8 @@ class Compiled:
         if modes or named or key not in self._programs:
             if is_tracing():
                 return self._inside(args, named)
+            if modes and is_anomaly_enabled() and not self.settings["batch"]:
+                return self._checked(args, named)
             key = _key(args, named)
         program = self._programs.get(key)
         if program is None or not program.is_current():
@@ -225,6 +229,11 @@ class Compiled:
         if self.settings["update"] is not None:
             raise TypeError(f"{self!r} updates parameters, and so cannot be called inside a compiled function")
         return self.fn(*args, **named)
+
+    def _checked(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call under `detect_anomaly`: the function itself runs, whose graph shows where a nan was made."""
+        with differentiating():  # where Values may meet Tensors, as in the trace
+            return self.fn(*(args if self.plain else as_nodes(args, self.settings["scalars"])), **named)
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
         with self._lock:
@@ -325,7 +334,7 @@ class TrainingStep(Compiled):
             return super().__call__(*args, **named)
         loss = self.loss(*args, **named)
         if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
-            raise ValueError("update= needs a function that returns one loss: one element, with a gradient")
+            raise no_loss()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()

@@ -7,6 +7,7 @@ sends to each operand, given its own gradient; `walk.py` does that for a whole g
 
 from __future__ import annotations
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from .rows import HandWritten, LetGo, Many, Row, nothing
 
 SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # what a node stores; see `Node`
 LEAF = ()  # the `_row` of a parameter: a leaf that receives a gradient. Falsy, like None, the `_row` of a constant
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -114,6 +116,10 @@ class Node:
     def _backward(self, closure: Callable[[], object]) -> None:
         if not callable(closure):
             raise TypeError(f"_backward is a function without arguments, found {type(closure).__name__}")
+        if hasattr(closure, "__code__") and closure.__code__.co_flags & _SUSPENDED:
+            raise TypeError(
+                "_backward is a function that runs when it is called, found one with `yield` or `async def`"
+            )
         if not self._row:
             self._own_closure = closure
             return

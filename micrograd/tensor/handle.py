@@ -23,7 +23,7 @@ import numpy as np
 
 from ..engine import ops, walk
 from ..engine.grad_fn import GradFn
-from ..engine.graph import LEAF, RemovableHandle
+from ..engine.graph import LEAF, RemovableHandle, grads_lock
 from ..engine.modes import is_grad_enabled, is_tracing, look, modes, stand_in
 from ..engine.rows import HandWritten, Row, nothing
 from . import arrays
@@ -110,10 +110,11 @@ class Handle:
             look(node)
         storage = node._store
         if storage is not None and storage.users:
-            if storage.views:
-                storage.show(node._data)
-            else:
-                node._data, node._store = node._data.copy(order="K"), None
+            with grads_lock:  # another thread's step may be writing to the array
+                if storage.views:
+                    storage.show(node._data)
+                elif node._store is storage:
+                    node._data, node._store = node._data.copy(order="K"), None
         return node._data
 
     @data.setter

@@ -46,6 +46,18 @@ def test_a_story_of_the_same_shape_keeps_the_step(page):
     assert page.run(f"return {inner(page, 'getElementById(`scrub`).value')}") == "3"
 
 
+@pytest.mark.parametrize("story", [None, "text", {}, {"title": "t", "root": ["t"], "scenes": []}])
+def test_what_is_no_story_is_said_and_changes_nothing(page, story):
+    page.open(player(graph()).html)
+    page.run("window.postMessage({micrograd: 'story', story: arguments[0]}, '*')", story)
+    page.wait("new Promise(done => setTimeout(() => done(true)))")
+    assert text_of(page, "#title") == "a * b + a"
+    page.press("ArrowRight")
+    assert text_of(page, "#phase") == "Forward 1 of 2"
+    (said,) = page.console()
+    assert "a page sends the object that player(value).story() returns" in said
+
+
 @pytest.mark.parametrize(("place", "phase"), [("step=3", "Ready"), ("place=end", "Done")])
 def test_a_story_of_another_shape_begins_anew_or_stays_at_the_end(page, place, phase):
     frame(page, player(graph()))

@@ -445,17 +445,20 @@ def test_the_site_is_served_where_it_was_built(tmp_path, monkeypatch):
     (tmp_path / "out" / "site").mkdir(parents=True)
     (tmp_path / "out" / "site" / "index.html").write_text("the front page", encoding="utf-8")
     monkeypatch.setattr("micrograd.command.main.HOME", tmp_path / "micrograd")
-    seen = []
+    seen, stopped = [], threading.Event()
 
     def visit(address):
         def read():
             seen.append(urlopen(address, timeout=30).read())
             signal.raise_signal(signal.SIGINT)
+            while not stopped.wait(5):  # Python drops one that comes as it collects
+                signal.raise_signal(signal.SIGINT)
 
         threading.Thread(target=read).start()
 
     monkeypatch.setattr("webbrowser.open", visit)
     assert main(["learn"]) == 0
+    stopped.set()
     assert seen == [b"the front page"]
 
 

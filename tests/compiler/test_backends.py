@@ -133,7 +133,7 @@ step, four, (x, y), model = trained(jax.devices())
 assert np.allclose(four, trained(None)[1], rtol=0, atol=1e-15), np.abs(np.subtract(four, trained(None)[1])).max()
 code = step.program.code
 with jax.enable_x64(True):
-    inputs = code._read([0.1, *({"data": p.data} for p in step.program.trained)], x, y)
+    inputs = code._read([0.1, *(held for p in step.program.trained for held in ({"data": p.data}, {}))], x, y)
     text = code._jitted.lower(*inputs).compile().as_text()
 assert text.count(" all-reduce(") + text.count(" all-reduce-start(") == 1, text
 try:

@@ -366,6 +366,20 @@ class Pair:
         self.parts = parts
 
 
+@pytest.mark.parametrize("x", [0.0, np.zeros(2), Value(0.0)], ids=["float", "array", "node"])
+@pytest.mark.parametrize("transform", [gradient, value_and_grad])
+def test_a_nan_in_a_compiled_gradient_is_found_as_in_the_function_itself(transform: Callable, x: Any):
+    f = lambda x: (x * x.log()).sum() if isinstance(x, Tensor) else x * x.log()  # noqa: E731
+    for g in (transform(f), transform(micrograd.compile(f)), micrograd.compile(transform(f))):
+        found = pytest.raises(RuntimeError, match=r"produced a nan.*test_compile.py:\d+")
+        with micrograd.detect_anomaly(), np.errstate(all="ignore"), found:
+            g(x)
+
+
+def test_a_numpy_bool_is_a_result_as_a_bool_is():
+    assert micrograd.compile(lambda x: (x * 2, np.True_, True))(3.0)[1:] == (True, True)
+
+
 @pytest.mark.parametrize("of", [lambda y: {y}, lambda y: (y for _ in "ab"), lambda y: map(abs, [y]), Pair])
 def test_what_would_hide_a_node_of_the_trace_is_no_result(of: Callable):
     with pytest.raises(TypeError, match=r"or lists, tuples and dicts of them, found \w+ "):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import micrograd
-from micrograd import Tensor, Value, gradient, nn
+from micrograd import Tensor, Value, gradient, nn, no_grad
 from micrograd.functional import cross_entropy
 from micrograd.optim import SGD, Adam, AdamW, StepLR
 
@@ -210,6 +210,13 @@ def test_parameters_that_share_memory_are_updated_one_after_the_other_as_without
 def test_a_function_that_gives_no_loss_of_the_parameters_is_refused(function: Callable, message: str):
     with pytest.raises(ValueError, match=message):
         micrograd.compile(function, update=SGD([W], lr=1.0))()
+
+
+@pytest.mark.parametrize("reduce", [None, lambda flat: flat], ids=["a program", "its own step"])
+def test_a_step_that_has_no_gradient_for_no_grad_says_so(reduce: Any):
+    step = micrograd.compile(lambda x: x * W, update=SGD([W], lr=1.0, reduce=reduce))
+    with no_grad(), pytest.raises(ValueError, match=r"which nothing has inside no_grad\(\)$"):
+        step(2.0)
 
 
 def test_a_parameter_among_the_arguments_is_refused():

@@ -523,7 +523,7 @@ def test_steps_of_several_threads_are_whole_while_others_look(kind: str):
     pair = Pair(kind)
     pair.run(1)
     model, optimizer = pair.compiled, pair.optimizers[0]
-    jobs = [lambda: pair.step(X, Y)] * 2 + [lambda: _numbers(model, optimizer), lambda: model.loss(X.tolist(), Y)]
+    jobs = [lambda: pair.step(X, Y), lambda: _numbers(model, optimizer), lambda: model.loss(X.tolist(), Y)] * 2
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 
 import pytest
 from engine_helpers import square
@@ -144,6 +145,27 @@ def test_a_closure_that_leaves_no_number_is_named(part: object):
 def test_what_is_no_function_is_no_closure(closure):
     with pytest.raises(TypeError, match="_backward"):
         (Value(3.0) * 2)._backward = closure
+
+
+def generator():
+    yield
+
+
+async def coroutine():
+    pass
+
+
+async def both():
+    yield
+
+
+@pytest.mark.parametrize("closure", [generator, coroutine, both])
+@pytest.mark.parametrize("node", [Value(3.0) * 2, Value(3.0)])
+def test_a_function_whose_body_a_call_does_not_run_is_no_closure(node: Value, closure: Callable):
+    before = node._backward
+    with pytest.raises(TypeError, match="_backward is a function that runs when it is called"):
+        node._backward = closure
+    assert node._backward is before
 
 
 def test_a_node_that_was_let_go_takes_no_closure():

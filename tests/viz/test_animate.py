@@ -222,6 +222,11 @@ def test_more_nodes_than_one_can_take_in_are_refused_with_what_draws_them():
         viz.animate(x)
 
 
+def test_a_list_of_one_root_is_that_root():
+    root = Value(2.0) * 3
+    assert viz.animate([root]).svg == viz.animate(root).svg
+
+
 def test_what_is_no_graph_is_refused():
     with pytest.raises(TypeError, match="wrap it first"):
         viz.animate(3.0)

@@ -196,7 +196,9 @@ def test_a_leaf_alone_is_a_graph(root):
     assert len(cards_of(root)) == 1
 
 
-@pytest.mark.parametrize(("root", "says"), [([Value(1.0)], "one root"), (3.0, "found float"), ("x", "found str")])
+@pytest.mark.parametrize(
+    ("root", "says"), [([Value(1.0), Value(2.0)], "one root"), (3.0, "found float"), ("x", "found str")]
+)
 def test_what_cannot_be_played_says_what_can(root, says):
     with pytest.raises(TypeError, match=says):
         player(root)

@@ -137,31 +137,26 @@ def _filled(tree: Any, found: Mapping[Symbol, Any]) -> Any:
 # Operations
 
 
-class _Late:
+def jnp() -> Any:
     """jax.numpy, imported on first use."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module("jax.numpy"), name)
-
-
-jnp: _Late = _Late()
+    return import_module("jax.numpy")
 
 
 def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The operation, with jax.numpy for NumPy."""
     if op[0] == "." and "axis" in named and not args[0].ndim:  # where NumPy has an axis 0
         named = {**named, "axis": None}
-    return opset.evaluate(op, args, named, PURE, jnp)
+    return opset.evaluate(op, args, named, PURE, jnp())
 
 
 def _at(a: Any, index: Any) -> Any:
     """The place of an array that is to be changed."""
-    return jnp.asarray(a).at[index]
+    return jnp().asarray(a).at[index]
 
 
 def _added(shape: tuple[int, ...], index: Any, a: Any) -> Any:
     """Zeros, with a added at an index."""
-    return _at(jnp.zeros(shape, a.dtype), index).add(a)
+    return _at(jnp().zeros(shape, a.dtype), index).add(a)
 
 
 def _placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
@@ -176,7 +171,7 @@ def _scatter_along_axis(a: Any, indices: Any, axis: int, shape: tuple[int, ...])
 
 
 def _einsum(letters: Sequence[Any], output: Any, *operands: Any) -> Any:
-    return jnp.einsum(*(part for pair in zip(operands, letters, strict=True) for part in pair), output)
+    return jnp().einsum(*(part for pair in zip(operands, letters, strict=True) for part in pair), output)
 
 
 def _window_index(counts: Sequence[int], size: Any, stride: Any, dilation: Any) -> tuple[Any, ...]:
@@ -191,7 +186,7 @@ def _window_index(counts: Sequence[int], size: Any, stride: Any, dilation: Any) 
 def _windows(a: Any, size: Any, stride: Any, dilation: Any) -> Any:
     spans = [d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True)]
     counts = [(m - span) // s + 1 for m, span, s in zip(a.shape[-len(size) :], spans, stride, strict=True)]
-    return jnp.asarray(a)[_window_index(counts, size, stride, dilation)]
+    return jnp().asarray(a)[_window_index(counts, size, stride, dilation)]
 
 
 def _windows_back(a: Any, size: Any, stride: Any, dilation: Any, shape: tuple[int, ...]) -> Any:
@@ -200,7 +195,7 @@ def _windows_back(a: Any, size: Any, stride: Any, dilation: Any, shape: tuple[in
 
 PURE: dict[str, Callable[..., Any]] = {
     ".item": lambda a: a.reshape(()),
-    "getitem": lambda a, index: jnp.asarray(a)[index],
+    "getitem": lambda a, index: jnp().asarray(a)[index],
     "accumulate": lambda total, a, index: _at(total, index).add(a),
     "placed": _placed,
     "scatter": lambda a, index, shape: _added(shape, index, a),
@@ -210,5 +205,5 @@ PURE: dict[str, Callable[..., Any]] = {
     "einsum_of": _einsum,
     "windows": _windows,
     "windows_back": _windows_back,
-    "argsort": lambda a, axis, _kind="": jnp.argsort(a, axis),
+    "argsort": lambda a, axis, _kind="": jnp().argsort(a, axis),
 }

@@ -85,6 +85,7 @@ function settle(card) {  // what comes from outside of this scene
 // What two stories have in common if a step of one is a step of the other.
 const shape = () => JSON.stringify(scenes.map(at => [at.cards.map(card => [card.kind, card.op]), at.wires.map(wire => wire.ends), at.backward]));
 function retell(told) {  // another story in the same page: where the shape is the same, step and scene stay
+  if (!told?.root || !told.scenes?.length) return console.error(`found a ${typeof told} as the story: a page sends the object that player(value).story() returns, and what is shown stays`);
   $("title").textContent = document.title = told.title;
   const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i ?? -1, ended = step === scene.steps.length - 1;
   load(told);

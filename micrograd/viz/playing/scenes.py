@@ -133,9 +133,9 @@ def _changed(count: int) -> str:
 
 def one_root(root: Any, picture: str) -> Node:
     """The node of `root`; raises TypeError if it is no single node."""
-    if isinstance(root, list | tuple):
+    node, *others = roots_of(root)
+    if others:
         raise TypeError(f"{picture} shows one root: pass the sum of these, or one at a time")
-    (node,) = roots_of(root)
     if not isinstance(node, Node):
         raise TypeError(f"{picture} shows what micrograd's Value or Tensor computed, found {type(node)}")
     return node.realize()

@@ -112,6 +112,8 @@ def executed(tree: ast.Module, names: dict[str, Any]) -> dict[int, Value]:
 def told(error: BaseException) -> dict[str, Any]:
     """An error in words, and the line of the text that it came from."""
     words = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if isinstance(error, ModuleNotFoundError):
+        words += "; this page has Python's standard library, and what micrograd can do without NumPy"
     if isinstance(error, SyntaxError) and error.filename == FILE:
         return {"line": error.lineno, "text": f"{type(error).__name__}: {error.msg}"}
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
