@@ -305,6 +305,26 @@ def test_a_neuron_is_seen_whole_in_a_small_window_at_every_step(page):
     page.wait("document.getElementById('panels').offsetHeight > 200")
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_card_that_waits_can_be_read(page, dark):
+    """A graph opens with most of its cards waiting: 4.5 is the contrast that WCAG asks of text."""
+    page.open(player(neuron(), names={}).html, dark=dark, reduced_motion=True)
+    contrast = page.run(
+        "const rgb = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);"
+        "const card = document.querySelector('.card.waiting');"
+        "const ground = rgb(getComputedStyle(document.getElementById('stage')).backgroundColor);"
+        "const ink = rgb(getComputedStyle(card.querySelector('.made, .title')).fill);"
+        "const opacity = +getComputedStyle(card).opacity;"
+        "const seen = ink.map((x, k) => opacity * x + (1 - opacity) * ground[k]);"
+        "const light = colour => colour.map(x => x / 255)"
+        ".map(x => x <= .04045 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4)"
+        ".reduce((sum, x, k) => sum + x * [.2126, .7152, .0722][k], 0);"
+        "const [low, high] = [light(seen), light(ground)].sort((a, b) => a - b);"
+        "return (high + .05) / (low + .05)"
+    )
+    assert contrast > 4.5
+
+
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (800, 720)])
 def test_the_map_shows_the_whole_graph_and_hides_no_card(page, width, height):
     page.open(player(neuron()).html, width, height, reduced_motion=True, fragment="place=end")

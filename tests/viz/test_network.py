@@ -51,6 +51,14 @@ def test_what_is_no_chain_of_neurons_has_no_columns(model):
     assert network(model, POINTS, POINTS) == []
 
 
+def test_in_a_still_the_network_fills_its_panel():
+    film = viz.movie(MLP(2, [16, 16, 1]), POINTS, SIDES, resolution=10)
+    film.frame(1.0)
+    drawn = next(e for e in ET.fromstring(film.still()).iter() if e.get("class") == "network")
+    _, _, wide, high = map(float, drawn.attrib["viewBox"].split())
+    assert wide / high == pytest.approx(float(drawn.attrib["width"]) / float(drawn.attrib["height"]), rel=0.01)
+
+
 def test_a_neuron_that_answers_0_at_every_point_is_dead():
     model = MLP(2, [3, 1])
     for neuron in model.layers[0].neurons[:2]:

@@ -78,13 +78,15 @@ def _plane(film: Recording, first: Frame, opens: bool) -> str:
     return f'<section class="panel wide">\n{heading}\n{drawn}\n<p class="legend">{legend}</p>\n</section>'
 
 
-def _network(film: Recording, shown: Frame, frames: list[Frame], place: str = "") -> str:
+def _network(
+    film: Recording, shown: Frame, frames: list[Frame], place: str = "", size: columns.Size = columns.SIZE
+) -> str:
     """The network of a frame, with the answers of all frames in its image; "" if the model has none."""
     layers = [frame.network for frame in frames]
     if not all(layers):
         return ""
     reach = columns.widest([frame.network for frame in film.frames])
-    return columns.network(shown.network, columns.sheet(layers), len(frames), reach, place)
+    return columns.network(shown.network, columns.sheet(layers), len(frames), reach, place, size)
 
 
 def spoken(film: Recording) -> str:
@@ -102,7 +104,7 @@ def still(film: Recording, frame: Frame) -> str:
     across, up = panels.size(film) if wide else (1, 0)
     tall = min(round(wide * up / across), wide)
     second = max(tall - low - 26, low + 18)
-    net = _network(film, frame, [frame], _place(0, 0, narrow, second))
+    net = _network(film, frame, [frame], _place(0, 0, narrow, second), (1.4 * narrow, 1.4 * second))
     high = max(tall + 74 if wide else 0, low + second + 88 + PAD if film.layers else low + 44)
     right = wide + 4 * PAD if wide else PAD
     parts = []

@@ -14,7 +14,8 @@ import numpy as np
 from .network import THUMB, Layer
 from .png import PALETTE, SHADES, uri
 
-SIZE = (440, 680)  # in units
+Size = tuple[float, float]
+SIZE: Size = (440, 680)  # in units
 MOST_UNITS = 16  # of a longer column, the first ones are drawn
 ZERO, STRENGTHS = 74, 9  # the letter "J" is a weight of 0; A to S are -9 to 9 ninths of the largest, as in heat-maps
 STEPS = 8  # shades of an answer on each side of zero: few, so that the image is small
@@ -56,16 +57,18 @@ def sheet(frames: Sequence[Sequence[Layer]]) -> str:
     return uri(np.concatenate(rows))
 
 
-def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[float], place: str = "") -> str:
-    """The drawing; `sheet` is an image of `frames` rows, through which the page moves."""
-    wide, tall = SIZE
-    counts, spots, radius = _spots(layers)
+def network(
+    layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[float], place: str = "", size: Size = SIZE
+) -> str:
+    """The drawing, `size` units wide and high; `sheet` is an image of `frames` rows, through which the page moves."""
+    wide, tall = size
+    counts, spots, radius = _spots(layers, size)
     shown, across = [len(column) for column in spots], [column[0][0] for column in spots]
     name = f"answers{crc32(sheet.encode()):x}"  # pictures with other answers may share a page
     image = f'<image id="{name}" width="{THUMB * sum(shown[1:])}" height="{THUMB * frames}" href="{sheet}"/>'
-    still = lines(codes(layers, reach), ends(layers)) if frames == 1 else ""  # a movie's page draws them itself
+    still = lines(codes(layers, reach), ends(layers, size)) if frames == 1 else ""  # a movie's page draws them itself
     parts = [
-        f'<svg class="network" {place}viewBox="0 0 {wide} {tall}" role="group" aria-label="The network">',
+        f'<svg class="network" {place}viewBox="0 0 {wide:g} {tall:g}" role="group" aria-label="The network">',
         f'<g class="lines">{still}</g>',
         f"<defs>{image}{_ROUND}</defs>",
         *[_input(i, counts[0], x, y, radius) for i, (x, y) in enumerate(spots[0])],
@@ -77,8 +80,8 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
     ]
     for c, (count, n, x) in enumerate(zip(counts, shown, across, strict=True)):
         more = f"+ {count - n:,} more" if count > n else ""
-        parts.append(f'<text class="tick name" x="{x:.0f}" y="{tall - 22}">{more}</text>')
-        dead = f'<text class="tick name dead" x="{x:.0f}" y="{tall - 4}">{dead_text(layers[c - 1])}</text>'
+        parts.append(f'<text class="tick name" x="{x:.0f}" y="{tall - 22:g}">{more}</text>')
+        dead = f'<text class="tick name dead" x="{x:.0f}" y="{tall - 4:g}">{dead_text(layers[c - 1])}</text>'
         parts.append(dead if c else "")
     return "".join([*parts, "</svg>"])
 
@@ -86,9 +89,9 @@ def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[fl
 _ROUND = f'<clipPath id="round"><circle cx="{THUMB / 2}" cy="{THUMB / 2}" r="{(THUMB - 1) / 2}"/></clipPath>'
 
 
-def _spots(layers: Sequence[Layer]) -> tuple[list[int], list[list[tuple[float, float]]], float]:
+def _spots(layers: Sequence[Layer], size: Size) -> tuple[list[int], list[list[tuple[float, float]]], float]:
     """How many circles each column has, where the drawn ones are, and their radius."""
-    wide, tall = SIZE
+    wide, tall = size
     counts = [layers[0].weights.shape[1], *[len(layer.weights) for layer in layers]]
     shown = [min(count, MOST_UNITS) for count in counts]
     across = [50 + c * (wide - 100) / len(layers) for c in range(len(counts))]
@@ -101,9 +104,9 @@ def _spots(layers: Sequence[Layer]) -> tuple[list[int], list[list[tuple[float, f
     return counts, spots, radius
 
 
-def ends(layers: Sequence[Layer]) -> list[str]:
+def ends(layers: Sequence[Layer], size: Size = SIZE) -> list[str]:
     """The path of each line, in the order of `codes`."""
-    _, spots, radius = _spots(layers)
+    _, spots, radius = _spots(layers, size)
     pairs = [(p, q) for before, after in pairwise(spots) for q in after for p in before]
     return [f"M{x0 + radius:.0f} {y0:.0f}L{x1 - radius:.0f} {y1:.0f}" for (x0, y0), (x1, y1) in pairs]
 
