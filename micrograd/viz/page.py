@@ -119,8 +119,9 @@ def script(*names: str) -> str:
 
 
 def source(*names: str) -> str:
-    """page.js, then these scripts in one scope."""
-    return "\n".join([asset("page.js"), "(() => {", *map(asset, names), "})();"])
+    """page.js, then these scripts in one scope, without their comments."""
+    whole = "\n".join([asset("page.js"), "(() => {", *map(asset, names), "})();"])
+    return re.sub("^ *//.*\n", "", whole, flags=re.MULTILINE)
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ import pytest
 from demo_helpers import demo_module
 from hypothesis import given
 from hypothesis import strategies as st
+from interrupts import ctrl_c as ctrl_c
 
 from micrograd import viz
 from micrograd.command.expression import FUNCTIONS, assignments, build
@@ -441,24 +442,21 @@ def test_without_a_word_it_shows_the_neuron_of_the_readme(micrograd, monkeypatch
 
 
 # ------------------------------------------------------------------------------------------------ the course
-def test_the_site_is_served_where_it_was_built(tmp_path, monkeypatch):
+def test_the_site_is_served_where_it_was_built(tmp_path, monkeypatch, ctrl_c):
     (tmp_path / "out" / "site").mkdir(parents=True)
     (tmp_path / "out" / "site" / "index.html").write_text("the front page", encoding="utf-8")
     monkeypatch.setattr("micrograd.command.main.HOME", tmp_path / "micrograd")
-    seen, stopped = [], threading.Event()
+    seen = []
 
     def visit(address):
         def read():
             seen.append(urlopen(address, timeout=30).read())
             signal.raise_signal(signal.SIGINT)
-            while not stopped.wait(5):  # Python drops one that comes as it collects
-                signal.raise_signal(signal.SIGINT)
 
         threading.Thread(target=read).start()
 
     monkeypatch.setattr("webbrowser.open", visit)
     assert main(["learn"]) == 0
-    stopped.set()
     assert seen == [b"the front page"]
 
 
