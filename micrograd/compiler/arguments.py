@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..engine import floats
+from ..engine.modes import differentiating
 from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
 from ..tensor.optional import Tensor, np
@@ -180,7 +181,13 @@ def _kind(x: Any, as_tensor: bool) -> str:
     return "array" if as_tensor else "number"
 
 
-def as_nodes(args: Any, scalars: bool) -> Any:
+def untraced(fn: Callable[..., Any], args: Any, named: dict[str, Any], scalars: bool) -> Any:
+    """What fn returns outside a trace. As in one, Values may meet Tensors."""
+    with differentiating():
+        return fn(*_as_nodes(args, scalars), **named)
+
+
+def _as_nodes(args: Any, scalars: bool) -> Any:
     """The arguments as the function sees them outside a trace: nodes unchanged, the rest as constants."""
     dtype = dtype_of(args) if has_arrays(args) and not scalars else None
 

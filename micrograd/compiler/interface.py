@@ -18,11 +18,11 @@ from functools import update_wrapper
 from typing import Any, NamedTuple
 
 from ..engine.graph import hooked
-from ..engine.modes import differentiating, is_anomaly_enabled, is_grad_enabled, is_tracing, modes
+from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
 from ..engine.value import Value
 from ..optim import SGD, Adam, AdamW, Optimizer
 from ..tensor.optional import Tensor, np
-from .arguments import TEXT, as_nodes
+from .arguments import TEXT, untraced
 from .backends import BACKENDS
 from .build import no_loss
 from .guards import same_objects
@@ -232,8 +232,7 @@ class Compiled:
 
     def _checked(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call under `detect_anomaly`: the function itself runs, whose graph shows where a nan was made."""
-        with differentiating():  # where Values may meet Tensors, as in the trace
-            return self.fn(*(args if self.plain else as_nodes(args, self.settings["scalars"])), **named)
+        return self.fn(*args, **named) if self.plain else untraced(self.fn, args, named, self.settings["scalars"])
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
         with self._lock:

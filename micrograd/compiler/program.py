@@ -30,13 +30,13 @@ from typing import Any
 from ..autograd.transforms import copied
 from ..engine.collector import without_collector
 from ..engine.graph import LEAF, added, grads_lock, hooked, undo
-from ..engine.modes import differentiating, modes, pass_is_watched
+from ..engine.modes import modes, pass_is_watched
 from ..engine.rows import Many, nothing
 from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, fill
 from ..engine.walk import partials, topological
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
-from .arguments import as_nodes
+from .arguments import untraced
 from .backends import Executable
 from .build import Built, Out
 from .guards import guard, same_objects
@@ -256,9 +256,7 @@ class Call:
             )
         self._check()
         given = tree_map(_copied, self.args)
-        args = as_nodes(given, program.settings["scalars"])
-        with differentiating():  # where Values may meet Tensors, as in the trace
-            found = program.fn(*args, **program.named)
+        found = untraced(program.fn, given, program.named, program.settings["scalars"])
         nodes = [x for x in leaves(found) if isinstance(x, (Value, Tensor))]
         root = [x for x, out in zip(nodes, program.built.outs, strict=True) if out.root is not None][number]
         inputs = program._operands(*given)
