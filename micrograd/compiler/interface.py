@@ -192,7 +192,7 @@ class Compiled:
         self.plain = plain
         self.names: list[str] = names_of(origin)
         self._programs: dict[Any, Program] = {}
-        self._quick: Callable | None = None  # the `quick` of the last program of floats
+        self._quick: Callable | None = None  # of the last program of floats
         self._last: Program | None = None
         self._hits = self._misses = 0
         self._lock = threading.RLock()
@@ -208,13 +208,12 @@ class Compiled:
             else:
                 self._hits += 1
                 return answer
-        key: Any = tuple(map(type, args))  # for plain numbers, the types are the whole key
-        if modes or named or key not in self._programs:
+        if modes:
             if is_tracing():
                 return self._inside(args, named)
-            if modes and is_anomaly_enabled() and not self.settings["batch"]:
+            if is_anomaly_enabled() and not self.settings["batch"]:
                 return self._checked(args, named)
-            key = _key(args, named)
+        key = _key(args, named)
         program = self._programs.get(key)
         if program is None or not program.is_current():
             program = self._traced(key, args, named)
@@ -242,7 +241,7 @@ class Compiled:
                 self._misses += 1
             self._programs[key] = self._last = program
             if key == (float,) * len(args):
-                self._quick = program.quick
+                self._quick = program.quick()
             if len(self._programs) > MOST:
                 del self._programs[next(iter(self._programs))]
             return program
