@@ -270,7 +270,7 @@ class _Call:
         saved, unread = self._constants_of(operands), [g]
         if is_node(operands[0]):
             self._refuse_frozen()
-            at = {i: operands[i] if i >= 0 else _handle(self._result(~i)) for i in self.places}
+            at: dict[int, Any] = {i: operands[i] if i >= 0 else _handle(self._result(~i)) for i in self.places}
             saved, unread = at.__getitem__, [g, *at.values()]
         with hidden([*map(node_of, unread)]):
             parts = self._parts(self.context(saved), self._gradients(j, g))

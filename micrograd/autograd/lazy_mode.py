@@ -109,11 +109,16 @@ def realize(node: Any) -> Any:
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
-            elif needed := [x for x in path[-1]._todo[1] if isinstance(x, _Later)]:
+            elif needed := _needed(path[-1]):
                 path += needed
             else:
                 _compute(path.pop())
     return node
+
+
+def _needed(node: Any) -> list[Any]:
+    """The operands that are deferred too."""
+    return [x for x in node._todo[1] if isinstance(x, _Later)]
 
 
 def _compute(node: Any) -> None:
