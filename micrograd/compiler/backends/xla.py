@@ -170,7 +170,7 @@ def _added(shape: tuple[int, ...], index: Any, a: Any) -> Any:
 
 def _placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     tail = a.shape[plan[0].ndim :]
-    return _added((n, *tail), plan[0].reshape(-1), a.reshape(-1, *tail))
+    return _added((n, *tail), plan[0].reshape(-1), a.reshape(plan[0].size, *tail))
 
 
 def _scatter_along_axis(a: Any, indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
