@@ -275,7 +275,7 @@ class Value(Node, Elementwise):
         return bool(self.data)
 
     def __format__(self, spec: str) -> str:
-        return format(self._data, spec) if spec else repr(self)
+        return format(self.data, spec) if spec else repr(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(data={self._data}, grad={self.grad})"
