@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -118,37 +119,90 @@ def test_random_programs_of_samples_are_the_same_by_jax(program: Program):
 
 @NO_JAX
 def test_four_devices_compute_what_one_does_with_one_sum_over_them():
-    code = """
-import os; os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
-import jax, numpy as np, micrograd
-from micrograd import nn, functional as F
-from micrograd.optim import SGD
+    done = subprocess.run([sys.executable, "-c", ON_DEVICES + ON_FOUR], capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == "done", done.stderr[-3000:]
 
-def trained(devices):
+
+@NO_JAX
+def test_two_processes_of_two_devices_compute_what_one_device_does():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", ON_DEVICES + IN_TWO_PROCESSES, str(port)]
+    processes = [subprocess.Popen([*command, str(rank)], **pipes) for rank in range(2)]
+    try:
+        for process in processes:
+            out, error = process.communicate(timeout=120)
+            assert out.strip().splitlines()[-1:] == ["done"], error[-3000:]
+    finally:
+        for process in processes:
+            process.kill()
+
+
+ON_DEVICES = """
+import os, sys
+alone = len(sys.argv) == 1
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=" + ("4" if alone else "2")
+import jax
+if not alone:
+    jax.distributed.initialize("127.0.0.1:" + sys.argv[1], 2, int(sys.argv[2]), initialization_timeout=60)
+import numpy as np, micrograd
+from micrograd import Value, nn, functional as F
+from micrograd.optim import SGD, Adam
+
+def refused(f, *args):
+    try:
+        f(*args)
+    except ValueError as error:
+        return str(error)
+
+def trained(devices, rule=SGD):
     rng = np.random.default_rng(0)
     model = nn.Sequential(nn.Linear(4, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))
     x, y = rng.normal(size=(16, 4)), rng.normal(size=(16, 1))
     loss = lambda x, y: F.mse(model(x), y)
-    step = micrograd.compile(loss, update=SGD(model.parameters(), lr=0.1), backend="jax", devices=devices)
-    losses = [float(step(x, y).data) for _ in range(5)]
-    return step, [*losses, *(v for p in model.parameters() for v in p.data.ravel().tolist())], (x, y), model
+    step = micrograd.compile(loss, update=rule(model.parameters(), lr=0.1), backend="jax", devices=devices)
+    losses = []
+    for i in range(5):
+        losses.append(float(step(x, y).data))
+        if i == 2 and jax.process_index():  # one process looks
+            losses.append(float(model[0].weight.data[0, 0]))
+    found = [*losses, *(v for p in model.parameters() for v in p.data.ravel().tolist())]
+    return step, np.array(found), (x, y), model
+
+def of_samples(devices):  # of two features, which four devices cannot share
+    w = [Value(0.5), Value(-1.5)]
+    f = micrograd.compile(lambda x: (x[0] * w[0] + x[1] * w[1]).tanh(), batch=True, backend="jax", devices=devices)
+    out = f(np.arange(16.0).reshape(8, 2) / 16)
+    out.sum().backward()
+    return f, np.array([*out.data, w[0].grad, w[1].grad])
 
 assert len(jax.devices()) == 4
 step, four, (x, y), model = trained(jax.devices())
-assert np.allclose(four, trained(None)[1], rtol=0, atol=1e-15), np.abs(np.subtract(four, trained(None)[1])).max()
+assert np.allclose(four, trained(None)[1], rtol=0, atol=1e-15), np.abs(four - trained(None)[1]).max()
+assert "a multiple of 4 rows" in refused(step, x[:6], y[:6])
+f, parts = of_samples(jax.devices())
+assert np.allclose(parts, of_samples(None)[1], rtol=0, atol=1e-15)
+assert "of 6 rows, between 4 devices" in refused(f, np.ones((6, 2)))
+"""
+ON_FOUR = """
 code = step.program.code
 with jax.enable_x64(True):
     inputs = code._read([0.1, *(held for p in step.program.trained for held in ({"data": p.data}, {}))], x, y)
     text = code._jitted.lower(*inputs).compile().as_text()
 assert text.count(" all-reduce(") + text.count(" all-reduce-start(") == 1, text
-try:
-    step(x[:6], y[:6])
-except ValueError as error:
-    assert "a multiple of 4 rows" in str(error)
-    print("done")
+print("done")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert done.stdout.strip() == "done", done.stderr[-3000:]
+IN_TWO_PROCESSES = """
+assert len(jax.local_devices()) == 2
+assert np.allclose(trained(jax.devices(), Adam)[1], trained(None, Adam)[1], rtol=0, atol=1e-15)
+out = micrograd.compile(model, backend="jax", devices=jax.devices())(x)  # each process has the whole of it
+assert np.allclose(out.data, model(x).data, rtol=0, atol=1e-15)
+others = [device for device in jax.devices() if device.process_index != jax.process_index()]
+assert "has none of this process" in refused(trained, others)
+print("done")
+"""
 
 
 def test_devices_are_for_jax():

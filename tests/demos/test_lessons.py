@@ -15,6 +15,8 @@ import pytest
 from late import nbclient, nbformat
 from PIL import Image
 
+from micrograd import Value
+
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
 over_lessons = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
@@ -179,10 +181,17 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
 
     check("1.1", lambda f, x: 1 / 0)
     assert "ZeroDivisionError" in capsys.readouterr().out
-    with pytest.raises(KeyError, match=r"no exercise '1\.9'; lesson 1 has 1\.1, 1\.2"):
+    with pytest.raises(LookupError, match=r"no exercise '1\.9'; lesson 1 has 1\.1, 1\.2"):
         check("1.9", 1)
-    with pytest.raises(KeyError, match="no lesson 'x'"):
+    with pytest.raises(LookupError, match="no lesson 'x'"):
         check("x", 1)
+
+
+def assigning_cube(x):
+    """With = where += is needed."""
+    out = Value(x.data**3, (x,), "cube")
+    out._backward = lambda: setattr(x, "grad", out.grad * 3 * x.data**2)
+    return out
 
 
 @pytest.mark.parametrize(
@@ -208,7 +217,9 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         ("21.3", [0.1**50, 6.0], "it is multiplied, not added"),
         ("21.4", ["c", "d"], "after eval() the running mean and spread are used"),
         ("1.1", lambda f, x: (f(x + 1e-6) - f(x)) / 1e-6, "you nudged to one side only"),
+        ("1.1", lambda f, x: (f(x + 1) - f(x - 1)) / 2, "yours is 13: a small nudge? (2 * h)?"),
         ("1.1", lambda f, x: None, "found None: is a `return` missing?"),
+        (1.2, "down", "1.2  ✓ right"),
         ("1.4", 12.0, "a list of 2 numbers is needed here; found the float 12.0"),
         ("1.4", [6.0, 9.0], "6 is the part of one of the two a's"),
         ("2.1", -6.0, "build it of Values, so that it remembers; found the float -6.0"),
@@ -216,8 +227,10 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         ("2.3", ["tanh", "", "*"], "leave out the empty ones"),
         ("3.1", [4.0], "a dict is needed here"),
         ("3.1", {"d": -4, "c": -4, "b": -8, "a": 3}, "dL/da is not 3: c moves b times as far as a"),
-        ("3.3", 7.0, "go against the gradient"),
-        ("4.1", None, "answer with all 2, as in the original cell"),
+        ("3.3", 7.0, "one step against the gradient?"),
+        ("4.1", None, "answer with a tuple of 2, as in the original cell"),
+        ("4.2", assigning_cube, "+= and not ="),
+        ("4.2", lambda x: Value(x.data**3, (x,), "cube"), "x got nothing: is out._backward your function"),
         ("4.2", lambda x: None, "cube should return a Value, and returns None"),
         ("5.1", None, "strings are needed here"),
         ("5.1", set("abdef"), "a set has no order"),
@@ -232,9 +245,9 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         ("10.4", 1.0, "answer with the function itself, without calling it; found the float 1.0"),
         ("10.4", lambda t: None, "found None: is a `return` missing?"),
         ("11.1", 5, "a shape is needed here, such as (2, 3); found the int 5"),
-        ("11.2", len, "answer with all 2, as in the original cell"),
+        ("11.2", len, "answer with a tuple of 2, as in the original cell"),
         ("11.4", [1], "answer with the function itself"),
-        ("13.4", lambda x: None, "is a `return` missing?"),
+        ("13.4", lambda x: None, "is a `return` missing, or a `()` too many?"),
         ("15.1", "ad", "strings are needed here"),
     ],
 )
@@ -252,7 +265,7 @@ def test_nan_is_the_answer_to_no_exercise(answer, monkeypatch):
     import check
 
     for path in PATHS:
-        with suppress(ModuleNotFoundError, KeyError):  # a lesson without exercises
+        with suppress(ModuleNotFoundError, LookupError):  # a lesson without exercises
             check.check(f"{int(path.stem[:2])}.1", answer)
     right = []
     for name, checker in check.EXERCISES.items():
