@@ -306,15 +306,10 @@ theme();
 load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 dress();
-<<<<<<< HEAD
+recall(asked);
 if (!/\b(scene|step)=/.test(asked)) {  // the view with the most cards that can be read whole, else with the fewest
   const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
   const view = views.find(at => layOut(at, ...space())) ?? views.at(-1);
-=======
-recall(asked);
-if (!/\b(scene|step)=/.test(asked)) {  // the first view that can be read whole
-  const view = scenes.filter(at => at.tab).find(at => layOut(at, ...space()));
->>>>>>> main
   if (view && view !== scene) enter(view.index, "same", [view]);
 }
 new ResizeObserver(() => {
