@@ -44,6 +44,22 @@ def test_the_wheel_zooms_about_the_pointer(page):
     assert page.run(at) == pytest.approx([x, y], abs=0.5)
 
 
+@pytest.mark.parametrize("factor", [2, 0.5])
+def test_two_fingers_zoom_about_their_middle(page, factor):
+    page.open(player(neuron()).html, 800, 900, reduced_motion=True)
+    page.cdp("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    at = "const m = document.getElementById('graph').getScreenCTM(); return [(400 - m.e) / m.a, (250 - m.f) / m.d]"
+    before, (x, y) = seen(page), page.run(at)
+    page.cdp("Input.synthesizePinchGesture", x=400, y=250, scaleFactor=factor, gestureSourceType="touch")
+    page.cdp("Emulation.setTouchEmulationEnabled", enabled=False)
+    after = seen(page)
+    assert after[4] == pytest.approx(factor * before[4], rel=0.3)  # the first pixels are to tell a pinch
+    assert page.run("return visualViewport.scale") == 1  # the page itself stays as it was
+    if factor > 1:  # where all is seen it moves to the middle
+        assert page.run(at) == pytest.approx([x, y], abs=12)
+    assert page.run("return document.querySelectorAll('.card.chosen').length") == 0
+
+
 def test_keys_and_buttons_zoom_and_show_all_again(page):
     page.open(player(neuron()).html)
     before = seen(page)[4]

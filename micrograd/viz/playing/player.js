@@ -297,7 +297,7 @@ function fillSlot(card, kind, known, x, look) {
   slot.textContent = text;
   slot.setAttribute("class", `number end ${look} ${known ? hue(x) : ""}`.trim().replace(/ +/g, " "));
 }
-const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 ? "" : "odd";  // hue is the sign
+const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd";  // hue is the sign
 function showWire(wire, now, state, paths) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);

@@ -9,17 +9,21 @@ function open() {  // a scene begins: all of it or, if that could not be read, i
   view.free = false;
   fit();
 }
+const LEAST = 164;  // of the panels' height, where a graph needs the rest of the window
 function space() {  // what a scene may measure, in its units
   const around = $("app").offsetHeight - $("stage").offsetHeight, free = !frame.present;
-  const tall = free && framed() ? frame.height ? Math.max(120, frame.height - around) : 760 : free && phone() ? .5 * innerHeight : room()[1];
+  const tall = free && framed() ? frame.height ? Math.max(120, frame.height - around) : 760
+    : free && phone() ? .5 * innerHeight : room()[1] + Math.max(0, $("panels").offsetHeight - LEAST);
   return [room()[0], tall].map(x => x / READABLE() - 2 * MARGIN);
 }
 function fit() {
-  const before = scene.size, around = $("app").offsetHeight - $("stage").offsetHeight;
+  const before = scene.size, panels = $("panels");
   $("stage").style.height = $("scroll").style.bottom = "";
   const fits = layOut(scene, ...space());
   if (scene.size !== before) draw();
-  const [width, height] = whole(), most = frame.present ? 4 : 1.6;
+  const [width, height] = whole(), most = frame.present ? 4 : 1.6, spare = Math.max(LEAST, room()[1] + panels.offsetHeight - height);
+  panels.style.height = `${Math.min(Math.max(talk + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
+  const around = $("app").offsetHeight - $("stage").offsetHeight;
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, READABLE()), 1.15);
     $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 760)}px`;
@@ -271,8 +275,8 @@ function present(on) {
 function dress() {
   $("app").className = [frame.present ? "present" : "", framed() ? "framed" : "", frame.panels === 0 ? "bare" : ""].filter(Boolean).join(" ");
 }
-let reserved = "";
-function reserve() {  // as high as the most that they say at any step, so that nothing jumps, if that leaves room for the graph
+let reserved = "", talk = 0;
+function reserve() {  // for the most that the panels say at any step, so that nothing jumps
   const panels = $("panels"), key = `${scene.index} ${panels.offsetWidth} ${innerHeight} ${story.title}`;
   if (key === reserved || !panels.offsetWidth) return;
   reserved = key;
@@ -286,11 +290,8 @@ function reserve() {  // as high as the most that they say at any step, so that 
   }
   panels.after(...copies);  // measured together: each alone would lay out the page again
   wrap(copies);
-  const high = Math.max(...copies.map(copy => copy.offsetHeight));
+  talk = Math.max(...copies.map(copy => copy.offsetHeight));
   for (const copy of copies) copy.remove();
-  panels.style.height = 0;
-  const spare = Math.max(164, room()[1] - whole()[1]);
-  panels.style.height = `${Math.min(Math.max(high + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
 }
 for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", () => {
   $("panels").dataset.seen = name;
