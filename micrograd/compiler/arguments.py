@@ -30,6 +30,7 @@ from .trace import Trace
 _RESERVED = re.compile(r"([tbkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr"}
+_WORDS |= {"current", "TypeError"}
 _WORDS |= {*vars(floats), *OWN}
 TEXT = (bool, str, type(None))
 
@@ -59,7 +60,7 @@ class Block(NamedTuple):
 
     def rows(self, array: Any, samples: int | None) -> Any:
         """The array as `levels` takes it: under `batch` a matrix, with a single column if it holds no samples."""
-        return array if samples is None else array.reshape(-1, samples if self.of_samples else 1)
+        return array if samples is None else array.reshape(len(self.symbols), samples if self.of_samples else 1)
 
 
 class Arguments:

@@ -76,7 +76,8 @@ def compile(
             your own, or of parameters that share memory, takes its own step after the program; so does any while a
             parameter has hooks.
         devices: for "jax", such as `jax.devices()`: arrays among the arguments are split along their first axis, one
-            part for each device; Tensors that fn closes over are whole on all.
+            part for each device; Tensors that fn closes over are whole on all. In several processes, after
+            `jax.distributed.initialize`, each makes the same calls with the whole arrays.
 
     Returns:
         Callable with fn's positional arguments and results, as nodes. `f.lowered` is its last program as data (print
@@ -192,7 +193,7 @@ class Compiled:
         self.plain = plain
         self.names: list[str] = names_of(origin)
         self._programs: dict[Any, Program] = {}
-        self._quick: Callable | None = None  # the `quick` of the last program of floats
+        self._quick: Callable | None = None  # of the last program of floats
         self._last: Program | None = None
         self._hits = self._misses = 0
         self._lock = threading.RLock()
@@ -208,13 +209,12 @@ class Compiled:
             else:
                 self._hits += 1
                 return answer
-        key: Any = tuple(map(type, args))  # for plain numbers, the types are the whole key
-        if modes or named or key not in self._programs:
+        if modes:
             if is_tracing():
                 return self._inside(args, named)
-            if modes and is_anomaly_enabled() and not self.settings["batch"]:
+            if is_anomaly_enabled() and not self.settings["batch"]:
                 return self._checked(args, named)
-            key = _key(args, named)
+        key = _key(args, named)
         program = self._programs.get(key)
         if program is None or not program.is_current():
             program = self._traced(key, args, named)
@@ -242,7 +242,7 @@ class Compiled:
                 self._misses += 1
             self._programs[key] = self._last = program
             if key == (float,) * len(args):
-                self._quick = program.quick
+                self._quick = program.quick()
             if len(self._programs) > MOST:
                 del self._programs[next(iter(self._programs))]
             return program
@@ -331,13 +331,14 @@ class TrainingStep(Compiled):
         self._apart = bool(watched or not self.by_rule)
         if not self._apart:
             return super().__call__(*args, **named)
-        loss = self.loss(*args, **named)
-        if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
-            raise no_loss()
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        return loss.detach()
+        with self._lock:  # else the gradients of two threads would add up
+            loss = self.loss(*args, **named)
+            if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
+                raise no_loss()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach()
 
     @property
     def program(self) -> Program:

@@ -23,7 +23,9 @@ runs the function itself, on nodes.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, ItemsView, Sequence
+from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -63,28 +65,38 @@ class Program:
         self.settings: dict[str, Any] = owner.settings
         self.code: Executable = built.code
         self.leaves: list[Any] = built.leaves
-        self._read = _reader(self.leaves, self.settings["backend"]) if self.leaves else None
+        self._read = _reader(self.leaves, self.settings["backend"]) if self.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.current: Callable[[], bool] | None = guard(owner.origin, built.used, built.needed())
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
-        self.quick: Callable[..., Any] | None = None  # runs the code on floats alone, and fails on anything else
-        if self._read is None and built.as_text:
-            self.quick = quick(built.code.run, len(built.parameters), self.current)
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
         return self.current is None or self.current()
 
+    def quick(self) -> Callable[..., Any] | None:
+        """The code for a call that looks nothing up: it raises TypeError if it is stale, or an argument is no float.
+
+        None if the results of floats are not just numbers, or not of Python's.
+        """
+        if self.leaves or not self.built.as_text or self.settings["backend"] == "jax":
+            return None
+        tests = [f"{name}.__class__ is float" for name in self.built.parameters] + ["current()"] * bool(self.current)
+        head, body = self.code.source.split("\n", 1)
+        names = {**self.code.run.__globals__, "current": self.current}
+        exec(f"{head}\n    if not ({' and '.join(tests) or True}):\n        raise TypeError\n{body}", names)
+        return names["program"]
+
     # ---- running
 
-    def __call__(self, args: tuple[Any, ...]) -> Any:
+    def _run(self, args: tuple[Any, ...]) -> Any:
         """Run the program: nodes, or numbers and arrays if it is `plain`, such as that of a gradient."""
         built = self.built
         if built.by_identity and not built.plain:
             nodes = [x for x in (*leaves(args), *built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
             if not are_apart(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
-        given = args if self._read is None else (*self._read(), *args)
+        given = (*self._read(), *args)
         if built.plain:
             outs, call = self.code(*given), None
             if built.as_text:
@@ -92,7 +104,7 @@ class Program:
         else:
             outs, grads = self.code(*given)
             if built.vector:
-                grads = [*chain.from_iterable([part.tolist() for part in grads])]
+                grads = reduce(operator.iadd, [part.tolist() for part in grads], [])
             call = Call(self, args, given, grads, self._operands(*args))
         if built.vector:
             outs = list(outs) if self.settings["batch"] else outs.tolist()
@@ -100,6 +112,8 @@ class Program:
             return self._answer(built.tree, outs[0], call)
         made = iter(outs)
         return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, built.tree)
+
+    __call__ = _run
 
     def _answer(self, out: Out, value: Any, call: Call | None) -> Any:
         """A node with the value, and the call as its history; without a call, the value."""
@@ -124,7 +138,15 @@ class Program:
         return back(*call.given, *seeds)
 
 
-class TrainingProgram(Program):
+class OnDevice(Program):
+    """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        with grads_lock:
+            return self._run(args)
+
+
+class TrainingProgram(OnDevice):
     """A program that ends with the update of the parameters, by the rule of an optimizer.
 
     It is called with the learning rate, and with what it writes to: the parameters and their states, or, if they are
@@ -143,26 +165,23 @@ class TrainingProgram(Program):
         self.states: list[Any] = []  # those that the store has
         self.own: dict[tuple[int, str], Any] = {}  # arrays in states that the program may write to, since it made them
         self.tensors: list[Any] = self.trained if isinstance(self.trained[0], Tensor) else []
-        others = self._read or tuple
+        others = self._read
         self._read = lambda: (*others(), self._what_it_writes_to())
 
     def is_current(self) -> bool:
         """As for any program; and the optimizer has the settings and the parameters that it had."""
-        if not (self.fixed <= vars(self.update).items() and same_objects(self.update.params, self.params)):
+        same = operator.eq if self.store else same_objects  # Values are equal only to themselves
+        if not (self.fixed <= vars(self.update).items() and same(self.update.params, self.params)):
             return False
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
-    def __call__(self, args: tuple[Any, ...]) -> Any:
-        with grads_lock:  # a step is whole for other threads that make one, or that read a parameter
-            return self._step(args)
-
-    def _step(self, args: tuple[Any, ...]) -> Any:
+    def _run(self, args: tuple[Any, ...]) -> Any:
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
         try:
-            answer = super().__call__(args)
+            answer = super()._run(args)
         except BaseException:
             for state in () if self.built.resident else map(self.update.state.get, self.trained):
                 if state and not state.get("steps", True):
@@ -180,12 +199,12 @@ class TrainingProgram(Program):
     def _stores(self) -> list[tuple[Any, Any]]:
         """What the stores hold, which is both."""
         groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
-        state = self.update.state
-        if self.store and not same_objects(list(state.values()), self.states):
+        names, state = self.built.remembered, self.update.state
+        if self.store and names and not same_objects(list(state.values()), self.states):
             self.store.bring_states()
         for store, params in groups:
-            store.fetch(self.built.remembered, state, params)
-        self.states = list(state.values())
+            store.fetch(names, state, params)
+        self.states = list(state.values()) if names else []
         return [(store.held, store.held) for store, _ in groups]
 
     def _states(self) -> list[Any]:
@@ -207,7 +226,8 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
         built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
-    return (Program if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
+    plain = OnDevice if owner.settings["backend"] == "jax" else Program
+    return (plain if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
 
 
 class Call:
@@ -270,8 +290,7 @@ class Call:
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
         program = self.program
-        now = self.args if program._read is None else (*program._read(), *self.args)
-        pairs = zip(map(_number, leaves(now)), map(_number, leaves(self.given)), strict=True)
+        pairs = zip(map(_number, leaves((*program._read(), *self.args))), map(_number, leaves(self.given)), strict=True)
         if any(a != b and b == b for a, b in pairs):
             raise RuntimeError(_CHANGED)
 
@@ -315,13 +334,16 @@ class ProgramRow(Many):
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
         with grads_lock:
-            if not all(p._row is LEAF for p in operands):
+            if [p._row for p in operands].count(LEAF) < len(operands):
                 return False
             before = [p.grad for p in operands]
             try:
                 for p, part in zip(operands, grads, strict=True):
                     grad = p.grad  # not that in `before`: an operand may come twice
-                    p.grad = part if grad is UNSET else grad + part if type(grad) is float else added(p, p._fit(part))
+                    if grad.__class__ is float:
+                        p.grad = grad + part
+                    else:
+                        p.grad = part if grad is UNSET else added(p, p._fit(part))
             except BaseException:
                 undo(list(operands), before)
                 raise
@@ -339,23 +361,6 @@ def _reader(nodes: list[Any], backend: str) -> Callable[[], tuple[list[Any]]]:
     if backend == "jax":
         return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
     return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
-
-
-def quick(run: Callable, count: int, current: Callable[[], bool] | None) -> Callable:
-    """The code, for a call that looks nothing up: it raises TypeError if it is stale, or an argument is no float.
-
-    >>> double = quick(lambda x: 2.0 * x, 1, None)
-    >>> double(3.0)
-    6.0
-    """
-    names = [f"x{i}" for i in range(count)]
-    tests = [*(f"type({name}) is float" for name in names), *["current()"] * (current is not None)]
-    text = f"lambda {', '.join(names)}: run({', '.join(names)}) if {' and '.join(tests) or True} else refuse()"
-    return eval(text, {"run": run, "current": current, "refuse": _refuse})
-
-
-def _refuse() -> None:
-    raise TypeError
 
 
 def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:

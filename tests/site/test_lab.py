@@ -33,6 +33,7 @@ e = c - d
 f = e**2
 g = f / 2.0 + 10.0 / f
 """
+MEANT = ". Did you mean: 'loss'?" * (sys.version_info >= (3, 12))  # before, only the interpreter says it
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in SITE.glob("live/training/*.py")}
 
 
@@ -85,6 +86,13 @@ def test_a_slope_is_that_of_the_value_the_number_made_even_if_the_name_is_taken_
         ("from micrograd import Value\nx = Value('three')\n", 2, "TypeError"),
         ("import sys\nsys.exit('enough')\n", 2, "SystemExit: enough"),
         ("def f():\n    return g()\n\ndef g():\n    raise ValueError\n\nf()\n", 5, "ValueError"),
+        ("x = 2\ny = 3x\n", 2, "SyntaxError: invalid decimal literal; a product needs its sign, as in 2*x"),
+        ("from micrograd import Value\ny = Value(2.0)(1)\n", 2, "TypeError: 'Value' object is not callable; a product"),
+        ("y = 3.0 ^ 2\n", 1, "TypeError: unsupported operand type(s) for ^: 'float' and 'int'; a power is written **"),
+        ("loss = 1\nlos\n", 2, f"NameError: name 'los' is not defined{MEANT}"),
+        ("y = sin(1)\n", 1, "NameError: name 'sin' is not defined; sin(x) is written x.sin()"),
+        ("y = Value(1)\n", 1, "NameError: name 'Value' is not defined; is `from micrograd import Value` missing?"),
+        ("y = Adam()\n", 1, "NameError: name 'Adam' is not defined; is `from micrograd.optim import Adam` missing?"),
         ("import numpie", 1, "ModuleNotFoundError: No module named 'numpie'; this page has Python's standard library"),
     ],
 )
@@ -224,6 +232,12 @@ def test_a_text_without_what_the_page_calls_says_so(name):
     answer = json.loads(start(TEXTS["sign"] + f"\ndel {name}\n", "moons", 0.1, 1))
     assert f"the page needs your {name!r}" in answer["error"]["text"]
     assert "nothing to train" in json.loads(go(0, 20, 1))["error"]["text"]
+
+
+def test_a_model_of_another_shape_says_that_the_page_called_it():
+    error = json.loads(start(TEXTS["sign"].replace("MLP(2", "MLP(3"), "moons", 0.1, 1))["error"]
+    assert error["text"].startswith("ValueError: found 2 inputs for a neuron with 3 weights")
+    assert error["text"].endswith("(the page called model with a point, which is 2 numbers)")
 
 
 def test_a_step_that_returns_nothing_says_so():

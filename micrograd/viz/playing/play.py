@@ -84,7 +84,7 @@ class Player(Page):
         return self.data
 
 
-SCRIPTS = tuple(f"playing/{name}.js" for name in ("player", "panels", "program", "touch", "view"))
+SCRIPTS = tuple(f"playing/{name}.js" for name in ("player", "panels", "program", "touch", "rows", "view"))
 
 
 def player(

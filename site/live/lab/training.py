@@ -49,7 +49,11 @@ class Training:
         self.model, self.optimizer = self.names["model"], self.names["optimizer"]
         self.rng, self.steps, self.spent, self.pictured = random.Random(seed), 0, 0.0, -math.inf
         self.inputs = len(self.points[0][0])
-        self.surface = surface(self.model, self.inputs)
+        try:
+            self.surface = surface(self.model, self.inputs)
+        except Exception as error:
+            error.add_note(f"(the page called model with a point, which is {self.inputs} numbers)")
+            raise
 
     def about(self) -> dict[str, Any]:
         """What does not change while it trains."""
