@@ -59,7 +59,7 @@ _ELEMENTWISE = """
     less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not where
 """
 _ARRAYS = """
-    matmul dot take take_along_axis concatenate flip sort argsort squeeze broadcast_to
+    matmul dot take take_along_axis concatenate sort argsort squeeze broadcast_to
     .reshape .transpose .swapaxes .astype .sum .mean .max .min .cumsum .item
 """
 SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accumulate, placed)}
