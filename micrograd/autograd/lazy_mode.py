@@ -109,7 +109,7 @@ def realize(node: Any) -> Any:
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
-            elif needed := [x for x in path[-1]._todo[1] if isinstance(x, _Later)]:
+            elif needed := list(filter(lambda x: isinstance(x, _Later), path[-1]._todo[1])):
                 path += needed
             else:
                 _compute(path.pop())
