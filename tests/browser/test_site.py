@@ -376,6 +376,7 @@ def test_a_click_on_a_point_shows_its_loss_as_a_graph(training):
     training.page.click("#worst")
     training.wait("document.getElementById('one-point').open")
     training.wait("player.contentDocument.getElementById('title').textContent.startsWith('loss')")
+    assert training.page.run("return player.contentDocument.getElementById('phase').textContent") == "Done"
     training.page.click("#close")
 
 
