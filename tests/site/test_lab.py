@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -131,6 +132,14 @@ def test_every_example_runs_and_draws(path):
     assert answer["error"] is None
     assert answer["story"]["scenes"]
     assert answer["sliders"]
+
+
+def test_the_readme_links_to_an_example_of_its_own_lines():
+    readme = (SITE.parent / "README.md").read_text(encoding="utf-8")
+    name = unquote(re.search(r"playground\.html#example=([^)]+)", readme)[1])
+    texts = [path.read_text(encoding="utf-8").splitlines() for path in SITE.glob("live/examples/*.py")]
+    (lines,) = (lines for lines in texts if lines[0] == f"# {name}")
+    assert [line for line in re.findall(r"^>>> (.+)", readme, re.MULTILINE)[:10] if line not in lines] == []
 
 
 def test_every_lesson_has_an_example_by_its_name():
