@@ -268,15 +268,15 @@ class Value(Node, Elementwise):
         """The number as a Python float."""
         return self.data
 
-    def __float__(self) -> float:
-        return self._alone().data
-
     def __bool__(self) -> bool:
         return bool(self.data)
 
+<<<<<<< HEAD
     def __format__(self, spec: str) -> str:
-        return format(self._data, spec) if spec else repr(self)
+        return format(self.data, spec) if spec else repr(self)
 
+=======
+>>>>>>> refs/heads/core
     def __repr__(self) -> str:
         return f"{type(self).__name__}(data={self._data}, grad={self.grad})"
 
