@@ -59,6 +59,13 @@ class Graph:
 
         `like` has its shape and dtype, if these are known.
         """
+        if len(args) == 2 and not named:
+            a, b = args
+            if a.__class__ is b.__class__ is Symbol and a.shape is b.shape is None:  # two numbers, which no rule changes
+                key = (op, b, a) if (op == "add" or op == "multiply") and a.number > b.number else (op, a, b)
+                if (found := self._made.get(key)) is None:
+                    found = self._made[key] = Symbol(self, op, args, (), None, NUMBER_TYPES.get(op))
+                return found
         numbers = _are_numbers(args)
         if not numbers and op in ELEMENTWISE:
             args = thinned(op, args)
