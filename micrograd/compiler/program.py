@@ -225,7 +225,7 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
+        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
     plain = OnDevice if owner.settings["backend"] == "jax" else Program
     return (plain if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
 
