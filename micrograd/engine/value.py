@@ -271,12 +271,6 @@ class Value(Node, Elementwise):
     def __bool__(self) -> bool:
         return bool(self.data)
 
-<<<<<<< HEAD
-    def __format__(self, spec: str) -> str:
-        return format(self.data, spec) if spec else repr(self)
-
-=======
->>>>>>> refs/heads/core
     def __repr__(self) -> str:
         return f"{type(self).__name__}(data={self._data}, grad={self.grad})"
 
