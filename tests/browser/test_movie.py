@@ -4,9 +4,8 @@ import math
 import random
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbconvert import HTMLExporter, LatexExporter
+from late import nbconvert, nbformat
 
 from micrograd import viz
 from micrograd.nn import MLP
@@ -313,19 +312,19 @@ def test_the_picture_of_a_frame_is_seen_by_itself(page, film, tmp_path: Path):
 @pytest.fixture(scope="module")
 def exported(film):
     """A notebook whose cells show the movie twice."""
-    shown = nbformat.v4.new_output("display_data", data=film._repr_mimebundle_())
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("film", outputs=[shown, shown])])
+    shown = nbformat().v4.new_output("display_data", data=film._repr_mimebundle_())
+    return nbformat().v4.new_notebook(cells=[nbformat().v4.new_code_cell("film", outputs=[shown, shown])])
 
 
 def test_an_exported_notebook_plays(page, exported):
-    html, _ = HTMLExporter(template_name="basic").from_notebook_node(exported)
+    html, _ = nbconvert().HTMLExporter(template_name="basic").from_notebook_node(exported)
     page.open(f"<!doctype html>{html}")
     assert wait(page, "[...document.querySelectorAll('iframe')].filter(f => f.dataset.frame).length == 2")
     assert page.run("return [...document.querySelectorAll('img')].every(i => !i.checkVisibility())")
 
 
 def test_a_notebook_exported_to_latex_has_the_words(exported):
-    latex, _ = LatexExporter().from_notebook_node(exported)
+    latex, _ = nbconvert().LatexExporter().from_notebook_node(exported)
     assert latex.count(f"A line that turns: a movie of a decision boundary, {FRAMES} frames") == 2
 
 
