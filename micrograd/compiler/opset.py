@@ -38,7 +38,7 @@ def placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     if a.ndim == index.ndim:
         return np.bincount(index.reshape(-1), a.reshape(-1), n)
     out = np.zeros((n, a.shape[-1]))
-    out[targets] = np.add.reduceat(a.reshape(-1, a.shape[-1])[order], starts, axis=0)
+    out[targets] = np.add.reduceat(a.reshape(order.size, a.shape[-1])[order], starts, axis=0)
     return out
 
 

@@ -11,9 +11,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+from late import nbclient, nbformat
 from PIL import Image
 
 from micrograd import Value
@@ -70,16 +69,16 @@ def exercises(notebook):
 def execute(notebook):
     """Run its cells, in a kernel of its own that has nothing to save at the end."""
     where = {"metadata": {"path": str(LESSONS)}}
-    NotebookClient(notebook, timeout=120, shutdown_kernel="immediate", resources=where).execute()
+    nbclient().NotebookClient(notebook, timeout=120, shutdown_kernel="immediate", resources=where).execute()
 
 
 @cache
 def run(path):
     """The cells of the lesson as they run from clean, and then its exercises as if tried, and its solutions."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat().read(path, as_version=4)
     lesson = len(notebook.cells)
     tries = [f"{code}  # tried" for code in exercises(notebook)]
-    notebook.cells += [nbformat.v4.new_code_cell(code) for code in (*tries, *solutions(notebook))]
+    notebook.cells += [nbformat().v4.new_code_cell(code) for code in (*tries, *solutions(notebook))]
     execute(notebook)
     return notebook.cells[:lesson], notebook.cells[lesson : lesson + len(tries)], notebook.cells[lesson + len(tries) :]
 
@@ -87,7 +86,7 @@ def run(path):
 @over_lessons
 def test_a_lesson_runs_from_clean_and_says_what_the_committed_one_says(path):
     cells, *_ = run(path)
-    committed = nbformat.read(path, as_version=4).cells
+    committed = nbformat().read(path, as_version=4).cells
     for cell, before in zip(cells, committed, strict=True):
         found, expected = text_of(cell), text_of(before)
         assert same(found, expected) or found == expected  # the second for what it shows
@@ -106,7 +105,7 @@ def test_every_solution_is_right_and_no_exercise_is_solved_already(path):
 
 @over_lessons
 def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_do(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat().read(path, as_version=4)
     words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     assert re.match(r"# \d+\. ", words[0])
     assert re.search(r"\*\*[^*]+\?\*\*", words[0]), "the question, in bold"
@@ -119,7 +118,7 @@ def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_d
 
 @over_lessons
 def test_what_is_claimed_does_not_stand_between_the_lines_to_be_read(path):
-    for cell in nbformat.read(path, as_version=4).cells:
+    for cell in nbformat().read(path, as_version=4).cells:
         claims = len(re.findall(r"^assert ", cell.source, re.MULTILINE)) if cell.cell_type == "code" else 0
         assert claims <= 3 or cell.metadata["jupyter"]["source_hidden"], cell.source
 
@@ -127,17 +126,17 @@ def test_what_is_claimed_does_not_stand_between_the_lines_to_be_read(path):
 @pytest.mark.parametrize(("path", "after"), [*pairwise(PATHS)], ids=[path.stem for path in PATHS[1:]])
 def test_a_lesson_leads_to_the_one_after_it_and_back(path, after):
     titles = {
-        one.name: nbformat.read(one, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
+        one.name: nbformat().read(one, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
         for one in (path, after)
     }
-    ends = [nbformat.read(one, as_version=4).cells[-1].source.splitlines()[-1] for one in (path, after)]
+    ends = [nbformat().read(one, as_version=4).cells[-1].source.splitlines()[-1] for one in (path, after)]
     assert f"Next: [{titles[after.name]}]({after.name})" in ends[0]
     assert f"Before: [{titles[path.name]}]({path.name})" in ends[1]
 
 
 @over_lessons
 def test_a_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat().read(path, as_version=4)
     assert path.stat().st_size < 350_000
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -278,7 +277,7 @@ def test_nan_is_the_answer_to_no_exercise(answer, monkeypatch):
 @over_lessons
 def test_the_syllabus_says_of_a_lesson_what_it_says_of_itself(path):
     syllabus = (LESSONS.parent / "README.md").read_text(encoding="utf-8")
-    title, _, head = nbformat.read(path, as_version=4).cells[0].source.partition("\n\n")
+    title, _, head = nbformat().read(path, as_version=4).cells[0].source.partition("\n\n")
     minutes, needs = re.match(r"\*(\d+) minutes\. You need: (.*?)\.", head, re.DOTALL).groups()
     row = re.search(rf"\| \[{re.escape(title[2:])}\]\(lessons/{path.name}\) \|(.*)\|", syllabus)[1].split("|")
     assert row[-2].strip() == minutes
