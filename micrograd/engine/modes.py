@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, Token
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
@@ -50,7 +50,7 @@ deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 _hiding: ContextVar[_State | None] = ContextVar("hiding", default=None)
 
 
-class Mode:
+class Mode(ContextDecorator):
     """A context manager that sets a context variable; also a decorator of functions, generators and coroutines."""
 
     _variable: ContextVar[_State | None]
@@ -99,13 +99,7 @@ class Mode:
                     return await fn(*args, **kwargs)
 
             return awaited
-
-        @wraps(fn)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return fn(*args, **kwargs)
-
-        return called
+        return super().__call__(fn)
 
 
 class _Inside(Generator):
