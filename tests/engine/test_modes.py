@@ -14,7 +14,7 @@ from math import nan
 import pytest
 from engine_helpers import Boom, recorded
 
-from micrograd import Value, detect_anomaly, enable_grad, is_grad_enabled, no_grad
+from micrograd import Value, detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from micrograd.engine.modes import modes
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -60,8 +60,9 @@ def test_modes_nest():
     assert found == [False, True, False, True, False, True]
 
 
-def test_the_same_mode_object_may_be_entered_again_inside_itself():
-    mode = no_grad()
+@pytest.mark.parametrize("make", [no_grad, lambda: set_grad_enabled(False)])
+def test_the_same_mode_object_may_be_entered_again_inside_itself(make):
+    mode = make()
     with mode:
         with mode:
             assert not recorded()
