@@ -184,7 +184,7 @@ class _Call:
         if any(self.ctx.needs_input_grad) and is_grad_enabled():
             constants = vars(self.ctx).pop("_constants", ())
             self.saved = {name: self._put_away(x, results) for name, x in vars(self.ctx).items()}
-            self.places = {x for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
+            self.places: set[int] = {x for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
             nodes = list(map(node_of, outs))
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
             sources = [node_of(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
@@ -270,7 +270,7 @@ class _Call:
         saved, unread = self._constants_of(operands), [g]
         if is_node(operands[0]):
             self._refuse_frozen()
-            at: dict[int, Any] = {i: operands[i] if i >= 0 else _handle(self._result(~i)) for i in self.places}
+            at = {i: operands[i] if i >= 0 else _handle(self._result(~i)) for i in self.places}
             saved, unread = at.__getitem__, [g, *at.values()]
         with hidden([*map(node_of, unread)]):
             parts = self._parts(self.context(saved), self._gradients(j, g))

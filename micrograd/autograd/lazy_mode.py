@@ -109,16 +109,11 @@ def realize(node: Any) -> Any:
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
-            elif needed := _needed(path[-1]):
+            elif needed := list(filter(lambda x: isinstance(x, _Later), path[-1]._todo[1])):
                 path += needed
             else:
                 _compute(path.pop())
     return node
-
-
-def _needed(node: Any) -> list[Any]:
-    """The operands that are deferred too."""
-    return [x for x in node._todo[1] if isinstance(x, _Later)]
 
 
 def _compute(node: Any) -> None:

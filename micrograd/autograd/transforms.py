@@ -199,7 +199,7 @@ class Call:
 
         def part(x: Any) -> Any:
             g = next(parts) if is_point(x) else None
-            return float(g) if isinstance(g, np.ndarray) and not isinstance(x, np.ndarray) else g
+            return float(g) if isinstance(g, np.generic) and not isinstance(x, np.ndarray) else g
 
         return tree_map(part, arg)
 
@@ -217,8 +217,7 @@ class Call:
         def tangent(y: Any) -> Any:
             if y is None:
                 return None
-            t = _answer(node_of(y), found.get(node_of(y)), has_nodes)
-            return t[()] if isinstance(t, np.ndarray) else t
+            return _answer(node_of(y), found.get(node_of(y)), has_nodes)
 
         tree = tree_map(tangent, self.output)
         return self._connected(tree) if create_graph else tree
@@ -260,14 +259,17 @@ def _close(node: Any) -> None:
 
 
 def _answer(node: Any, g: Any, as_node: bool) -> Any:
-    """A gradient (or tangent) of the node, as a number, a new array, or a node; None means zero."""
+    """A gradient (or tangent) of the node, as a number, a new array (NumPy's number for shape ()), or a node.
+
+    None means zero.
+    """
     if is_node(g):
         return g
     if node._is_number:
         g = 0.0 if g is None else g
         return Value(g, requires_grad=False) if as_node else g
     g = np.zeros(node._data.shape, node._data.dtype) if g is None else np.array(g)
-    return Tensor(g) if as_node else g
+    return Tensor(g) if as_node else g[()]
 
 
 def _requires_grad(x: Any) -> bool:

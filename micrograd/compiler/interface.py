@@ -331,13 +331,14 @@ class TrainingStep(Compiled):
         self._apart = bool(watched or not self.by_rule)
         if not self._apart:
             return super().__call__(*args, **named)
-        loss = self.loss(*args, **named)
-        if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
-            raise no_loss()
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        return loss.detach()
+        with self._lock:  # else the gradients of two threads would add up
+            loss = self.loss(*args, **named)
+            if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
+                raise no_loss()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach()
 
     @property
     def program(self) -> Program:

@@ -92,8 +92,8 @@ def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
 
 
 def _matmul(graph: Any, a: Any, b: Any) -> Any:
-    """An outer product is elementwise."""
-    return a * b if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 else None
+    """A product with one number is elementwise."""
+    return a * b if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 in (a.shape[0], b.shape[1]) else None
 
 
 def axes_of(a: Any, axis: Any) -> list[int]:

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
-from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, modes, no_grad
+from .modes import is_anomaly_enabled, line_of_the_user, modes, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
 
 SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # what a node stores; see `Node`
@@ -199,15 +199,6 @@ class Node:
 
     def _check_unchanged(self) -> None:
         """Raise if an array that a hand-written closure may read was changed in place; Values are not checked."""
-
-    def _alone(self) -> Self:
-        """self, for float(); raises inside a transform, where `math.sin(x)` would silently drop the derivative."""
-        if self._row is not None and is_differentiating():
-            raise TypeError(
-                "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
-                "the node (x.sin(), not math.sin(x)), or take its .data or .item() if the number alone is meant"
-            )
-        return self
 
     def _as_now(self) -> Node:
         """A copy of this node, unaffected by later changes to it."""

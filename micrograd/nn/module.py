@@ -196,7 +196,7 @@ def _by_name(module: Module) -> dict[str, Any]:
 
 
 def _nearest(x: Any, path: str = "", outer: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Pairs (name, what has it) of the modules, leaves and lists of Values in a dict of attributes, not below these."""
+    """Pairs (name, object) of the modules, leaves and lists of Values in a dict of attributes, and nothing in them."""
     if isinstance(x, Module) or (is_node(x) and x.is_leaf) or _is_list_of_values(x):
         yield path.removesuffix("."), x
     elif isinstance(x, (list, tuple, dict)) and not any(x is container for container in outer):

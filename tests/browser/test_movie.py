@@ -60,7 +60,7 @@ def movie(page, film):
 
 
 def test_every_frame_shows_its_own_words_picture_lines_and_bars(movie, film):
-    shown = panels.moving(film, film.frames)
+    shown = panels.moving(film, film.frames, panels.histograms(film))
     for i, frame in enumerate(shown):
         assert movie.run("return document.querySelector('#says').textContent") == frame["says"]
         assert movie.run("return document.querySelector('#frame').getAttribute('aria-valuetext')") == frame["says"]
@@ -189,15 +189,17 @@ def test_it_fits_and_everybody_can_use_it(page, film, width, dark):
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720), (1920, 1080)])
 def test_it_fills_the_window(page, film, width, height):
     page.open(film.page().html, width, height)
-    low, *pictures = page.run(
-        "const box = at => document.querySelector(at).getBoundingClientRect();"
-        "return [box('.bar').bottom, box('.wide').bottom, box('.column').bottom, box('.boundary').height,"
-        " box('.loss').height]"
+    low, *columns = page.run(
+        "return [...document.querySelectorAll('.bar, .column')].map(e => e.getBoundingClientRect().bottom)"
     )
     assert height - 20 < low <= height
-    assert pictures[:2] == pytest.approx([low - 46, low - 46], abs=2)
-    assert pictures[2] > 0.6 * height
-    assert pictures[3] > 0.2 * height
+    assert columns == pytest.approx([low - 46, low - 46], abs=2)
+    drawn, whole = page.run(
+        "const area = e => e.getBoundingClientRect().width * e.getBoundingClientRect().height;"
+        "const all = selector => [...document.querySelectorAll(selector)].reduce((sum, e) => sum + area(e), 0);"
+        "return [all('.boundary, .loss, .layer, .network'), all('.panels')]"
+    )
+    assert drawn > 0.55 * whole
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720), (390, 844)])
@@ -342,7 +344,7 @@ def test_the_weights_move_with_the_frame_in_width_and_hue(network):
     line = (
         "const first = JSON.parse(document.querySelector('#film').textContent).ends[0];"
         "const e = [...document.querySelectorAll('.network .w')].find(e => e.getAttribute('d').includes(first));"
-        "return [e.getAttribute('class'), e.style.strokeWidth]"
+        "return [e.getAttribute('class'), e.style.getPropertyValue('--wide')]"
     )
     network.press("ArrowRight")
     assert network.run(line) == ["w below", "4.9"]

@@ -20,6 +20,7 @@ import micrograd
 from micrograd import Tensor, Value, gradient, nn
 from micrograd import functional as F
 from micrograd.compiler.opset import OPSET
+from micrograd.engine import trees
 from micrograd.optim import SGD
 
 NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
@@ -208,3 +209,27 @@ print("done")
 def test_devices_are_for_jax():
     with pytest.raises(ValueError, match="devices= is for backend='jax'"):
         micrograd.compile(lambda x: x, devices=[1])
+
+
+POINTS = {
+    "the argument": lambda x: x,
+    "a view": lambda x: x.reshape(1)[0],
+    "a choice": lambda x: np.where(x > 1.0, x * x, x),
+    "a sum": lambda x: x.reshape(1).sum(),
+    "a constant gradient": lambda x: np.stack([x, x])[0],
+    "no gradient": lambda x: Tensor(2.0) * 1.0 + 0 * x,
+    "two": lambda x: (x, x * x),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "python", pytest.param("jax", marks=NO_JAX)])
+@pytest.mark.parametrize("name", POINTS)
+def test_a_result_of_shape_0_is_a_number_of_numpy_on_every_back_end(name: str, backend: str):
+    f = POINTS[name] if backend == "eager" else micrograd.compile(POINTS[name], backend=backend)
+    x = np.array(3.0)
+    hvp = lambda f: lambda x: micrograd.hvp(f)(x, np.array(1.0))  # noqa: E731
+    jvp = lambda f: lambda x: micrograd.jvp(f, (x,), (np.array(1.0),))  # noqa: E731
+    for transform in (gradient, micrograd.value_and_grad, micrograd.jacobian, micrograd.hessian, hvp, jvp):
+        found, expected = (list(trees.leaves(transform(g)(x))) for g in (f, POINTS[name]))
+        assert {type(part) for part in found} == {np.float64}
+        assert found == expected

@@ -29,7 +29,7 @@ class Buffers:
     """The buffers of the steps `order`; `outputs` get new arrays, `lasting` are read after all steps."""
 
     def __init__(self, order: Sequence[Symbol], outputs: Any, lasting: Any):
-        self.shapes: list[tuple[tuple[int, ...], Any, str]] = []  # of the buffers: shape, dtype and memory order
+        self.shapes: list[tuple[tuple[int, ...], Any, Any]] = []  # of the buffers: shape, dtype and memory order
         self.of: dict[Symbol, int] = {}  # the buffer of a Symbol's array
         self.kept: set[Symbol] = {base(symbol) for symbol in symbols_in(outputs)}
         self.uses: dict[Symbol, int] = defaultdict(int)
@@ -97,15 +97,38 @@ def by_columns(order: Sequence[Symbol]) -> set[Symbol]:
     return found
 
 
-class Stock(list[list[np.ndarray]]):
-    """Sets of buffers that no call is using."""
+class Stock(list[list[Any]]):
+    """Sets of buffers that no call is using, each with the views of it that the program reads.
 
-    def __init__(self, shapes: Sequence[tuple[tuple[int, ...], Any, Any]]):
-        self.shapes = shapes
+    >>> stock = Stock({"np": np})
+    >>> stock.like["b0"] = np.empty((2, 3))
+    >>> stock.view("b0", ".reshape(6)"), stock.view("v0", "[2:4]"), stock.view("b0", ".copy()")
+    ('v0', 'v1', 'b0.copy()')
+    >>> [x.shape for x in stock.borrow()]
+    [(2, 3), (6,), (2,)]
+    """
+
+    def __init__(self, names: dict[str, Any]):
+        self.names = names  # of what the expressions refer to
+        self.like: dict[str, Any] = {}  # the first set, by name
+        self.views: dict[str, str] = {}  # the name of each view, by its expression
+
+    def view(self, text: str, how: str) -> str:
+        """The name of a view of a buffer; the expression itself if it is none, or that of another array."""
+        whole = f"{text}{how}"
+        if how and text in self.like and whole not in self.views:
+            array = eval(whole, self.names, self.like)
+            if array.__class__ is np.ndarray and np.may_share_memory(array, self.like[text]):
+                self.views[whole] = f"v{len(self.views)}"
+                self.like[self.views[whole]] = array
+        return self.views.get(whole, whole)
 
     def borrow(self) -> list[np.ndarray]:
         """A set for this call alone. Checking before popping would be a race between threads."""
         try:
             return self.pop()
         except IndexError:
-            return [np.empty(shape, dtype, order) for shape, dtype, order in self.shapes]
+            new = {name: np.empty_like(array) for name, array in self.like.items() if name[0] == "b"}
+            for text, name in self.views.items():
+                new[name] = eval(text, self.names, new)
+            return [*new.values()]

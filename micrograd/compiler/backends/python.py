@@ -36,12 +36,13 @@ from ..graph import rebuilt
 from ..lowered import Lowered, Read
 from ..opset import ELEMENTWISE
 from ..resident import at_once
-from ..symbols import Symbol, needed
+from ..symbols import VIEWS, Symbol, needed
 from .buffers import Buffers, Stock, base
-from .expressions import ATOM, FAST, Text
+from .expressions import ATOM, FAST, REDUCTIONS, Text
 from .numpy_forms import FORMS
 
 WIDEST = 72  # the longest expression of numbers that is inlined
+SCALARS = ELEMENTWISE - {"where"} | {*REDUCTIONS}  # what returns NumPy's numbers, not arrays of shape ()
 
 
 def lacks(program: Lowered) -> str:
@@ -145,6 +146,7 @@ class Writer(Text):
         self.buffers: Buffers = Buffers(self.order, outputs, [new for _, _, new in self.writes])
         self.uses: dict[Symbol, int] = self.buffers.uses
         self.kept: set[Symbol] = self.buffers.kept
+        self.stock: Stock = Stock(self.names)
 
     def source(self, parameters: Sequence[str], reading: list[str]) -> str:
         """The whole source."""
@@ -167,14 +169,16 @@ class Writer(Text):
         if of_arrays:
             body = ['with np.errstate(all="ignore"):', *("    " + line for line in body)]
         if self.buffers.shapes:
-            self.names["stock"] = Stock(self.buffers.shapes)
+            self.names["stock"] = self.stock
             body = ["buffers = stock.borrow()", *self._unpacked(), *body, "stock.append(buffers)"]
         text = "".join(f"    {line}\n" for line in [*reading, *body, f"return {answer}"])
         return f"def program({', '.join(parameters)}):\n{text}"
 
     def _unpacked(self) -> list[str]:
         kinds = [f"{shape} {dtype}{', by columns' * (order == 'F')}" for shape, dtype, order in self.buffers.shapes]
-        return [f"b{i} = buffers[{i}]  # {kind}" for i, kind in enumerate(kinds)]
+        what = {f"b{i}": kind for i, kind in enumerate(kinds)} | {v: text for text, v in self.stock.views.items()}
+        self.stock.append([self.stock.like[name] for name in what])
+        return [f"{name} = buffers[{i}]  # {text}" for i, (name, text) in enumerate(what.items())]
 
     def _write(self, how: str, target: Symbol, new: Any) -> str:
         """A call that writes to an array, or to where a number was read from."""
@@ -195,13 +199,15 @@ class Writer(Text):
         if tree.__class__ in (tuple, list):
             inner = ", ".join(map(self._output, tree))
             return f"[{inner}]" if tree.__class__ is list else f"({inner}{',' * (len(tree) == 1)})"
-        if tree.__class__ is np.ndarray:
-            return f"{self.argument(tree)}.copy()"
-        if tree.__class__ is not Symbol or tree.shape is None:
-            return self.argument(tree) if getattr(tree, "dtype", None) is None else f"float({self.argument(tree)})"
-        fresh = base(tree) in self.kept and base(tree).op != "input"
-        self.kept.discard(base(tree))  # a second output with this array gets a copy
-        return self.argument(tree) if fresh else f"{self.argument(tree)}.copy()"
+        text, shape = self.argument(tree), getattr(tree, "shape", None)
+        if shape is None:
+            return text
+        if not shape:  # NumPy's number, as in eager mode
+            return text if tree.__class__ is Symbol and tree.op in SCALARS else f"{text}[()]"
+        fresh = tree.__class__ is Symbol and base(tree) in self.kept and base(tree).op != "input"
+        if fresh:
+            self.kept.discard(base(tree))  # a second output with this array gets a copy
+        return text if fresh else f"{text}.copy()"
 
     def _number(self, symbol: Symbol) -> None:
         """Write the expression where it is used, if that is one place and it is short; else as a line."""
@@ -219,10 +225,10 @@ class Writer(Text):
             self._added(symbol)
         elif into and op == "gated":
             bits = f".view(np.{args[1].dtype})"
-            text = f"{self.within(args[0], ATOM)}{bits}, {self.argument(args[1])}"
+            text = f"{self.stock.view(self.within(args[0], ATOM), bits)}, {self.argument(args[1])}"
             self._into(symbol, f"np.bitwise_and({text}", over=True, after=bits)
         elif into and op == "mask_of":
-            self._into(symbol, f"np.subtract({self.within(args[0], ATOM)}.view(np.int8), 1")
+            self._into(symbol, f"np.subtract({self.stock.view(self.within(args[0], ATOM), '.view(np.int8)')}, 1")
         elif into and op in ("matmul", "dot"):
             name = "np.dot" if all(x.ndim < 3 for x in args) else "np.matmul"
             self._into(symbol, f"{name}({self.argument(args[0])}, {self.argument(args[1])}")
@@ -236,30 +242,42 @@ class Writer(Text):
     def _into(self, symbol: Symbol, call: str, over: bool = False, after: str = "") -> None:
         """A line that ends with the buffer that it writes to."""
         out = self._take(symbol, symbol.args if over else ())
-        self.lines.append(f"{call}, out={out}{after})  # {symbol.shape}")
+        self.lines.append(f"{call}, out={self.stock.view(out, after)})  # {symbol.shape}")
 
     def _added(self, symbol: Symbol) -> None:
         """An array added to a slice of another one, or of zeros."""
         if symbol.op == "scatter":
-            (a, index, _), sign = symbol.args, "="
+            a, index, _ = symbol.args
             out = self._take(symbol)
             self.lines.append(f"{out}.fill(0.0)")
         else:
-            (total, a, index), sign = symbol.args, "+="
+            total, a, index = symbol.args
             text = self.argument(total)
             out = self._take(symbol, over=(total,))  # not over a, which is added next
             if out != text:
                 self.lines.append(f"np.copyto({out}, {text})")
-        self.lines.append(f"{out}[{self.index(index)}] {sign} {self.argument(a)}  # {symbol.shape}")
+        place, text = f"[{self.index(index)}]", self.argument(a)
+        part = self.stock.view(out, place)
+        if symbol.op == "scatter":
+            line = f"{out}{place} = {text}"
+        else:
+            line = f"np.add({part}, {text}, out={part})" if part in self.stock.like else f"{part} += {text}"
+        self.lines.append(f"{line}  # {symbol.shape}")
 
     def _line(self, symbol: Symbol, text: str) -> None:
-        """A line for the array; a view used once is inlined instead."""
+        """A line for the array; a view used once is inlined instead, and that of a buffer is made with the buffer."""
+        head, _ = self.of[symbol.args[0]] if symbol.op in VIEWS and symbol.args[0].__class__ is Symbol else ("", ATOM)
+        if text.startswith(head) and (name := self.stock.view(head, text.removeprefix(head))) in self.stock.like:
+            self.of[symbol] = name, ATOM
+            return
         inside = base(symbol) is not symbol and self.uses[symbol] == 1 and len(text) < WIDEST
         self.of[symbol] = (text, ATOM) if inside else self.line(text, f"  # {symbol.shape}")
 
     def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
         """The name of the Symbol's buffer."""
-        name = f"b{self.buffers.take(symbol, over)}"
+        i = self.buffers.take(symbol, over)
+        name = f"b{i}"
+        self.stock.like.setdefault(name, np.empty(*self.buffers.shapes[i]))
         self.of[symbol] = name, ATOM
         return name
 

@@ -129,8 +129,8 @@ def _is_wide(symbol: Symbol) -> bool:
 
 
 def _on_host(x: Any, symbol: Symbol) -> Any:
-    """A result as the other back ends give it: a writable array, or a number."""
-    return float(x) if symbol.shape is None else np.array(x)
+    """A result as the other back ends give it: a writable array, NumPy's number for shape (), or a float."""
+    return float(x) if symbol.shape is None else np.array(x)[()]
 
 
 def _filled(tree: Any, found: Mapping[Symbol, Any]) -> Any:
@@ -139,7 +139,7 @@ def _filled(tree: Any, found: Mapping[Symbol, Any]) -> Any:
         return tree.__class__(_filled(part, found) for part in tree)
     if tree.__class__ is Symbol:
         return found[tree]
-    return np.array(tree) if tree.__class__ is np.ndarray else tree
+    return np.array(tree)[()] if tree.__class__ is np.ndarray else tree
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _added(shape: tuple[int, ...], index: Any, a: Any) -> Any:
 
 def _placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     tail = a.shape[plan[0].ndim :]
-    return _added((n, *tail), plan[0].reshape(-1), a.reshape(-1, *tail))
+    return _added((n, *tail), plan[0].reshape(-1), a.reshape(plan[0].size, *tail))
 
 
 def _scatter_along_axis(a: Any, indices: Any, axis: int, shape: tuple[int, ...]) -> Any:
