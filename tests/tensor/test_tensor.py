@@ -54,13 +54,6 @@ def test_a_dtype_that_is_asked_for_is_given(dtype: Any):
     assert Tensor([1, 2], dtype=dtype).dtype == np.float32
 
 
-def test_the_array_is_copied():
-    array = np.array([1.0, 2.0])
-    t = Tensor(array)
-    array[0] = 9.0
-    assert t.tolist() == [1.0, 2.0]
-
-
 def test_a_tensor_made_from_a_tensor_has_memory_of_its_own_and_no_history():
     x = parameter(1, 2)
     t = Tensor(x * 2)

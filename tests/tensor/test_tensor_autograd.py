@@ -153,11 +153,6 @@ def test_the_gradients_of_the_example_in_place(in_place: Any):
 # Numbers known beforehand
 
 
-def test_float32_three_times_four_is_float32_twelve():
-    y = Tensor([3], dtype="float32") * Tensor([4], dtype="float32")
-    assert (y.tolist(), y.dtype) == ([12.0], np.float32)
-
-
 @pytest.mark.parametrize("step", ["data", "no_grad"])
 def test_a_hundred_steps_of_descent_keep_the_graphs_depth(step: str):
     w, x = parameter(1, -2), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -183,14 +178,6 @@ def test_the_gradient_of_a_root_that_is_named_twice_is_an_array():
     backward([x, x])
     assert isinstance(x.grad, np.ndarray)
     assert x.grad == 2
-
-
-def test_a_chain_of_a_hundred_thousand_nodes_works():
-    x = y = Tensor(1.0, requires_grad=True)
-    for _ in range(100_000):
-        y = y + 1
-    y.backward()
-    assert x.grad == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------
