@@ -8,6 +8,7 @@ import pytest
 
 import micrograd
 from micrograd import Value, backward, grad, no_grad
+from micrograd.engine.walk import partials
 
 KINDS = {"values": Value, "tensors": lambda x: micrograd.Tensor(x, requires_grad=True)}
 both = pytest.mark.parametrize("kind", KINDS)
@@ -239,3 +240,10 @@ def test_backward_takes_its_arguments_by_pytorchs_names():
     x = Value(3.0)
     backward(tensors=[x * 2, x * x], grad_tensors=[1.0, 10.0])
     assert x.grad == 62.0
+
+
+def test_partials_are_of_inputs_on_their_own_and_none_of_a_constant():
+    x = Value(3.0)
+    y = x * x
+    assert partials(x * y, [x, y]) == (9.0, 3.0)
+    assert partials(y.detach(), [x, y]) == (None, None)
