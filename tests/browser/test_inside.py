@@ -63,6 +63,8 @@ def test_a_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(pa
     page.wait(READY)
     wait_for(page, loss_at(model, weights[2], 7))
     assert page.run("return document.querySelector('#inside-of').textContent") == "Point 8"
+    wide, narrow = page.run("return ['#inside', '.column'].map(at => document.querySelector(at).offsetWidth)")
+    assert wide > 1.8 * narrow
     for frame in (3, 4):
         page.press("ArrowRight")
         wait_for(page, loss_at(model, weights[frame], 7))

@@ -14,7 +14,7 @@ import pytest
 from late import nbconvert, nbformat, signing
 
 from micrograd import Value, draw_dot
-from micrograd.viz import player
+from micrograd.viz import movie, player
 
 
 def square():
@@ -153,4 +153,56 @@ def test_in_jupyterlab_an_untrusted_player_is_a_picture(page, lab):
 def test_in_jupyterlab_a_drawing_is_seen(page, lab):
     open_in_lab(page, lab, "drawing", draw_dot(square()), trusted=False)
     assert page.run("return document.querySelector('.jp-OutputArea img').naturalWidth") > 50
+    assert only_the_server(page, lab) == []
+
+
+def filmed():
+    film = movie(lambda p: p[:, 0] - p[:, 1], [[0.0, 1.0], [1.0, 0.0]], [-1, 1], resolution=10)
+    film.frame(0.5)
+    return film
+
+
+def test_in_jupyterlab_an_untrusted_movie_is_a_picture(page, lab):
+    open_in_lab(page, lab, "untrusted_movie", filmed(), trusted=False)
+    assert page.run("return document.querySelector('.jp-OutputArea img').naturalWidth") > 500
+    assert page.run("return document.querySelectorAll('.jp-OutputArea iframe').length") == 0
+    assert only_the_server(page, lab) == []
+
+
+TRAINING = """
+import time
+from micrograd.nn import MLP
+from micrograd.viz import watch
+film = watch(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1], every=0.1)
+for step in range(40):
+    film.frame(1 / (step + 1))
+    time.sleep(0.1)
+"""
+
+
+def test_in_jupyterlab_a_training_is_watched_in_one_cell_and_plays_afterwards(page, lab):
+    address, home, _ = lab
+    cells = [nbformat().v4.new_code_cell(source) for source in (TRAINING, "film")]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    (home / "live.ipynb").write_text(nbformat().writes(nbformat().v4.new_notebook(cells=cells, metadata=kernel)))
+    page.resize(1400)
+    page.driver.get(f"{address}/doc/tree/live.ipynb?reset")
+    prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(e => e.textContent)"
+    page.wait(f"{prompts}.length > 1", 60)
+    for _ in range(30):  # until the kernel listens
+        page.run("document.querySelector('.jp-CodeCell .cm-content').focus()")
+        page.press("Shift+Enter")
+        time.sleep(1)
+        if page.run(f"return {prompts}[0]") != "[ ]:":
+            break
+    shown, seen = "document.querySelectorAll('.jp-OutputArea img')", set()
+    while page.run(f"return {prompts}[0]") in ("[ ]:", "[*]:"):
+        seen.update(page.run(f"return [...{shown}].map(e => e.alt)"))
+        assert page.run(f"return {shown}.length") <= 1
+    assert len(seen) > 5
+    assert all(re.fullmatch(r"step \d+, loss [\d.]+", words) for words in seen)
+    page.press("Shift+Enter")
+    frame = "document.querySelector('.jp-OutputArea iframe')"
+    page.wait(f"!!{frame}?.contentDocument?.querySelector('.network .w')", 20)
+    assert page.run(f"return {frame}.contentDocument.querySelector('#frame').max") == "39"
     assert only_the_server(page, lab) == []

@@ -80,5 +80,5 @@ def simplified(line: list[Point], tolerance: float) -> list[Point]:
         middle = first + int(off.argmax())
         if off[middle - first] > tolerance:
             keep.add(middle)
-            stretches += [(first, middle), (middle, last)]
+            stretches += [(a, b) for a, b in ((first, middle), (middle, last)) if b - a > 1]
     return [line[i] for i in sorted(keep)]
