@@ -218,6 +218,7 @@ def test_an_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
 def test_a_text_that_asks_is_told_to_say(playground):
     playground.write("name = input('Who? ')\n")
     playground.shown("#error", "Line 1: OSError: [Errno 29] I/O error; a page cannot ask with input()")
+    playground.page.console()  # Pyodide has something to say about it too
 
 
 def test_a_loop_without_end_can_be_stopped(playground):
