@@ -20,7 +20,6 @@ PAGES = {
 }
 RUN_HERE = ("01", "02", "03", "04", "05")  # lessons whose cells run in the page, all but those that use matplotlib
 NOT_HERE = "need Python and Jupyter: in a checkout, <code>make lessons</code>"
-PLAIN = RUN_HERE[1:]  # those whose every cell runs without NumPy and matplotlib, as a notebook needs
 LIVE = re.compile(r"\[([^\]]*)\]\(https?://[^\s()]*/(live/\w+\.html[^\s()]*)\)")  # which Sphinx knows nothing of
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
@@ -158,7 +157,7 @@ def lesson(path: Path, lite: bool) -> str:
     here = path.name.startswith(RUN_HERE)
     words = "run in this page" if here else NOT_HERE
     live = f'<a href="../live/playground.html#example={name}">Play with an example</a>: drag its numbers, and look'
-    if lite and path.name.startswith(PLAIN):
+    if lite and here:
         live += f'. <a href="../lite/lab/index.html?path={path.name}">Open it as a notebook in this browser</a>'
     live = f"<p>The cells {words}. {live}.</p>"
     if here:

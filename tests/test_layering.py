@@ -24,8 +24,8 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "nn": ({"engine", "tensor", "functional"}, 755),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3465),
     "viz": ({"engine"}, 405),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1130),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1600),
+    "viz.drawing": ({"engine", "viz"}, 1153),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1614),
     "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1400),
     "command": ({"engine", "viz", "viz.drawing"}, 425),
 }

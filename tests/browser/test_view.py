@@ -7,14 +7,14 @@ import time
 from itertools import pairwise
 
 import pytest
-from drawn_graphs import neuron
+from drawn_graphs import attention, expression, gpt, neuron
 from selenium.webdriver.common.action_chains import ActionChains
 
 from micrograd import Value
 from micrograd.nn import MLP
 from micrograd.viz import player
 
-from .test_player import arrays, card, network, paths, step, text
+from .test_player import READY, arrays, card, in_frame, network, notebook, paths, step, text
 
 
 def seen(page):
@@ -138,6 +138,36 @@ def test_a_graph_that_is_wider_than_the_window_is_broken_into_rows(page, graph, 
             f"Math.abs(document.getElementById('graph').viewBox.baseVal.width - {before[2]}) {'><'[wide == width]} 1"
         )
     assert bounds(page, first)[3] < bounds(page, last)[1]
+
+
+WHOLE = """
+    const svg = document.getElementById('graph'), room = svg.getBoundingClientRect(), scale = svg.getScreenCTM().a;
+    const cards = [...document.querySelectorAll('.card .body')].map(e => e.getBoundingClientRect());
+    return scale > 0.999 && cards.length > 3 && document.getElementById('map').hasAttribute('hidden')
+      && cards.every(b => b.left > room.left && b.right < room.right && b.top > room.top && b.bottom < room.bottom);
+"""
+GRAPHS = {"expression": expression, "network": network, "step": lambda: network(20), "attention": attention, "gpt": gpt}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_graph_opens_whole_in_a_window_and_in_a_column_of_a_notebook(page, name):
+    """With type of 12 pixels or more: folded further, and in rows, where that takes it."""
+    graph = GRAPHS[name]()
+    page.open(player(graph, names={}).html, 1400, 900)
+    assert page.run(WHOLE)
+    assert page.run(THROUGH) == []
+    page.open(notebook(graph), 780, 900)
+    page.wait(READY)
+    page.wait("document.querySelector('iframe').offsetHeight > 300")
+    assert in_frame(page, WHOLE.replace("document", "inner"))
+
+
+def test_a_part_of_an_outline_opens(page):
+    page.open(player(expression(), names={}).html, 1400, 900)
+    assert text(page, "#tabs [aria-pressed=true]") == "outline"
+    page.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", card(page, "c"))
+    assert text(page, "#crumbs") == "outline›c"
+    assert page.run("return document.querySelectorAll('.card').length") == 11
 
 
 def test_a_line_that_carries_arrays_is_as_wide_as_their_length(page):

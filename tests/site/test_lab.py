@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -139,6 +140,14 @@ def test_every_example_runs_and_draws(path):
     assert answer["sliders"]
 
 
+def test_the_readme_links_to_an_example_of_its_own_lines():
+    readme = (SITE.parent / "README.md").read_text(encoding="utf-8")
+    name = unquote(re.search(r"playground\.html#example=([^)]+)", readme)[1])
+    texts = [path.read_text(encoding="utf-8").splitlines() for path in SITE.glob("live/examples/*.py")]
+    (lines,) = (lines for lines in texts if lines[0] == f"# {name}")
+    assert [line for line in re.findall(r"^>>> (.+)", readme, re.MULTILINE)[:10] if line not in lines] == []
+
+
 def test_every_lesson_has_an_example_by_its_name():
     for lesson in SITE.parent.glob("demos/lessons/*.ipynb"):
         number = int(lesson.name[:2])
@@ -240,10 +249,13 @@ def test_a_text_without_what_the_page_calls_says_so(name):
     assert "nothing to train" in json.loads(go(0, 20, 1))["error"]["text"]
 
 
-def test_a_model_of_another_shape_says_that_the_page_called_it():
-    error = json.loads(start(TEXTS["sign"].replace("MLP(2", "MLP(3"), "moons", 0.1, 1))["error"]
-    assert error["text"].startswith("ValueError: found 2 inputs for a neuron with 3 weights")
-    assert error["text"].endswith("(the page called model with a point, which is 2 numbers)")
+@pytest.mark.parametrize(("data", "n", "inputs"), [("moons", 2, 3), ("a curve", 1, 2)])
+def test_a_model_of_another_shape_has_its_line_and_says_that_the_page_called_it(data, n, inputs):
+    text = re.sub(r"MLP\(\d", f"MLP({inputs}", TEXTS[KINDS[data]])
+    error = json.loads(start(text, data, 0.1, 1))["error"]
+    assert text.splitlines()[error["line"] - 1].startswith("model = MLP(")
+    assert error["text"].startswith(f"ValueError: found {n} inputs for a neuron with {inputs} weights")
+    assert error["text"].endswith(f"(the page called model with the coordinates of a point, a list of length {n})")
 
 
 def test_a_step_that_returns_nothing_says_so():

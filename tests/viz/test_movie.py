@@ -175,7 +175,7 @@ def test_of_very_many_points_some_are_drawn_and_all_are_judged():
     points = np.random.default_rng(0).normal(size=(3000, 2))
     film = viz.movie(lambda p: p[:, 0], points, points[:, 0] > 0, resolution=10)
     film.frame(1.0)
-    assert len(panels.places(film)) == 1000
+    assert len(panels.marks(film)) == 1000
     assert film.frames[0].accuracy == 1.0
 
 

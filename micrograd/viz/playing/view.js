@@ -11,7 +11,7 @@ function open() {  // a scene begins: all of it or, if that could not be read, i
 }
 function space() {  // what a scene may measure, in its units
   const around = $("app").offsetHeight - $("stage").offsetHeight, free = !frame.present;
-  const tall = free && framed() ? frame.height ? Math.max(120, frame.height - around) : 640 : free && phone() ? .5 * innerHeight : room()[1];
+  const tall = free && framed() ? frame.height ? Math.max(120, frame.height - around) : 760 : free && phone() ? .5 * innerHeight : room()[1];
   return [room()[0], tall].map(x => x / READABLE() - 2 * MARGIN);
 }
 function fit() {
@@ -22,7 +22,7 @@ function fit() {
   const [width, height] = whole(), most = frame.present ? 4 : 1.6;
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, READABLE()), 1.15);
-    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 640)}px`;
+    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 760)}px`;
   } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + 60, .5 * innerHeight)}px`;
   view.strip = phone() && !frame.present && !fits;
   if (view.strip) $("scroll").style.bottom = `${mapSize()[1] + 16}px`;
@@ -307,8 +307,9 @@ load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 dress();
 recall(asked);
-if (!/\b(scene|step)=/.test(asked)) {  // the first view that can be read whole
-  const view = scenes.filter(at => at.tab).find(at => layOut(at, ...space()));
+if (!/\b(scene|step)=/.test(asked)) {  // the view with the most cards that can be read whole, else with the fewest
+  const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
+  const view = views.find(at => layOut(at, ...space())) ?? views.at(-1);
   if (view && view !== scene) enter(view.index, "same", [view]);
 }
 new ResizeObserver(() => {

@@ -15,7 +15,7 @@ from .frames import Frame, Recording
 
 PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": "Curve"}
 PAD, HEAD, LEGEND = 12, 36, 26
-WIDE, NARROW = 740, 476  # of the panels in the still
+NARROW = 476  # width of the panels on the right of the still
 
 
 def page(film: Recording, inside: str = "", closed: str = "") -> Page:
@@ -26,7 +26,6 @@ def page(film: Recording, inside: str = "", closed: str = "") -> Page:
     frames, first = film.frames, film.frames[0]
     kinds = panels.histograms(film)
     moving = panels.moving(film, frames, kinds)
-    rows, columns_ = first.scores.shape[-2:] if film.kind in ("sides", "regions") else (1, 1)
     sides = _sides(film, first, frames, kinds, opens=bool(inside))
     across, up = panels.plane_size(film)
     sections = ["\n".join(_section(panel, kinds) for panel in side) for side in sides if side]
@@ -35,8 +34,6 @@ def page(film: Recording, inside: str = "", closed: str = "") -> Page:
         film.title,
         {
             "frames": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
-            "rows": rows,
-            "columns": columns_,
             "kinds": {
                 name: {"tallest": kind.tallest, "reach": panels.plain(kind.reach)} for name, kind in kinds.items()
             },
@@ -82,14 +79,18 @@ def _sides(
     """The panels on the left, where the plane is, and those on the right."""
     loss: Panel = "loss", "Loss", f"{number(frame.loss)}, step {frame.step}", 180, partial(panels.loss, film, frame)
     network: Panel = "network", "Network", "", 300, partial(_network, film, frame, frames)
-    bars: Panel = "kind", "By layer", "weights", 180, partial(_weights, film, frame, kinds)
+    bars: Panel = "kind", "By layer", "weights", 180, partial(panels.weights, film, frame, kinds["weights"])
     right = [bars] if film.layers else []
     if film.kind == "none":
         return [[loss, *right]]
-    across, up = panels.plane_size(film)
-    high = min(WIDE * up / across, WIDE) + HEAD + LEGEND
     draw = partial(_plane, film, frame, frames, opens)
-    plane: Panel = "right", PLANE[film.kind], panels.right(film, frame), high, draw
+    plane: Panel = (
+        "right",
+        PLANE[film.kind],
+        panels.right(film, frame),
+        _plane_still(film)[1] + HEAD + LEGEND + PAD,
+        draw,
+    )
     return [[plane, loss], [network, *right]] if all(f.network for f in frames) else [[plane], [loss, *right]]
 
 
@@ -97,6 +98,13 @@ def _network(film: Recording, frame: Frame, frames: list[Frame], box: Box | None
     """The network, with the answers of all frames in its image."""
     reach = columns.widest([each.network for each in film.frames])
     return columns.network(frame.network, columns.sheet([f.network for f in frames]), len(frames), reach, box)
+
+
+def _plane_still(film: Recording) -> tuple[int, float]:
+    """Width and height of the plane in the still."""
+    across, up = panels.plane_size(film)
+    part = min(740 / across, 500 / up)
+    return max(round(part * across), 420), part * up
 
 
 def _plane(film: Recording, frame: Frame, frames: list[Frame], opens: bool, box: Box | None) -> str:
@@ -108,11 +116,6 @@ def _plane(film: Recording, frame: Frame, frames: list[Frame], opens: bool, box:
     legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
     legend += choice(len(film.points)) if opens else ""
     return f'{panels.boundary(film, frame, frames)}\n<p class="legend">{legend}</p>'
-
-
-def _weights(film: Recording, frame: Frame, kinds: Mapping[str, panels.Histograms], box: Box | None) -> str:
-    each = panels.weights(film, frame, kinds["weights"], box)
-    return each if box else f'<div class="layers">{each}</div>'
 
 
 def _section(panel: Panel, kinds: Iterable[str]) -> str:
@@ -139,7 +142,7 @@ def still(film: Recording, frame: Frame) -> str:
     high = max(sum(panel[3] + PAD for panel in side) for side in sides)
     parts, x = [], PAD
     for side in sides:
-        wide, y = (WIDE if side[0][0] == "right" else NARROW) + 2 * PAD, float(PAD)
+        wide, y = (_plane_still(film)[0] if side[0][0] == "right" else NARROW) + 2 * PAD, float(PAD)
         for _, heading, aside, share, draw in side:
             tall = share * (high - PAD * len(side)) / sum(panel[3] for panel in side)
             parts += [

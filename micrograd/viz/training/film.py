@@ -12,7 +12,7 @@ page that plays these, `gif.py` a GIF.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +117,10 @@ class Movie(Recording):
             scores, right = self._evaluate()
             inputs = self.points[:, : self._grid.shape[1]]
             columns = network(self.model, answering(inputs), inputs[:: -(-len(inputs) // JUDGED)])
+        norms = [float(np.linalg.norm(_gradient(layer).astype(float))) for layer in self.layers.values()]
         right = right if accuracy is None else float(accuracy)
         self.losses.append(loss)
-        self._keep(Frame(step, loss, right, scores, self._states(), _norms(self.layers), columns))
+        self._keep(Frame(step, loss, right, scores, self._states(), norms, columns))
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """The scores on the grid, and how right they are on the points."""
@@ -140,14 +141,13 @@ class Movie(Recording):
 
     def _states(self) -> dict[str, list[np.ndarray]]:
         """The weights and gradients of each layer, and what the optimizer remembers of its parameters."""
-        held = getattr(self.optimizer, "state", {})
+        held, layers = getattr(self.optimizer, "state", {}), self.layers.values()
         names = dict.fromkeys(name for state in held.values() for name, x in state.items() if not isinstance(x, int))
-        read: dict[str, Callable[[Any], Any]] = {
-            "weights": lambda p: p.data,
-            "gradients": lambda p: getattr(p, "grad", None),
-            **{name: lambda p, name=name: held.get(p, {}).get(name) for name in names},
+        return {
+            "weights": [_part(_flat([p.data for p in layer])) for layer in layers],
+            "gradients": [_part(_gradient(layer)) for layer in layers],
+            **{name: [_part(_flat([held.get(p, {}).get(name) for p in layer])) for layer in layers] for name in names},
         }
-        return {name: [_flat(map(of, layer)) for layer in self.layers.values()] for name, of in read.items()}
 
     def _keep(self, new: Frame) -> None:
         """Store a frame; of the older ones, keep those at multiples of a step that doubles as the movie grows."""
@@ -318,14 +318,16 @@ def _layer_of(name: str) -> str:
     return ".".join(parts[: numbered + 1])
 
 
-def _norms(layers: dict[str, list[Any]]) -> list[float]:
-    """The Euclidean norm of each layer's gradient."""
-    every = [[getattr(p, "grad", None) for p in layer] for layer in layers.values()]
-    return [float(np.sqrt(sum(np.square(g, dtype=float).sum() for g in some if g is not None))) for some in every]
+def _gradient(layer: list[Any]) -> np.ndarray:
+    return _flat([getattr(p, "grad", None) for p in layer])
 
 
-def _flat(arrays: Iterable[Any]) -> np.ndarray:
-    """The numbers in one row, of very many a part; what is None has none."""
+def _flat(arrays: Sequence[Any]) -> np.ndarray:
+    """The numbers in one row; what is None has none."""
     known = [np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None]
-    flat = np.concatenate(known) if known else np.zeros(0, np.float32)
-    return flat[:: max(-(-len(flat) // MAX_WEIGHTS), 1)]
+    return np.concatenate([np.zeros(0, np.float32), *known])
+
+
+def _part(row: np.ndarray) -> np.ndarray:
+    """Of very many numbers, some."""
+    return row[:: max(-(-len(row) // MAX_WEIGHTS), 1)]

@@ -7,13 +7,14 @@ const one = selector => document.querySelector(selector);
 const all = selector => document.querySelectorAll(selector);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const speeds = [1, 2, 4, 0.5];
+const shades = one(".shades image"), rows = shades?.getAttribute("height") / film.frames.length;
 let now = 0, playing = false, speed = 0, due = 0;
 
 // ---------------------------------------------------------------------------------------------- one frame
 function show(n) {
   now = Math.min(Math.max(n, 0), last);
   const frame = film.frames[now];
-  one(".shades")?.setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
+  if (shades) shades.parentElement.setAttribute("viewBox", `0.5 ${now * rows + 0.5} ${shades.getAttribute("width") - 1} ${rows - 1}`);
   all(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
   const [x, y] = frame.at;
   one(".so-far").setAttribute("width", 10 * x);

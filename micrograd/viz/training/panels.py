@@ -128,9 +128,9 @@ def boundary(film: Recording, frame: Frame, frames: Sequence[Frame], box: Box | 
     wide, high = plane_size(film)
     names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
     drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frame), strict=True)]
-    picture = [*_marks(film), *drawn]
+    picture = [*marks(film), *drawn]
     if film.kind != "curve":
-        picture = [_image(film, frames), *drawn, *_marks(film)]
+        picture = [_image(film, frames), *drawn, *marks(film)]
     says = escape(_spoken(film))
     place = 'x="{:g}" y="{:g}" width="{:g}" height="{:g}" '.format(*box) if box else ""
     start = f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">'
@@ -164,15 +164,6 @@ def _on_panel(film: Recording, points: np.ndarray) -> np.ndarray:
     return (points - low) / (np.array([film.xs[-1], film.ys[-1]]) - low) * (wide, -high) + (0, high)
 
 
-def places(film: Recording) -> list[tuple[float, float, int]]:
-    """(x, y, index of the class) for each point to draw, in units of the panel."""
-    every = -(-len(film.points) // MAX_POINTS)
-    each = zip(class_indices(film), film.classes.values(), strict=True)
-    mine = sum((i * mask for i, mask in each), np.zeros(len(film.points), int))
-    points = _on_panel(film, film.points)[::every]
-    return [(x, y, i) for (x, y), i in zip(points.tolist(), mine[::every].tolist(), strict=True)]
-
-
 def class_indices(film: Recording) -> list[int]:
     """The index of each class: of two sides 0 and 1, of regions that of its score."""
     return list(range(len(film.classes))) if film.kind == "sides" else [int(float(name)) for name in film.classes]
@@ -195,9 +186,13 @@ def mark(film: Recording, i: int, x: float, y: float, more: str = "") -> str:
     return SHAPES[i % len(SHAPES)][1].format(f' class="mark {look}"{more} transform="translate({x:.0f} {y:.0f})"')
 
 
-def _marks(film: Recording) -> list[str]:
+def marks(film: Recording) -> list[str]:
+    """The markers of the points; of very many, some."""
     every = -(-len(film.points) // MAX_POINTS)
-    return [mark(film, i, x, y, f' data-n="{every * n}"') for n, (x, y, i) in enumerate(places(film))]
+    classes = zip(class_indices(film), film.classes.values(), strict=True)
+    mine = sum((i * mask for i, mask in classes), np.zeros(len(film.points), int)).tolist()
+    places = enumerate(_on_panel(film, film.points).tolist())
+    return [mark(film, mine[n], x, y, f' data-n="{n}"') for n, (x, y) in places if n % every == 0]
 
 
 def _spoken(film: Recording) -> str:
@@ -327,7 +322,7 @@ def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = N
             *[f'<text class="tick {a}" x="{x}%" y="{y}%" dy="{dy}">{escape(t)}</text>' for a, x, y, dy, t in texts],
         ]
         each += drawing("layer", f"Weights of {escape(name)}", drawn, place, ' role="img"')
-    return each
+    return each if box else f'<div class="layers">{each}</div>'
 
 
 def bars(counts: Sequence[int]) -> tuple[str, str]:

@@ -23,6 +23,7 @@ HINTS = {  # part of an error, and what was probably meant
     "'Value' object is not callable": product,
     "'int' object is not callable": product,
     "for ^": "a power is written **",
+    "I/O error": "a page cannot ask with input(): write the answer in the text, as in x = Value(3.0)",
 }
 HOMES = ("micrograd.nn", "micrograd.optim", "micrograd.functional", "micrograd.viz", "micrograd")
 
@@ -119,6 +120,12 @@ def executed(tree: ast.Module, names: dict[str, Any]) -> dict[int, Value]:
     return made
 
 
+def stored(tree: ast.Module, name: str) -> int | None:
+    """The last line that gives this name to something."""
+    named = [node for node in ast.walk(tree) if name in (getattr(node, "id", ""), getattr(node, "name", ""))]
+    return max((node.lineno for node in named if not isinstance(getattr(node, "ctx", None), ast.Load)), default=None)
+
+
 def told(error: BaseException) -> dict[str, Any]:
     """An error in words, with what was probably meant, and the line of the text that it came from."""
     shown = traceback.TracebackException.from_exception(error, lookup_lines=False)
@@ -129,7 +136,7 @@ def told(error: BaseException) -> dict[str, Any]:
     words = words.removeprefix(f"{type(error).__module__}.")
     if hint := next((hint for found, hint in HINTS.items() if found in words), "") or _imported(error):
         words = f"{words.partition('. Did you')[0]}; {hint}"
-    return {"line": lines[-1] if lines else None, "text": words}
+    return {"line": lines[-1] if lines else getattr(error, "line", None), "text": words}
 
 
 def _imported(error: BaseException) -> str:
