@@ -9,7 +9,7 @@ For an output of one element, the gradients are computed along with it (`fused`)
 program (`back`), which takes the incoming gradients (the seeds) and recomputes the forward half.
 
 >>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None}
->>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], plain=False, **settings)
+>>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], False, settings)
 >>> print(built.code.source.rstrip(), [read.place for read in built.places])
 def program(x, y):
     x = x._data
@@ -98,22 +98,12 @@ class Built:
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
 
     def __init__(
-        self,
-        fn: Any,
-        args: tuple[Any, ...],
-        named: dict[str, Any],
-        names: list[str],
-        plain: bool,
-        scalars: bool,
-        batch: bool,
-        backend: str,
-        update: Any,
-        devices: Any = None,
+        self, fn: Any, args: tuple[Any, ...], named: dict[str, Any], names: list[str], plain: bool, settings: Any
     ):
-        self.update = update
-        self.trained = [] if update is None else list(update.params)
-        trace = Trace()
-        given = Arguments(trace, args, names, scalars, batch)
+        self.update = settings["update"]
+        self.trained = [] if self.update is None else list(self.update.params)
+        backend, trace = settings["backend"], Trace()
+        given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
         if self.trained and given.wanted:
             raise TypeError(
                 f"with update= the function closes over its parameters, found one among the arguments: "
@@ -143,7 +133,8 @@ class Built:
             self.lowered, by = self._straight(given, constants, alive, found)
         self.places: list[Read] = [x for x in by if isinstance(x, Read)]
         self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
-        self._compile(partial(compiled, backend, **{"devices": devices} if devices else {}))
+        options = {name: settings[name] for name in ("devices",) if settings.get(name)}
+        self._compile(partial(compiled, backend, **options))
         self.used = [*self.leaves, *(p for p in self.trained if id(p) in seen)]
         for out in self.outs:
             out.symbol = None  # and with it the graph

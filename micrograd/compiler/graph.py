@@ -59,7 +59,14 @@ class Graph:
 
         `like` has its shape and dtype, if these are known.
         """
-        numbers = _are_numbers(args)
+        if len(args) == 2 and not named:
+            a, b = args
+            if a.__class__ is b.__class__ is Symbol and a.shape is b.shape is None:  # no rule changes two numbers
+                key = (op, b, a) if (op == "add" or op == "multiply") and a.number > b.number else (op, a, b)
+                if (found := self._made.get(key)) is None:
+                    found = self._made[key] = Symbol(self, op, args, (), None, NUMBER_TYPES.get(op))
+                return found
+        numbers = all(map(_is_number, args))
         if not numbers and op in ELEMENTWISE:
             args = thinned(op, args)
         rule = self.rules.get(op)
@@ -104,16 +111,8 @@ class Graph:
         return type(x)(map(self._own, x)) if x.__class__ in (tuple, list) else x
 
 
-def _are_numbers(args: tuple[Any, ...]) -> bool:
-    """True if all operands are plain numbers: the fast path for graphs of scalars."""
-    for x in args:
-        cls = x.__class__
-        if cls is Symbol:
-            if x.shape is not None:
-                return False
-        elif cls is not float and cls is not int:
-            return False
-    return True
+def _is_number(x: Any) -> bool:
+    return x.shape is None if x.__class__ is Symbol else x.__class__ is float or x.__class__ is int
 
 
 def _is_turned(a: Any, b: Any) -> bool:

@@ -11,7 +11,7 @@ everything. A node that was used but cannot be reached this way is refused, sinc
 Numbers and arrays are constants, whose changes are not detected; replacing one by a node is.
 
 The checks are one generated expression, `x0.cell_contents is x1 and x1.neurons is x2 and x3 == x4`, in which a list of
-Values or layers is compared as a whole: they are equal only to themselves.
+Values is compared as a whole: Values are equal only to themselves.
 
 >>> def line(state):
 ...     return lambda x: state["w"] * x
@@ -139,9 +139,6 @@ class Ways:
             return x.dtype.kind != "O"
         return isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum))
 
-    def _is_equal_to_itself_alone(self, x: Any) -> bool:
-        return type(x).__eq__ is object.__eq__ and not self._is_constant(x)
-
     def _ask_as_whole(self, x: Any) -> bool:
         """Check what concerns a container as a whole; True if its places need no further checks."""
         if isinstance(x, Module):
@@ -149,7 +146,7 @@ class Ways:
         elif isinstance(x, OTHERS):
             self.asked.append(f"same(contents({self._name(x)}), {self._name(_contents(x))})")
             return True
-        elif isinstance(x, list) and x and all(map(self._is_equal_to_itself_alone, x)):
+        elif isinstance(x, list) and x and all(isinstance(part, Value) and id(part) in self.used for part in x):
             self.asked.append(f"{self._name(x)} == {self._name(x[:])}")
             return True
         elif isinstance(x, (list, dict)):

@@ -126,8 +126,6 @@ def kind(x: Any) -> Any:
     """The signature of an argument: what a program depends on."""
     if x.__class__ is float or x.__class__ is int:
         return x.__class__
-    if isinstance(x, (list, tuple)):
-        return type(x), *map(kind, x)
     if isinstance(x, np.ndarray):
         return x.shape, x.dtype
     if isinstance(x, Value):
@@ -136,8 +134,8 @@ def kind(x: Any) -> Any:
         return Tensor, x.shape, x.dtype, x.requires_grad
     if isinstance(x, TEXT):
         return type(x), x
-    if isinstance(x, dict):
-        return dict, *((key, kind(part)) for key, part in x.items())
+    if isinstance(x, (list, tuple, dict)):
+        return _of_parts(x, kind)
     if isinstance(x, (int, float, np.integer, np.floating)):
         return type(x)
     raise TypeError(
@@ -146,14 +144,17 @@ def kind(x: Any) -> Any:
     )
 
 
+def _of_parts(x: Any, of: Callable[[Any], Any]) -> Any:
+    """The signature of a list, tuple or dict; `of` gives that of a part."""
+    return type(x), *((tuple(x), *map(of, x.values())) if isinstance(x, dict) else map(of, x))
+
+
 def static(name: str, x: Any) -> Any:
     """The cache key of a keyword argument, which is a constant."""
     if isinstance(x, (np.ndarray, Value, Tensor)):
         raise TypeError(f"{name}= is a {type(x).__name__}: pass it by position; keyword arguments are constants")
-    if isinstance(x, (list, tuple)):
-        return type(x), *(static(name, part) for part in x)
-    if isinstance(x, dict):
-        return dict, *((key, static(name, part)) for key, part in x.items())
+    if isinstance(x, (list, tuple, dict)):
+        return _of_parts(x, lambda part: static(name, part))
     if isinstance(x, (float, np.floating)):
         return type(x), repr(x)  # -0.0 is not 0.0, and a nan equals itself
     try:

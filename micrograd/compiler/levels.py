@@ -217,8 +217,8 @@ class Levels:
             terms = self.at.read(right)
             if not plain:
                 terms = terms * self.at.read(left)
-            terms, numbers = self.at.fill(right.shape, terms), self.at.numbers(weights)
-            return terms.sum(1) * numbers if numbers.__class__ is float else (terms * numbers).sum(1)
+            terms = self.at.fill(right.shape, terms)
+            return terms @ weights if self.at.samples is None else (terms * self.at.constants(weights)).sum(1)
 
         self.steps.append((rows, [right] if plain else [left, right]))
         return np.array([i for _, _, i in members]), (len(members),)

@@ -46,10 +46,10 @@ class NormalForm:
     def __init__(self, rows: dict[Symbol, Any], outs: Sequence[Any], constants: dict[Symbol, float]):
         uses = {x: 2 for x in outs if x.__class__ is Symbol}  # at least twice, so that no other sum takes it in
         found = []
-        for symbol in reversed(rows):
+        for symbol, (_, values) in reversed(rows.items()):
             if symbol in uses:
                 found.append(symbol)
-                for x in rows[symbol][1]:
+                for x in values:
                     if x.__class__ is Symbol:
                         uses[x] = uses.get(x, 0) + 1
         self.leaves: list[Any] = sorted(uses.keys() - rows.keys() - constants.keys(), key=lambda symbol: symbol.number)
@@ -69,7 +69,7 @@ class NormalForm:
         """An operand as a sum; a sum with no other user is merged."""
         if x.__class__ is float:
             return [(x, ONE, ONE)]
-        return self.sums.pop(x) if x in self.sums and self._uses[x] == 1 else [(1.0, x, ONE)]
+        return [(1.0, x, ONE)] if self._uses[x] > 1 or x not in self.sums else self.sums.pop(x)
 
     def _enter(self, symbol: Symbol, row: Row, values: Sequence[Any]) -> None:
         i, xs = self.number[symbol], [self.number[x] if x.__class__ is Symbol else constant(x) for x in values]
@@ -100,8 +100,8 @@ class NormalForm:
 
     def _factor(self, x: int) -> tuple[float, int]:
         """A node as a number times a node."""
-        terms = self.sums.get(x)
-        if terms is not None and self._uses[x] == 1 and len(terms) == 1 and terms[0][2] == ONE != terms[0][1]:
+        terms = self.sums.get(x) if self._uses[x] == 1 else None
+        if terms is not None and len(terms) == 1 and terms[0][2] == ONE != terms[0][1]:
             self.sums.pop(x)
             return terms[0][0], terms[0][1]
         return 1.0, x

@@ -225,7 +225,7 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, **owner.settings)
+        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
     plain = OnDevice if owner.settings["backend"] == "jax" else Program
     return (plain if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
 
@@ -284,8 +284,7 @@ class Call:
             now = [0.0 if part is None else part for part in partials(root, inputs)]
             if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
                 raise RuntimeError(_CHANGED)
-        found = partials(root, inputs, g, create_graph=True)
-        return [x._constant(0.0 * x._data) if part is None else part for x, part in zip(inputs, found, strict=True)]
+        return [*partials(root, inputs, g, create_graph=True)]
 
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""

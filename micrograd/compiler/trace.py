@@ -128,7 +128,7 @@ class Trace:
             return self(DETACH, (traced_value(data),))
         if row.to_b is None:
             return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
-        return fill(object.__new__(TracedValue), data, row, *nodes, *values)
+        return fill(object.__new__(TracedValue), data, row, nodes[0], nodes[1], values[0], values[1])
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
         if not any(isinstance(x, Tensor) for x in operands):

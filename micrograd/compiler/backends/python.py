@@ -36,7 +36,7 @@ from ..graph import rebuilt
 from ..lowered import Lowered, Read
 from ..opset import ELEMENTWISE
 from ..resident import at_once
-from ..symbols import VIEWS, Symbol, needed
+from ..symbols import VIEWS, Symbol, needed, symbols_in
 from .buffers import Buffers, Stock, base
 from .expressions import ATOM, FAST, REDUCTIONS, Text
 from .numpy_forms import FORMS
@@ -266,7 +266,8 @@ class Writer(Text):
 
     def _line(self, symbol: Symbol, text: str) -> None:
         """A line for the array; a view used once is inlined instead, and that of a buffer is made with the buffer."""
-        head, _ = self.of[symbol.args[0]] if symbol.op in VIEWS and symbol.args[0].__class__ is Symbol else ("", ATOM)
+        operands = [*symbols_in(symbol.args)]  # an index may be one too
+        head = self.argument(operands[0]) if symbol.op in VIEWS and len(operands) == 1 else ""
         if text.startswith(head) and (name := self.stock.view(head, text.removeprefix(head))) in self.stock.like:
             self.of[symbol] = name, ATOM
             return
