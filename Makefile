@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfi
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 demo: .venv/.demo  ## train a scalar network on the two moons; pictures in out/
 	$(BIN)/python demos/moons.py

@@ -329,8 +329,7 @@ def _operands(children: Any) -> tuple[Node, ...]:
     """The operands of a hand-written op, as a tuple; TypeError if they are not nodes."""
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(n, Node) for n in children):
         return tuple(children)
-    hint = f"; a name is given as label={children!r:.40}" if isinstance(children, str) else ""
-    raise TypeError(f"the operands of a Value are a tuple of Values, found {children!r:.80}{hint}")
+    raise TypeError(f"the operands of a Value are a tuple of Values, and its name is label=; found {children!r:.80}")
 
 
 def _data_of(x: Any) -> float | None:
