@@ -10,6 +10,7 @@ Most lessons need NumPy, of which no registry has a build for the browser. Pyodi
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZipFile
 
-from sources import PLAIN
+from sources import RUN_HERE
 
 HERE = Path(__file__).resolve().parent
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
@@ -58,7 +59,7 @@ def lite(
     nothing = kept / "nothing"  # it takes what lies in the folder where it is started
     nothing.mkdir(exist_ok=True)
     run(command, "build", "--output-dir", folder, "--apps", "lab", "--no-sourcemaps", cwd=nothing)
-    contents(folder, [path for path in LESSONS if runs(path.name, bool(numpy))])
+    contents(folder, {path.name: notebook(path, bool(numpy)) for path in LESSONS if runs(path.name, bool(numpy))})
     lock = json.loads(known.read_text(encoding="utf-8"))
     packages = dict(locked(sorted(wheels.glob("*.whl")), lock["packages"]))
     packages["micrograd"] = entry(ours, "micrograd", "0", ["graphviz"], OURS)
@@ -116,23 +117,32 @@ def write(path: Path, what: object) -> None:
 
 def runs(lesson: str, numpy: bool) -> bool:
     """Whether a lesson can run in a browser."""
-    return lesson.startswith(PLAIN) or (numpy and not lesson.startswith(ELSEWHERE))
+    return lesson.startswith(RUN_HERE) or (numpy and not lesson.startswith(ELSEWHERE))
 
 
-def contents(folder: Path, lessons: list[Path]) -> None:
-    """The notebooks, and the list of them that JupyterLite shows as a folder."""
+def notebook(path: Path, numpy: bool) -> str:
+    """The notebook; without NumPy, a cell that matplotlib drew is what it says and its picture, and does not run."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    for cell in found["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and not numpy and re.search(r"\bplt\.", source):
+            del cell["execution_count"]
+            (picture,) = [output["data"]["image/png"] for output in cell.pop("outputs") if "data" in output]
+            picture = "".join(picture).replace("\n", "")
+            words = "matplotlib, which drew this, is not here. No other cell needs this one."
+            source = f"```python\n{source}\n```\n\n![The picture](data:image/png;base64,{picture})\n\n{words}"
+            cell |= {"cell_type": "markdown", "source": source}
+    return json.dumps(found)
+
+
+def contents(folder: Path, lessons: dict[str, str]) -> None:
+    """The notebooks by name, and the list of them that JupyterLite shows as a folder."""
     (folder / "files").mkdir(exist_ok=True)
     common = {"created": MODIFIED, "last_modified": MODIFIED, "content": None, "format": None, "writable": True}
     listed = []
-    for path in lessons:
-        shutil.copy2(path, folder / "files")
-        about = {
-            "name": path.name,
-            "path": path.name,
-            "type": "notebook",
-            "mimetype": None,
-            "size": path.stat().st_size,
-        }
+    for name, text in lessons.items():
+        (folder / "files" / name).write_text(text, encoding="utf-8")
+        about = {"name": name, "path": name, "type": "notebook", "mimetype": None, "size": len(text)}
         listed.append(common | about)
     whole = {"name": "", "path": "", "type": "directory", "mimetype": None, "size": None, "format": "json"}
     write(folder / "api" / "contents" / "all.json", common | whole | {"content": listed})

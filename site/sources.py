@@ -19,7 +19,6 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
 }
 RUN_HERE = ("01", "02", "03", "04", "05")  # lessons whose cells run in the page, all but those that use matplotlib
-PLAIN = RUN_HERE[1:]  # those whose every cell runs without NumPy and matplotlib, as a notebook needs
 LIVE = re.compile(r"\[([^\]]*)\]\(https?://[^\s()]*/(live/\w+\.html[^\s()]*)\)")  # which Sphinx knows nothing of
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
@@ -157,7 +156,7 @@ def lesson(path: Path, lite: bool) -> str:
     here = path.name.startswith(RUN_HERE)
     words = "run in this page" if here else "need Python and Jupyter: <code>make lessons</code>"
     live = f'<a href="../live/playground.html#example={name}">Play with an example</a>: drag its numbers, and look'
-    if lite and path.name.startswith(PLAIN):
+    if lite and here:
         live += f'. <a href="../lite/lab/index.html?path={path.name}">Open it as a notebook in this browser</a>'
     live = f"<p>The cells {words}. {live}.</p>"
     if here:

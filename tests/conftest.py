@@ -6,6 +6,7 @@ import os
 import random
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Generator
 from typing import Any
@@ -15,6 +16,10 @@ from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib: no test opens a window
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and PyTorch: the cores are the workers' own already
+
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # many tests compile one step, in workers that inherit this
+    COMPILED = tempfile.TemporaryDirectory()
+    os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED.name, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 
 # No test is timed, and CI draws the same examples each time; elsewhere hypothesis keeps looking for new ones.
 settings.register_profile("micrograd", deadline=None, derandomize=os.environ.get("CI") == "true")

@@ -253,6 +253,9 @@ OPS = [
         ((0.5,), 0, (0,)), ((1.5,), 2, (0,)), ((-2.5,), -2, (0,)), ((inf,), inf, (0,)),
     )),
     # what the rules are made of
+    Op("sech", ops.sech, mp.sech, torch=None, edges=(
+        ((inf,), 0, (0,)), ((-inf,), 0, (0,)), ((1000.0,), 0, (0,)), ((nan,), nan, (nan,)),
+    )),
     Op("sign", lambda a: a.sign(), lambda a: mpf(mp.sign(a)), kink=abs, edges=(
         ((0.0,), 0, (0,)), ((nan,), nan, (0,)), ((-inf,), -1, (0,)),
     )),

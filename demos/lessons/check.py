@@ -47,18 +47,19 @@ def is_untried(exercise: str) -> bool:
     return digest(cells[-1]) == untried.get(exercise)
 
 
-def check(exercise: str, answer: Any) -> None:
+def check(exercise: str | float, answer: Any) -> None:
     """Print whether the answer to an exercise is right, and if not, a hint; "your turn" while nobody has tried."""
+    exercise = str(exercise)  # 1.2 is meant as "1.2"
     lesson = exercise.partition(".")[0]
     try:
         importlib.import_module(name := f"exercises.lesson_{lesson:0>2}")
     except ModuleNotFoundError as error:
         if error.name != name:  # a module that the exercise imports is missing
             raise
-        raise KeyError(f"there is no lesson {lesson!r}: say which exercise as in '1.2'") from None
+        raise LookupError(f"there is no lesson {lesson!r}: say which exercise as in '1.2'") from None
     if exercise not in EXERCISES:
         there = [name for name in EXERCISES if name.partition(".")[0] == lesson]
-        raise KeyError(f"there is no exercise {exercise!r}; lesson {lesson} has {', '.join(there)}")
+        raise LookupError(f"there is no exercise {exercise!r}; lesson {lesson} has {', '.join(there)}")
     if is_untried(exercise):
         print(f"{exercise}  your turn")
         return
@@ -69,7 +70,7 @@ def check(exercise: str, answer: Any) -> None:
     except Exception as error:
         hint = f"trying it raised {type(error).__name__}: {error}"
         if "NoneType" in hint:
-            hint += "; is a `return` missing?"
+            hint += "; is a `return` missing, or a `()` too many?"
     print(f"{exercise}  ✓ right" if hint is None else f"{exercise}  ✗ {hint}")
 
 
@@ -131,7 +132,7 @@ def functions(count: int) -> Callable[[Any], Any]:
     def all_of(found: Any) -> Any:
         if isinstance(found, tuple) and len(found) == count and all(map(callable, found)):
             return found
-        raise NotAnAnswer(f"answer with all {count}, as in the original cell; found {kind(found)}")
+        raise NotAnAnswer(f"answer with a tuple of {count}, as in the original cell; found {kind(found)}")
 
     return all_of
 

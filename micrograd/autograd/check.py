@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 from ..engine.modes import no_grad
-from ..engine.trees import leaves, tree_map
+from ..engine.trees import leaves, refilled, tree_map
 from ..engine.value import Value
 from ..tensor.optional import Tensor, np
 from .transforms import Call, gradient, is_point
@@ -140,18 +139,13 @@ def _paths(tree: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
 
 def _value(function: Callable, inputs: tuple, place: int, index: tuple[int, ...], t: float) -> float:
     """The function's value with one input element replaced by t."""
-    counter = count()
-
-    def changed(x: Any) -> Any:
-        if next(counter) != place:
-            return x
-        if not isinstance(x, np.ndarray):
-            return t
-        x = x.copy()
-        x[index] = t
-        return x
-
-    call = Call(function, tree_map(changed, inputs), {})
+    parts = list(leaves(inputs))
+    if index:
+        parts[place] = parts[place].copy()
+        parts[place][index] = t
+    else:
+        parts[place] = np.array(t) if isinstance(parts[place], np.ndarray) else t
+    call = Call(function, refilled(inputs, parts), {})
     return float(call.answer(call.output))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from ..engine.graph import Node, contributions
@@ -23,9 +24,7 @@ def forward(order: Sequence[Node], tangents: dict[Node, Any], create_graph: bool
         if all(n is None or n._is_number for n in (node, *node._operands)):
             parts = contributions(node, node._seed(None, create_graph), create_graph)
             products = [part * tangents[n] for n, part in parts if n in tangents]
-            total = products[0] if products else None
-            for product in products[1:]:
-                total = node._plus(total, product)
+            total = reduce(node._plus, products) if products else None
         else:
             total = _transposed(node, tangents, create_graph, scopes)
         if total is not None:

@@ -184,7 +184,7 @@ class _Call:
         if any(self.ctx.needs_input_grad) and is_grad_enabled():
             constants = vars(self.ctx).pop("_constants", ())
             self.saved = {name: self._put_away(x, results) for name, x in vars(self.ctx).items()}
-            self.places = {x.number for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
+            self.places: set[int] = {x for held in self.saved.values() for x in leaves(held) if isinstance(x, _Place)}
             nodes = list(map(node_of, outs))
             self.data, self.nodes = [node._data for node in nodes], list(map(weakref.ref, nodes))
             sources = [node_of(self.operands[i]) if i >= 0 else nodes[~i] for i in self.places]
@@ -230,7 +230,7 @@ class _Call:
 
     def context(self, at: Callable[[int], Any]) -> Context:
         """The context for one pass: each saved number replaced by the node `at` returns for it."""
-        ctx, found = Context(), lambda x: at(x.number) if isinstance(x, _Place) else x
+        ctx, found = Context(), lambda x: at(x) if isinstance(x, _Place) else x
         for name, held in self.saved.items():
             placed = any(isinstance(x, _Place) for x in leaves(held))
             setattr(ctx, name, tree_map(found, held) if placed else held)
@@ -378,11 +378,8 @@ class _Call:
 # Nodes, and their substitutes
 
 
-class _Place:
+class _Place(int):
     """The number of a saved argument or result; see `_Call`."""
-
-    def __init__(self, number: int):
-        self.number = number
 
 
 def _is_float(x: Any) -> bool:

@@ -87,10 +87,6 @@ def _changed(x: Any, then: Any) -> bool:
     return x._node is not node or storage.changed(version) or not same_array(x._node._data, data)
 
 
-def _is_later(x: Any) -> bool:
-    return isinstance(x, _Later)
-
-
 def realize(node: Any) -> Any:
     """Compute a Value or Tensor that lazy mode deferred; a no-op on any other.
 
@@ -113,7 +109,7 @@ def realize(node: Any) -> Any:
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
-            elif needed := list(filter(_is_later, path[-1]._todo[1])):
+            elif needed := list(filter(lambda x: isinstance(x, _Later), path[-1]._todo[1])):
                 path += needed
             else:
                 _compute(path.pop())

@@ -38,7 +38,7 @@ from typing import Any
 from ..engine.graph import LEAF, Node
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
-from ..engine.trees import leaves, tree_map
+from ..engine.trees import leaves, refilled, tree_map
 from ..engine.value import Value
 from ..engine.walk import propagate, seeded, short_cut, towards
 from ..tensor.optional import Tensor, np, stack
@@ -146,7 +146,7 @@ class Call:
         """fn's output as nodes, or plain if the arguments are plain; non-nodes are returned unchanged."""
         if self.create_graph:
             return self._connected(tree)
-        plain = detached if self.has_nodes else (lambda y: y.data[()] if _is_tensor(y) else y.data)
+        plain = detached if self.has_nodes else (lambda y: y.data[()] if isinstance(y, Tensor) else y.data)
         return tree_map(lambda y: plain(y) if is_node(y) else y, tree)
 
     def _connected(self, tree: Any) -> Any:
@@ -160,7 +160,7 @@ class Call:
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
         ys = list(leaves(outputs))
-        gs = [np.ones(y.shape) if _is_tensor(y) else 1.0 for y in ys] if seeds is ONES else list(leaves(seeds))
+        gs = [np.ones(y.shape) if isinstance(y, Tensor) else 1.0 for y in ys] if seeds is ONES else list(leaves(seeds))
         if len(gs) != len(ys):
             raise ValueError(f"found {len(gs)} gradients for {len(ys)} outputs: each needs its own")
         if any(y is not None and g is None for y, g in zip(ys, gs, strict=True)):
@@ -199,7 +199,7 @@ class Call:
 
         def part(x: Any) -> Any:
             g = next(parts) if is_point(x) else None
-            return float(g) if isinstance(g, np.ndarray) and not isinstance(x, np.ndarray) else g
+            return float(g) if isinstance(g, np.generic) and not isinstance(x, np.ndarray) else g
 
         return tree_map(part, arg)
 
@@ -217,8 +217,7 @@ class Call:
         def tangent(y: Any) -> Any:
             if y is None:
                 return None
-            t = _answer(node_of(y), found.get(node_of(y)), has_nodes)
-            return t[()] if isinstance(t, np.ndarray) else t
+            return _answer(node_of(y), found.get(node_of(y)), has_nodes)
 
         tree = tree_map(tangent, self.output)
         return self._connected(tree) if create_graph else tree
@@ -260,22 +259,21 @@ def _close(node: Any) -> None:
 
 
 def _answer(node: Any, g: Any, as_node: bool) -> Any:
-    """A gradient (or tangent) of the node, as a number, a new array, or a node; None means zero."""
+    """A gradient (or tangent) of the node, as a number, a new array (NumPy's number for shape ()), or a node.
+
+    None means zero.
+    """
     if is_node(g):
         return g
     if node._is_number:
         g = 0.0 if g is None else g
         return Value(g, requires_grad=False) if as_node else g
     g = np.zeros(node._data.shape, node._data.dtype) if g is None else np.array(g)
-    return Tensor(g) if as_node else g
+    return Tensor(g) if as_node else g[()]
 
 
 def _requires_grad(x: Any) -> bool:
     return is_node(x) and x.requires_grad
-
-
-def _is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
 
 
 def _output(y: Any) -> Any:
@@ -445,7 +443,7 @@ def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Calla
 
     def jacobian_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum)
-        one = lambda y: _rows(call, y) if _is_tensor(y) else call.gradient(y)  # noqa: E731
+        one = lambda y: _rows(call, y) if isinstance(y, Tensor) else call.gradient(y)  # noqa: E731
         return tree_map(lambda y: y if y is None else one(y), call.output)  # None: a gradient by an integer
 
     return jacobian_of_fn
@@ -456,16 +454,14 @@ def _rows(call: Call, y: Tensor) -> Any:
     if not y.size:
         raise ValueError(f"a result of shape {y.shape} has no elements, and so no jacobian")
     rows = [call.gradient(y, seed) for seed in np.eye(y.size).reshape(y.size, *y.shape)]
-    columns = zip(*map(leaves, rows), strict=True)
 
-    def stacked(_: Any) -> Any:
-        column = next(columns)
+    def stacked(column: tuple[Any, ...]) -> Any:
         if column[0] is None:
             return None
         block = stack(column).reshape((*y.shape, *getattr(column[0], "shape", ())))
-        return block if _is_tensor(block) else block[()]  # a number, if it has shape ()
+        return block if isinstance(block, Tensor) else block[()]  # a number, if it has shape ()
 
-    return tree_map(stacked, rows[0])
+    return refilled(rows[0], map(stacked, zip(*map(leaves, rows), strict=True)))
 
 
 @_of_compiled

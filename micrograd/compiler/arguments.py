@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
     def rows(self, array: Any, samples: int | None) -> Any:
         """The array as `levels` takes it: under `batch` a matrix, with a single column if it holds no samples."""
-        return array if samples is None else array.reshape(-1, samples if self.of_samples else 1)
+        return array if samples is None else array.reshape(len(self.symbols), samples if self.of_samples else 1)
 
 
 class Arguments:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -158,8 +159,9 @@ class Built:
                 )
         nodes = [x for x in leaves(tree) if is_traced(x)]
         roots = [] if self.plain else [x for x in nodes if x.requires_grad]
-        numbers = {id(root): i for i, root in enumerate(roots)}
-        self.tree = tree_map(lambda x: Out(x, numbers.get(id(x))) if is_traced(x) else x, tree)
+        turn = count()  # a node that is returned twice is two outputs
+        made = lambda x: Out(x, next(turn) if not self.plain and x.requires_grad else None)  # noqa: E731
+        self.tree = tree_map(lambda x: made(x) if is_traced(x) else x, tree)
         self.outs: list[Out] = [x for x in leaves(self.tree) if isinstance(x, Out)]
         if self.vector and samples is not None:
             for out in self.outs:

@@ -76,7 +76,8 @@ def compile(
             your own, or of parameters that share memory, takes its own step after the program; so does any while a
             parameter has hooks.
         devices: for "jax", such as `jax.devices()`: arrays among the arguments are split along their first axis, one
-            part for each device; Tensors that fn closes over are whole on all.
+            part for each device; Tensors that fn closes over are whole on all. In several processes, after
+            `jax.distributed.initialize`, each makes the same calls with the whole arrays.
 
     Returns:
         Callable with fn's positional arguments and results, as nodes. `f.lowered` is its last program as data (print
@@ -331,13 +332,14 @@ class TrainingStep(Compiled):
         self._apart = bool(watched or not self.by_rule)
         if not self._apart:
             return super().__call__(*args, **named)
-        loss = self.loss(*args, **named)
-        if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
-            raise no_loss()
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        return loss.detach()
+        with self._lock:  # else the gradients of two threads would add up
+            loss = self.loss(*args, **named)
+            if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
+                raise no_loss()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach()
 
     @property
     def program(self) -> Program:

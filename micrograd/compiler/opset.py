@@ -38,7 +38,7 @@ def placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     if a.ndim == index.ndim:
         return np.bincount(index.reshape(-1), a.reshape(-1), n)
     out = np.zeros((n, a.shape[-1]))
-    out[targets] = np.add.reduceat(a.reshape(-1, a.shape[-1])[order], starts, axis=0)
+    out[targets] = np.add.reduceat(a.reshape(order.size, a.shape[-1])[order], starts, axis=0)
     return out
 
 
@@ -59,7 +59,7 @@ _ELEMENTWISE = """
     less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not where
 """
 _ARRAYS = """
-    matmul dot take take_along_axis concatenate flip sort argsort squeeze broadcast_to
+    matmul dot take take_along_axis concatenate sort argsort squeeze broadcast_to
     .reshape .transpose .swapaxes .astype .sum .mean .max .min .cumsum .item
 """
 SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accumulate, placed)}

@@ -22,6 +22,7 @@ it. Ids, places and shapes leave this axis out.
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from ..engine.ops import lib
@@ -119,11 +120,11 @@ class Places:
         return numbers if self.samples is None else numbers[..., None]
 
     def _flat(self, a: Tensor) -> Tensor:
-        return a.flatten() if self.samples is None else a.reshape(-1, a.shape[-1])
+        return a.flatten() if self.samples is None else a.reshape(prod(a.shape[:-1]), a.shape[-1])
 
     def _joined(self, axis: int, parts: list[Tensor]) -> Tensor:
         if self.samples is not None:
-            columns = max(part.shape[-1] for part in parts)
+            columns = next((part.shape[-1] for part in parts if part.shape[-1] != 1), 1)
             parts = [part.broadcast_to((*part.shape[:-1], columns)) for part in parts]
         return record(arrays.concatenate(axis), *parts)
 

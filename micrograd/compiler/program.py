@@ -89,7 +89,7 @@ class Program:
 
     # ---- running
 
-    def __call__(self, args: tuple[Any, ...]) -> Any:
+    def _run(self, args: tuple[Any, ...]) -> Any:
         """Run the program: nodes, or numbers and arrays if it is `plain`, such as that of a gradient."""
         built = self.built
         if built.by_identity and not built.plain:
@@ -112,6 +112,8 @@ class Program:
             return self._answer(built.tree, outs[0], call)
         made = iter(outs)
         return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, built.tree)
+
+    __call__ = _run
 
     def _answer(self, out: Out, value: Any, call: Call | None) -> Any:
         """A node with the value, and the call as its history; without a call, the value."""
@@ -136,7 +138,15 @@ class Program:
         return back(*call.given, *seeds)
 
 
-class TrainingProgram(Program):
+class OnDevice(Program):
+    """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        with grads_lock:
+            return self._run(args)
+
+
+class TrainingProgram(OnDevice):
     """A program that ends with the update of the parameters, by the rule of an optimizer.
 
     It is called with the learning rate, and with what it writes to: the parameters and their states, or, if they are
@@ -166,16 +176,12 @@ class TrainingProgram(Program):
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
-    def __call__(self, args: tuple[Any, ...]) -> Any:
-        with grads_lock:  # a step is whole for other threads that make one, or that read a parameter
-            return self._step(args)
-
-    def _step(self, args: tuple[Any, ...]) -> Any:
+    def _run(self, args: tuple[Any, ...]) -> Any:
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
         try:
-            answer = super().__call__(args)
+            answer = super()._run(args)
         except BaseException:
             for state in () if self.built.resident else map(self.update.state.get, self.trained):
                 if state and not state.get("steps", True):
@@ -220,7 +226,8 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
         built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
-    return (Program if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
+    plain = OnDevice if owner.settings["backend"] == "jax" else Program
+    return (plain if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
 
 
 class Call:

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 from .grad_fn import GradFn
-from .modes import is_anomaly_enabled, is_differentiating, line_of_the_user, modes, no_grad
+from .modes import is_anomaly_enabled, line_of_the_user, modes, no_grad
 from .rows import HandWritten, LetGo, Many, Row, nothing
 
 SLOTS = ("_data", "grad", "_row", "_a", "_b", "_x", "_y")  # what a node stores; see `Node`
@@ -200,15 +200,6 @@ class Node:
     def _check_unchanged(self) -> None:
         """Raise if an array that a hand-written closure may read was changed in place; Values are not checked."""
 
-    def _alone(self) -> Self:
-        """self, for float(); raises inside a transform, where `math.sin(x)` would silently drop the derivative."""
-        if self._row is not None and is_differentiating():
-            raise TypeError(
-                "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
-                "the node (x.sin(), not math.sin(x)), or take its .data or .item() if the number alone is meant"
-            )
-        return self
-
     def _as_now(self) -> Node:
         """A copy of this node, unaffected by later changes to it."""
         twin = object.__new__(type(self))
@@ -344,28 +335,22 @@ def was_let_go(row: LetGo) -> RuntimeError:
 def contributions(node: Node, g: Any, create_graph: bool = False) -> list[tuple[Node, Any]]:
     """The gradients that the node sends to its operands, given its own gradient `g`: pairs (operand, gradient)."""
     row = node._row
-    if not row.rules:
-        return _of_one_rule(node, row, g, create_graph)
+    if not row.rules and not isinstance(row, Many):
+        return _run_closure(node, g, create_graph)
     operands, values = node._used(create_graph)
+    if not row.rules:  # a single one, for all operands
+        parts = zip(operands, row.rule(g, *values), strict=True)
+        return [(n, n._fit(part)) for n, part in parts if n is not None and n._row is not None and part is not None]
     pairs = []
     for i, rule in row.rules:
         operand = operands[i]
         if operand is not None and operand._row is not None:
             try:
                 part = rule(g, *values)
-            except ArithmeticError:
+            except (ZeroDivisionError, OverflowError):  # of Python's floats alone
                 part = node._ieee(rule, g, *values)
             pairs.append((operand, operand._fit(part)))
     return pairs
-
-
-def _of_one_rule(node: Node, row: Row, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:
-    """`contributions` of a row with a single function for all operands: `Many`, or a hand-written closure."""
-    if not isinstance(row, Many):
-        return _run_closure(node, g, create_graph)
-    operands, values = node._used(create_graph)
-    pairs = zip(operands, row.rule(g, *values), strict=True)
-    return [(n, n._fit(part)) for n, part in pairs if n is not None and n._row is not None and part is not None]
 
 
 def _run_closure(node: Node, g: Any, create_graph: bool) -> list[tuple[Node, Any]]:

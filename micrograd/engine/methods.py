@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from . import ops
+from .modes import is_differentiating
 from .rows import Row
 from .words import NAMES, unknown
 
@@ -40,6 +41,18 @@ class Elementwise:
 
     def __pos__(self) -> Self:
         return self
+
+    def __float__(self) -> float:
+        """The number; raises inside a transform, where `math.sin(x)` would silently drop the derivative."""
+        if self.requires_grad and is_differentiating():  # type: ignore[attr-defined]
+            raise TypeError(
+                "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
+                "the node (x.sin(), not math.sin(x)), or take its .data or .item() if the number alone is meant"
+            )
+        return float(self.item())  # type: ignore[attr-defined]
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)  # type: ignore[attr-defined]
 
     def __int__(self) -> int:
         return int(self.item())  # type: ignore[attr-defined]

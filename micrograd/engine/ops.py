@@ -9,7 +9,7 @@ value of a parameter named `like`, which is used for its shape only.
 
 A rule does not compare in Python: the outcome would be fixed when it is traced, and wrong in higher derivatives. The
 rows `step`, `sign`, `above`, `equal` and `gate` do that instead. Rules are written so as not to cancel: `tanh'` is
-4 s(2a) s(-2a), because 1 - out*out loses every digit in the tails.
+sech(a)**2, because 1 - out*out loses every digit in the tails.
 
 A row with a `doc`, its last argument, is public: `methods.py` makes it a method of Value and Tensor, and
 `tensor/functions.py` makes it a function, which also implements NumPy's ufunc of that name for Tensors.
@@ -159,7 +159,8 @@ arctan   = unary("arctan",   lambda a: lib(a).arctan(a),   lambda g, _out, a: g 
                  "The inverse tangent, in [-pi/2, pi/2]")
 sinh     = unary("sinh",     lambda a: lib(a).sinh(a),     lambda g, _out, a: g * cosh(a),    "The hyperbolic sine")
 cosh     = unary("cosh",     lambda a: lib(a).cosh(a),     lambda g, _out, a: g * sinh(a),    "The hyperbolic cosine")
-tanh     = unary("tanh",     lambda a: lib(a).tanh(a),     lambda g, _out, a: g * 4 * sigmoid(2 * a) * sigmoid(-2 * a),
+sech     = unary("sech",     lambda a: 1.0 / lib(a).cosh(a), lambda g, out, a: -g * out * tanh(a))
+tanh     = unary("tanh",     lambda a: lib(a).tanh(a),     lambda g, _out, a: g * sech(a) * sech(a),
                  "The hyperbolic tangent")
 arcsinh  = unary("arcsinh",  lambda a: lib(a).arcsinh(a),  lambda g, out, _a: g / cosh(out),
                  "The inverse hyperbolic sine")

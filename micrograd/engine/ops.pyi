@@ -50,6 +50,7 @@ arccos: Row
 arctan: Row
 sinh: Row
 cosh: Row
+sech: Row
 tanh: Row
 arcsinh: Row
 arccosh: Row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -14,6 +14,12 @@ def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
         parts = [tree_map(function, x) for x in tree]
         return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
     return function(tree)
+
+
+def refilled(tree: Any, parts: Iterable[Any]) -> Any:
+    """The tree with its leaves replaced by these parts, in order."""
+    following = iter(parts)
+    return tree_map(lambda _: next(following), tree)
 
 
 def leaves(tree: Any) -> Iterator[Any]:

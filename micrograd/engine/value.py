@@ -268,14 +268,8 @@ class Value(Node, Elementwise):
         """The number as a Python float."""
         return self.data
 
-    def __float__(self) -> float:
-        return self._alone().data
-
     def __bool__(self) -> bool:
         return bool(self.data)
-
-    def __format__(self, spec: str) -> str:
-        return format(self._data, spec) if spec else repr(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(data={self._data}, grad={self.grad})"

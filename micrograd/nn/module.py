@@ -75,7 +75,7 @@ class Module:
             module = waiting.pop()
             if module not in found:
                 found[module] = None
-                waiting += [child for _, child in _children(module._held(), "", ())][::-1]
+                waiting += [child for _, child in _children(module)][::-1]
         return list(found)
 
     def train(self, mode: bool = True) -> Self:
@@ -159,7 +159,7 @@ class Module:
 
     @recursive_repr("(...)")
     def __repr__(self) -> str:
-        below = "".join(f"\n({name}): {child!r}" for name, child in _children(self._held(), "", ()))
+        below = "".join(f"\n({name}): {child!r}" for name, child in _children(self))
         return f"{type(self).__name__}({type(self).extra_repr(self)}{indent(below, '  ')}{chr(10) if below else ''})"
 
 
@@ -167,9 +167,17 @@ class Module:
 # Finding what a module holds
 
 
-def _state(module: Module, path: str = "", outer: tuple[int, ...] = ()) -> list[tuple[str, Any]]:
-    """Pairs (name, leaf or list of Values) in a module; a list of Values is one entry."""
-    held = _inside(module._held(), path, (*outer, id(module)))
+def _state(module: Module, path: str = "", outer: tuple[Module, ...] = ()) -> list[tuple[str, Any]]:
+    """Pairs (name, leaf or list of Values) in a module; a list of Values is one entry.
+
+    `outer` has the enclosing modules, since a module may refer to its parent.
+    """
+    held: list[tuple[str, Any]] = []
+    for name, x in _nearest(module._held(), path):
+        if not isinstance(x, Module):
+            held.append((name, x))
+        elif not any(x is other for other in (*outer, module)):
+            held += _state(x, f"{name}.", (*outer, module))
     if type(module).parameters is not Module.parameters:  # overridden: it may list leaves that are in no attribute
         known = {leaf for _, below in held for leaf in leaves(below)}
         if others := [p for p in dict.fromkeys(type(module).parameters(module)) if p not in known]:
@@ -187,31 +195,21 @@ def _by_name(module: Module) -> dict[str, Any]:
     return named
 
 
-def _inside(x: Any, path: str, outer: tuple[int, ...]) -> list[tuple[str, Any]]:
-    """The same for any attribute; `outer` has the ids of enclosing objects, since a module may refer to its parent."""
-    if is_node(x):
-        return [(path.removesuffix("."), x)] if x.is_leaf else []
-    if not isinstance(x, (Module, list, tuple, dict)) or id(x) in outer:
-        return []
-    if isinstance(x, Module):
-        return _state(x, path, outer)
-    if isinstance(x, dict):
-        items = x.items()
-    elif x and all(isinstance(item, Node) and item.is_leaf for item in x):
-        return [(path.removesuffix("."), x)]
-    else:
-        items = enumerate(x)
-    outer = (*outer, id(x))
-    return [pair for key, item in items for pair in _inside(item, f"{path}{key}.", outer)]
-
-
-def _children(x: Any, path: str, outer: tuple[object, ...]) -> Iterator[tuple[str, Module]]:
-    """Pairs (name, module) of the nearest modules in an attribute, or in a dict of attributes."""
-    if isinstance(x, Module):
-        yield path, x
+def _nearest(x: Any, path: str = "", outer: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Pairs (name, object) of the modules, leaves and lists of Values in a dict of attributes, and nothing in them."""
+    if isinstance(x, Module) or (is_node(x) and x.is_leaf) or _is_list_of_values(x):
+        yield path.removesuffix("."), x
     elif isinstance(x, (list, tuple, dict)) and not any(x is container for container in outer):
         for key, item in x.items() if isinstance(x, dict) else enumerate(x):
-            yield from _children(item, f"{path}.{key}" if path else str(key), (*outer, x))
+            yield from _nearest(item, f"{path}{key}.", (*outer, x))
+
+
+def _is_list_of_values(x: Any) -> bool:
+    return isinstance(x, (list, tuple)) and bool(x) and all(isinstance(item, Node) and item.is_leaf for item in x)
+
+
+def _children(module: Module) -> list[tuple[str, Module]]:
+    return [(name, x) for name, x in _nearest(module._held()) if isinstance(x, Module)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -177,13 +177,11 @@ def _inputs(x: Any, wanted: int | None = None) -> tuple[Any, ...]:
 
 def _no_number_in(x: tuple[Any, ...]) -> TypeError:
     """The error for inputs that are not all Values or numbers."""
-    for i, item in enumerate(x):
-        if not isinstance(item, (Node, Real)):
-            return TypeError(
-                f"input {i} is a {type(item).__name__}: a network of Values takes one sample, a list of numbers or "
-                "Values; for many samples write [model(x) for x in samples]"
-            )
-    return TypeError(f"these inputs cannot be multiplied with weights: {x!r:.80}")
+    i, item = next((i, item) for i, item in enumerate(x) if not isinstance(item, (Node, Real)))
+    return TypeError(
+        f"input {i} is a {type(item).__name__}: a network of Values takes one sample, a list of numbers or "
+        "Values; for many samples write [model(x) for x in samples]"
+    )
 
 
 def whole(n: Any, name: str) -> int:

@@ -299,5 +299,8 @@ def _replace(path: Path, content: bytes) -> None:
         if path.exists():
             shutil.copymode(path, beside)
         os.replace(beside, path)
+    except OSError as error:
+        error.add_note(f"{path} was not saved, and what was there is unchanged")
+        raise
     finally:
         beside.unlink(missing_ok=True)

@@ -266,15 +266,8 @@ def extreme(name: str, axis: Axis, keepdims: bool, first: bool = False) -> Row:
 @maker
 def cumsum(axis: int) -> Row:
     """The cumulative sum along the axis."""
-    return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, like: _cumsum_back(axis)(g))
-
-
-@maker
-def _cumsum_back(axis: int) -> Row:
-    def forward(a: Any) -> Any:
-        return lib(a).flip(lib(a).flip(a, axis).cumsum(axis=axis), axis)
-
-    return Row("cumsum_back", forward, lambda g, _out, like: cumsum(axis)(g))
+    flip = getitem((slice(None),) * axis + (slice(None, None, -1),))
+    return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, _a: flip(cumsum(axis)(flip(g))))
 
 
 @maker

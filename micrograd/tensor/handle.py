@@ -372,13 +372,6 @@ class Handle:
     def __bool__(self) -> bool:
         return bool(look(self._node))
 
-    def __float__(self) -> float:
-        self._node._alone()
-        return float(self.item())
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec else repr(self)
-
     def item(self) -> Any:
         """The single element, as a Python number."""
         return look(self._node).item()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from types import FunctionType
@@ -144,9 +144,6 @@ class ArrayNode(Node):
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )
         return getattr(operand, "tensor", operand)
-
-    def _ieee(self, rule: Callable, *arguments: Any) -> Any:
-        return rule(*map(np.asarray, arguments))
 
     def _quiet(self) -> Any:
         return np.errstate(all="ignore")
@@ -509,22 +506,14 @@ def outdate(base: Tensor) -> None:
                 storage.current.discard(ref)
 
 
-def _is_late(tensor: Tensor) -> bool:
-    """True for a view that has no node since its base was written to."""
-    try:
-        return not object.__getattribute__(tensor, "_node")
-    except AttributeError:
-        return True
-
-
 def renewed(tensor: Tensor) -> ArrayNode:
     """The new node of an outdated view. Outdated parents come first, in a loop, so that long chains do not recurse."""
     with grads_lock, enable_grad():
         late = [tensor]
-        while _is_late(parent := late[-1]._view[0]):
+        while (parent := late[-1]._view[0]).__class__ is ArrayNode.late_kind:
             late.append(parent)
         for x in reversed(late):
-            if _is_late(x):  # else another thread has done it
+            if x.__class__ is ArrayNode.late_kind:  # else another thread has done it
                 parent, row = x._view
                 late_node, ref = x._late
                 late_node.storage.current.add(ref)

@@ -73,7 +73,7 @@ function run(cell) {  // first those above that have not been run: a wrong one t
       if (next !== cell) cell.say("Not run: a cell above was stopped, or stopped Python.");
       return;
     }
-    if (cell.wrong && cells.slice(0, cell.index).some(above => above.wrong)) cell.say("A cell above went wrong too: begin there.");
+    if (cell.missing && cells.slice(0, cell.index).some(above => above.wrong)) cell.say("A cell above went wrong too: begin there.");
   });
 }
 async function ran(cell) {
@@ -89,6 +89,7 @@ async function ran(cell) {
   if (answer.died) forget();
   cell.done = !answer.died;
   cell.wrong = Boolean(answer.error);
+  cell.missing = answer.error?.text.startsWith("NameError");
   cell.say(answer.error ? "" : "Done");
   show(cell, answer);
   return cell.done;

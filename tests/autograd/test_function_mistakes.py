@@ -94,3 +94,8 @@ def test_what_is_not_written_says_so():
     Empty.forward = staticmethod(lambda ctx, x: x)
     with pytest.raises(NotImplementedError, match="backward"):
         Empty.apply(Value(1.0)).backward()
+
+
+def test_a_function_without_forward_is_told_what_it_needs():
+    with pytest.raises(NotImplementedError, match=r"a static method forward\(ctx, ...\)"):
+        type("Empty", (Function,), {}).apply(Value(1.0))

@@ -252,3 +252,11 @@ def test_one_thread_computes_what_another_one_needs_for_a_step():
     for thread in threads:
         thread.join(5)
     assert sorted(found) == [3.0, 4.0]
+
+
+def test_a_name_that_no_value_has_computes_nothing():
+    with lazy():
+        y = Value(2.0) * 3
+    with pytest.raises(AttributeError, match="'LazyValue' object has no attribute 'missing'"):
+        _ = y.missing
+    assert isinstance(y, LazyValue)

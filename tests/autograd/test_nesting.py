@@ -459,3 +459,14 @@ def test_a_graph_that_a_thousand_calls_close_over_is_searched_once(monkeypatch: 
         kept.append(kept[-1] * 0.5 + gradient(lambda y: kept[-1] * y * y)(2.0))
     assert sum(seen.values()) < 5 * (500 + 50 * 30)
     kept[-1].backward()
+
+
+def test_forward_mode_needs_a_row_where_arrays_are_concerned():
+    def f(x: Any) -> Any:
+        out = Tensor(2 * x.data, (x,), "double")
+        out._backward = lambda: setattr(x, "grad", x.grad + 2 * out.grad)
+        return out
+
+    with pytest.raises(RuntimeError, match="jvp needs the derivative of 'double' as a row"):
+        jvp(f, (np.ones(2),), (np.ones(2),))
+    assert jvp(lambda x: Value(x.data, (x,), "same") * 0.0, (2.0,), (1.0,)) == (0.0, 0.0)

@@ -1,6 +1,8 @@
 """A player inside of another page: new stories in place, places, heights."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +69,21 @@ def test_a_story_of_another_shape_begins_anew_or_stays_at_the_end(page, place, p
     page.wait(inner(page, "querySelectorAll('.card').length === 5"))
     assert text(page, "#phase") == phase
     assert text(page, "#title") == "tanh(a * b + a)"
+
+
+def test_the_page_of_the_guide_moves_the_player_and_follows_it(page, tmp_path):
+    guide = (Path(__file__).parents[2] / "docs" / "inside.md").read_text(encoding="utf-8")
+    (tmp_path / "index.html").write_text(re.search(r"^```html\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)[1])
+    x, w, b = Value(2.0, label="x"), Value(-3.0, label="w"), Value(6.5, label="b")
+    player((x * w + b).tanh(), panels=False).save(tmp_path / "neuron.html")
+    page.open(tmp_path / "index.html")
+    page.wait("parseInt(frame.style.height) > 200")
+    page.run("x.value = -1; x.oninput()")
+    page.driver.switch_to.frame("neuron")
+    page.wait("document.querySelector('.card .data').textContent === '−1.0000'")
+    page.run("parent.postMessage({micrograd: 'leaf', leaf: 0, name: 'x', value: 1.5}, '*')")
+    page.driver.switch_to.default_content()
+    page.wait("x.value === '1.5'")
 
 
 def test_a_frame_of_another_origin_is_told_the_height(page):

@@ -4,9 +4,8 @@ import math
 import random
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbconvert import HTMLExporter, LatexExporter
+from late import nbconvert, nbformat
 
 from micrograd import viz
 from micrograd.nn import MLP
@@ -61,7 +60,7 @@ def movie(page, film):
 
 
 def test_every_frame_shows_its_own_words_picture_lines_and_bars(movie, film):
-    shown = panels.moving(film, film.frames)
+    shown = panels.moving(film, film.frames, panels.histograms(film))
     for i, frame in enumerate(shown):
         assert movie.run("return document.querySelector('#says').textContent") == frame["says"]
         assert movie.run("return document.querySelector('#frame').getAttribute('aria-valuetext')") == frame["says"]
@@ -190,15 +189,17 @@ def test_it_fits_and_everybody_can_use_it(page, film, width, dark):
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720), (1920, 1080)])
 def test_it_fills_the_window(page, film, width, height):
     page.open(film.page().html, width, height)
-    low, *pictures = page.run(
-        "const box = at => document.querySelector(at).getBoundingClientRect();"
-        "return [box('.bar').bottom, box('.wide').bottom, box('.column').bottom, box('.boundary').height,"
-        " box('.loss').height]"
+    low, *columns = page.run(
+        "return [...document.querySelectorAll('.bar, .column')].map(e => e.getBoundingClientRect().bottom)"
     )
     assert height - 20 < low <= height
-    assert pictures[:2] == pytest.approx([low - 46, low - 46], abs=2)
-    assert pictures[2] > 0.6 * height
-    assert pictures[3] > 0.2 * height
+    assert columns == pytest.approx([low - 46, low - 46], abs=2)
+    drawn, whole = page.run(
+        "const area = e => e.getBoundingClientRect().width * e.getBoundingClientRect().height;"
+        "const all = selector => [...document.querySelectorAll(selector)].reduce((sum, e) => sum + area(e), 0);"
+        "return [all('.boundary, .loss, .layer, .network'), all('.panels')]"
+    )
+    assert drawn > 0.55 * whole
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720), (390, 844)])
@@ -311,19 +312,19 @@ def test_the_picture_of_a_frame_is_seen_by_itself(page, film, tmp_path: Path):
 @pytest.fixture(scope="module")
 def exported(film):
     """A notebook whose cells show the movie twice."""
-    shown = nbformat.v4.new_output("display_data", data=film._repr_mimebundle_())
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("film", outputs=[shown, shown])])
+    shown = nbformat().v4.new_output("display_data", data=film._repr_mimebundle_())
+    return nbformat().v4.new_notebook(cells=[nbformat().v4.new_code_cell("film", outputs=[shown, shown])])
 
 
 def test_an_exported_notebook_plays(page, exported):
-    html, _ = HTMLExporter(template_name="basic").from_notebook_node(exported)
+    html, _ = nbconvert().HTMLExporter(template_name="basic").from_notebook_node(exported)
     page.open(f"<!doctype html>{html}")
     assert wait(page, "[...document.querySelectorAll('iframe')].filter(f => f.dataset.frame).length == 2")
     assert page.run("return [...document.querySelectorAll('img')].every(i => !i.checkVisibility())")
 
 
 def test_a_notebook_exported_to_latex_has_the_words(exported):
-    latex, _ = LatexExporter().from_notebook_node(exported)
+    latex, _ = nbconvert().LatexExporter().from_notebook_node(exported)
     assert latex.count(f"A line that turns: a movie of a decision boundary, {FRAMES} frames") == 2
 
 
@@ -343,7 +344,7 @@ def test_the_weights_move_with_the_frame_in_width_and_hue(network):
     line = (
         "const first = JSON.parse(document.querySelector('#film').textContent).ends[0];"
         "const e = [...document.querySelectorAll('.network .w')].find(e => e.getAttribute('d').includes(first));"
-        "return [e.getAttribute('class'), e.style.strokeWidth]"
+        "return [e.getAttribute('class'), e.style.getPropertyValue('--wide')]"
     )
     network.press("ArrowRight")
     assert network.run(line) == ["w below", "4.9"]

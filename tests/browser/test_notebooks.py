@@ -10,10 +10,8 @@ import sys
 import time
 from urllib.parse import urlsplit
 
-import nbformat
 import pytest
-from nbconvert import HTMLExporter, LatexExporter
-from nbformat.sign import NotebookNotary
+from late import nbconvert, nbformat, signing
 
 from micrograd import Value, draw_dot
 from micrograd.viz import player
@@ -32,8 +30,8 @@ OUTPUTS = {"player": lambda: player(square()), "drawing": lambda: draw_dot(squar
 def notebook(*outputs):
     """A notebook whose one cell showed these."""
     bundles = [output._repr_mimebundle_() for output in outputs]
-    shown = [nbformat.v4.new_output("display_data", data=bundle) for bundle in bundles]
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("show()", outputs=shown)])
+    shown = [nbformat().v4.new_output("display_data", data=bundle) for bundle in bundles]
+    return nbformat().v4.new_notebook(cells=[nbformat().v4.new_code_cell("show()", outputs=shown)])
 
 
 def of_the_template(page):
@@ -46,12 +44,12 @@ def of_the_template(page):
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_latex_gets_words_and_needs_no_inkscape(kind, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    source, _ = LatexExporter().from_notebook_node(notebook(OUTPUTS[kind]()))
+    source, _ = nbconvert().LatexExporter().from_notebook_node(notebook(OUTPUTS[kind]()))
     assert "out = a * a: data 9.0000" in source.replace("\\", "").replace("{}", "")
 
 
 def test_exported_html_plays(page):
-    page.open(HTMLExporter().from_notebook_node(notebook(player(square()), player(square())))[0])
+    page.open(nbconvert().HTMLExporter().from_notebook_node(notebook(player(square()), player(square())))[0])
     page.wait("[...document.querySelectorAll('iframe')].every(f => f.contentDocument.querySelector('.card'))")
     heights = page.run("return [...document.querySelectorAll('iframe, .jp-OutputArea img')].map(e => e.offsetHeight)")
     assert [height > 100 for height in heights] == [False, True, False, True]
@@ -59,7 +57,7 @@ def test_exported_html_plays(page):
 
 
 def test_exported_html_shows_the_drawing(page):
-    page.open(HTMLExporter().from_notebook_node(notebook(draw_dot(square())))[0])
+    page.open(nbconvert().HTMLExporter().from_notebook_node(notebook(draw_dot(square())))[0])
     assert page.run("return document.querySelector('.jp-OutputArea img').naturalWidth") > 50
     assert of_the_template(page) == []
 
@@ -114,7 +112,8 @@ def open_in_lab(page, lab, name, *outputs, trusted):
     path = home / f"{name}.ipynb"
     path.write_text(json.dumps(notebook(*outputs)), encoding="utf-8")
     if trusted:
-        NotebookNotary(data_dir=env["JUPYTER_DATA_DIR"]).sign(nbformat.read(path, as_version=4))  # `jupyter trust`
+        notary = signing().NotebookNotary(data_dir=env["JUPYTER_DATA_DIR"])
+        notary.sign(nbformat().read(path, as_version=4))  # `jupyter trust`
     page.resize(1400)
     page.emulate()
     page.driver.get(f"{address}/doc/tree/{path.name}?reset")

@@ -140,7 +140,7 @@ def test_two_uses_in_one_step_are_counted_one_by_one(page):
 
 
 def test_where_it_is_crowded_the_step_that_runs_has_its_pills(page):
-    page.open(player(crowd()).html, reduced_motion=True)
+    page.open(player(crowd()).html, reduced_motion=True, fragment="scene=0")
     assert page.run("return document.querySelectorAll('.wire').length") > 70
     for _ in range(last(page)):
         page.press("ArrowRight")
@@ -283,7 +283,7 @@ def test_paths_that_are_long_are_told_by_what_differs(page):
     for i in range(12):
         out = out * 1.1 if i != 6 else out.tanh() + out.exp() + out.sin()
         out.label = f"n{i}"
-    page.open(player(out).html, fragment="place=end")
+    page.open(player(out).html, fragment="scene=0&step=99")
     click(page, "a")
     ways = page.run("return [...document.querySelectorAll('#why .rows > div > :first-child')].map(e => e.textContent)")
     assert len(set(ways)) == len(ways) == 3
@@ -381,9 +381,10 @@ def test_the_graph_is_never_smaller_than_it_can_be_read(page, name, width):
 def test_the_result_is_in_sight_when_the_page_opens(page, width):
     page.open(player(network()).html, width)
     assert page.run(
-        "const a = [...document.querySelectorAll('.card')].at(-1).getBoundingClientRect(),"
+        "const a = arguments[0].getBoundingClientRect(),"
         " b = document.getElementById('scroll').getBoundingClientRect(); return a.right <= b.right && a.left >= b.left"
-        " && a.top >= b.top && a.bottom <= b.bottom"
+        " && a.top >= b.top && a.bottom <= b.bottom",
+        card(page, "loss"),
     )
 
 

@@ -7,14 +7,14 @@ import time
 from itertools import pairwise
 
 import pytest
-from drawn_graphs import neuron
+from drawn_graphs import attention, expression, gpt, neuron
 from selenium.webdriver.common.action_chains import ActionChains
 
 from micrograd import Value
 from micrograd.nn import MLP
 from micrograd.viz import player
 
-from .test_player import arrays, card, network, paths, step, text
+from .test_player import READY, arrays, card, in_frame, network, notebook, paths, step, text
 
 
 def seen(page):
@@ -59,7 +59,7 @@ def test_keys_and_buttons_zoom_and_show_all_again(page):
 
 
 def test_a_drag_moves_the_graph_and_chooses_nothing(page):
-    page.open(player(network()).html, reduced_motion=True, fragment="place=end")
+    page.open(player(network()).html, 1000, 400, reduced_motion=True, fragment="place=end")
     before = seen(page)
     near = page.run(
         "return [...document.querySelectorAll('.card:not(.leaf)')].find(e => {"
@@ -72,7 +72,7 @@ def test_a_drag_moves_the_graph_and_chooses_nothing(page):
 
 
 def test_the_map_is_there_when_not_all_is_seen_and_leads_there(page):
-    page.open(player(network()).html, reduced_motion=True, fragment="place=end")
+    page.open(player(network()).html, 1000, 400, reduced_motion=True, fragment="place=end")
     assert not page.run("return document.getElementById('map').hasAttribute('hidden')")
     before = seen(page)[0]
     box = page.run(
@@ -98,6 +98,76 @@ def test_a_graph_that_could_not_be_read_opens_folded_further(page):
     assert text(page, "#tabs [aria-pressed=true]") == "layers"
     page.open(made, 1400, 900, fragment="step=1")
     assert text(page, "#tabs [aria-pressed=true]") == "operations"
+
+
+def bounds(page, name):
+    return page.run(
+        "const b = arguments[0].getBoundingClientRect(); return [b.x, b.y, b.right, b.bottom]", card(page, name)
+    )
+
+
+THROUGH = """
+    const cards = [...document.querySelectorAll('.card')].map(e => [e.getAttribute('aria-label').split(',')[0], e]);
+    return [...document.querySelectorAll('.wire')].flatMap(wire => {
+      const path = wire.querySelector('path'), long = path.getTotalLength(), title = wire.textContent;
+      const points = Array.from({length: 200}, (_, k) => path.getPointAtLength(long * k / 199))
+        .map(point => point.matrixTransform(path.getScreenCTM()));
+      return cards.filter(([name, card]) => {
+        const b = card.querySelector('.body').getBoundingClientRect();
+        const inside = ({x, y}) => x > b.left && x < b.right && y > b.top && y < b.bottom;
+        return !title.split(/ → | ×/).includes(name) && points.some(inside);
+      }).map(([name]) => [title, name]);
+    })
+"""  # lines that run through a card
+
+
+@pytest.mark.parametrize(
+    ("graph", "width", "height", "first", "last"),
+    [(network, 1400, 900, "Layer #1", "loss"), (neuron, 780, 1100, "w2", "o")],
+)
+def test_a_graph_that_is_wider_than_the_window_is_broken_into_rows(page, graph, width, height, first, last):
+    page.open(player(graph(), names={}).html, width, height, fragment="step=3")
+    assert bounds(page, first)[3] < bounds(page, last)[1]  # the one ends above where the other begins
+    assert page.run("return document.getElementById('map').hasAttribute('hidden')")
+    assert seen(page)[4] >= 1
+    assert page.run(THROUGH) == []
+    before = seen(page)
+    for wide in (2800, width):
+        page.resize(wide, height)
+        page.wait(
+            f"Math.abs(document.getElementById('graph').viewBox.baseVal.width - {before[2]}) {'><'[wide == width]} 1"
+        )
+    assert bounds(page, first)[3] < bounds(page, last)[1]
+
+
+WHOLE = """
+    const svg = document.getElementById('graph'), room = svg.getBoundingClientRect(), scale = svg.getScreenCTM().a;
+    const cards = [...document.querySelectorAll('.card .body')].map(e => e.getBoundingClientRect());
+    return scale > 0.999 && cards.length > 3 && document.getElementById('map').hasAttribute('hidden')
+      && cards.every(b => b.left > room.left && b.right < room.right && b.top > room.top && b.bottom < room.bottom);
+"""
+GRAPHS = {"expression": expression, "network": network, "step": lambda: network(20), "attention": attention, "gpt": gpt}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_graph_opens_whole_in_a_window_and_in_a_column_of_a_notebook(page, name):
+    """With type of 12 pixels or more: folded further, and in rows, where that takes it."""
+    graph = GRAPHS[name]()
+    page.open(player(graph, names={}).html, 1400, 900)
+    assert page.run(WHOLE)
+    assert page.run(THROUGH) == []
+    page.open(notebook(graph), 780, 900)
+    page.wait(READY)
+    page.wait("document.querySelector('iframe').offsetHeight > 300")
+    assert in_frame(page, WHOLE.replace("document", "inner"))
+
+
+def test_a_part_of_an_outline_opens(page):
+    page.open(player(expression(), names={}).html, 1400, 900)
+    assert text(page, "#tabs [aria-pressed=true]") == "outline"
+    page.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", card(page, "c"))
+    assert text(page, "#crumbs") == "outline›c"
+    assert page.run("return document.querySelectorAll('.card').length") == 11
 
 
 def test_a_line_that_carries_arrays_is_as_wide_as_their_length(page):
@@ -300,7 +370,7 @@ def test_a_neuron_is_seen_whole_in_a_small_window_at_every_step(page):
         for element in page.run("return [...document.querySelectorAll('.card')]"):
             assert page.run(IN_SIGHT, element), text(page, "#phase")
     assert page.run("return document.getElementById('graph').getScreenCTM().a") > 0.99
-    assert page.run("return document.getElementById('panels').offsetHeight") >= 168
+    assert page.run("return document.getElementById('panels').offsetHeight") >= 160
     page.resize(1280, 1000)
     page.wait("document.getElementById('panels').offsetHeight > 200")
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from demo_helpers import demo_module
 from hypothesis import given
 from hypothesis import strategies as st
 from interrupts import ctrl_c as ctrl_c
@@ -484,19 +483,13 @@ def test_what_the_course_needs_is_said(micrograd, monkeypatch, tmp_path):
 DEMOS = sorted(path.stem for path in (ROOT / "demos").glob("*.py"))
 
 
-def test_a_demo_gets_the_rest_of_the_line(tmp_path):
-    demo_module("moons")  # or this test is skipped
-    done = process("demo", "moons", "--steps", "2", "--out", str(tmp_path))
-    assert done.returncode == 0
-    assert "Right answers" in done.stdout
-    assert {path.suffix for path in tmp_path.iterdir()} >= {".svg"}
-
-
-def test_a_demo_keeps_its_exit_code():
-    demo_module("moons")
-    done = process("demo", "moons", "--steps", "0")
-    assert done.returncode == 2
-    assert "--steps must be at least 1" in done.stderr
+@pytest.mark.parametrize(
+    ("seed", "code", "said"), [("7", 0, "to be found was -3.0"), ("-1", 2, "--seed must not be below 0, found -1")]
+)
+def test_a_demo_gets_the_rest_of_the_line_and_keeps_its_exit_code(seed, code, said):
+    done = process("demo", "linear_regression", "--seed", seed)
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
 
 
 def test_demos_are_listed_with_what_they_show(micrograd):

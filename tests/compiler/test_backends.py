@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import first_order, same, squared_gradient
+from compile_helpers import same, squared_gradient
 from hypothesis import Phase, given, settings
 from random_programs import Program, programs
-from tensor_helpers import every_op
+from tensor_helpers import every_op, seed
 from tensor_ops_list import Op
 
 import micrograd
 from micrograd import Tensor, Value, gradient, nn
 from micrograd import functional as F
 from micrograd.compiler.opset import OPSET
+from micrograd.engine import trees
 from micrograd.optim import SGD
 
 NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
@@ -35,13 +38,17 @@ def test_a_program_is_made_of_the_operations_of_the_list(op: Op):
 @NO_JAX
 @every_op
 def test_an_op_is_the_same_by_jax(op: Op):
+    """Its value and both derivatives, in one program: most of the time is XLA's, which compiles each."""
     operands = max(op.runs(), key=lambda run: sum(a.size for a in run))
-    compiled = micrograd.compile(op.call, backend="jax")
-    same(first_order(op, compiled, operands), first_order(op, op.call, operands), 1e-12)
-    if all(a.size for a in operands):
-        square = squared_gradient(op)
-        found, expected = gradient(micrograd.compile(square, backend="jax"))(*operands), gradient(square)(*operands)
-        same(*(x if isinstance(x, tuple) else [x] for x in (found, expected)), tolerance=1e-10)
+    weighted = lambda *xs: (out := op.call(*xs)) * seed(op, out)  # noqa: E731
+    derivatives = [gradient(weighted), gradient(squared_gradient(op))] if all(a.size for a in operands) else []
+
+    def everything(*xs: Any) -> list[Any]:
+        first_and_second = (d(*xs) for d in derivatives)
+        return [op.call(*xs), *(g for gs in first_and_second for g in (gs if isinstance(gs, tuple) else [gs]))]
+
+    inputs = [Tensor(a) for a in operands]
+    same(micrograd.compile(everything, backend="jax")(*inputs), everything(*inputs), tolerance=1e-10)
 
 
 @NO_JAX
@@ -113,39 +120,116 @@ def test_random_programs_of_samples_are_the_same_by_jax(program: Program):
 
 @NO_JAX
 def test_four_devices_compute_what_one_does_with_one_sum_over_them():
-    code = """
-import os; os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
-import jax, numpy as np, micrograd
-from micrograd import nn, functional as F
-from micrograd.optim import SGD
+    done = subprocess.run([sys.executable, "-c", ON_DEVICES + ON_FOUR], capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == "done", done.stderr[-3000:]
 
-def trained(devices):
+
+@NO_JAX
+def test_two_processes_of_two_devices_compute_what_one_device_does():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", ON_DEVICES + IN_TWO_PROCESSES, str(port)]
+    processes = [subprocess.Popen([*command, str(rank)], **pipes) for rank in range(2)]
+    try:
+        for process in processes:
+            out, error = process.communicate(timeout=120)
+            assert out.strip().splitlines()[-1:] == ["done"], error[-3000:]
+    finally:
+        for process in processes:
+            process.kill()
+
+
+ON_DEVICES = """
+import os, sys
+alone = len(sys.argv) == 1
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=" + ("4" if alone else "2")
+import jax
+if not alone:
+    jax.distributed.initialize("127.0.0.1:" + sys.argv[1], 2, int(sys.argv[2]), initialization_timeout=60)
+import numpy as np, micrograd
+from micrograd import Value, nn, functional as F
+from micrograd.optim import SGD, Adam
+
+def refused(f, *args):
+    try:
+        f(*args)
+    except ValueError as error:
+        return str(error)
+
+def trained(devices, rule=SGD):
     rng = np.random.default_rng(0)
     model = nn.Sequential(nn.Linear(4, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))
     x, y = rng.normal(size=(16, 4)), rng.normal(size=(16, 1))
     loss = lambda x, y: F.mse(model(x), y)
-    step = micrograd.compile(loss, update=SGD(model.parameters(), lr=0.1), backend="jax", devices=devices)
-    losses = [float(step(x, y).data) for _ in range(5)]
-    return step, [*losses, *(v for p in model.parameters() for v in p.data.ravel().tolist())], (x, y), model
+    step = micrograd.compile(loss, update=rule(model.parameters(), lr=0.1), backend="jax", devices=devices)
+    losses = []
+    for i in range(5):
+        losses.append(float(step(x, y).data))
+        if i == 2 and jax.process_index():  # one process looks
+            losses.append(float(model[0].weight.data[0, 0]))
+    found = [*losses, *(v for p in model.parameters() for v in p.data.ravel().tolist())]
+    return step, np.array(found), (x, y), model
+
+def of_samples(devices):  # of two features, which four devices cannot share
+    w = [Value(0.5), Value(-1.5)]
+    f = micrograd.compile(lambda x: (x[0] * w[0] + x[1] * w[1]).tanh(), batch=True, backend="jax", devices=devices)
+    out = f(np.arange(16.0).reshape(8, 2) / 16)
+    out.sum().backward()
+    return f, np.array([*out.data, w[0].grad, w[1].grad])
 
 assert len(jax.devices()) == 4
 step, four, (x, y), model = trained(jax.devices())
-assert np.allclose(four, trained(None)[1], rtol=0, atol=1e-15), np.abs(np.subtract(four, trained(None)[1])).max()
+assert np.allclose(four, trained(None)[1], rtol=0, atol=1e-15), np.abs(four - trained(None)[1]).max()
+assert "a multiple of 4 rows" in refused(step, x[:6], y[:6])
+f, parts = of_samples(jax.devices())
+assert np.allclose(parts, of_samples(None)[1], rtol=0, atol=1e-15)
+assert "of 6 rows, between 4 devices" in refused(f, np.ones((6, 2)))
+"""
+ON_FOUR = """
 code = step.program.code
 with jax.enable_x64(True):
     inputs = code._read([0.1, *(held for p in step.program.trained for held in ({"data": p.data}, {}))], x, y)
     text = code._jitted.lower(*inputs).compile().as_text()
 assert text.count(" all-reduce(") + text.count(" all-reduce-start(") == 1, text
-try:
-    step(x[:6], y[:6])
-except ValueError as error:
-    assert "a multiple of 4 rows" in str(error)
-    print("done")
+print("done")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert done.stdout.strip() == "done", done.stderr[-3000:]
+IN_TWO_PROCESSES = """
+assert len(jax.local_devices()) == 2
+assert np.allclose(trained(jax.devices(), Adam)[1], trained(None, Adam)[1], rtol=0, atol=1e-15)
+out = micrograd.compile(model, backend="jax", devices=jax.devices())(x)  # each process has the whole of it
+assert np.allclose(out.data, model(x).data, rtol=0, atol=1e-15)
+others = [device for device in jax.devices() if device.process_index != jax.process_index()]
+assert "has none of this process" in refused(trained, others)
+print("done")
+"""
 
 
 def test_devices_are_for_jax():
     with pytest.raises(ValueError, match="devices= is for backend='jax'"):
         micrograd.compile(lambda x: x, devices=[1])
+
+
+POINTS = {
+    "the argument": lambda x: x,
+    "a view": lambda x: x.reshape(1)[0],
+    "a choice": lambda x: np.where(x > 1.0, x * x, x),
+    "a sum": lambda x: x.reshape(1).sum(),
+    "a constant gradient": lambda x: np.stack([x, x])[0],
+    "no gradient": lambda x: Tensor(2.0) * 1.0 + 0 * x,
+    "two": lambda x: (x, x * x),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "python", pytest.param("jax", marks=NO_JAX)])
+@pytest.mark.parametrize("name", POINTS)
+def test_a_result_of_shape_0_is_a_number_of_numpy_on_every_back_end(name: str, backend: str):
+    f = POINTS[name] if backend == "eager" else micrograd.compile(POINTS[name], backend=backend)
+    x = np.array(3.0)
+    hvp = lambda f: lambda x: micrograd.hvp(f)(x, np.array(1.0))  # noqa: E731
+    jvp = lambda f: lambda x: micrograd.jvp(f, (x,), (np.array(1.0),))  # noqa: E731
+    for transform in (gradient, micrograd.value_and_grad, micrograd.jacobian, micrograd.hessian, hvp, jvp):
+        found, expected = (list(trees.leaves(transform(g)(x))) for g in (f, POINTS[name]))
+        assert {type(part) for part in found} == {np.float64}
+        assert found == expected

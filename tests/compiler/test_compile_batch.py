@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,16 @@ def test_what_is_made_of_matrices_is_what_each_sample_gives(function: Any):
         theirs = grad(sum(map(weighted, expected)), flat, allow_unused=True)
         pairs = [[g or 0.0 for g in gradients] for gradients in (slopes, theirs)]
         np.testing.assert_allclose(*pairs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("backend", ["python", "numpy", *["jax"] * bool(find_spec("jax"))])
+def test_a_batch_without_samples_gives_none_and_slopes_of_zero(backend: str, function: Any):
+    """Such as the share of a worker that has nothing to do."""
+    found = micrograd.compile(function, batch=True, backend=backend)(RAGGED[:0])
+    assert {out.shape for out in found} == {(0,)}
+    slopes = grad(sum(out.sum() for out in found), [w for row in WEIGHTS for w in row], allow_unused=True)
+    assert not any(slopes)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS[:-1])

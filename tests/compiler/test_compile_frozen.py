@@ -68,6 +68,7 @@ OF_NUMBERS = [
     (lambda x: x * x.data, "on nodes instead of their data"),  # here
     (lambda x: x * x.item(), "on nodes instead of their data"),  # here
     (lambda x: x * W.data, "on the node itself"),  # here
+    (lambda x: (x, f"{W:.2f}"), "on the node itself"),  # here
     (writes, "change parameters outside of the function"),
     (updates, "change parameters outside of the function"),
     (steps, "change parameters outside of the function"),

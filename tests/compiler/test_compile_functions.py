@@ -122,6 +122,24 @@ def test_weight_decay_of_many_weights_is_compiled_as_arrays():
     assert near([w.grad for w in weights], [2 * (0.0001 + 4.0) * w.data for w in weights])
 
 
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("x", [Value(3.0), Tensor([1.0, 2.0], requires_grad=True)])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_node_may_be_returned_more_than_once(create_graph: bool, x: Any, backend: str):
+    def f(x: Any) -> Any:
+        y = x * x
+        return {"a": y, "b": [x, x], "c": (y, 2 * y)}
+
+    def gradient_of(f: Callable) -> Any:
+        found = f(x)
+        outs = [found["a"], *found["b"], *found["c"]]
+        loss = sum(n * (out.sum() if isinstance(out, Tensor) else out) for n, out in enumerate(outs, 1))
+        (g,) = grad(loss, [x], create_graph=create_graph)
+        return np.asarray(g.data if create_graph else g).tolist()
+
+    assert gradient_of(micrograd.compile(f, backend=backend)) == gradient_of(f)
+
+
 def test_one_of_two_outputs_may_be_a_constant_as_arrays():
     w = Value(3.0)
     out, constant = micrograd.compile(lambda x: [w * w * x, x * 2.0], backend="numpy")(5.0)

@@ -519,11 +519,18 @@ def test_a_step_that_is_interrupted_is_made_whole_or_not_at_all(kind: str, first
 
 
 @each_kind
-def test_steps_of_several_threads_are_whole_while_others_look(kind: str):
-    pair = Pair(kind)
+@pytest.mark.parametrize("apart", [False, True], ids=["in the program", "apart"])
+def test_steps_of_several_threads_are_whole_while_others_look(kind: str, apart: bool):
+    def prepare(model: Any) -> None:
+        if apart:  # the optimizer takes its own step
+            model.parameters()[0].register_hook(lambda g: g)
+
+    pair = Pair(kind, prepare=prepare)
     pair.run(1)
-    model, optimizer = pair.compiled, pair.optimizers[0]
+    model, optimizer, settings = pair.compiled, pair.optimizers[0], KINDS[kind][1]
+    loss = micrograd.compile(lambda x, y: model.loss(x, y), **settings)
     jobs = [lambda: pair.step(X, Y), lambda: _numbers(model, optimizer), lambda: model.loss(X.tolist(), Y)] * 2
+    jobs.append(lambda: loss(X, Y))
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:

@@ -11,10 +11,11 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+from late import nbclient, nbformat
 from PIL import Image
+
+from micrograd import Value
 
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
@@ -68,16 +69,16 @@ def exercises(notebook):
 def execute(notebook):
     """Run its cells, in a kernel of its own that has nothing to save at the end."""
     where = {"metadata": {"path": str(LESSONS)}}
-    NotebookClient(notebook, timeout=120, shutdown_kernel="immediate", resources=where).execute()
+    nbclient().NotebookClient(notebook, timeout=120, shutdown_kernel="immediate", resources=where).execute()
 
 
 @cache
 def run(path):
     """The cells of the lesson as they run from clean, and then its exercises as if tried, and its solutions."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat().read(path, as_version=4)
     lesson = len(notebook.cells)
     tries = [f"{code}  # tried" for code in exercises(notebook)]
-    notebook.cells += [nbformat.v4.new_code_cell(code) for code in (*tries, *solutions(notebook))]
+    notebook.cells += [nbformat().v4.new_code_cell(code) for code in (*tries, *solutions(notebook))]
     execute(notebook)
     return notebook.cells[:lesson], notebook.cells[lesson : lesson + len(tries)], notebook.cells[lesson + len(tries) :]
 
@@ -85,7 +86,7 @@ def run(path):
 @over_lessons
 def test_a_lesson_runs_from_clean_and_says_what_the_committed_one_says(path):
     cells, *_ = run(path)
-    committed = nbformat.read(path, as_version=4).cells
+    committed = nbformat().read(path, as_version=4).cells
     for cell, before in zip(cells, committed, strict=True):
         found, expected = text_of(cell), text_of(before)
         assert same(found, expected) or found == expected  # the second for what it shows
@@ -104,7 +105,7 @@ def test_every_solution_is_right_and_no_exercise_is_solved_already(path):
 
 @over_lessons
 def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_do(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat().read(path, as_version=4)
     words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     assert re.match(r"# \d+\. ", words[0])
     assert re.search(r"\*\*[^*]+\?\*\*", words[0]), "the question, in bold"
@@ -117,7 +118,7 @@ def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_d
 
 @over_lessons
 def test_what_is_claimed_does_not_stand_between_the_lines_to_be_read(path):
-    for cell in nbformat.read(path, as_version=4).cells:
+    for cell in nbformat().read(path, as_version=4).cells:
         claims = len(re.findall(r"^assert ", cell.source, re.MULTILINE)) if cell.cell_type == "code" else 0
         assert claims <= 3 or cell.metadata["jupyter"]["source_hidden"], cell.source
 
@@ -125,17 +126,17 @@ def test_what_is_claimed_does_not_stand_between_the_lines_to_be_read(path):
 @pytest.mark.parametrize(("path", "after"), [*pairwise(PATHS)], ids=[path.stem for path in PATHS[1:]])
 def test_a_lesson_leads_to_the_one_after_it_and_back(path, after):
     titles = {
-        one.name: nbformat.read(one, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
+        one.name: nbformat().read(one, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
         for one in (path, after)
     }
-    ends = [nbformat.read(one, as_version=4).cells[-1].source.splitlines()[-1] for one in (path, after)]
+    ends = [nbformat().read(one, as_version=4).cells[-1].source.splitlines()[-1] for one in (path, after)]
     assert f"Next: [{titles[after.name]}]({after.name})" in ends[0]
     assert f"Before: [{titles[path.name]}]({path.name})" in ends[1]
 
 
 @over_lessons
 def test_a_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat().read(path, as_version=4)
     assert path.stat().st_size < 350_000
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -180,10 +181,17 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
 
     check("1.1", lambda f, x: 1 / 0)
     assert "ZeroDivisionError" in capsys.readouterr().out
-    with pytest.raises(KeyError, match=r"no exercise '1\.9'; lesson 1 has 1\.1, 1\.2"):
+    with pytest.raises(LookupError, match=r"no exercise '1\.9'; lesson 1 has 1\.1, 1\.2"):
         check("1.9", 1)
-    with pytest.raises(KeyError, match="no lesson 'x'"):
+    with pytest.raises(LookupError, match="no lesson 'x'"):
         check("x", 1)
+
+
+def assigning_cube(x):
+    """With = where += is needed."""
+    out = Value(x.data**3, (x,), "cube")
+    out._backward = lambda: setattr(x, "grad", out.grad * 3 * x.data**2)
+    return out
 
 
 @pytest.mark.parametrize(
@@ -209,7 +217,9 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         ("21.3", [0.1**50, 6.0], "it is multiplied, not added"),
         ("21.4", ["c", "d"], "after eval() the running mean and spread are used"),
         ("1.1", lambda f, x: (f(x + 1e-6) - f(x)) / 1e-6, "you nudged to one side only"),
+        ("1.1", lambda f, x: (f(x + 1) - f(x - 1)) / 2, "yours is 13: a small nudge? (2 * h)?"),
         ("1.1", lambda f, x: None, "found None: is a `return` missing?"),
+        (1.2, "down", "1.2  ✓ right"),
         ("1.4", 12.0, "a list of 2 numbers is needed here; found the float 12.0"),
         ("1.4", [6.0, 9.0], "6 is the part of one of the two a's"),
         ("2.1", -6.0, "build it of Values, so that it remembers; found the float -6.0"),
@@ -217,8 +227,10 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         ("2.3", ["tanh", "", "*"], "leave out the empty ones"),
         ("3.1", [4.0], "a dict is needed here"),
         ("3.1", {"d": -4, "c": -4, "b": -8, "a": 3}, "dL/da is not 3: c moves b times as far as a"),
-        ("3.3", 7.0, "go against the gradient"),
-        ("4.1", None, "answer with all 2, as in the original cell"),
+        ("3.3", 7.0, "one step against the gradient?"),
+        ("4.1", None, "answer with a tuple of 2, as in the original cell"),
+        ("4.2", assigning_cube, "+= and not ="),
+        ("4.2", lambda x: Value(x.data**3, (x,), "cube"), "x got nothing: is out._backward your function"),
         ("4.2", lambda x: None, "cube should return a Value, and returns None"),
         ("5.1", None, "strings are needed here"),
         ("5.1", set("abdef"), "a set has no order"),
@@ -233,9 +245,9 @@ def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         ("10.4", 1.0, "answer with the function itself, without calling it; found the float 1.0"),
         ("10.4", lambda t: None, "found None: is a `return` missing?"),
         ("11.1", 5, "a shape is needed here, such as (2, 3); found the int 5"),
-        ("11.2", len, "answer with all 2, as in the original cell"),
+        ("11.2", len, "answer with a tuple of 2, as in the original cell"),
         ("11.4", [1], "answer with the function itself"),
-        ("13.4", lambda x: None, "is a `return` missing?"),
+        ("13.4", lambda x: None, "is a `return` missing, or a `()` too many?"),
         ("15.1", "ad", "strings are needed here"),
     ],
 )
@@ -253,7 +265,7 @@ def test_nan_is_the_answer_to_no_exercise(answer, monkeypatch):
     import check
 
     for path in PATHS:
-        with suppress(ModuleNotFoundError, KeyError):  # a lesson without exercises
+        with suppress(ModuleNotFoundError, LookupError):  # a lesson without exercises
             check.check(f"{int(path.stem[:2])}.1", answer)
     right = []
     for name, checker in check.EXERCISES.items():
@@ -265,7 +277,7 @@ def test_nan_is_the_answer_to_no_exercise(answer, monkeypatch):
 @over_lessons
 def test_the_syllabus_says_of_a_lesson_what_it_says_of_itself(path):
     syllabus = (LESSONS.parent / "README.md").read_text(encoding="utf-8")
-    title, _, head = nbformat.read(path, as_version=4).cells[0].source.partition("\n\n")
+    title, _, head = nbformat().read(path, as_version=4).cells[0].source.partition("\n\n")
     minutes, needs = re.match(r"\*(\d+) minutes\. You need: (.*?)\.", head, re.DOTALL).groups()
     row = re.search(rf"\| \[{re.escape(title[2:])}\]\(lessons/{path.name}\) \|(.*)\|", syllabus)[1].split("|")
     assert row[-2].strip() == minutes

@@ -94,11 +94,9 @@ def test_two_workers_hold_the_same_bits_and_learn_what_one_process_does(start, a
         np.testing.assert_allclose(found[name], x, rtol=0, atol=1e-11, err_msg=name)
 
 
-@pytest.mark.parametrize(
-    ("start", "workers"), [("here", 2), ("here", 4), ("mpi", 2), ("torchrun", 2)], ids=lambda x: str(x)
-)
-def test_with_a_fixed_number_of_shards_the_bits_do_not_depend_on_the_number_of_workers(start, workers, alone, tmp_path):
-    found, _ = run(STARTERS[start](workers), tmp_path, "--shards", "4")
+@pytest.mark.parametrize("workers", [2, 4])
+def test_with_a_fixed_number_of_shards_the_bits_do_not_depend_on_the_number_of_workers(workers, alone, tmp_path):
+    found, _ = run(here(workers), tmp_path, "--shards", "4")
     assert same_bits(found, alone[4])
 
 
@@ -123,7 +121,7 @@ def children(pid):
     return found
 
 
-LONG = ["--steps", "600", "--often", "10"]
+LONG = ["--steps", "200", "--often", "10", "--shards", "4"]  # so that the start makes no difference to the bits
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +138,11 @@ def whole(tmp_path_factory):
         ("here", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
         ("mpi", signal.SIGKILL, r"signal 9"),
         ("mpi", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
-        ("torchrun", signal.SIGKILL, r"Worker \d has lost the others: .*The job ends. --resume continues"),
+        (
+            "torchrun",
+            signal.SIGKILL,
+            r"Worker \d has lost the others: .*The job ends. --resume continues|closing signal SIGTERM",  # who is first
+        ),
     ],
 )
 def test_a_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, whole, tmp_path):
@@ -159,7 +161,7 @@ def test_a_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(sta
     assert job.returncode != 0
     assert not left
     assert re.search(said, heard), heard
-    assert 10 <= load(tmp_path / demo.FILE)["step"] < 600
+    assert 10 <= load(tmp_path / demo.FILE)["step"] < 200
     again, _ = run(here(2), tmp_path, "--resume")
     assert same_bits(again, whole)
 

@@ -191,42 +191,6 @@ def test_prev_and_op_tell_how_a_node_was_made():
     ]  # fmt: skip
 
 
-def test_nodes_stand_in_sets_and_dicts_by_identity():
-    a, twin = Value(1.0), Value(1.0)
-    assert len({a, twin, a}) == 2
-    assert {a: "a", twin: "twin"}[twin] == "twin"
-    assert a != twin
-
-
-def test_a_value_is_made_from_positions_and_takes_any_attribute():
-    a, b = Value(2.0), Value(-3.0)
-    c = Value(a.data * b.data, (a, b), "*", "c")
-    assert (c.data, tuple(c._prev), c._op, c.label) == (-6.0, (a, b), "*", "c")
-    a.label = "a"
-    a.colour = "red"
-    c.note = ["mine"]
-    assert (a.label, a.colour, c.note) == ("a", "red", ["mine"])
-
-
-def test_the_repr_has_the_classic_form():
-    x = Value(2.0)
-    assert repr(x) == "Value(data=2.0, grad=0)"
-    (x * 3).backward()
-    assert repr(x) == "Value(data=2.0, grad=3.0)"
-
-
-def test_names_bound_again_leave_the_old_node_alone():
-    a = Value(3.0)
-    before = a
-    a += a
-    a *= 2
-    a -= 1
-    a /= 2
-    assert before.data == 3.0
-    a.backward()
-    assert before.grad == 2.0
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Ops from outside, whose derivative is a closure
 
@@ -288,24 +252,6 @@ def test_a_method_of_value_may_be_replaced(monkeypatch):
     neuron = Neuron(2, activation="tanh")
     neuron([x, 1.0]).backward()
     assert len(called) == 2
-
-
-def test_a_method_may_be_added(monkeypatch):
-    def softstep(self):
-        s = 1 / (1 + math.exp(-self.data))
-        out = Value(s, (self,), "softstep")
-
-        def _backward():
-            self.grad += s * (1 - s) * out.grad
-
-        out._backward = _backward
-        return out
-
-    monkeypatch.setattr(Value, "softstep", softstep, raising=False)
-    x = Value(0.3)
-    (x.softstep() + x.softstep()).backward()
-    s = 1 / (1 + math.exp(-0.3))
-    assert x.grad == pytest.approx(2 * s * (1 - s))
 
 
 def test_closures_of_ones_own_run_in_a_walk_by_hand_too():

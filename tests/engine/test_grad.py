@@ -10,62 +10,110 @@ import micrograd
 from micrograd import Value, backward, grad, no_grad
 
 KINDS = {"values": Value, "tensors": lambda x: micrograd.Tensor(x, requires_grad=True)}
+both = pytest.mark.parametrize("kind", KINDS)
 
 
-def test_grad_gives_a_tuple_and_leaves_all_grads_alone():
-    x, w = Value(3.0), Value(4.0)
-    y = x * w
+@both
+def test_grad_gives_a_tuple_and_leaves_all_grads_alone(kind: str):
+    x, w = KINDS[kind](3.0), KINDS[kind](4.0)
+    fresh, y = x.grad, x * w
     assert grad(y * 2, [x, w, y]) == (8.0, 6.0, 2.0)
-    assert (x.grad, w.grad, y.grad) == (0, 0, 0)
+    assert (x.grad, w.grad, y.grad) == (fresh, fresh, fresh)
 
 
-def test_grad_of_one_input_needs_no_list():
-    x = Value(3.0)
+@both
+def test_grad_of_one_input_needs_no_list(kind: str):
+    x = KINDS[kind](3.0)
     assert grad(x * x, x) == (6.0,)
 
 
-def test_grad_of_a_node_by_itself_is_one():
-    x = Value(3.0)
+@both
+def test_grad_of_a_node_by_itself_is_one(kind: str):
+    x = KINDS[kind](3.0)
     y = x * 2
     assert grad(y, y) + grad(x, x) == (1.0, 1.0)
 
 
-def test_grad_takes_several_outputs_with_a_gradient_each():
-    x = Value(3.0)
-    assert grad([x * 2, x * 3], x, [1.0, 10.0]) == (32.0,)
+@both
+def test_several_roots_have_a_gradient_each(kind: str):
+    x = KINDS[kind](3.0)
+    roots = [x * 2, x * 3]
+    assert grad(roots, x, [1.0, 10.0], retain_graph=True) == (32.0,)
+    backward(roots, [None, 10.0])
+    assert x.grad == 32.0
 
 
-def test_grad_gives_the_same_input_twice_when_asked_for_twice():
-    x = Value(3.0)
+@both
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_root_may_be_an_ancestor_of_another_root_or_stand_twice(kind: str, turn: int):
+    x = KINDS[kind](3.0)
+    y = x * 2
+    backward([y, y * 5, y][::turn], [100.0, 1.0, 1000.0][::turn])
+    assert x.grad == 2210.0
+
+
+@both
+def test_grad_gives_the_same_input_twice_when_asked_for_twice(kind: str):
+    x = KINDS[kind](3.0)
     assert grad(x * x, [x, x]) == (6.0, 6.0)
 
 
-def test_an_unused_input_gives_none_where_that_is_allowed():
-    x, other = Value(3.0), Value(4.0)
+@both
+def test_an_unused_input_gives_none_where_that_is_allowed(kind: str):
+    x, other = KINDS[kind](3.0), KINDS[kind](4.0)
     assert grad(x * 2, [other, x], allow_unused=True) == (None, 2.0)
 
 
-def test_gradients_are_plain_numbers_unless_a_graph_is_asked_for():
-    x = Value(3.0)
-    (x * x).backward()
-    assert type(x.grad) is type(grad(x * x, x)[0]) is float
+@both
+@pytest.mark.parametrize(
+    ("code", "error", "message"),
+    [
+        (lambda x, other: grad(x * 2, other), RuntimeError, "input 0 .*allow_unused=True"),
+        (lambda x, other: grad(x * 2, [x, other]), RuntimeError, "input 1 .*allow_unused=True"),
+        (lambda x, other: grad(x * 2, other.detach()), RuntimeError, "an input requires no gradient"),
+        (lambda x, other: backward([x * 2, x * 3], [1.0]), ValueError, "2 roots need a list of 2 gradients.* found 1"),
+        (lambda x, other: backward([x * 2, x * 3], 1.0), ValueError, "2 roots .*found float"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(kind: str, code: Any, error: type[Exception], message: str):
+    with pytest.raises(error, match=message):
+        code(KINDS[kind](3.0), KINDS[kind](4.0))
 
 
+@both
+def test_inputs_alone_get_a_gradient(kind: str):
+    x, w, other = (KINDS[kind](data) for data in (3.0, 4.0, 5.0))
+    fresh, y = x.grad, x * w
+    (y * 2).backward(inputs=[w, other])
+    assert (x.grad, w.grad, other.grad) == (fresh, 6.0, fresh)
+    y = x * 2
+    (y * 5).backward(inputs=y)  # one needs no list, and may be an inner node
+    assert (x.grad, y.grad) == (fresh, 5.0)
+
+
+@both
 @pytest.mark.parametrize(("order", "wanted"), [(1, 405.0), (2, 540.0), (3, 540.0), (4, 360.0), (5, 120.0), (6, 0.0)])
-def test_create_graph_gives_derivatives_of_any_order(order: int, wanted: float):
-    x = Value(3.0)
+def test_create_graph_gives_derivatives_of_any_order(kind: str, order: int, wanted: float):
+    x = KINDS[kind](3.0)
     y = x**5
     for _ in range(order):
         (y,) = grad(y, x, create_graph=True)
     assert y.data == wanted
 
 
-def test_a_gradient_of_create_graph_can_be_used_in_a_loss():
-    x, w = Value(3.0), Value(2.0)
+@both
+def test_a_gradient_of_create_graph_can_be_used_in_a_loss(kind: str):
+    x, w = KINDS[kind](3.0), KINDS[kind](2.0)
     y = (w * x) ** 2
     (slope,) = grad(y, x, create_graph=True)  # 2 w^2 x
     (slope * slope).backward()
     assert (x.grad, w.grad) == (2 * 24.0 * 8.0, 2 * 24.0 * 4 * 2.0 * 3.0)
+
+
+def test_gradients_are_plain_numbers_unless_a_graph_is_asked_for():
+    x = Value(3.0)
+    (x * x).backward()
+    assert type(x.grad) is type(grad(x * x, x)[0]) is float
 
 
 def test_backward_with_create_graph_leaves_nodes_in_grad():
@@ -132,7 +180,7 @@ def shared(kind: Any) -> tuple[Any, Any, Any, Any]:
     return x, w, h, second
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@both
 def test_a_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kind: str):
     x, w, h, second = shared(kind)
     assert grad(second, [w], retain_graph=True) == (9.0,)
@@ -142,7 +190,7 @@ def test_a_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kin
     assert (w.grad, float(x.grad)) == (9.0, 60.0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@both
 def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_another(kind: str):
     x, w, h, second = shared(kind)
     for output, inputs in ((second + x, [x]), (second, [h, x]), (h * 2 * w, [w, x])):
@@ -168,7 +216,7 @@ def test_a_graph_that_saved_nothing_is_not_let_go(passes: Any):
 # Many inputs: what was quadratic took minutes here
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@both
 def test_gradients_by_many_inputs(kind: str):
     xs = [KINDS[kind](float(i % 7)) for i in range(16_000)]
     y = sum(x * x for x in xs)

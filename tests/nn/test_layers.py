@@ -471,3 +471,8 @@ def test_a_subclass_of_sequential_may_hold_more():
 def test_wrong_uses_are_told_what_is_wrong(wrong, error, message):
     with pytest.raises(error, match=message):
         wrong()
+
+
+def test_a_repr_of_a_pooling_has_pytorchs_settings():
+    assert repr(nn.MaxPool2d(2)) == "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1)"
+    assert repr(nn.AvgPool2d(3, 1)) == "AvgPool2d(kernel_size=3, stride=1, padding=0)"

@@ -131,3 +131,10 @@ def test_a_weight_keeps_its_place_in_memory_when_it_is_assigned_loaded_or_copied
     layer.weight.data *= 2
     assert layer.weight.data.flags.f_contiguous
     y.backward()
+
+
+def test_a_weight_that_is_a_vector_or_a_bias_that_is_a_number_is_composed():
+    x, w, b = Tensor([1.0, 2.0]), Tensor([3.0, 4.0], requires_grad=True), Tensor(0.5, requires_grad=True)
+    out = linear(x, w, b)
+    assert out.item() == 11.5
+    assert [g.tolist() for g in grad(out, [w, b])] == [[1.0, 2.0], 1.0]

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import pickle
 import random
 
 import pytest
@@ -25,51 +24,8 @@ from micrograd.optim import (
 START = [1.5, -0.7, 0.0, 3.0]
 
 
-def loss_of(w, sin):
-    """Something of four numbers, in whichever package's, with curvature and a flat direction."""
-    return (w[0] * w[1] - 2.0) ** 2 + sin(w[2] + w[0]) * w[3] + 0.01 * w[3] * w[3] * w[3]
-
-
-def descend(optimizer, params, steps=10, schedule=None):
-    """The parameters after each of some steps."""
-    path = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss_of(params, type(params[0]).sin).backward()
-        optimizer.step()
-        if schedule:
-            schedule.step()
-        path.append([float(p.data) for p in params])
-    return path
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # As PyTorch does
-
-SETTINGS = [
-    (SGD, {"lr": 0.05}),
-    (SGD, {"lr": 0.05, "weight_decay": 0.1}),
-    (SGD, {"lr": 0.02, "momentum": 0.9}),
-    (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1}),
-    (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
-    (Adam, {}),
-    (Adam, {"lr": 0.1, "betas": (0.5, 0.9), "eps": 1e-3}),
-    (Adam, {"lr": 0.1, "weight_decay": 0.1}),
-    (AdamW, {"lr": 0.1}),
-    (AdamW, {"lr": 0.1, "weight_decay": 0.5}),
-    (AdamW, {"lr": 0.1, "weight_decay": 0.0, "betas": (0.0, 0.0)}),
-]
-
-
-@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
-def test_ten_steps_equal_pytorchs(kind, settings):
-    torch = pytest.importorskip("torch")
-    theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
-    ours = [Value(x) for x in START]
-    expected = descend(getattr(torch.optim, kind.__name__)(theirs, **settings), theirs)
-    found = descend(kind(ours, **settings), ours)
-    for now, then in zip(found, expected, strict=True):
-        assert now == pytest.approx(then, rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -99,31 +55,8 @@ def test_ten_steps_of_a_schedule_equal_pytorchs(kind, settings):
     assert rates[1] == pytest.approx(rates[0], rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("max_norm", [0.5, 5.0, 100.0])
-def test_clipping_equals_pytorchs(max_norm):
-    torch = pytest.importorskip("torch")
-    theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
-    ours = [Value(x) for x in START]
-    for params in (theirs, ours):
-        loss_of(params, type(params[0]).sin).backward()
-    norm = torch.nn.utils.clip_grad_norm_(theirs, max_norm)
-    assert clip_grad_norm(ours, max_norm) == pytest.approx(norm.item(), rel=1e-12)
-    assert [p.grad for p in ours] == pytest.approx([p.grad.item() for p in theirs], rel=1e-12)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # By hand
-
-
-def test_plain_sgd_is_bit_equal_to_the_classic_line():
-    ours, by_hand = [Value(x) for x in START], [Value(x) for x in START]
-    optimizer = SGD(ours, lr=0.3)
-    for params in (ours, by_hand):
-        loss_of(params, Value.sin).backward()
-    optimizer.step()
-    for p in by_hand:
-        p.data -= 0.3 * p.grad
-    assert [p.data for p in ours] == [p.data for p in by_hand]
 
 
 def test_momentum_adds_up():
@@ -187,22 +120,6 @@ def test_a_nan_in_a_gradient_is_not_hidden(make):
     assert y.data < 1.0
 
 
-def test_clipping_keeps_the_direction_and_returns_the_norm_before():
-    x, y = Value(0.0), Value(0.0)
-    x.grad, y.grad = 3.0, -4.0
-    assert clip_grad_norm([x, y], 1.0) == 5.0
-    assert (x.grad, y.grad) == pytest.approx((0.6, -0.8), rel=1e-6)
-
-
-def test_the_rate_may_be_set_by_hand():
-    x = Value(0.0)
-    optimizer = SGD([x], lr=1.0)
-    optimizer.lr = 0.25
-    x.grad = 1.0
-    optimizer.step()
-    assert x.data == -0.25
-
-
 def test_a_warm_up_and_a_decay_are_one_function():
     optimizer = SGD([Value(0.0)], lr=2.0)
     schedule = LambdaLR(optimizer, lambda t: min((t + 1) / 2, 1.0) * 0.5**t)
@@ -230,29 +147,6 @@ def test_an_optimizer_and_a_schedule_of_ones_own_need_one_method_each():
         optimizer.step()
         schedule.step()
     assert x.data == 10.0 - 4.0 - 2.0 - 1.0
-
-
-@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
-def test_a_restored_optimizer_goes_on_as_if_nothing_had_happened(kind, settings):
-    whole, first = [Value(x) for x in START], [Value(x) for x in START]
-    expected = descend(kind(whole, **settings), whole, 6)[-1]
-    optimizer = kind(first, **settings)
-    descend(optimizer, first, 3)
-    state = pickle.loads(pickle.dumps(optimizer.state_dict()))
-
-    second = [Value(p.data) for p in first]
-    optimizer = kind(second, lr=99.0, momentum=0.1) if kind is SGD else kind(second, lr=99.0)
-    optimizer.load_state_dict(state)
-    assert descend(optimizer, second, 3)[-1] == expected
-
-
-def test_a_state_is_a_copy():
-    x = Value(0.0)
-    optimizer = SGD([x], lr=1.0, momentum=0.5)
-    state = optimizer.state_dict()
-    x.grad = 1.0
-    optimizer.step()
-    assert state["state"] == [{}]
 
 
 def test_a_copied_optimizer_moves_copies_of_the_parameters():
@@ -306,10 +200,10 @@ NOT_PARAMETERS = [
 def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
     params = [Value(1.0), Value(2.0)]
     for p in params:
-        p.grad = 1.0
-    SGD(many(params), lr=0.5).step()
-    assert [p.data for p in params] == [0.5, 1.5]
-    assert clip_grad_norm(many(params), 100.0) == math.sqrt(2)
+        p.grad = 0.1
+    SGD(many(params), lr=0.3).step()
+    assert [p.data for p in params] == [1.0 - 0.3 * 0.1, 2.0 - 0.3 * 0.1]  # the classic line, bit by bit
+    assert clip_grad_norm(many(params), 100.0) == pytest.approx(math.sqrt(0.02))
 
 
 @pytest.mark.parametrize(

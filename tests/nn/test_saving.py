@@ -352,18 +352,6 @@ def test_an_altered_file_raises_or_gives_the_same(alter, path):
     assert raised > 0.9 * len(altered) > 0
 
 
-def test_numbers_that_were_altered_are_told_by_their_hash(path):
-    model = nn.Linear(2, 1)
-    save(model, path)
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-    before = model.state_dict()
-    with pytest.raises(ValueError, match="is damaged: its content is not what its SHA-256 says"):
-        load(path, into=model)
-    assert (model.state_dict()["weight"] == before["weight"]).all()
-
-
 def test_a_file_without_a_hash_is_taken_as_it_is(path):
     save_file({"x": np.ones(2)}, path)
     assert load(path)["x"].tolist() == [1.0, 1.0]
@@ -431,8 +419,9 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(path, monkeypatc
     for name in ("fsync", "replace"):
         with monkeypatch.context() as patch:
             patch.setattr(os, name, fail)
-            with pytest.raises(OSError, match="the disk is full"):
+            with pytest.raises(OSError, match="the disk is full") as caught:
                 save({"x": np.ones(2)}, path)
+        assert caught.value.__notes__ == [f"{path.resolve()} was not saved, and what was there is unchanged"]
         assert load(path)["x"].tolist() == [0.0, 0.0]
         assert os.listdir(path.parent) == [path.name]
 

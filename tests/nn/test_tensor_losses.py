@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from micrograd import backward, nn, optim
 from micrograd import functional as F
-from micrograd import nn, optim
 from micrograd.autograd.check import gradcheck
 from micrograd.engine import Value
 from micrograd.tensor import Tensor
@@ -40,14 +40,6 @@ def test_cross_entropy_is_one_node_whose_gradient_is_softmax_less_onehot():
     assert logits.grad == pytest.approx(expected, rel=1e-14)
 
 
-def test_cross_entropy_is_finite_where_exp_would_overflow():
-    logits = leaf([[1e4, 0.0], [-1e4, 1e4]])
-    loss = F.cross_entropy(logits, [1, 1])
-    loss.backward()
-    assert loss.item() == 5000.0
-    assert logits.grad.tolist() == [[0.5, -0.5], [0.0, 0.0]]
-
-
 def test_one_sample_needs_no_batch_and_more_axes_are_more_samples():
     one = F.cross_entropy(Tensor(LOGITS[0]), 2)
     assert one.item() == pytest.approx(F.cross_entropy([*LOGITS[0]], 2).data, rel=1e-14)
@@ -65,16 +57,6 @@ def test_targets_may_be_a_list_an_array_or_a_tensor_and_may_change_after_the_cal
         loss.backward()
         assert loss.item() == pytest.approx(2.4076059644443806, rel=1e-14)
         assert logits.grad[0, 0] < 0
-
-
-def test_nll_of_log_softmax_is_cross_entropy_in_value_and_gradient():
-    a, b = leaf(LOGITS), leaf(LOGITS)
-    targets = [0, 1, 2, 0, 1]
-    losses = F.cross_entropy(a, targets), F.nll(b.log_softmax(), targets)
-    for loss in losses:
-        loss.backward()
-    assert losses[0].item() == pytest.approx(losses[1].item(), rel=1e-14)
-    assert a.grad == pytest.approx(b.grad, rel=1e-12, abs=1e-15)
 
 
 def test_softmax_loss_is_cross_entropy_as_a_module():
@@ -110,23 +92,16 @@ OF_SCORES = {
 
 
 @pytest.mark.parametrize("name", OF_SCORES)
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_a_loss_of_a_tensor_is_that_of_a_list_of_values(name, reduction):
     loss, targets = OF_SCORES[name]
     array, values = leaf(SCORES), [Value(x) for x in SCORES]
     of_array, of_values = loss(array, targets, reduction), loss(values, targets, reduction)
-    of_array.backward()
-    of_values.backward()
-    assert of_array.item() == pytest.approx(of_values.data, rel=1e-14)
+    of_values = of_values if reduction == "none" else [of_values]
+    of_array.sum().backward()
+    backward(of_values)
+    assert of_array.detach().reshape(-1).tolist() == pytest.approx([x.data for x in of_values], rel=1e-14)
     assert array.grad == pytest.approx(np.array([v.grad for v in values]), rel=1e-14)
-
-
-@pytest.mark.parametrize("name", OF_SCORES)
-def test_a_loss_that_is_not_reduced_is_a_tensor_of_the_scores_shape_or_a_list_of_values(name):
-    loss, targets = OF_SCORES[name]
-    of_array = loss(leaf(SCORES), targets, reduction="none")
-    of_values = loss([Value(x) for x in SCORES], targets, reduction="none")
-    assert of_array.tolist() == pytest.approx([loss.data for loss in of_values], rel=1e-14)
 
 
 @pytest.mark.parametrize("loss", [F.hinge, F.mse, F.bce_with_logits, F.cross_entropy, F.nll])
@@ -136,17 +111,6 @@ def test_another_reduction_is_refused(loss, kind, reduction):
     scores = [Value(0.5), Value(1.0)] if kind is Value else leaf([0.5, 1.0])
     with pytest.raises(ValueError, match='"mean", "sum" or "none"'):
         loss(scores, 1 if loss in (F.cross_entropy, F.nll) else [1, 1], reduction=reduction)
-
-
-@pytest.mark.parametrize("targets", [0, 1, 2])
-def test_a_loss_of_classes_of_a_tensor_is_that_of_lists_of_values(targets):
-    classes = [targets] * len(LOGITS)
-    array, values = leaf(LOGITS), [[Value(x) for x in row] for row in LOGITS]
-    of_array, of_values = F.cross_entropy(array, classes), F.cross_entropy(values, classes)
-    of_array.backward()
-    of_values.backward()
-    assert of_array.item() == pytest.approx(of_values.data, rel=1e-14)
-    assert array.grad == pytest.approx(np.array([[v.grad for v in row] for row in values]), rel=1e-12, abs=1e-15)
 
 
 PYTORCHS = pytest.mark.parametrize(
@@ -186,14 +150,6 @@ def test_a_loss_is_pytorchs(ours, theirs, scores, targets, reduction, dtype):
 def test_the_second_derivative_of_a_loss_is_right_however_it_is_reduced(ours, theirs, scores, targets, reduction):
     x, targets = np.linspace(-1, 1.5, scores.size).reshape(scores.shape), targets.clip(0, 2)
     assert gradcheck(lambda a: ours(a, targets, reduction=reduction), x, order=2)
-
-
-@pytest.mark.parametrize(
-    ("loss", "targets"), [(F.mse, [[0.1, 0.2], [0.3, 0.4]]), (F.bce_with_logits, [[0, 1], [1, 0.5]]),
-                          (F.hinge, [[1, -1], [1, 1]]), (F.cross_entropy, [0, 1]), (F.nll, [1, 1])],
-)  # fmt: skip
-def test_derivatives_are_right_to_the_second_order(loss, targets):
-    assert gradcheck(lambda x: loss(x, targets), leaf([[0.3, -0.7], [2.0, 0.1]]), order=2)
 
 
 def test_both_operands_of_mse_may_require_a_gradient():

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -33,6 +34,7 @@ e = c - d
 f = e**2
 g = f / 2.0 + 10.0 / f
 """
+MEANT = ". Did you mean: 'loss'?" * (sys.version_info >= (3, 12))  # before, only the interpreter says it
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in SITE.glob("live/training/*.py")}
 
 
@@ -85,6 +87,13 @@ def test_a_slope_is_that_of_the_value_the_number_made_even_if_the_name_is_taken_
         ("from micrograd import Value\nx = Value('three')\n", 2, "TypeError"),
         ("import sys\nsys.exit('enough')\n", 2, "SystemExit: enough"),
         ("def f():\n    return g()\n\ndef g():\n    raise ValueError\n\nf()\n", 5, "ValueError"),
+        ("x = 2\ny = 3x\n", 2, "SyntaxError: invalid decimal literal; a product needs its sign, as in 2*x"),
+        ("from micrograd import Value\ny = Value(2.0)(1)\n", 2, "TypeError: 'Value' object is not callable; a product"),
+        ("y = 3.0 ^ 2\n", 1, "TypeError: unsupported operand type(s) for ^: 'float' and 'int'; a power is written **"),
+        ("loss = 1\nlos\n", 2, f"NameError: name 'los' is not defined{MEANT}"),
+        ("y = sin(1)\n", 1, "NameError: name 'sin' is not defined; sin(x) is written x.sin()"),
+        ("y = Value(1)\n", 1, "NameError: name 'Value' is not defined; is `from micrograd import Value` missing?"),
+        ("y = Adam()\n", 1, "NameError: name 'Adam' is not defined; is `from micrograd.optim import Adam` missing?"),
         ("import numpie", 1, "ModuleNotFoundError: No module named 'numpie'; this page has Python's standard library"),
     ],
 )
@@ -123,6 +132,14 @@ def test_every_example_runs_and_draws(path):
     assert answer["error"] is None
     assert answer["story"]["scenes"]
     assert answer["sliders"]
+
+
+def test_the_readme_links_to_an_example_of_its_own_lines():
+    readme = (SITE.parent / "README.md").read_text(encoding="utf-8")
+    name = unquote(re.search(r"playground\.html#example=([^)]+)", readme)[1])
+    texts = [path.read_text(encoding="utf-8").splitlines() for path in SITE.glob("live/examples/*.py")]
+    (lines,) = (lines for lines in texts if lines[0] == f"# {name}")
+    assert [line for line in re.findall(r"^>>> (.+)", readme, re.MULTILINE)[:10] if line not in lines] == []
 
 
 def test_every_lesson_has_an_example_by_its_name():
@@ -224,6 +241,15 @@ def test_a_text_without_what_the_page_calls_says_so(name):
     answer = json.loads(start(TEXTS["sign"] + f"\ndel {name}\n", "moons", 0.1, 1))
     assert f"the page needs your {name!r}" in answer["error"]["text"]
     assert "nothing to train" in json.loads(go(0, 20, 1))["error"]["text"]
+
+
+@pytest.mark.parametrize(("data", "n", "inputs"), [("moons", 2, 3), ("a curve", 1, 2)])
+def test_a_model_of_another_shape_has_its_line_and_says_that_the_page_called_it(data, n, inputs):
+    text = re.sub(r"MLP\(\d", f"MLP({inputs}", TEXTS[KINDS[data]])
+    error = json.loads(start(text, data, 0.1, 1))["error"]
+    assert text.splitlines()[error["line"] - 1].startswith("model = MLP(")
+    assert error["text"].startswith(f"ValueError: found {n} inputs for a neuron with {inputs} weights")
+    assert error["text"].endswith(f"(the page called model with the coordinates of a point, a list of length {n})")
 
 
 def test_a_step_that_returns_nothing_says_so():

@@ -1,6 +1,7 @@
 """JupyterLite in the site: which lessons it has, and NumPy from a folder, checked against Pyodide's lock."""
 
 import hashlib
+import json
 import sys
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "site"))
 
-from lite import LESSONS, released, runs  # noqa: E402
-from sources import PLAIN  # noqa: E402
+from lite import LESSONS, notebook, released, runs  # noqa: E402
+from sources import RUN_HERE  # noqa: E402
 
 NEEDS = {
     "numpy": ["blas"],
@@ -53,5 +54,20 @@ def test_a_file_that_is_missing_or_another_is_named(release):
 
 def test_the_lessons_that_run_in_a_browser():
     plain = [path.name[:2] for path in LESSONS if runs(path.name, numpy=False)]
-    assert plain == [*PLAIN]
+    assert plain == [*RUN_HERE]
     assert {path.name[:2] for path in LESSONS if not runs(path.name, numpy=True)} == {"16", "17", "18"}
+
+
+@pytest.mark.parametrize("path", [path for path in LESSONS if path.name.startswith(RUN_HERE)], ids=str)
+def test_without_numpy_no_cell_of_a_notebook_needs_it_and_each_picture_is_kept(path):
+    before, after = (json.loads(text)["cells"] for text in (path.read_text(encoding="utf-8"), notebook(path, False)))
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        if "plt." not in "".join(old["source"]) or old["cell_type"] != "code":
+            assert new == old
+        else:
+            assert new["cell_type"] == "markdown"
+            assert "".join(old["source"]) in new["source"]
+            picture = "".join(old["outputs"][-1]["data"]["image/png"]).replace("\n", "")
+            assert f"(data:image/png;base64,{picture})" in new["source"]
+    assert json.loads(notebook(path, True))["cells"] == before

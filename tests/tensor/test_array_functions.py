@@ -419,3 +419,7 @@ def test_a_row_that_is_described_is_a_method_of_both_kinds_and_a_function(name):
 def test_where_gives_a_tensor_for_a_tensor_alone():
     assert isinstance(F.where(Tensor([True, False]), 1.0, 2.0), Tensor)
     assert isinstance(F.where(np.array([True, False]), 1.0, 2.0), np.ndarray)
+
+
+def test_the_functions_of_the_tables_are_named_with_those_written_by_hand():
+    assert {"exp", "softmax", "clip", "where", "stack"} <= set(dir(F))

@@ -11,6 +11,7 @@ from micrograd.tensor.creation import (
     eye,
     full,
     full_like,
+    linspace,
     ones,
     ones_like,
     rand,
@@ -173,3 +174,8 @@ def test_draws_have_the_moments_of_their_distribution():
     assert abs(uniform.mean().item() - 0.5) < 0.01
     assert uniform.min().item() >= 0
     assert uniform.max().item() < 1
+
+
+def test_evenly_spaced_numbers_are_numpys():
+    assert linspace(0, 1, 3, requires_grad=True).tolist() == [0.0, 0.5, 1.0]
+    assert linspace(0, 4, 4, endpoint=False, dtype="float32").numpy().tolist() == [0.0, 1.0, 2.0, 3.0]

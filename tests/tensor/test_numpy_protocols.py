@@ -227,3 +227,8 @@ def test_every_axis_comes_with_keepdims_where_it_reduces():
     for name in ("sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "norm", "argmax", "argmin"):
         assert getattr(Tensor(A), name)(axis=1, keepdims=True).shape == (2, 1)
     assert {op.name.split(":")[0] for op in OPS} >= {"norm", "logsumexp"}
+
+
+def test_what_numpy_itself_finds_wrong_is_said_in_its_words():
+    with pytest.raises(np.linalg.LinAlgError, match="at least two-dimensional"):
+        np.linalg.det(parameter(2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
+import micrograd.tensor.handle
 from micrograd import Tensor, grad, no_grad
 from micrograd.engine.ops import Row
 
@@ -351,3 +353,25 @@ def test_however_a_rule_is_written_what_it_uses_is_saved(rule: Callable, operand
     x.data[:] = y.data[:] = 100
     out.sum().backward()
     equal(x.grad, [3, 4])
+
+
+def test_data_that_another_thread_has_moved_while_this_one_waited_for_it_is_not_copied(monkeypatch: pytest.MonkeyPatch):
+    """As a compiled step does, which holds the lock while it takes the arrays of its parameters."""
+    w = parameter(3)
+    node, loss = w._node, (w * w).sum()
+    array = node._data
+
+    @contextmanager
+    def lock():
+        node._store = None
+        yield
+
+    monkeypatch.setattr(micrograd.tensor.handle, "grads_lock", lock())
+    assert w.data is array
+    assert node._data is array
+    loss.backward()
+
+
+def test_a_node_shows_the_array_of_its_tensor():
+    w = parameter(3)
+    assert w._node.data is w.data

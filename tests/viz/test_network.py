@@ -1,8 +1,10 @@
 """The network view, in movies and alone; movies of more classes, of curves and of nothing but a loss; `watch`."""
 
+import math
+import re
 import sys
 import xml.etree.ElementTree as ET
-from itertools import pairwise
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,12 +53,18 @@ def test_what_is_no_chain_of_neurons_has_no_columns(model):
     assert network(model, POINTS, POINTS) == []
 
 
-def test_in_a_still_the_network_fills_its_panel():
-    film = viz.movie(MLP(2, [16, 16, 1]), POINTS, SIDES, resolution=10)
+@pytest.mark.parametrize("widths", [[16, 16, 1], [1], [8] * 7 + [1], [3, 2]])
+def test_in_a_still_neurons_are_in_their_panel_and_apart(widths):
+    film = viz.movie(MLP(2, widths), POINTS, SIDES, resolution=10)
     film.frame(1.0)
     drawn = next(e for e in ET.fromstring(film.still()).iter() if e.get("class") == "network")
-    _, _, wide, high = map(float, drawn.attrib["viewBox"].split())
-    assert wide / high == pytest.approx(float(drawn.attrib["width"]) / float(drawn.attrib["height"]), rel=0.01)
+    wide, high = float(drawn.attrib["width"]), float(drawn.attrib["height"])
+    radius = columns.RADIUS * float(re.findall(r"--unit:([\d.]+)", drawn.attrib["style"])[0])
+    places = [(e.attrib["x"], e.attrib["y"]) for e in drawn.iter() if e.get("class") == "at"]
+    spots = [(float(x[:-1]) / 100 * wide, float(y[:-1]) / 100 * high) for x, y in places]
+    assert len(spots) == 2 + sum(widths)
+    assert all(0 <= x <= wide and radius <= y <= high - radius for x, y in spots)
+    assert min(math.dist(p, q) for p, q in combinations(spots, 2)) > 2 * radius
 
 
 def test_a_neuron_that_answers_0_at_every_point_is_dead():
@@ -76,10 +84,9 @@ def test_looking_at_the_neurons_changes_no_gradient_and_no_mode():
 
 
 def test_a_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
-    assert [columns.line_look(letter)[0] for letter in "AJS?"] == ["below", "zero", "above", "unknown"]
-    assert (
-        columns.line_look("S")[1] == columns.line_look("A")[1] > columns.line_look("M")[1] > columns.line_look("J")[1]
-    )
+    looks, wide = zip(*[columns.LOOKS[letter] for letter in "AMJS?"], strict=True)
+    assert looks == ("below", "above", "zero", "above", "unknown")
+    assert wide[0] == wide[3] > wide[1] > wide[2]
     model = MLP(2, [1])
     model.layers[0].neurons[0].w[0].data = float("nan")
     assert columns.codes(network(model, POINTS, POINTS), [1.0])[0] == "?"
@@ -161,7 +168,7 @@ def test_a_movie_without_points_is_of_the_loss_and_the_weights():
     film.frame(1.0)
     film.frame(0.5)
     assert 'class="boundary"' not in film.page().html
-    assert 'class="weights"' in film.page().html
+    assert film.page().html.count('class="layer"') == 2
     ET.fromstring(film.still())
 
 

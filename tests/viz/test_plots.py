@@ -1,5 +1,6 @@
 """Plots of a classifier, and the scores that they are drawn from, whatever kind of model gives them."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -11,6 +12,8 @@ from matplotlib.figure import Figure
 
 from micrograd import Tensor, Value, nn, no_grad, viz
 from micrograd.nn import MLP, Neuron
+from micrograd.viz.training import panels
+from micrograd.viz.training.plots import class_look
 from micrograd.viz.training.scores import class_scores, grid_scores, leads, one_score, plane, samples
 
 X = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]]
@@ -260,6 +263,14 @@ def test_of_many_classes_each_has_its_region_its_points_and_a_line_around_it(cou
         assert around == [corner == i for corner in range(count)]
         apart = line.get_paths()[0].vertices @ (corners - corners[i]).T
         np.testing.assert_allclose(np.delete(apart, i, axis=1).max(axis=1), 0, atol=0.05)  # two scores are equal
+
+
+def test_no_two_of_many_classes_look_alike():
+    assert len({class_look(i, 40) for i in range(40)}) == 40
+    film = viz.movie(lambda p: np.eye(12)[np.arange(len(p)) % 12], np.eye(12)[:, :2], np.arange(12), resolution=2)
+    film.frame(1.0)
+    looks = {re.sub('transform="[^"]*"', "", panels.mark(film, i, 0, 0)) for i in range(12)}
+    assert len(looks) == 12
 
 
 def test_a_network_of_values_may_have_three_classes(axes):

@@ -58,7 +58,7 @@ def test_the_text_changes_with_the_row():
         (lambda a, b: a**2, "2 * {0}"),
         (lambda a, b: a**-1, "-{0}**-2"),
         (lambda a, b: a.exp(), "{out}"),
-        (lambda a, b: a.tanh(), "4 * sigmoid(2 * {0}) * sigmoid(-2 * {0})"),
+        (lambda a, b: a.tanh(), "sech({0}) * sech({0})"),
         (lambda a, b: a.relu(), "1 if {out} > 0 else 0"),
         (lambda a, b: a.maximum(b), "{0} > {1}"),
     ],

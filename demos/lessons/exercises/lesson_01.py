@@ -18,6 +18,7 @@ def _(slope: Callable[..., Any]) -> str | None:
         ("x * x", square, 3.0, 6.0),
         ("10 - 2 * x", lambda x: 10 - 2 * x, 5.0, -2.0),
         ("7", lambda x: 7.0, 2.0, 0.0),
+        ("x * x * x", lambda x: x * x * x, 2.0, 12.0),
     ):
         found = number(slope(f, x))
         if near(found, 2 * wanted) and wanted:
@@ -27,7 +28,7 @@ def _(slope: Callable[..., Any]) -> str | None:
         if near(found, -wanted) and wanted:
             return f"the slope of {name} at {x:g} is {wanted:g}, yours is {found:.4g}: what is subtracted from what?"
         if not near(found, wanted):
-            return f"the slope of {name} at {x:g} is {wanted:g}, yours is {found:.4g}: rise over run?"
+            return f"the slope of {name} at {x:g} is {wanted:g}, yours is {found:.4g}: a small nudge? (2 * h)?"
     return None if min(asked) < 3 < max(asked) else "the slope is right, but you nudged to one side only"
 
 

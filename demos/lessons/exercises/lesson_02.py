@@ -14,7 +14,7 @@ def _(out: Any) -> str | None:
     if not near(out, -6.0):
         return f"(a + b) * (b - c) is -6 here, yours is {out.data:.4g}"
     if out._op != "*" or sorted(node._op for node in out._prev) != ["+", "-"]:
-        return "the number is right, but it does not remember a product of a sum and a difference"
+        return "the number is right, but not as a product of a sum and a difference: are a, b and c Values?"
     return None
 
 

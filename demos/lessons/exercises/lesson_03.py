@@ -44,7 +44,9 @@ def _(w: float) -> str | None:
         return "w is still 5: after backward(), change w.data"
     if near(w, 54.0):
         return "54 is the gradient; move w against it, by a small part of it"
-    if w > 5:
-        return f"at {w:.4g} the loss is {(3 * w - 6) ** 2:.4g}, it was 81: go against the gradient"
     loss = (3 * w - 6) ** 2
-    return None if loss < 81 else f"at {w:.4g} the loss is {loss:.4g}, it was 81: the step is too long"
+    if w > 5:
+        step = "one step against the gradient? (in a loop, each pass adds to w.grad)"
+    else:
+        step = "the step is too long"
+    return None if loss < 81 else f"at {w:.4g} the loss is {loss:.4g}, it was 81: {step}"

@@ -19,6 +19,8 @@ def _(given: Any) -> str | None:
     out.grad = 3.0
     out.send_back()
     out.send_back()
+    if (a.grad, b.grad) == (0.0, 0.0):
+        return "nothing was sent: is out.send_back your function, and does it add to a.grad and b.grad?"
     if (a.grad, b.grad) == (3.0, -3.0):
         return "sent twice, the parts must add up: += and not ="
     if (a.grad, b.grad) == (2.0, -2.0):
@@ -42,12 +44,14 @@ def _(cube: Any) -> str | None:
     out.backward()
     if not near(out, 80.0):
         return f"10 * cube(2) is 80, yours is {float(out):.4g}"
+    if x.grad == 0:
+        return "x got nothing: is out._backward your function, and does it add to x.grad?"
     if near(x.grad, 12.0):
         return "what arrives from the right, out.grad, is not in it"
     if not near(x.grad, 120.0):
         return f"for 10 from the right x should get 10 * 3 * 2**2 = 120, it got {x.grad:g}"
-    cube(x).backward()
-    return None if near(x.grad, 132.0) else "a second pass should add its 12 to the 120: += and not ="
+    cubed._backward()  # by itself: backward() adds what a closure with = leaves behind
+    return None if near(x.grad, 240.0) else "sent again, the 120 should be added to the 120: += and not ="
 
 
 number_exercise(

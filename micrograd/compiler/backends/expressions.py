@@ -35,7 +35,7 @@ SIGNS = {
 }  # fmt: skip
 LOOSE, NEGATIVE, ATOM = -1, 3, 5
 REDUCTIONS = {".sum": "add", ".max": "maximum", ".min": "minimum"}
-FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos")}
+FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "cosh")}
 FAST |= {"power": math.pow}
 
 

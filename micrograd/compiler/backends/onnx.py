@@ -367,12 +367,6 @@ def _cast(graph: Graph, x: Symbol, a: Any, *_: Any, **__: Any) -> str:
     return graph.value(a, graph.type(x))
 
 
-def _flip(graph: Graph, x: Symbol, a: Any, axis: Any = None) -> str:
-    axes = axes_of(x, axis)
-    settings = ([-1] * len(axes), [-END] * len(axes), axes, [-1] * len(axes))
-    return graph.add("Slice", a, *(graph.ints(*numbers) for numbers in settings))
-
-
 def _take(graph: Graph, x: Symbol, a: Any, index: Any, axis: int | None = None, **_: Any) -> str:
     a = graph.add("Reshape", a, graph.ints(-1)) if axis is None else a
     return graph.add("Gather", a, graph.value(index, np.int64), axis=axis or 0)
@@ -460,7 +454,6 @@ NODES |= {
     "detach": _cast,
     "input": _cast,
     "concatenate": lambda graph, x, parts, axis=0: graph.add("Concat", *graph.like(x, *parts), axis=axis),
-    "flip": _flip,
     "take": _take,
     "take_along_axis": lambda graph, x, a, index, axis: graph.add(
         "GatherElements", a, graph.value(index, np.int64), axis=axis

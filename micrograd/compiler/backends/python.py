@@ -38,10 +38,11 @@ from ..opset import ELEMENTWISE
 from ..resident import at_once
 from ..symbols import VIEWS, Symbol, needed, symbols_in
 from .buffers import Buffers, Stock, base
-from .expressions import ATOM, FAST, Text
+from .expressions import ATOM, FAST, REDUCTIONS, Text
 from .numpy_forms import FORMS
 
 WIDEST = 72  # the longest expression of numbers that is inlined
+SCALARS = ELEMENTWISE - {"where"} | {*REDUCTIONS}  # what returns NumPy's numbers, not arrays of shape ()
 
 
 def lacks(program: Lowered) -> str:
@@ -198,13 +199,15 @@ class Writer(Text):
         if tree.__class__ in (tuple, list):
             inner = ", ".join(map(self._output, tree))
             return f"[{inner}]" if tree.__class__ is list else f"({inner}{',' * (len(tree) == 1)})"
-        if tree.__class__ is np.ndarray:
-            return f"{self.argument(tree)}.copy()"
-        if tree.__class__ is not Symbol or tree.shape is None:
-            return self.argument(tree) if getattr(tree, "dtype", None) is None else f"float({self.argument(tree)})"
-        fresh = base(tree) in self.kept and base(tree).op != "input"
-        self.kept.discard(base(tree))  # a second output with this array gets a copy
-        return self.argument(tree) if fresh else f"{self.argument(tree)}.copy()"
+        text, shape = self.argument(tree), getattr(tree, "shape", None)
+        if shape is None:
+            return text
+        if not shape:  # NumPy's number, as in eager mode
+            return text if tree.__class__ is Symbol and tree.op in SCALARS else f"{text}[()]"
+        fresh = tree.__class__ is Symbol and base(tree) in self.kept and base(tree).op != "input"
+        if fresh:
+            self.kept.discard(base(tree))  # a second output with this array gets a copy
+        return text if fresh else f"{text}.copy()"
 
     def _number(self, symbol: Symbol) -> None:
         """Write the expression where it is used, if that is one place and it is short; else as a line."""

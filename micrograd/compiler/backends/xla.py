@@ -44,7 +44,8 @@ class Jitted:
     """A program run by JAX, on NumPy's arrays: results are new ones.
 
     With `devices`, each array among the arguments is split along its first axis, one part for each device, and all else
-    is on every device. XLA adds what they tell each other: one sum over the devices.
+    is on every device. XLA adds what they tell each other: one sum over the devices. Each of several processes passes
+    the whole arrays, sends its own devices their parts, and gets the whole results.
     """
 
     def __init__(self, program: Lowered, devices: Sequence[Any] = ()):
@@ -58,17 +59,19 @@ class Jitted:
         self._targets = [reads[symbol.args[0]] for symbol, _ in program.updates]
         written = {symbol for symbol, _ in program.updates if symbol.shape is not None}
         options: dict[str, Any] = {"donate_argnums": [i for i, x in enumerate(self._inputs) if x in written]}
+        self._parts: dict[int, Any] = {}  # how an input is split, by its position
         if devices:
-            options["in_shardings"], whole = self._shardings(devices)
-            options["out_shardings"] = [None] * len(self._outputs) + [whole] * len(program.updates)
+            self._split(devices, options)
         self._jitted = jax.jit(self._evaluated, **options)
         self.run: Callable[..., Any] = self.__call__
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""
-        inputs, found = self._read(*given), {}
+        inputs, found = [*self._read(*given)], {}
         places = [(found, symbol) for symbol in self._outputs] + [self._place(read, given) for read in self._targets]
         with self._jax.enable_x64(self._wide):
+            for i, parts in self._parts.items():
+                inputs[i] = self._jax.make_array_from_callback(inputs[i].shape, parts, inputs[i].__getitem__)
             results = chain.from_iterable(starmap(self._jitted, [inputs]))
             deque(map(setitem, *zip(*places, strict=True), results), 0)  # no Ctrl-C between: the old ones are used up
         return _filled(self.program.outputs, {symbol: _on_host(x, symbol) for symbol, x in found.items()})
@@ -80,20 +83,26 @@ class Jitted:
             container = container[key]
         return container, read.keys[-1]
 
-    def _shardings(self, devices: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-        """Where each input is, split over the devices or on all of them; and what stands for the latter."""
+    def _split(self, devices: Sequence[Any], options: dict[str, Any]) -> None:
+        """Where each input is, split over the devices or on all of them; what is computed is on all."""
         sharding = self._jax.sharding
+        if all(device.process_index != self._jax.process_index() for device in devices):
+            raise ValueError("devices= has none of this process: pass jax.devices(), in every process")
         mesh = sharding.Mesh(np.array(devices), ("parts",))
-        arguments = {read.name for read in self.program.reads if read.parameter not in ("leaves", "update")}
-        split = [bool(symbol.shape) and symbol.args[0] in arguments for symbol in self._inputs]
-        for symbol, parted in zip(self._inputs, split, strict=True):
-            if parted and symbol.shape[0] % len(devices):
-                raise ValueError(
-                    f"devices= splits {symbol.args[0]} of shape {symbol.shape} along its first axis: for "
-                    f"{len(devices)} devices that needs a multiple of {len(devices)} rows, so pad it or leave some out"
-                )
-        whole, parts = (sharding.NamedSharding(mesh, sharding.PartitionSpec(*axes)) for axes in ((), ("parts",)))
-        return tuple(parts if parted else whole for parted in split), whole
+        whole = sharding.NamedSharding(mesh, sharding.PartitionSpec())
+        kinds = {read.name: read.kind for read in self.program.reads if read.parameter not in ("leaves", "update")}
+        for i, symbol in enumerate(self._inputs):
+            name, n = symbol.args[0], len(devices)
+            if symbol.shape and name in kinds:
+                before = [None] * (symbol.ndim - 1 if kinds[name] == "samples" else 0)  # their samples are last
+                if (rows := symbol.shape[len(before)]) % n:
+                    raise ValueError(
+                        f"devices= splits {name} along its first axis, of {rows} rows, between {n} devices: that needs "
+                        f"a multiple of {n} rows, so pad it or leave some out"
+                    )
+                self._parts[i] = sharding.NamedSharding(mesh, sharding.PartitionSpec(*before, "parts"))
+        options["in_shardings"] = tuple(self._parts.get(i, whole) for i in range(len(self._inputs)))
+        options["out_shardings"] = whole
 
     @cached_property
     def source(self) -> str:
@@ -120,8 +129,8 @@ def _is_wide(symbol: Symbol) -> bool:
 
 
 def _on_host(x: Any, symbol: Symbol) -> Any:
-    """A result as the other back ends give it: a writable array, or a number."""
-    return float(x) if symbol.shape is None else np.array(x)
+    """A result as the other back ends give it: a writable array, NumPy's number for shape (), or a float."""
+    return float(x) if symbol.shape is None else np.array(x)[()]
 
 
 def _filled(tree: Any, found: Mapping[Symbol, Any]) -> Any:
@@ -130,7 +139,7 @@ def _filled(tree: Any, found: Mapping[Symbol, Any]) -> Any:
         return tree.__class__(_filled(part, found) for part in tree)
     if tree.__class__ is Symbol:
         return found[tree]
-    return np.array(tree) if tree.__class__ is np.ndarray else tree
+    return np.array(tree)[()] if tree.__class__ is np.ndarray else tree
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -161,7 +170,7 @@ def _added(shape: tuple[int, ...], index: Any, a: Any) -> Any:
 
 def _placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     tail = a.shape[plan[0].ndim :]
-    return _added((n, *tail), plan[0].reshape(-1), a.reshape(-1, *tail))
+    return _added((n, *tail), plan[0].reshape(-1), a.reshape(plan[0].size, *tail))
 
 
 def _scatter_along_axis(a: Any, indices: Any, axis: int, shape: tuple[int, ...]) -> Any:

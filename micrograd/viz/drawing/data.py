@@ -240,7 +240,7 @@ def _group_box(id_: str, group: Group, graph: Walk, home: list[int], began: bool
     elif group.kind == "repeat":
         rows += _range(outputs)
     if group.kind == "stretch":
-        name = f"{len(nodes):,} nodes"
+        name = group.name or f"{len(nodes):,} nodes"
     else:
         labels = {label_of(node) for node in outputs}
         name = group.name or (labels.pop() if len(labels) == 1 else "") or ("" if group.op else _plural(nodes))

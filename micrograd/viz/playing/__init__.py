@@ -9,7 +9,7 @@ card        a card: its size, and its pieces
 stage       coordinates of the cards, wires and numbers of a scene
 play        `player`: all steps, as a page: player.html, .css, and its script, in this order:
             player.js (story, scenes, steps), panels.js (what is said), program.js (computes again), touch.js (drags),
-            view.js (zoom, keys, search, export, embedding)
+            rows.js (a wide graph in rows), view.js (zoom, keys, search, export, embedding)
 animation   `animate`: scene and stage as animated SVG, with the keyframes of `clock`
 gif         the same steps as a GIF or a video
 """

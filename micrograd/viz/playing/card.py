@@ -78,6 +78,8 @@ def aside(card: Card) -> str:
         return f"\u00d7{box.times:,}"
     if card.shape:
         return card.shape
+    if box.kind == "stretch" and card.data is not None:
+        return f"{box.nodes:,} nodes"
     if box.name and box.expression and len(box.expression) <= 16:
         return box.expression
     return {"input": "input", "parameter": "parameter"}.get(box.kind, "") if box.name else ""
@@ -93,7 +95,9 @@ def lines(card: Card) -> list[str]:
     if card.data is not None:
         return ["data"] if card.box.kind == "constant" else ["data", "grad"]
     if card.box.kind in FOLDED:
-        return [f"{text} {key}" if key == "nodes" else text for key, text in card.box.rows if key != "grad"]
+        return [
+            f"{text} {key}" if key == "nodes" else text for key, text in card.box.rows if key not in ("grad", "shape")
+        ]
     return []
 
 

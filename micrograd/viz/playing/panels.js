@@ -11,24 +11,25 @@ function operation(card, terms) {  // the op with its operands, in infix notatio
   const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
   return before + shown.join(between) + after;
 }
-function tell(now, state, card, paths) {
-  const total = scene.forward.length, back = scene.backward.length;
-  const at = now.kind === "forward" ? step : step - total - 1;
+function tellers(k, card, state) {  // the phase of a step, both panels, and what is said aloud
+  const {kind} = scene.steps[k], total = scene.forward.length, back = scene.backward.length, at = kind === "forward" ? k : k - total - 1;
   const phases = {start: "Ready", forward: `Forward ${at} of ${total}`, seed: "Backward begins", backward: `Backward ${at} of ${back}`, end: "Done"};
-  $("phase").textContent = phases[now.kind];
+  return [phases[kind], ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](card, state)];
+}
+function tell(now, state, card, paths) {
+  const [phase, why, ran, said] = tellers(step, card, state);
+  $("phase").textContent = phase;
   $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
-  const tellers = {start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd};
-  const [why, ran, said] = tellers[now.kind](card, state);
   $("why").innerHTML = chosen ? tellPaths(state, paths) : why;
-  if (!held?.moved) wrap();  // it measures, which takes half of a frame
+  if (!held?.moved) wrap([$("panels")]);  // it measures, which takes half of a frame
   $("ran").innerHTML = ran;
   $("flow").innerHTML = scene.most ? `<span class="ramp">${[1, 2.4, 4.2, 6].map(h => `<i style="height:${h}px"></i>`).join("")}</span> |∂${escaped(rootName)}/∂line| 0 to ${short(scene.most)}` : "";
-  return `${phases[now.kind]}. ${said}`;
+  return `${phase}. ${said}`;
 }
-function wrap() {  // a table that is too wide is stacked
-  const why = $("why");
-  why.classList.remove("wraps");
-  why.classList.toggle("wraps", why.scrollWidth > why.clientWidth);
+function wrap(panels) {  // a table that is too wide is stacked
+  const tables = panels.map(both => both.firstElementChild);
+  for (const why of tables) why.classList.remove("wraps");
+  for (const why of tables.filter(why => why.scrollWidth > why.clientWidth)) why.classList.add("wraps");
 }
 function tellStart() {
   const folded = scene.cards.some(card => card.opens !== undefined);

@@ -84,7 +84,7 @@ class Player(Page):
         return self.data
 
 
-SCRIPTS = tuple(f"playing/{name}.js" for name in ("player", "panels", "program", "touch", "view"))
+SCRIPTS = tuple(f"playing/{name}.js" for name in ("player", "panels", "program", "touch", "rows", "view"))
 
 
 def player(
@@ -98,17 +98,19 @@ def player(
 ) -> Player:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
-    The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`.
+    The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`. The page opens with the view
+    of most cards that can be read whole: operations, modules, or an outline of six parts. What is wider than the window
+    is broken into rows.
 
     Args:
         root: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
-        max_nodes: a graph with more nodes opens folded by module.
+        max_nodes: a graph with more nodes is folded by module first.
         names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
         height: of the page where it is framed, in pixels; by default what the graph needs. A window is filled.
         panels: show the explanations below the graph.
-        present: a clean view of 16:9 for a projector or a video: keys only, and type of 18 px or more. A graph that is
-            too wide for that opens folded by module or, without modules, moves so that the active card and what it
-            is computed from stay in sight. The key p leaves this view.
+        present: a clean view of 16:9 for a projector or a video: keys only, and type of 18 px or more. Where even
+            the outline is too wide for that, the graph moves so that the active card and what it is computed from
+            stay in sight. The key p leaves this view.
 
     Returns:
         A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving

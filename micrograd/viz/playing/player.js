@@ -58,6 +58,7 @@ function prepare(scene, index) {  // derived data, computed once
     if (wire.weight !== undefined) wire.weight += base;
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     wire.i = i;
+    wire.route = Array.from({length: wire.route.length / 2}, (_, k) => wire.route.slice(2 * k, 2 * k + 2));
     wire.head.into.push(wire);
     wire.tail.out.push(wire);
   });
@@ -129,27 +130,23 @@ function el(tag, attributes = {}, parent = null, text = null) {
 const MARGIN = 16, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
 
 function draw() {
-  const svg = $("graph"), [width, height] = scene.size;
   const parts = ["wires", "cards", "pills", "pulses"].map(name => el("g", {id: name}));
-  svg.replaceChildren(...parts);
+  $("graph").replaceChildren(...parts);
   for (const wire of scene.wires) drawWire(wire, parts[0], parts[2]);
   for (const card of scene.cards) drawCard(card, parts[1]);
-}
-function points(wire) {
-  const found = [];
-  for (let k = 0; k < wire.route.length; k += 2) found.push([wire.route[k], wire.route[k + 1]]);
-  return found;
+  if (moved()) refresh();
 }
 function curve(route) {
   return route.map(([x, y], k) => {
     if (!k) return `M${x} ${y}`;
-    const [x0, y0] = route[k - 1], middle = (x0 + x) / 2;
+    const [x0, y0] = route[k - 1], [x2, y2] = route[k + 1] ?? [x, y], middle = (x0 + x) / 2, near = (a, b) => a + 6 * Math.sign(b - a);
+    if (x === x0 ? y === y2 && x !== x2 : y === y0 && x === x2) return `L${near(x, x0)} ${near(y, y0)}Q${x} ${y} ${near(x, x2)} ${near(y, y2)}`;
     return y === y0 || x === x0 ? `L${x} ${y}` : `C${middle} ${y0} ${middle} ${y} ${x} ${y}`;
   }).join("");
 }
 function arrow([x, y], direction) { return `M${x} ${y}l${-8 * direction} -4v8z`; }
 function drawWire(wire, wires, pills) {
-  const route = points(wire), group = wire.group = el("g", {class: "wire"}, wires);
+  const {route} = wire, group = wire.group = el("g", {class: "wire"}, wires);
   if (route.length < 2) {
     const [x, y] = route[0];
     el("path", {d: `M${x} ${y - 7}C${x + 28} ${y - 24} ${x + 28} ${y + 24} ${x} ${y + 7}`}, group);
@@ -386,7 +383,6 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   $("scrub").max = scene.steps.length - 1;
   found = null;
   draw();
-  if (moved()) refresh();
   if (!stays) { reserve(); open(); }
   showWhere();
   go(at === "same" ? phase(before) : at);

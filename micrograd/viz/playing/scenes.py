@@ -14,7 +14,7 @@ from typing import Any
 
 from ...engine.graph import Node
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
-from ..drawing.fold import AIM, calls_of, fold_at, plural
+from ..drawing.fold import AIM, calls_of, fold_at, outline, plural
 from ..drawing.names import find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
@@ -27,6 +27,7 @@ from .program import program
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
 LEADS_NOWHERE = -1
 EACH = -1  # the nesting level at which nothing folds, not even a sum
+FEW, FEWEST = 10, 6  # where every view of a graph has more cards than the first, there is an outline of the second
 MOST_BOXES = 5_000  # in all scenes together: the page must not grow with the graph
 
 
@@ -154,6 +155,7 @@ class _Part:
     note: str = ""
     opener: Card | None = None  # the box that leads to it
     module: Any = None  # whose inside it shows
+    outlined: bool = False  # its boxes are joined into a few
 
 
 class _Teller:
@@ -175,10 +177,14 @@ class _Teller:
 
     def tell(self, max_nodes: int, say: Callable[[int, int], None]) -> None:
         """Make all scenes, and store them in `scenes`; `say` hears how many are made and known."""
-        everything = range(len(self.graph.nodes))
         views = self._views(max_nodes)
         for level, tab in views:
-            self.waiting.append(_Part(everything, level, self._title(), tab=tab if len(views) > 1 else ""))
+            say(len(self.scenes) + 1, len(views))
+            self._scene(self._whole(level, tab if len(views) > 1 else ""))
+        sizes = [len(scene.cards) for scene in self.scenes]
+        if min(sizes) > FEW:
+            level, self.scenes[0].tab = views[sizes.index(min(sizes))][0], views[0][1]
+            self._scene(self._whole(level, "outline", outlined=True))
         known: dict[tuple[int, ...], int] = {}  # two views can lead to the same scene
         while self.waiting:
             say(len(self.scenes) + 1, len(self.scenes) + len(self.waiting))
@@ -192,6 +198,9 @@ class _Teller:
                 if part.opener.opens < len(self.scenes):
                     continue
             self._scene(part)
+
+    def _whole(self, level: int, tab: str, outlined: bool = False) -> _Part:
+        return _Part(range(len(self.graph.nodes)), level, self._title(), tab=tab, outlined=outlined)
 
     def _title(self) -> str:
         """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
@@ -217,7 +226,10 @@ class _Teller:
     def _scene(self, part: _Part) -> None:
         groups = [Group([i]) for i in part.members]
         if part.level != EACH:
-            folded = fold_at(self._inside(part.members)[0], [self.calls[i] for i in part.members], part.level, AIM)
+            inside = self._inside(part.members)[0]
+            folded = fold_at(inside, [self.calls[i] for i in part.members], part.level, AIM)
+            if part.outlined:
+                folded = outline(inside, folded, self.names, FEWEST)
             groups = [_moved(group, part.members) for group in sorted(folded, key=lambda group: group.members[0])]
         border = self._border(part)
         groups = border + groups
@@ -363,7 +375,7 @@ class _Teller:
             module = made[0][: part.level][-1]
             self.waiting.append(_Part(members, level, name, at, around, note=note, opener=card, module=module))
         elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
-            level = EACH if _is_sum(group) else 0
+            level = EACH if _is_sum(group) else part.level if part.outlined else 0
             self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:

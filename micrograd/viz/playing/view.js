@@ -9,16 +9,21 @@ function open() {  // a scene begins: all of it or, if that could not be read, i
   view.free = false;
   fit();
 }
+function space() {  // what a scene may measure, in its units
+  const around = $("app").offsetHeight - $("stage").offsetHeight, free = !frame.present;
+  const tall = free && framed() ? frame.height ? Math.max(120, frame.height - around) : 760 : free && phone() ? .5 * innerHeight : room()[1];
+  return [room()[0], tall].map(x => x / READABLE() - 2 * MARGIN);
+}
 function fit() {
+  const before = scene.size, around = $("app").offsetHeight - $("stage").offsetHeight;
+  $("stage").style.height = $("scroll").style.bottom = "";
+  const fits = layOut(scene, ...space());
+  if (scene.size !== before) draw();
   const [width, height] = whole(), most = frame.present ? 4 : 1.6;
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, READABLE()), 1.15);
-    const around = $("app").offsetHeight - $("stage").offsetHeight;
-    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 600)}px`;
+    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 760)}px`;
   } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + 60, .5 * innerHeight)}px`;
-  else $("stage").style.height = "";
-  $("scroll").style.bottom = "";
-  const fits = room().every((x, k) => x >= whole()[k] * READABLE());
   view.strip = phone() && !frame.present && !fits;
   if (view.strip) $("scroll").style.bottom = `${mapSize()[1] + 16}px`;
   if (view.free) return apply();
@@ -259,31 +264,32 @@ function theme() {
 function present(on) {
   frame = {...frame, present: on};
   dress();
-}
-function dress() {
-  const app = $("app");
-  app.className = [frame.present ? "present" : "", framed() ? "framed" : "", frame.panels === 0 ? "bare" : ""].filter(Boolean).join(" ");
   reserve();
   open();
   show();
+}
+function dress() {
+  $("app").className = [frame.present ? "present" : "", framed() ? "framed" : "", frame.panels === 0 ? "bare" : ""].filter(Boolean).join(" ");
 }
 let reserved = "";
 function reserve() {  // as high as the most that they say at any step, so that nothing jumps, if that leaves room for the graph
   const panels = $("panels"), key = `${scene.index} ${panels.offsetWidth} ${innerHeight} ${story.title}`;
   if (key === reserved || !panels.offsetWidth) return;
   reserved = key;
-  panels.style.height = "auto";
-  const every = Math.ceil(scene.steps.length / 30), at = step;
-  let high = 0;
+  const every = Math.ceil(scene.steps.length / 30), copies = [];
   for (let k = scene.steps.length - 1; k >= 0; k -= every) {
-    const now = scene.steps[k], state = stateAt(scene, k);
-    step = k;
-    tell(now, state, scene.cards[now.card], chosen && pathsFrom(chosen));
-    high = Math.max(high, panels.offsetHeight);
+    const copy = panels.cloneNode(true), state = stateAt(scene, k), [, why, ran] = tellers(k, scene.cards[scene.steps[k].card], state);
+    copy.style.cssText = `position: absolute; visibility: hidden; width: ${panels.offsetWidth}px`;
+    copy.children[0].innerHTML = chosen ? tellPaths(state, pathsFrom(chosen)) : why;
+    copy.children[1].innerHTML = ran;
+    copies.push(copy);
   }
-  step = at;
+  panels.after(...copies);  // measured together: each alone would lay out the page again
+  wrap(copies);
+  const high = Math.max(...copies.map(copy => copy.offsetHeight));
+  for (const copy of copies) copy.remove();
   panels.style.height = 0;
-  const spare = Math.max(168, $("stage").offsetHeight - whole()[1]);
+  const spare = Math.max(164, room()[1] - whole()[1]);
   panels.style.height = `${Math.min(Math.max(high + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
 }
 for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", () => {
@@ -299,19 +305,17 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
 load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
-recall(asked);
 dress();
-if (!/\b(scene|step)=/.test(asked)) {  // the first view that can be read whole
-  const fits = at => (at.size[0] + 2 * MARGIN) * READABLE() <= room()[0] && (at.size[1] + 2 * MARGIN) * READABLE() <= room()[1];
-  const view = scenes.find(at => at.tab && fits(at));
+recall(asked);
+if (!/\b(scene|step)=/.test(asked)) {  // the view with the most cards that can be read whole, else with the fewest
+  const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
+  const view = views.find(at => layOut(at, ...space())) ?? views.at(-1);
   if (view && view !== scene) enter(view.index, "same", [view]);
 }
 new ResizeObserver(() => {
-  const before = step;
   reserve();
-  if (before !== step) step = before;
   fit();
-  wrap();
+  wrap([$("panels")]);
   show();
   const height = frame.present ? Math.round(innerWidth * 9 / 16) : $("app").offsetHeight;
   if (host) host.style.height = `${height}px`;

@@ -1,16 +1,21 @@
 """The page that plays a movie, as one self-contained HTML file, and `still`, a picture of one frame."""
 
 import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from html import escape
 from typing import Any
 
 from ..page import Page, asset, join, pack, script
 from ..text import clean, text_width
+from ..values import number
 from . import columns, panels
+from .elastic import Box
 from .frames import Frame, Recording
 
 PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": "Curve"}
-PAD = 12
+PAD, HEAD, LEGEND = 12, 36, 26
+NARROW = 476  # width of the panels on the right of the still
 
 
 def page(film: Recording, inside: str = "", closed: str = "") -> Page:
@@ -19,26 +24,27 @@ def page(film: Recording, inside: str = "", closed: str = "") -> Page:
     `inside` is what a click on a point or a neuron opens; `closed` is why it opens nothing.
     """
     frames, first = film.frames, film.frames[0]
-    moving, limits = panels.moving(film, frames), panels.Limits(film)
-    rows, across = first.scores.shape[-2:] if film.kind in ("sides", "regions") else (1, 1)
-    net = _network(film, first, frames)
+    kinds = panels.histograms(film)
+    moving = panels.moving(film, frames, kinds)
+    sides = _sides(film, first, frames, kinds, opens=bool(inside))
+    across, up = panels.plane_size(film)
+    sections = ["\n".join(_section(panel, kinds) for panel in side) for side in sides if side]
     html = page_with_player(
         "movie",
         film.title,
         {
             "frames": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
-            "rows": rows,
-            "columns": across,
-            "kinds": {n: limits.texts(n) for n in limits.names},
+            "kinds": {
+                name: {"tallest": kind.tallest, "reach": panels.plain(kind.reach)} for name, kind in kinds.items()
+            },
             "inside": inside,
             "closed": closed,
-            "ends": columns.ends(first.network) if net else [],
+            "ends": columns.ends(first.network) if first.network else [],
+            "looks": columns.LOOKS,
         },
         inside or closed,
-        plane=_plane(film, first, bool(inside)) if film.kind != "none" else "",
-        network=f'<section class="panel">\n<h2>Network</h2>\n{net}\n</section>' if net else "",
-        loss=panels.loss(film, first),
-        weights=_WEIGHTS.format(_choice(limits.names), panels.weights(film, moving[0], limits)) if film.layers else "",
+        aspect=f"{across / up:.3f}",
+        sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
     )
     return Page(html, ("image/svg+xml", still(film, frames[-1]).encode()), spoken(film))
 
@@ -56,37 +62,70 @@ def page_with_player(name: str, title: str, data: Any, opens: Any, **markup: str
     )
 
 
-_WEIGHTS = '<section class="panel">\n<h2><label for="kind">By layer</label>{}</h2>\n{}\n</section>'
-
-
 def choice(count: int) -> str:
     """Where a point is chosen by its number, without a pointer."""
     field = f'<input id="point" type="number" min="1" max="{count}" placeholder="1 to {count}">'
     return f"<label>look inside: point {field}</label>"
 
 
-def _choice(names: list[str]) -> str:
-    options = "".join(f"<option>{escape(name)}</option>" for name in names)
-    return f'<select id="kind">{options}</select>'
+# ------------------------------------------------------------------------------------------------ panels
+# Name, heading, what is beside it, height in the still, and a function that draws it in its box there, or in the page.
+Panel = tuple[str, str, str, float, Callable[[Box | None], str]]
 
 
-def _plane(film: Recording, first: Frame, opens: bool) -> str:
-    drawn = panels.boundary(film, first, film.frames)
+def _sides(
+    film: Recording, frame: Frame, frames: list[Frame], kinds: Mapping[str, panels.Histograms], opens: bool
+) -> list[list[Panel]]:
+    """The panels on the left, where the plane is, and those on the right."""
+    loss: Panel = "loss", "Loss", f"{number(frame.loss)}, step {frame.step}", 180, partial(panels.loss, film, frame)
+    network: Panel = "network", "Network", "", 300, partial(_network, film, frame, frames)
+    bars: Panel = "kind", "By layer", "weights", 180, partial(panels.weights, film, frame, kinds["weights"])
+    right = [bars] if film.layers else []
+    if film.kind == "none":
+        return [[loss, *right]]
+    draw = partial(_plane, film, frame, frames, opens)
+    plane: Panel = (
+        "right",
+        PLANE[film.kind],
+        panels.right(film, frame),
+        _plane_still(film)[1] + HEAD + LEGEND + PAD,
+        draw,
+    )
+    return [[plane, loss], [network, *right]] if all(f.network for f in frames) else [[plane], [loss, *right]]
+
+
+def _network(film: Recording, frame: Frame, frames: list[Frame], box: Box | None) -> str:
+    """The network, with the answers of all frames in its image."""
+    reach = columns.widest([each.network for each in film.frames])
+    return columns.network(frame.network, columns.sheet([f.network for f in frames]), len(frames), reach, box)
+
+
+def _plane_still(film: Recording) -> tuple[int, float]:
+    """Width and height of the plane in the still."""
+    across, up = panels.plane_size(film)
+    part = min(740 / across, 500 / up)
+    return max(round(part * across), 420), part * up
+
+
+def _plane(film: Recording, frame: Frame, frames: list[Frame], opens: bool, box: Box | None) -> str:
+    """The boundary or the curve, and what its signs mean."""
+    if box:
+        x, y, wide, high = box
+        inner = panels.boundary(film, frame, frames, (x, y, wide, high - LEGEND))
+        return "\n".join([inner, *_legend_row(film, x, y + high - 8)])
     legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
     legend += choice(len(film.points)) if opens else ""
-    heading = f'<h2>{PLANE[film.kind]} <span id="right"></span></h2>'
-    return f'<section class="panel wide">\n{heading}\n{drawn}\n<p class="legend">{legend}</p>\n</section>'
+    return f'{panels.boundary(film, frame, frames)}\n<p class="legend">{legend}</p>'
 
 
-def _network(
-    film: Recording, shown: Frame, frames: list[Frame], place: str = "", size: columns.Size = columns.SIZE
-) -> str:
-    """The network of a frame, with the answers of all frames in its image; "" if the model has none."""
-    layers = [frame.network for frame in frames]
-    if not all(layers):
-        return ""
-    reach = columns.widest([frame.network for frame in film.frames])
-    return columns.network(shown.network, columns.sheet(layers), len(frames), reach, place, size)
+def _section(panel: Panel, kinds: Iterable[str]) -> str:
+    """A panel of the page."""
+    name, heading, aside, _, draw = panel
+    aside = f'<span id="{name}">{aside}</span>'
+    if name == "kind":
+        options = "".join(f"<option>{escape(kind)}</option>" for kind in kinds)
+        heading, aside = f'<label for="kind">{heading}</label>', f'<select id="kind">{options}</select>'
+    return f'<section class="panel">\n<h2>{heading} {aside}</h2>\n{draw(None)}\n</section>'
 
 
 def spoken(film: Recording) -> str:
@@ -98,51 +137,33 @@ def spoken(film: Recording) -> str:
 
 # ------------------------------------------------------------------------------------------------ one frame
 def still(film: Recording, frame: Frame) -> str:
-    """A frame as an SVG document: the panels side by side, in the viewer's light or dark colours."""
-    (shown,) = panels.moving(film, [frame])
-    wide, (narrow, low) = 740 if film.kind != "none" else 0, panels.PLOT
-    across, up = panels.size(film) if wide else (1, 0)
-    tall = min(round(wide * up / across), wide)
-    second = max(tall - low - 26, low + 18)
-    net = _network(film, frame, [frame], _place(0, 0, narrow, second), (1.4 * narrow, 1.4 * second))
-    high = max(tall + 74 if wide else 0, low + second + 88 + PAD if film.layers else low + 44)
-    right = wide + 4 * PAD if wide else PAD
-    parts = []
-    if wide:
-        parts = [
-            *_panel(PAD, PAD, wide, high, PLANE[film.kind], shown["right"]),
-            panels.boundary(film, frame, [frame], _place(2 * PAD, PAD + 36, wide, tall)),
-            *_legend_row(film, 2 * PAD, PAD + 36 + tall + 20),
-        ]
-    half = high - (second + 44 + PAD if film.layers else 0)
-    parts += [
-        *_panel(right, PAD, narrow, half, "Loss", f"{shown['loss']}, {shown['step']}"),
-        panels.loss(film, frame, _place(right + PAD, PAD + 36 + (half - low - 44) / 2, narrow, low)),
-    ]
-    if film.layers:
-        top = 2 * PAD + half
-        inner = net or panels.weights(film, shown, panels.Limits(film), _place(0, 0, narrow, second))
-        parts += _panel(right, top, narrow, second + 44, "Network" if net else "Weights and biases", "")
-        parts.append(f'<g transform="translate({right + PAD:g} {top + 36:g})">{inner}</g>')
-    width, height = right + narrow + 3 * PAD, high + 2 * PAD
+    """A frame as an SVG document: the panels of the page, in the viewer's light or dark colours."""
+    sides = _sides(film, frame, [frame], panels.histograms(film), opens=False)
+    high = max(sum(panel[3] + PAD for panel in side) for side in sides)
+    parts, x = [], PAD
+    for side in sides:
+        wide, y = (_plane_still(film)[0] if side[0][0] == "right" else NARROW) + 2 * PAD, float(PAD)
+        for _, heading, aside, share, draw in side:
+            tall = share * (high - PAD * len(side)) / sum(panel[3] for panel in side)
+            parts += [
+                f'<rect class="panel-ground" x="{x}" y="{y:g}" width="{wide}" height="{tall:g}" rx="12"/>',
+                f'<text class="heading" x="{x + PAD}" y="{y + 23:g}">{heading}</text>',
+                f'<text class="aside" x="{x + wide - PAD}" y="{y + 23:g}">{aside}</text>',
+                draw((x + PAD, y + HEAD, wide - 2 * PAD, tall - HEAD - PAD)),
+            ]
+            y += tall + PAD
+        x += wide + PAD
+    size = f'width="{x:g}" height="{high + PAD:g}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" role="img" '
-            f'viewBox="0 0 {width:g} {height:g}" aria-label="{escape(clean(film.title))}">',
-            f"<desc>{escape(shown['says'])}</desc><style>{asset('training/panels.css')}</style>",
-            f'<rect class="picture-ground" width="{width:g}" height="{height:g}"/>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
+            f'viewBox="0 0 {x:g} {high + PAD:g}" aria-label="{escape(clean(film.title))}">',
+            f"<desc>{escape(panels.says(film, frame))}</desc><style>{asset('training/panels.css')}</style>",
+            f'<rect class="picture-ground" {size}/>',
             *parts,
             "</svg>",
         ]
     )
-
-
-def _panel(x: float, y: float, width: float, height: float, heading: str, aside: str) -> list[str]:
-    return [
-        f'<rect class="panel-ground" x="{x:g}" y="{y:g}" width="{width + 2 * PAD:g}" height="{height:g}" rx="12"/>',
-        f'<text class="heading" x="{x + PAD:g}" y="{y + 23:g}">{escape(heading)}</text>',
-        f'<text class="aside" x="{x + PAD + width:g}" y="{y + 23:g}">{escape(aside)}</text>',
-    ]
 
 
 def _legend_row(film: Recording, x: float, y: float) -> list[str]:
@@ -168,7 +189,3 @@ def _legend(film: Recording) -> list[tuple[str, str]]:
         ]
         icons += [(line, f"score {middle}"), (margin, f"margins {low} and {high}")] if film.kind == "sides" else []
     return [(f'<svg viewBox="0 0 22 14" aria-hidden="true">{icon}</svg>', escape(text)) for icon, text in icons]
-
-
-def _place(x: float, y: float, width: float, height: float) -> str:
-    return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '

@@ -11,13 +11,20 @@ from zlib import crc32
 
 import numpy as np
 
+from .elastic import Box, drawing, paths, size
 from .network import THUMB, Layer
 from .png import PALETTE, SHADES, uri
 
-Size = tuple[float, float]
-SIZE: Size = (440, 680)  # in units
+RADIUS, ROOM = 24, (72, 52)  # of a neuron in its full size, and what it needs from column to column and from row to row
 MOST_UNITS = 16  # of a longer column, the first ones are drawn
 ZERO, STRENGTHS = 74, 9  # the letter "J" is a weight of 0; A to S are -9 to 9 ninths of the largest, as in heat-maps
+LOOKS = {  # class and width of a line by its letter
+    "?": ("unknown", 2.0),
+    **{
+        chr(ZERO + k): ("above" if k > 0 else "below" if k else "zero", 0.4 + 0.5 * abs(k))
+        for k in sorted(range(-STRENGTHS, STRENGTHS + 1), key=abs)
+    },
+}
 STEPS = 8  # shades of an answer on each side of zero: few, so that the image is small
 
 
@@ -57,58 +64,52 @@ def sheet(frames: Sequence[Sequence[Layer]]) -> str:
     return uri(np.concatenate(rows))
 
 
-def network(
-    layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[float], place: str = "", size: Size = SIZE
-) -> str:
-    """The drawing, `size` units wide and high; `sheet` is an image of `frames` rows, through which the page moves."""
-    wide, tall = size
-    counts, spots, radius = _spots(layers, size)
-    shown, across = [len(column) for column in spots], [column[0][0] for column in spots]
+def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[float], box: Box | None = None) -> str:
+    """The drawing; `sheet` is an image of `frames` rows, through which the page moves."""
+    spots = _spots(layers)
+    rows = max(map(len, spots))
     name = f"answers{crc32(sheet.encode()):x}"  # pictures with other answers may share a page
-    image = f'<image id="{name}" width="{THUMB * sum(shown[1:])}" height="{THUMB * frames}" href="{sheet}"/>'
-    still = lines(codes(layers, reach), ends(layers, size)) if frames == 1 else ""  # a movie's page draws them itself
-    parts = [
-        f'<svg class="network" {place}viewBox="0 0 {wide:g} {tall:g}" role="group" aria-label="The network">',
-        f'<g class="lines">{still}</g>',
-        f"<defs>{image}{_ROUND}</defs>",
-        *[_input(i, counts[0], x, y, radius) for i, (x, y) in enumerate(spots[0])],
-    ]
+    image = f'<image id="{name}" width="{THUMB * sum(map(len, spots[1:]))}" height="{THUMB * frames}" href="{sheet}"/>'
+    still = lines(codes(layers, reach), ends(layers, box)) if frames == 1 else ""  # a movie's page draws them itself
     units = [(c, k, *spot) for c, column in enumerate(spots[1:]) for k, spot in enumerate(column)]
-    parts += [
-        _unit(layers[c], c, k, f'<use href="#{name}" x="{-THUMB * n}"/>', x, y, radius)
-        for n, (c, k, x, y) in enumerate(units)
+    parts = [
+        paths("network", box, "lines", still),
+        f"<defs>{image}{_ROUND}</defs>",
+        *[_input(i, layers[0].weights.shape[1], x, y) for i, (x, y) in enumerate(spots[0])],
+        *[
+            _unit(layers[c], c, k, f'<use href="#{name}" x="{-THUMB * n}"/>', x, y)
+            for n, (c, k, x, y) in enumerate(units)
+        ],
     ]
-    for c, (count, n, x) in enumerate(zip(counts, shown, across, strict=True)):
-        more = f"+ {count - n:,} more" if count > n else ""
-        parts.append(f'<text class="tick name" x="{x:.0f}" y="{tall - 22:g}">{more}</text>')
-        dead = f'<text class="tick name dead" x="{x:.0f}" y="{tall - 4:g}">{dead_text(layers[c - 1])}</text>'
-        parts.append(dead if c else "")
-    return "".join([*parts, "</svg>"])
+    for layer, column in zip(layers, spots[1:], strict=True):
+        more = len(layer.weights) - len(column)
+        x = column[0][0]
+        parts.append(f'<text class="tick name" x="{x:g}%" y="100%" dy="20">{f"+{more:,}" if more else ""}</text>')
+        parts.append(f'<text class="tick name dead" x="{x:g}%" y="100%" dy="38">{dead_text(layer)}</text>')
+    across, down = len(layers) * ROOM[0], rows * ROOM[1]
+    (wide, high), style = size("network", box), f"--rows:{rows};"
+    style += f"--unit:{min(1.4, wide / across, high / down):.2f};" if box else ""
+    return drawing("network", "The network", parts, box, f' role="group" data-full="{across} {down}"', style)
 
 
 _ROUND = f'<clipPath id="round"><circle cx="{THUMB / 2}" cy="{THUMB / 2}" r="{(THUMB - 1) / 2}"/></clipPath>'
 
 
-def _spots(layers: Sequence[Layer], size: Size) -> tuple[list[int], list[list[tuple[float, float]]], float]:
-    """How many circles each column has, where the drawn ones are, and their radius."""
-    wide, tall = size
-    counts = [layers[0].weights.shape[1], *[len(layer.weights) for layer in layers]]
-    shown = [min(count, MOST_UNITS) for count in counts]
-    across = [50 + c * (wide - 100) / len(layers) for c in range(len(counts))]
-    radius = min(24.0, (tall - 60) / max(shown) / 2 - 1.5, (across[1] - across[0]) / 3)
-    steps = [min(2 * radius + 14, (tall - 36) / n) for n in shown]
-    spots = [
-        [(x, (tall - 36) / 2 + (k - (n - 1) / 2) * step) for k in range(n)]
-        for x, n, step in zip(across, shown, steps, strict=True)
+def _spots(layers: Sequence[Layer]) -> list[list[tuple[float, float]]]:
+    """Where the neurons of each column are drawn, the inputs first, in percent."""
+    counts = [min(n, MOST_UNITS) for n in (layers[0].weights.shape[1], *[len(layer.weights) for layer in layers])]
+    steps = [min(100 / n, 160 / max(*counts, 6)) for n in counts]  # those of few neurons are not spread over the height
+    return [
+        [(round(100 * c / len(layers), 2), round(50 + (k - (n - 1) / 2) * step, 2)) for k in range(n)]
+        for c, (n, step) in enumerate(zip(counts, steps, strict=True))
     ]
-    return counts, spots, radius
 
 
-def ends(layers: Sequence[Layer], size: Size = SIZE) -> list[str]:
+def ends(layers: Sequence[Layer], box: Box | None = None) -> list[str]:
     """The path of each line, in the order of `codes`."""
-    _, spots, radius = _spots(layers, size)
-    pairs = [(p, q) for before, after in pairwise(spots) for q in after for p in before]
-    return [f"M{x0 + radius:.0f} {y0:.0f}L{x1 - radius:.0f} {y1:.0f}" for (x0, y0), (x1, y1) in pairs]
+    wide, high = (part / 100 for part in size("network", box))
+    spots = [[f"{x * wide:.0f} {y * high:.0f}" for x, y in column] for column in _spots(layers)]
+    return [f"M{p}L{q}" for before, after in pairwise(spots) for q in after for p in before]
 
 
 def lines(letters: str, paths: Sequence[str]) -> str:
@@ -116,40 +117,30 @@ def lines(letters: str, paths: Sequence[str]) -> str:
     alike: dict[str, str] = {}
     for letter, path in zip(letters, paths, strict=True):
         alike[letter] = alike.get(letter, "") + path
-    return "".join(_line(letter, alike[letter]) for letter in sorted(alike, key=lambda x: abs(ord(x) - ZERO)))
+    return "".join(
+        f'<path class="w {look}" style="--wide:{wide:g}" d="{alike[letter]}"/>'
+        for letter, (look, wide) in LOOKS.items()
+        if letter in alike
+    )
 
 
-def _line(letter: str, path: str) -> str:
-    look, thick = line_look(letter)
-    return f'<path class="w {look}" style="stroke-width:{thick:g}" d="{path}"/>'
-
-
-def line_look(letter: str) -> tuple[str, float]:
-    """Class and width of a weight's line. Keep in sync with movie.js."""
-    strength = ord(letter) - ZERO
-    if letter == "?":
-        return "unknown", 2.0
-    return "above" if strength > 0 else "below" if strength < 0 else "zero", 0.4 + 0.5 * abs(strength)
-
-
-def _input(i: int, count: int, x: float, y: float, radius: float) -> str:
+def _input(i: int, count: int, x: float, y: float) -> str:
     name = f'x<tspan class="sub" dy="3">{i + 1}</tspan>' if count > 1 else "x"
-    circle = f'<circle class="ground ring" cx="{x:.0f}" cy="{y:.1f}" r="{radius:.1f}"/>'
-    return f'{circle}<text class="tick name" x="{x:.0f}" y="{y + 4:.1f}">{name}</text>'
+    circle = f'<g class="sized"><circle class="ground ring" r="{RADIUS}"/></g>'
+    return f'<svg class="at" x="{x:g}%" y="{y:g}%">{circle}<text class="tick name" dy="4">{name}</text></svg>'
 
 
-def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float, radius: float) -> str:
+def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float) -> str:
     """A neuron: a circle with its answers, which says its weights."""
     weights = ", ".join(f"{w:.3g}".replace("-", "\u2212") for w in layer.weights[k, :MOST_UNITS].tolist())
     name = f"Layer {c + 1}, neuron {k + 1}"
-    says = escape(f"{name}: weights {weights}")
-    circle = f'cx="{x:.0f}" cy="{y:.1f}" r="{radius:.1f}"'
-    box = f'x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}" height="{2 * radius:.1f}"'
+    box = f'x="{-RADIUS}" y="{-RADIUS}" width="{2 * RADIUS}" height="{2 * RADIUS}"'
     return (
-        f'<g class="unit" tabindex="0" role="img" data-name="{name}"><title>{says}</title>'
-        f'<circle class="ground" {circle}/><svg class="answer" {box} preserveAspectRatio="none" '
+        f'<svg class="at" x="{x:g}%" y="{y:g}%"><g class="unit sized" tabindex="0" role="img" data-name="{name}">'
+        f"<title>{escape(f'{name}: weights {weights}')}</title>"
+        f'<circle class="ground" r="{RADIUS}"/><svg class="answer" {box} preserveAspectRatio="none" '
         f'viewBox="0.5 0.5 {THUMB - 1} {THUMB - 1}"><g clip-path="url(#round)">{answers}</g></svg>'
-        f'<circle class="ring" {circle}/></g>'
+        f'<circle class="ring" r="{RADIUS}"/></g></svg>'
     )
 
 

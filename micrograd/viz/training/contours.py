@@ -72,26 +72,13 @@ def _crossing(grid: np.ndarray, level: float, edge: Edge) -> Point:
 
 def simplified(line: list[Point], tolerance: float) -> list[Point]:
     """Drop points that are within `tolerance` of the rest of the line (Ramer 1972, Douglas and Peucker 1973)."""
-    keep = {0, len(line) - 1}
-    stretches = [(0, len(line) - 1)]
-    points = np.array(line)
+    places, keep, stretches = np.array(line) @ [1, 1j], {0, len(line) - 1}, [(0, len(line) - 1)]
     while stretches:
         first, last = stretches.pop()
-        if last - first < 2:
-            continue
-        off = _distances(points[first + 1 : last], points[first], points[last])
-        furthest = int(off.argmax())
-        if off[furthest] > tolerance:
-            middle = first + 1 + furthest
+        along, out = places[last] - places[first], places[first : last + 1] - places[first]
+        off = abs((out * np.conj(along)).imag) / abs(along) if along else abs(out)
+        middle = first + int(off.argmax())
+        if off[middle - first] > tolerance:
             keep.add(middle)
             stretches += [(first, middle), (middle, last)]
     return [line[i] for i in sorted(keep)]
-
-
-def _distances(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Distances of points from the line through start and end, or from start if the two are equal."""
-    along, out = end - start, points - start
-    length = float(np.hypot(*along))
-    if length == 0:
-        return np.hypot(out[:, 0], out[:, 1])
-    return abs(along[0] * out[:, 1] - along[1] * out[:, 0]) / length

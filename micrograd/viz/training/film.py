@@ -31,7 +31,7 @@ from .scores import as_array, class_scores, increasing, lattice, method, one_sco
 
 MAX_FRAMES = 121
 MAX_WEIGHTS = 4000  # per layer, for its histogram; of more, every second, third, ... is stored
-MAX_LAYERS = 6  # with a histogram each; with more, all share one
+MAX_LAYERS = 12  # with a histogram each; with more, all share one
 
 
 class Movie(Recording):
@@ -117,10 +117,10 @@ class Movie(Recording):
             scores, right = self._evaluate()
             inputs = self.points[:, : self._grid.shape[1]]
             columns = network(self.model, answering(inputs), inputs[:: -(-len(inputs) // JUDGED)])
-        weights = [_flat([p.data for p in layer]) for layer in self.layers.values()]
+        norms = [float(np.linalg.norm(_gradient(layer).astype(float))) for layer in self.layers.values()]
         right = right if accuracy is None else float(accuracy)
         self.losses.append(loss)
-        self._keep(Frame(step, loss, right, scores, weights, self._states(), _norms(self.layers), columns))
+        self._keep(Frame(step, loss, right, scores, self._states(), norms, columns))
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """The scores on the grid, and how right they are on the points."""
@@ -140,13 +140,14 @@ class Movie(Recording):
         return grid[0] if len(found) == 1 else grid, float((chosen == wanted).mean())
 
     def _states(self) -> dict[str, list[np.ndarray]]:
-        """The gradients of each layer, and what the optimizer remembers of its parameters."""
-        states = {"gradients": [_flat([getattr(p, "grad", None) for p in layer]) for layer in self.layers.values()]}
-        held = getattr(self.optimizer, "state", {})
+        """The weights and gradients of each layer, and what the optimizer remembers of its parameters."""
+        held, layers = getattr(self.optimizer, "state", {}), self.layers.values()
         names = dict.fromkeys(name for state in held.values() for name, x in state.items() if not isinstance(x, int))
-        for name in names:
-            states[name] = [_flat([held.get(p, {}).get(name) for p in layer]) for layer in self.layers.values()]
-        return states
+        return {
+            "weights": [_part(_flat([p.data for p in layer])) for layer in layers],
+            "gradients": [_part(_gradient(layer)) for layer in layers],
+            **{name: [_part(_flat([held.get(p, {}).get(name) for p in layer])) for layer in layers] for name in names},
+        }
 
     def _keep(self, new: Frame) -> None:
         """Store a frame; of the older ones, keep those at multiples of a step that doubles as the movie grows."""
@@ -178,7 +179,7 @@ class Movie(Recording):
         labels = np.full(len(self.points), None)
         for name, mine in self.classes.items():
             labels[mine] = int(float(name)) if float(name).is_integer() else float(name)
-        weights, columns = [frame.weights for frame in self.frames], self.frames[-1].network
+        weights, columns = [frame.states["weights"] for frame in self.frames], self.frames[-1].network
         inputs, layers = 1 if self.kind == "curve" else 2, [*self.layers.values()]
         return inside(self.model, self.points, inputs, labels.tolist(), weights, layers, columns, self.point_loss)
 
@@ -317,14 +318,16 @@ def _layer_of(name: str) -> str:
     return ".".join(parts[: numbered + 1])
 
 
-def _norms(layers: dict[str, list[Any]]) -> list[float]:
-    """The Euclidean norm of each layer's gradient."""
-    every = [[getattr(p, "grad", None) for p in layer] for layer in layers.values()]
-    return [float(np.sqrt(sum(np.square(g, dtype=float).sum() for g in some if g is not None))) for some in every]
+def _gradient(layer: list[Any]) -> np.ndarray:
+    return _flat([getattr(p, "grad", None) for p in layer])
 
 
 def _flat(arrays: Sequence[Any]) -> np.ndarray:
-    """The numbers in one row, of very many a part; what is None has none."""
+    """The numbers in one row; what is None has none."""
     known = [np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None]
-    flat = np.concatenate(known) if known else np.zeros(0, np.float32)
-    return flat[:: max(-(-len(flat) // MAX_WEIGHTS), 1)]
+    return np.concatenate([np.zeros(0, np.float32), *known])
+
+
+def _part(row: np.ndarray) -> np.ndarray:
+    """Of very many numbers, some."""
+    return row[:: max(-(-len(row) // MAX_WEIGHTS), 1)]

@@ -1,7 +1,7 @@
 """The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `gif`."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,9 @@ class Frame:
     # On the movie's grid, the highest y in the first row: (rows, columns), of regions with the classes before it; of a
     # curve, (columns,).
     scores: np.ndarray
-    weights: list[np.ndarray]  # one array per layer
-    states: dict[str, list[np.ndarray]] = field(default_factory=dict)  # likewise: gradients, and the optimizer's
-    norms: list[float] = field(default_factory=list)  # of the gradient of each layer
-    network: list[Layer] = field(default_factory=list)  # the neurons in columns; [] if the model has none
+    states: dict[str, list[np.ndarray]]  # one array per layer: "weights", "gradients", and what the optimizer has
+    norms: list[float]  # of the gradient of each layer
+    network: list[Layer]  # the neurons in columns; [] if the model has none
 
 
 @dataclass(eq=False)
@@ -45,3 +44,11 @@ class Recording:
     layers: dict[str, list[Any]]  # the parameters of each layer, by its name
     frames: list[Frame]
     losses: list[float]  # of all steps, including those whose frame was dropped
+
+
+class Histograms(NamedTuple):
+    """Those of one kind of numbers (weights, gradients, what an optimizer remembers), on one scale."""
+
+    reach: float  # the scale ends there on both sides, and 0 is between two bins
+    tallest: list[int]  # bar of each layer in the whole movie
+    counts: list[list[list[int]]]  # by frame and layer

@@ -7,19 +7,20 @@ const one = selector => document.querySelector(selector);
 const all = selector => document.querySelectorAll(selector);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const speeds = [1, 2, 4, 0.5];
+const shades = one(".shades image"), rows = shades?.getAttribute("height") / film.frames.length;
 let now = 0, playing = false, speed = 0, due = 0;
 
 // ---------------------------------------------------------------------------------------------- one frame
 function show(n) {
   now = Math.min(Math.max(n, 0), last);
   const frame = film.frames[now];
-  one(".shades")?.setAttribute("viewBox", `0.5 ${now * film.rows + 0.5} ${film.columns - 1} ${film.rows - 1}`);
+  if (shades) shades.parentElement.setAttribute("viewBox", `0.5 ${now * rows + 0.5} ${shades.getAttribute("width") - 1} ${rows - 1}`);
   all(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
   const [x, y] = frame.at;
-  one(".so-far").setAttribute("width", x);
-  one(".cursor").setAttribute("transform", `translate(${x} 0)`);
-  one(".dot").setAttribute("cx", x);
-  one(".dot").setAttribute("cy", y);
+  one(".so-far").setAttribute("width", 10 * x);
+  for (const end of ["x1", "x2"]) one(".cursor").setAttribute(end, `${x}%`);
+  one(".dot").setAttribute("cx", `${x}%`);
+  one(".dot").setAttribute("cy", `${y}%`);
   showBars(frame);
   if (one(".network")) one(".network .lines").innerHTML = weights(frame.net);
   all(".network use").forEach(answer => answer.setAttribute("y", -12 * now));  // THUMB in network.py
@@ -36,30 +37,27 @@ function show(n) {
 // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
 function showBars(frame) {
   const kind = one("#kind")?.value;
-  all(".bars").forEach((group, i) => {
+  all(".layer").forEach((layer, i) => {
     const { tallest, reach } = film.kinds[kind], parts = bars(frame.bars[kind][i]);
-    group.setAttribute("transform", `translate(0 140) scale(${group.dataset.wide} ${-112 / tallest[i]})`);
-    [...group.children].forEach((path, half) => path.setAttribute("d", parts[half]));
-    group.parentElement.querySelector(".least").textContent = `\u2212${reach}`;
-    group.parentElement.querySelector(".most").textContent = reach;
-    group.parentElement.querySelector(".note").textContent = frame.notes[i];
+    const texts = { ".least": `\u2212${reach}`, ".most": reach, ".note": frame.notes[i] };
+    layer.querySelector(".bars").setAttribute("viewBox", `0 ${-tallest[i]} 28 ${tallest[i]}`);  // BINS in panels.py
+    layer.querySelectorAll(".bars path").forEach((path, half) => path.setAttribute("d", parts[half]));
+    for (const place in texts) layer.querySelector(place).textContent = texts[place];
   });
 }
 
 // The bars below and above zero, one unit per bin and per count. Keep in sync with `bars` in panels.py.
 function bars(counts) {
-  const each = counts.map((n, i) => n ? `M${i + 0.1} 0v${n}h.8v-${n}z` : "");
+  const each = counts.map((n, i) => n ? `M${i + 0.1} 0v-${n}h.8v${n}z` : "");
   return [each.slice(0, counts.length / 2).join(""), each.slice(counts.length / 2).join("")];
 }
 
 // The lines of the network: a letter is a weight in ninths of the largest. Keep in sync with `lines` in columns.py.
 function weights(letters) {
-  const alike = {}, strength = letter => letter.charCodeAt(0) - 74;
+  const alike = {};
   [...letters].forEach((letter, i) => { alike[letter] = (alike[letter] ?? "") + film.ends[i]; });
-  return Object.keys(alike).sort((a, b) => Math.abs(strength(a)) - Math.abs(strength(b))).map(letter => {
-    const s = strength(letter), look = letter === "?" ? "unknown" : s > 0 ? "above" : s < 0 ? "below" : "zero";
-    return `<path class="w ${look}" style="stroke-width:${letter === "?" ? 2 : 0.4 + 0.5 * Math.abs(s)}" d="${alike[letter]}"/>`;
-  }).join("");
+  return Object.entries(film.looks).filter(([letter]) => alike[letter]).map(([letter, [look, wide]]) =>
+    `<path class="w ${look}" style="--wide:${wide}" d="${alike[letter]}"/>`).join("");
 }
 
 // ---------------------------------------------------------------------------------------------- selecting a frame
@@ -124,14 +122,14 @@ function asked() {
   return found ? Number(found[1]) : null;
 }
 
-// Type has one size on the screen, however small its drawing is.
+// Neurons are as large as the place of the network allows.
 const sizes = new ResizeObserver(seen => {
   for (const {target, contentRect: {width, height}} of seen) {
-    const box = target.viewBox.baseVal;
-    target.style.setProperty("--unit", Math.max(1, box.width / width, box.height / height));
+    const [across, down] = target.dataset.full.split(" ");
+    target.style.setProperty("--unit", Math.min(1.4, width / across, height / down));
   }
 });
-all(".panel > svg").forEach(svg => sizes.observe(svg));
+all(".network").forEach(svg => sizes.observe(svg));
 
 const inside = Inside(film.inside, film.closed);
 setSpeed(0);

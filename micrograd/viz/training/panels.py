@@ -5,7 +5,7 @@ the lines, the cursor, the weights and the bars; `moving` has these, one dict pe
 movie.css.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
@@ -16,8 +16,9 @@ import numpy as np
 from ..values import number
 from . import columns
 from .contours import contours, simplified
-from .frames import Frame, Recording
-from .plots import CLASSES, wants_log
+from .elastic import Box, drawing, paths, size
+from .frames import Frame, Histograms, Recording
+from .plots import CLASSES, colour, wants_log
 from .png import PALETTE, SHADES, UNKNOWN, Colour, uri
 from .scores import leads
 
@@ -26,8 +27,6 @@ CURVE_HEIGHT = 640
 MAX_POINTS = 1000  # of more points, every second, third, ... is drawn
 DARKEST = 3.0  # distance of the darkest shade from the boundary, in margins
 BINS = 28
-PLOT = (440, 168)  # width and height of the loss and of the weights, in units
-LEFT, RIGHT, TOP, BOTTOM = 44.0, 428.0, 12.0, 140.0  # bounds of the curve in its panel
 MOST_ODD = 40  # crosses of losses that are nan or inf
 
 REGIONS: list[Colour] = [
@@ -37,19 +36,19 @@ REGIONS: list[Colour] = [
 
 
 # ------------------------------------------------------------------------------------------------ what moves
-def moving(film: Recording, frames: Sequence[Frame]) -> list[dict[str, Any]]:
+def moving(film: Recording, frames: Sequence[Frame], kinds: Mapping[str, Histograms]) -> list[dict[str, Any]]:
     """For each frame, the texts and numbers that differ between frames."""
-    curve, limits, reach = Curve(film), Limits(film), columns.widest([frame.network for frame in film.frames])
+    curve, reach = Curve(film), columns.widest([frame.network for frame in film.frames])
     return [
         {
             "step": f"step {frame.step}",
-            "right": _right(film, frame),
+            "right": right(film, frame),
             "loss": number(frame.loss),
             "says": says(film, frame),
             "at": curve.at(frame.step, frame.loss),
             "lines": lines(film, frame),
-            "bars": {name: [counts.tolist() for counts in limits.counts(name, frame)] for name in limits.names},
-            "notes": [*_norm_texts(film, frame)],
+            "bars": {name: kind.counts[film.frames.index(frame)] for name, kind in kinds.items()},
+            "notes": _norm_texts(frame),
             "net": columns.codes(frame.network, reach),
             "dead": [columns.dead_text(layer) for layer in frame.network],
         }
@@ -60,19 +59,20 @@ def moving(film: Recording, frames: Sequence[Frame]) -> list[dict[str, Any]]:
 def says(film: Recording, frame: Frame) -> str:
     """A frame as one sentence."""
     last = film.frames[-1].step
-    right = _right(film, frame)
-    return f"Step {frame.step} of {last}: loss {number(frame.loss)}{right and ', '}{right}."
+    how_right = right(film, frame)
+    return f"Step {frame.step} of {last}: loss {number(frame.loss)}{how_right and ', '}{how_right}."
 
 
-def _right(film: Recording, frame: Frame) -> str:
+def right(film: Recording, frame: Frame) -> str:
+    """How right the answers are, in words."""
     if frame.accuracy is None:
         return ""
-    return f"off by {number(frame.accuracy)}" if film.kind == "curve" else f"{_percent(frame.accuracy)} right"
+    return f"off by {number(frame.accuracy)}" if film.kind == "curve" else f"{100 * frame.accuracy:.3g}\u202f% right"
 
 
-def _norm_texts(film: Recording, frame: Frame) -> list[str]:
+def _norm_texts(frame: Frame) -> list[str]:
     """For each layer, the norm of its gradient, and how many of its weights are nan or inf."""
-    odd = [int((~np.isfinite(w)).sum()) for w in frame.weights]
+    odd = [int((~np.isfinite(w)).sum()) for w in frame.states["weights"]]
     norms = [number(norm) if norm else "\u2013" for norm in frame.norms]
     return [f"gradient {n}{f', {k} nan or inf' if k else ''}" for n, k in zip(norms, odd, strict=True)]
 
@@ -89,7 +89,7 @@ def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
     low, middle, high = film.levels
     if film.kind == "regions":
         lead = np.clip(leads(scores).max(axis=0) / ((high - low) / 2) / DARKEST, 0, 1)
-        index = scores.argmax(axis=0) % len(CLASSES) * (SHADES + 1) + np.round(lead * SHADES)
+        index = colour(scores.argmax(axis=0)) * (SHADES + 1) + np.round(lead * SHADES)
         return np.where(np.isnan(scores).any(axis=0), len(REGIONS) - 1, np.nan_to_num(index))
     margins = np.nan_to_num((scores - middle) / ((high - low) / 2))
     return np.where(np.isnan(scores), len(PALETTE) - 1, np.clip(margins / DARKEST, -1, 1) * SHADES + SHADES)
@@ -101,7 +101,8 @@ def lines(film: Recording, frame: Frame) -> list[str]:
         return []
     if film.kind == "curve":
         curve = np.stack([film.xs, frame.scores], axis=1)[np.isfinite(frame.scores)]
-        return [_path(np.clip(np.round(_on_panel(film, curve)), -999, 1999).astype(int).tolist())]
+        places = simplified(np.clip(_on_panel(film, curve), -999, 1999).tolist(), 0.4)
+        return [_path([(round(x), round(y)) for x, y in places])]
     if film.kind == "regions":
         return ["".join(_level(film, lead, 0.0) for lead in leads(frame.scores))]
     return [_level(film, frame.scores, level) for level in film.levels]
@@ -122,21 +123,22 @@ def _path(points: Sequence[Sequence[int]]) -> str:
     return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
 
 
-def boundary(film: Recording, frame: Frame, frames: Sequence[Frame], place: str = "") -> str:
+def boundary(film: Recording, frame: Frame, frames: Sequence[Frame], box: Box | None = None) -> str:
     """Shades, lines and points; the page moves its view box through the strip of the shades of `frames`."""
-    wide, high = size(film)
+    wide, high = plane_size(film)
     names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
     drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frame), strict=True)]
-    picture = [*_marks(film), *drawn]
+    picture = [*marks(film), *drawn]
     if film.kind != "curve":
-        picture = [_image(film, frames), *drawn, *_marks(film)]
+        picture = [_image(film, frames), *drawn, *marks(film)]
     says = escape(_spoken(film))
+    place = 'x="{:g}" y="{:g}" width="{:g}" height="{:g}" '.format(*box) if box else ""
     start = f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">'
     return "".join([start, *picture, "</svg>"])
 
 
 def _image(film: Recording, frames: Sequence[Frame]) -> str:
-    (rows, columns), (wide, high) = frames[0].scores.shape[-2:], size(film)
+    (rows, columns), (wide, high) = frames[0].scores.shape[-2:], plane_size(film)
     return (  # cropped to the centres of the outermost pixels, so that no adjacent image blends in
         f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
         f'preserveAspectRatio="none"><image width="{columns}" height="{rows * len(frames)}" '
@@ -144,9 +146,9 @@ def _image(film: Recording, frames: Sequence[Frame]) -> str:
     )
 
 
-def size(film: Recording) -> tuple[int, int]:
+def plane_size(film: Recording) -> tuple[int, int]:
     """Width and height of the boundary panel, in units."""
-    if film.kind == "curve":
+    if film.kind in ("curve", "none"):
         return LONGER, CURVE_HEIGHT
     return round(_unit(film) * (len(film.xs) - 1)), round(_unit(film) * (len(film.ys) - 1))
 
@@ -158,17 +160,8 @@ def _unit(film: Recording) -> float:
 def _on_panel(film: Recording, points: np.ndarray) -> np.ndarray:
     """Points of shape (n, 2) in units of the panel."""
     low = np.array([film.xs[0], film.ys[0]])
-    wide, high = size(film)
+    wide, high = plane_size(film)
     return (points - low) / (np.array([film.xs[-1], film.ys[-1]]) - low) * (wide, -high) + (0, high)
-
-
-def places(film: Recording) -> list[tuple[float, float, int]]:
-    """(x, y, index of the class) for each point to draw, in units of the panel."""
-    every = -(-len(film.points) // MAX_POINTS)
-    each = zip(class_indices(film), film.classes.values(), strict=True)
-    mine = sum((i * mask for i, mask in each), np.zeros(len(film.points), int))
-    points = _on_panel(film, film.points)[::every]
-    return [(x, y, i) for (x, y), i in zip(points.tolist(), mine[::every].tolist(), strict=True)]
 
 
 def class_indices(film: Recording) -> list[int]:
@@ -187,16 +180,19 @@ SHAPES = (  # one for each class, around 0 0, and their names
 )
 
 
-def mark(film: Recording, i: int, x: float, y: float) -> str:
+def mark(film: Recording, i: int, x: float, y: float, more: str = "") -> str:
     """The marker of a point of class i."""
-    look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{i % len(CLASSES)}"
-    return SHAPES[i % len(SHAPES)][1].format(f' class="mark {look}" transform="translate({x:.0f} {y:.0f})"')
+    look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{colour(i)}"
+    return SHAPES[i % len(SHAPES)][1].format(f' class="mark {look}"{more} transform="translate({x:.0f} {y:.0f})"')
 
 
-def _marks(film: Recording) -> list[str]:
+def marks(film: Recording) -> list[str]:
+    """The markers of the points; of very many, some."""
     every = -(-len(film.points) // MAX_POINTS)
-    marks = [mark(film, i, x, y) for x, y, i in places(film)]
-    return [text.replace(" ", f' data-n="{every * n}" ', 1) for n, text in enumerate(marks)]
+    classes = zip(class_indices(film), film.classes.values(), strict=True)
+    mine = sum((i * mask for i, mask in classes), np.zeros(len(film.points), int)).tolist()
+    places = enumerate(_on_panel(film, film.points).tolist())
+    return [mark(film, mine[n], x, y, f' data-n="{n}"') for n, (x, y) in places if n % every == 0]
 
 
 def _spoken(film: Recording) -> str:
@@ -212,31 +208,27 @@ class Curve:
     """The losses of all steps, on a linear or logarithmic scale (see `wants_log`)."""
 
     def __init__(self, film: Recording):
-        self.losses: list[float] = film.losses
-        self.known: np.ndarray = np.isfinite(film.losses)
-        self.last: int = max(len(film.losses) - 1, 1)
-        losses = np.array(film.losses)
-        finite = losses[self.known]
-        self.log: bool = wants_log(losses)
-        self.low: float
-        self.high: float
-        if self.log:
-            self.low, self.high = log10(finite.min()), log10(finite.max())
-        else:
-            self.low, self.high = (min(finite.min(), 0.0), finite.max()) if len(finite) else (0.0, 1.0)
-        if self.high <= self.low:
-            self.high = self.low + 1
+        self.losses: np.ndarray = np.array(film.losses, float)
+        self.known: np.ndarray = np.isfinite(self.losses)
+        self.last: int = max(len(self.losses) - 1, 1)
+        self.log: bool = wants_log(self.losses)
+        shown = self.losses[self.known]
+        shown = np.log10(shown) if self.log else np.append(shown, 0.0)
+        self.low, self.high = float(shown.min()), float(shown.max())
+        if self.high == self.low:
+            self.high += 1
 
     def at(self, step: int, loss: float) -> tuple[float, float]:
-        """Coordinates of a loss on the panel; values that the scale cannot show are at the top."""
-        height = (log10(loss) if self.log else loss) if loss - loss == 0 and (loss > 0 or not self.log) else self.high
-        part = (height - self.low) / (self.high - self.low)
-        x = LEFT + (RIGHT - LEFT) * step / self.last
-        return round(x, 1), round(BOTTOM - (BOTTOM - TOP) * part, 1)
+        """Where a loss is, in percent of the panel; values that the scale cannot show are at the top."""
+        shown = np.isfinite(loss) and (loss > 0 or not self.log)
+        height = (log10(loss) if self.log else loss) if shown else self.high
+        return round(100 * step / self.last, 2), round(100 * (self.high - height) / (self.high - self.low), 2)
 
-    def path(self) -> str:
+    def path(self, wide: float, high: float) -> str:
         """The whole curve, as an SVG path."""
-        return "".join(f"{'L' if i else 'M'}{x:g} {y:g}" for i, (x, y) in enumerate(self.places()))
+        return "".join(
+            f"{'L' if i else 'M'}{x / 100 * wide:.1f} {y / 100 * high:.1f}" for i, (x, y) in enumerate(self.places())
+        )
 
     def places(self) -> list[tuple[float, float]]:
         """Points of the finite losses; of very many, only the lowest and highest in each short run."""
@@ -264,29 +256,32 @@ class Curve:
         return [(self.at(0, value)[1], plain(value)) for value in values]
 
 
-def loss(film: Recording, frame: Frame, place: str = "") -> str:
+def loss(film: Recording, frame: Frame, box: Box | None = None) -> str:
     """The curve, pale after the current step, and the cursor."""
     curve = Curve(film)
     x, y = curve.at(frame.step, frame.loss)
-    width, tall = PLOT
-    path = curve.path()
+    wide, high = size("loss", box)
+    path = curve.path(wide, high)
+    # A nested <svg> clips without a clipPath, whose id two stills on a page would share; it has room
+    # above and below for the width of the line.
+    so_far = (
+        f'<svg class="so-far" y="-9" width="{x / 100 * wide:g}" height="{high + 18:g}">'
+        f'<path class="curve" transform="translate(0 9)" d="{path}"/></svg>'
+    )
     parts = [
-        f'<svg class="loss" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="The loss at each step">',
         *[
-            f'<path class="grid" d="M{LEFT:g} {h:g}H{RIGHT:g}"/>'
-            f'<text class="tick end" x="{LEFT - 6:g}" y="{h + 4:g}">{text}</text>'
+            f'<line class="grid" x2="100%" y1="{h:g}%" y2="{h:g}%"/>'
+            f'<text class="tick end" x="-8" y="{h:g}%" dy="4">{text}</text>'
             for h, text in curve.ticks()
         ],
-        *[f'<path class="odd" d="M{h - 4:g} {TOP - 4:g}l8 8m0-8l-8 8"/>' for h in curve.odd()],
-        f'<text class="tick" x="{LEFT:g}" y="{tall - 6}">step 0</text>',
-        f'<text class="tick end" x="{RIGHT:g}" y="{tall - 6}">step {curve.last}</text>',
-        # a nested <svg> clips without a clipPath, whose id two stills on a page would share
-        f'<path class="curve later" d="{path}"/>'
-        f'<svg class="so-far" width="{x}" height="{tall}"><path class="curve" d="{path}"/></svg>',
-        f'<path class="cursor" d="M0 {TOP:g}V{BOTTOM:g}" transform="translate({x} 0)"/>',
-        f'<circle class="dot" r="4.5" cx="{x}" cy="{y}"/></svg>',
+        *[f'<svg class="at" x="{h:g}%"><path class="odd" d="M-4-4l8 8m0-8l-8 8"/></svg>' for h in curve.odd()],
+        '<text class="tick" y="100%" dy="20">step 0</text>',
+        f'<text class="tick end" x="100%" y="100%" dy="20">step {curve.last}</text>',
+        paths("loss", box, "at", f'<path class="curve later" d="{path}"/>', so_far),
+        f'<line class="cursor" x1="{x:g}%" x2="{x:g}%" y2="100%"/>',
+        f'<circle class="dot" r="4.5" cx="{x:g}%" cy="{y:g}%"/>',
     ]
-    return "".join(parts)
+    return drawing("loss", "The loss at each step", parts, box, ' role="img"')
 
 
 def _nice(step: float) -> float:
@@ -296,61 +291,43 @@ def _nice(step: float) -> float:
 
 
 # ------------------------------------------------------------------------------------------------ the weights
-class Limits:
-    """The scales that all histograms of a kind share (weights, gradients, what an optimizer remembers)."""
-
-    def __init__(self, film: Recording):
-        self.names: list[str] = ["weights", *dict.fromkeys(name for frame in film.frames for name in frame.states)]
-        self.reach: dict[str, float] = {}
-        self.tallest: dict[str, list[int]] = {}
-        for name in self.names:
-            sizes = [abs(x[np.isfinite(x)]).max(initial=0) for frame in film.frames for x in _of_kind(frame, name)]
-            self.reach[name] = _nice(float(max(sizes, default=0)) or 1.0)
-            layers = zip(*[self.counts(name, frame) for frame in film.frames], strict=True)
-            self.tallest[name] = [max(1, *[int(counts.max()) for counts in layer]) for layer in layers]
-
-    def counts(self, name: str, frame: Frame) -> list[np.ndarray]:
-        """For each layer, the histogram of its numbers of this kind; 0 is between two bins."""
-        edges = np.linspace(-self.reach[name], self.reach[name], BINS + 1)
-        return [np.histogram(x[np.isfinite(x)], edges)[0] for x in _of_kind(frame, name)]
-
-    def texts(self, name: str) -> dict[str, Any]:
-        """What the page needs to show this kind: the tallest bars, and the end of the scale."""
-        return {"tallest": self.tallest[name], "reach": plain(self.reach[name])}
+def histograms(film: Recording) -> dict[str, Histograms]:
+    """The histograms of each kind of numbers."""
+    found, nothing = {}, [np.zeros(0)] * len(film.layers)
+    for name in dict.fromkeys(name for frame in film.frames for name in frame.states):
+        numbers = [[x[np.isfinite(x)] for x in frame.states.get(name, nothing)] for frame in film.frames]
+        reach = _nice(float(max((abs(x).max(initial=0) for layers in numbers for x in layers), default=0)) or 1.0)
+        counts = [[np.histogram(x, BINS, (-reach, reach))[0].tolist() for x in layers] for layers in numbers]
+        found[name] = Histograms(reach, [max(1, *map(max, layer)) for layer in zip(*counts, strict=True)], counts)
+    return found
 
 
-def _of_kind(frame: Frame, name: str) -> list[np.ndarray]:
-    nothing = [np.zeros(0)] * len(frame.weights)
-    return frame.weights if name == "weights" else frame.states.get(name, nothing)
-
-
-def weights(film: Recording, shown: dict[str, Any], limits: Limits, place: str = "") -> str:
-    """Histograms of the layers, side by side, each scaled to the layer's tallest bar in the whole movie."""
-    width, tall = PLOT[0], PLOT[1] + 18
-    room = width / max(len(film.layers), 1)
-    reach = plain(limits.reach["weights"])
-    parts = [f'<svg class="weights" {place}viewBox="0 0 {width} {tall}" role="img" aria-label="Weights by layer">']
-    for i, (name, tallest) in enumerate(zip(film.layers, limits.tallest["weights"], strict=True)):
-        x, wide = i * room + 11, room - 22
-        scale = f"scale({wide / BINS:.3f} {-112 / tallest:.4f})"
-        below, above = bars(shown["bars"]["weights"][i])
-        parts += [
-            f'<g transform="translate({x:.1f} 0)">',
-            f'<text class="tick name" x="{wide / 2:.1f}" y="14">{escape(name)}</text>',
-            f'<g class="bars" data-wide="{wide / BINS:.3f}" transform="translate(0 {BOTTOM:g}) {scale}">',
-            f'<path class="below" d="{below}"/><path class="above" d="{above}"/></g>',
-            f'<path class="grid" d="M0 {BOTTOM:g}H{wide:.1f}"/>',
-            f'<text class="tick least" x="0" y="{BOTTOM + 16:g}">\u2212{reach}</text>',
-            f'<text class="tick name" x="{wide / 2:.1f}" y="{BOTTOM + 16:g}">0</text>',
-            f'<text class="tick end most" x="{wide:.1f}" y="{BOTTOM + 16:g}">{reach}</text>',
-            f'<text class="tick name note" x="{wide / 2:.1f}" y="{tall - 8}">{shown["notes"][i]}</text></g>',
+def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = None) -> str:
+    """A histogram of each layer, scaled to its tallest bar in the whole movie; in a box, they are side by side."""
+    reach, notes, each = plain(kind.reach), _norm_texts(frame), ""
+    for i, (name, tallest) in enumerate(zip(film.layers, kind.tallest, strict=True)):
+        below, above = bars(kind.counts[film.frames.index(frame)][i])
+        place = box and (box[0] + i * box[2] / len(film.layers), box[1], box[2] / len(film.layers), box[3])
+        texts = (
+            ("name", 50, 0, -10, name),
+            ("least", 0, 100, 16, f"\u2212{reach}"),
+            ("name", 50, 100, 16, "0"),
+            ("end most", 100, 100, 16, reach),
+            ("name note", 50, 100, 34, notes[i]),
+        )
+        drawn = [
+            f'<svg class="bars" viewBox="0 {-tallest} {BINS} {tallest}" preserveAspectRatio="none">'
+            f'<path class="below" d="{below}"/><path class="above" d="{above}"/></svg>'
+            '<line class="grid" x2="100%" y1="100%" y2="100%"/>',
+            *[f'<text class="tick {a}" x="{x}%" y="{y}%" dy="{dy}">{escape(t)}</text>' for a, x, y, dy, t in texts],
         ]
-    return "".join([*parts, "</svg>"])
+        each += drawing("layer", f"Weights of {escape(name)}", drawn, place, ' role="img"')
+    return each if box else f'<div class="layers">{each}</div>'
 
 
 def bars(counts: Sequence[int]) -> tuple[str, str]:
     """The bars below and above zero, as SVG paths, one unit per bin and per count. Keep in sync with movie.js."""
-    each = [f"M{i + 0.1:g} 0v{count}h.8v-{count}z" if count else "" for i, count in enumerate(counts)]
+    each = [f"M{i + 0.1:g} 0v-{count}h.8v{count}z" if count else "" for i, count in enumerate(counts)]
     return "".join(each[: BINS // 2]), "".join(each[BINS // 2 :])
 
 
@@ -358,7 +335,3 @@ def bars(counts: Sequence[int]) -> tuple[str, str]:
 def plain(x: float) -> str:
     """A number without trailing zeros, with a real minus sign."""
     return f"{x:g}".replace("-", "\u2212")
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.3g}\u202f%"

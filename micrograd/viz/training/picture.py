@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -68,15 +69,14 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     if points.shape[1] > 2:  # one shade for each neuron
         means = [np.broadcast_to(layer.answers.mean(axis=0), (THUMB * THUMB, len(layer.weights))) for layer in layers]
         layers = [replace(layer, answers=mean) for layer, mean in zip(layers, means, strict=True)]
-    (wide, tall), margin = columns.SIZE, 12
+    wide, tall = 464, 704
     words = f"A network of {points.shape[1]} inputs and {', '.join(str(len(x.weights)) for x in layers)} neurons"
-    place = f'x="{margin}" y="{margin}" width="{wide}" height="{tall}" '
-    size = f'width="{wide + 2 * margin}" height="{tall + 2 * margin}"'
-    drawn = columns.network(layers, columns.sheet([layers]), 1, columns.widest([layers]), place)
+    size = f'width="{wide}" height="{tall}"'
+    drawn = partial(columns.network, layers, columns.sheet([layers]), 1, columns.widest([layers]))
     picture = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {wide + 2 * margin} {tall + 2 * margin}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {wide} {tall}" '
         f'role="img" aria-label="{words}"><style>{asset("training/panels.css")}</style>'
-        f'<rect class="panel-ground" {size} rx="12"/>{drawn}</svg>\n'
+        f'<rect class="panel-ground" {size} rx="12"/>{drawn((0, 0, wide, tall))}</svg>\n'
     )
     made = Network(picture, words)
     try:
@@ -85,7 +85,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
         opens, closed = "", str(why)
     shown = {"inside": opens, "closed": closed}
     knob = choice(_shown(points)) if opens else ""
-    html = page_with_player("network", words, shown, True, network=drawn, choice=knob)
+    html = page_with_player("network", words, shown, True, network=drawn(), choice=knob)
     made.page = Page(html, ("image/svg+xml", picture.encode()), words)
     return made
 

@@ -120,8 +120,13 @@ def class_places(classes: Mapping[str, Any], count: int) -> list[int]:
 
 
 def class_look(place: int, count: int) -> tuple[str, str]:
-    """Colour and marker of a class of a model with `count` scores; they repeat if there are many classes."""
-    return SIDES[place] if count < 3 else CLASSES[place % len(CLASSES)]
+    """Colour and marker of a class of a model with `count` scores."""
+    return SIDES[place] if count < 3 else (CLASSES[colour(place)][0], CLASSES[place % len(CLASSES)][1])
+
+
+def colour(place: Any) -> Any:
+    """The index of a class's colour. Where the markers repeat, each gets another colour."""
+    return (place + place // len(CLASSES)) % len(CLASSES)
 
 
 def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:

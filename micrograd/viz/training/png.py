@@ -46,10 +46,6 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def _packed(pixels: np.ndarray) -> bytes:
-    """The compressed rows, with the PNG filter (none, left, up, average) that compresses best."""
-    left = np.pad(pixels, ((0, 0), (1, 0)))[:, :-1]
-    up = np.pad(pixels, ((1, 0), (0, 0)))[:-1]
-    mean = ((left.astype(int) + up) // 2).astype(np.uint8)
-    guesses = (np.zeros_like(pixels), left, up, mean)
-    rows = [np.insert(pixels - guess, 0, kind, axis=1).tobytes() for kind, guess in enumerate(guesses)]
-    return zlib.compress(min(rows, key=lambda filtered: len(zlib.compress(filtered, 1))), 9)
+    """The compressed rows, as they are (filter 0) or as differences from the pixel on the left (1)."""
+    ways = enumerate((pixels, np.diff(pixels, axis=1, prepend=np.uint8(0))))
+    return min((zlib.compress(np.insert(rows, 0, way, axis=1).tobytes(), 9) for way, rows in ways), key=len)

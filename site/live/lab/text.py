@@ -7,6 +7,7 @@ import linecache
 import math
 import traceback
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from micrograd import Value
@@ -15,6 +16,16 @@ from micrograd.engine.collector import without_collector
 FILE = "your code"
 MOST = 20_000  # characters of what was printed: a loop that prints must not fill the memory
 MAKER = "__slider__"
+HINTS = {  # part of an error, and what was probably meant
+    "No module named": "this page has Python's standard library, and what micrograd can do without NumPy: import its "
+    "names one by one, and write x.tanh() for tanh(x)",
+    "invalid decimal literal": (product := "a product needs its sign, as in 2*x"),
+    "'Value' object is not callable": product,
+    "'int' object is not callable": product,
+    "for ^": "a power is written **",
+    "I/O error": "a page cannot ask with input(): write the answer in the text, as in x = Value(3.0)",
+}
+HOMES = ("micrograd.nn", "micrograd.optim", "micrograd.functional", "micrograd.viz", "micrograd")
 
 
 class Tail(io.TextIOBase):
@@ -109,15 +120,35 @@ def executed(tree: ast.Module, names: dict[str, Any]) -> dict[int, Value]:
     return made
 
 
+def stored(tree: ast.Module, name: str) -> int | None:
+    """The last line that gives this name to something."""
+    named = [node for node in ast.walk(tree) if name in (getattr(node, "id", ""), getattr(node, "name", ""))]
+    return max((node.lineno for node in named if not isinstance(getattr(node, "ctx", None), ast.Load)), default=None)
+
+
 def told(error: BaseException) -> dict[str, Any]:
-    """An error in words, and the line of the text that it came from."""
-    words = f"{type(error).__name__}: {error}".removesuffix(": ")
-    if isinstance(error, ModuleNotFoundError):
-        words += "; this page has Python's standard library, and what micrograd can do without NumPy"
+    """An error in words, with what was probably meant, and the line of the text that it came from."""
+    shown = traceback.TracebackException.from_exception(error, lookup_lines=False)
+    lines = [frame.lineno for frame in shown.stack if frame.filename == FILE]
     if isinstance(error, SyntaxError) and error.filename == FILE:
-        return {"line": error.lineno, "text": f"{type(error).__name__}: {error.msg}"}
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
-    return {"line": lines[-1] if lines else None, "text": words}
+        lines = [error.lineno]
+    words = "".join(line for line in shown.format_exception_only() if not line.startswith("  ")).strip()
+    words = words.removeprefix(f"{type(error).__module__}.")
+    if hint := next((hint for found, hint in HINTS.items() if found in words), "") or _imported(error):
+        words = f"{words.partition('. Did you')[0]}; {hint}"
+    return {"line": lines[-1] if lines else getattr(error, "line", None), "text": words}
+
+
+def _imported(error: BaseException) -> str:
+    """How to get at a name that is not defined, if it is one of micrograd's."""
+    name = error.name if isinstance(error, NameError) else None
+    if name and callable(getattr(Value, name, None)):
+        return f"{name}(x) is written x.{name}()"
+    for home in HOMES if name else ():
+        with contextlib.suppress(ImportError):  # a name that is nobody's is looked for among NumPy's
+            if getattr(getattr(import_module(home), name, None), "__module__", "").startswith(home):
+                return f"is `from {home} import {name}` missing?"
+    return ""
 
 
 def plain(x: Any) -> float | str | None:

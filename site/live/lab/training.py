@@ -13,7 +13,7 @@ from micrograd.viz import player
 
 from .data import DATA
 from .surface import surface
-from .text import Tail, compiled, executed, plain, running, told
+from .text import Tail, compiled, executed, plain, running, stored, told
 
 POINTS = 120
 GRID, EVERY = 21, 0.6  # places a side where the page cannot follow the graph itself, and seconds between two pictures
@@ -42,14 +42,20 @@ class Training:
         self.points = list(DATA[data](POINTS, noise, random.Random(seed)))
         self.names: dict[str, Any] = {"__name__": "__main__"}
         random.seed(seed)
-        executed(compiled(source)[0], self.names)
+        tree = compiled(source)[0]
+        executed(tree, self.names)
         for name, what in NEEDED.items():
             if name not in self.names:
                 raise NameError(f"the page needs your {name!r}, {what}")
         self.model, self.optimizer = self.names["model"], self.names["optimizer"]
         self.rng, self.steps, self.spent, self.pictured = random.Random(seed), 0, 0.0, -math.inf
         self.inputs = len(self.points[0][0])
-        self.surface = surface(self.model, self.inputs)
+        try:
+            self.surface = surface(self.model, self.inputs)
+        except Exception as error:
+            error.add_note(f"(the page called model with the coordinates of a point, a list of length {self.inputs})")
+            error.line = stored(tree, "model")  # unless a line of the text raised it
+            raise
 
     def about(self) -> dict[str, Any]:
         """What does not change while it trains."""
