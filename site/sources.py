@@ -19,6 +19,7 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
 }
 RUN_HERE = ("01", "02", "03", "04", "05")  # lessons whose cells run in the page, all but those that use matplotlib
+NOT_HERE = "need Python and Jupyter: in a checkout, <code>make lessons</code>"
 LIVE = re.compile(r"\[([^\]]*)\]\(https?://[^\s()]*/(live/\w+\.html[^\s()]*)\)")  # which Sphinx knows nothing of
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
@@ -118,7 +119,7 @@ def arranged(name: str, text: str) -> str:
         return "# Using it\n\n" + text[text.index("\n## Use it") : text.index("\n## Where things are")]
     if name == "lessons.md":
         names = "\n".join(f"lessons/{path.stem}" for path in sorted(ROOT.glob("demos/lessons/*.ipynb")))
-        here = f"The cells of lessons 1 to {int(RUN_HERE[-1])} run in the page; the others need Python and Jupyter."
+        here = f"The cells of lessons 1 to {int(RUN_HERE[-1])} run in the page; the others {NOT_HERE}."
         course = text[text.index("## Lessons") :].replace("## Lessons", f"# Lessons\n\n{here}", 1)
         return f"{course}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     if name == "changelog.md" or text.startswith("# "):
@@ -154,7 +155,7 @@ def lesson(path: Path, lite: bool) -> str:
     example = (ROOT / "site" / "live" / "examples" / f"lesson_{path.name[:2]}.py").read_text(encoding="utf-8")
     name = quote(example.partition("\n")[0].removeprefix("# "))
     here = path.name.startswith(RUN_HERE)
-    words = "run in this page" if here else "need Python and Jupyter: <code>make lessons</code>"
+    words = "run in this page" if here else NOT_HERE
     live = f'<a href="../live/playground.html#example={name}">Play with an example</a>: drag its numbers, and look'
     if lite and here:
         live += f'. <a href="../lite/lab/index.html?path={path.name}">Open it as a notebook in this browser</a>'

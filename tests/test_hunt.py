@@ -31,6 +31,7 @@ from micrograd import (  # fmt: skip
     hessian,
     hvp,
     jacobian,
+    jvp,
     lazy,
     no_grad,
     value_and_grad,
@@ -383,7 +384,7 @@ class Polynomial(dict):
         return out
 
 
-VARIABLES = 4  # the outermost, and one for each depth
+VARIABLES = 5  # the outermost, and one for each depth
 
 
 def constant(x: float) -> Polynomial:
@@ -399,16 +400,22 @@ def line(y: Any) -> Any:
     return y.reshape(1) if getattr(y, "ndim", 0) else y
 
 
+def of_compiled(take: Callable) -> Callable:
+    return lambda f, x: take(compile(f), x)
+
+
 # Each differentiates a function of one number at a point; and what that is for a polynomial p in x_i.
 TRANSFORMS: dict[str, tuple[Callable[[Callable, Any], Any], Callable[[Polynomial, int], Polynomial]]] = {
     "gradient": (lambda f, x: gradient(f)(x), lambda p, i: p.slope(i)),
-    "gradient, compiled": (lambda f, x: gradient(compile(f))(x), lambda p, i: p.slope(i)),
     "value_and_grad": (lambda f, x: operator.mul(*value_and_grad(f)(x)), lambda p, i: p * p.slope(i)),
     "vjp": (lambda f, x: vjp(f, x)[1](0 * x + 2.0), lambda p, i: constant(2.0) * p.slope(i)),
     "jacobian": (lambda f, x: line(jacobian(f)(x)), lambda p, i: p.slope(i)),
     "hessian": (lambda f, x: line(hessian(f)(x)), lambda p, i: p.slope(i).slope(i)),
     "hvp": (lambda f, x: hvp(f)(x, 0 * x + 3.0), lambda p, i: constant(3.0) * p.slope(i).slope(i)),
+    "jvp": (lambda f, x: jvp(f, (x,), (0 * x + 4.0,))[1], lambda p, i: constant(4.0) * p.slope(i)),
+    "aux": (lambda f, x: gradient(lambda y: (y, f(y)), has_aux=True)(x)[1], lambda p, i: p),
 }
+TRANSFORMS |= {f"{name}, compiled": (of_compiled(take), what) for name, (take, what) in TRANSFORMS.items()}
 
 
 class Nest(NamedTuple):
@@ -442,6 +449,7 @@ class Nest(NamedTuple):
 
 X, Y, Z = (Nest("x", (i,)) for i in range(3))
 TWO = Nest("1", (2.0,))
+CONSTANT = Nest("value_and_grad", (Y, X))  # an inner function that does not use its argument
 
 
 def nests(depth: int) -> st.SearchStrategy[Nest]:
@@ -487,11 +495,12 @@ FORMS: dict[str, tuple[Callable[[float], Any], Callable[[Callable], tuple[Any, A
 
 @pytest.mark.parametrize("form", FORMS)
 @hunted
-@given(nest=nests(2))
+@given(nest=nests(3))
 @example(nest=Nest("*", (X, Nest("gradient", (Nest("*", (X, Y)), TWO)))))  # what the inner function closes over counts
 @example(nest=Nest("gradient", (Nest("gradient", (Nest("*", (Y, Nest("*", (Z, Z)))), TWO)), X)))
 @example(nest=Nest("hvp", (Nest("*", (X, Nest("*", (Y, Nest("*", (Y, Y)))))), TWO)))
 @example(nest=Nest("gradient", (Nest("value_and_grad", (Nest("*", (X, Z)), Y)), TWO)))
+@example(nest=Nest("gradient", (Nest("value_and_grad, compiled", (Nest("+", (CONSTANT, Nest("*", (X, Z)))), X)), X)))
 def test_transforms_nest(form: str, nest: Nest):
     exact = nest.exactly((variable(0),))
     expected = [p.at(0, constant(1.25)).get((0,) * VARIABLES, 0.0) for p in (exact, exact.slope(0))]

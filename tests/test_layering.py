@@ -16,17 +16,17 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms, from the ground up: what each may use, and its budget of lines of code (blank lines, comments and
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 1455),
-    "tensor": ({"engine"}, 1905),
+    "engine": (set(), 1445),
+    "tensor": ({"engine"}, 1890),
     "autograd": ({"engine", "tensor"}, 710),
     "functional": ({"engine", "tensor"}, 155),
     "optim": ({"engine", "tensor"}, 325),
     "nn": ({"engine", "tensor", "functional"}, 755),
-    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3450),
+    "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3435),
     "viz": ({"engine"}, 405),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1153),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1614),
-    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1400),
+    "viz.drawing": ({"engine", "viz"}, 1155),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1615),
+    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1395),
     "command": ({"engine", "viz", "viz.drawing"}, 425),
 }
 FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code

@@ -175,7 +175,7 @@ class TracedNode(ArrayNode):
     def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
         return grad + g
 
-    def _as_it_was(self, operand: Any, kept: Any) -> Any:
+    def _as_it_was(self, i: int, operand: Any, kept: Any) -> Any:
         return getattr(operand, "tensor", operand)  # a Symbol never changes
 
 

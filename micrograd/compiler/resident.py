@@ -98,18 +98,20 @@ class Store:
     def bring_data(self) -> None:
         """Give the nodes their numbers back."""
         with grads_lock:
-            if "data" not in self.held:
-                return
-            if self.of_values:
-                numbers, kind = np.asarray(self.held["data"]).tolist(), Value
-            else:
-                numbers, kind = [_on_host(self.held["data"])], ArrayNode
-            if self.shared is not None:
-                np.copyto(self.shared, numbers[0])
-                numbers = [self.shared]
-            home = [(n, x) for ref, x in zip(self.nodes, numbers, strict=True) if (n := ref()) is not None]
-            moves = [(_slot.__set__, node, x) for node, x in home]
-            at_once(*moves, *_become(kind, [node for node, _ in home]), (self.held.pop, "data"))
+            if "data" in self.held:
+                self._bring_data()
+
+    def _bring_data(self) -> None:
+        if self.of_values:
+            numbers, kind = np.asarray(self.held["data"]).tolist(), Value
+        else:
+            numbers, kind = [_on_host(self.held["data"])], ArrayNode
+        if self.shared is not None:
+            np.copyto(self.shared, numbers[0])
+            numbers = [self.shared]
+        home = [(n, x) for ref, x in zip(self.nodes, numbers, strict=True) if (n := ref()) is not None]
+        moves = [(_slot.__set__, node, x) for node, x in home]
+        at_once(*moves, *_become(kind, [node for node, _ in home]), (self.held.pop, "data"))
 
     def show(self) -> None:
         """Write to the array that views see too, if there are any."""
@@ -119,17 +121,20 @@ class Store:
     def bring_states(self) -> None:
         """Give the states their content back, or none if no step was made."""
         with grads_lock:
-            columns = {name: self._column(name) for name in self.held if name != "data"}
-            home: list[Any] = []
-            moves: list[Any] = []
-            for i, ref in enumerate(self.states):
-                if (state := ref()) is not None:
-                    content = {name: column[i] for name, column in columns.items()}
-                    moves += [(dict.update, state, content)] * all(content[name] for name in self.counts)
-                    moves.append((delattr, state, "store"))
-                    home.append(state)
-            moves.append((setattr, self, "states", []))
-            at_once(*moves, *_become(State, home), *((self.held.pop, name) for name in columns))
+            self._bring_states()
+
+    def _bring_states(self) -> None:
+        columns = {name: self._column(name) for name in self.held if name != "data"}
+        home: list[Any] = []
+        moves: list[Any] = []
+        for i, ref in enumerate(self.states):
+            if (state := ref()) is not None:
+                content = {name: column[i] for name, column in columns.items()}
+                moves += [(dict.update, state, content)] * all(content[name] for name in self.counts)
+                moves.append((delattr, state, "store"))
+                home.append(state)
+        moves.append((setattr, self, "states", []))
+        at_once(*moves, *_become(State, home), *((self.held.pop, name) for name in columns))
 
     def _column(self, name: str) -> list[Any]:
         """What each state has by this name."""

@@ -189,6 +189,14 @@ class Node:
     _ieee: Callable[..., Any]  # (rule, *numbers): the rule's result by IEEE 754, where Python's float would raise
     _quiet: Callable[[], Any] = nullcontext  # a context manager around a backward pass
 
+    _as_it_was: Callable[[int, Any, Any], Any]  # (i, operand, value): argument i as a node; raises if it was changed
+
+    def _as_nodes(self, seen: Sequence[Any]) -> list[Any]:
+        """The arguments of the rules as nodes, for a pass that is recorded."""
+        sources = (self, *self._operands) if self._row.of_out else self._operands
+        pairs = zip(sources, seen, strict=False)  # a Value's second operand may be None
+        return [x if n is None else self._as_it_was(i, n, x) for i, (n, x) in enumerate(pairs)]
+
     def _fit(self, part: Any) -> Any:
         """A gradient for this operand, reduced to its shape and dtype."""
         return part

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, Token
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
@@ -50,7 +50,7 @@ deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 _hiding: ContextVar[_State | None] = ContextVar("hiding", default=None)
 
 
-class Mode:
+class Mode(ContextDecorator):
     """A context manager that sets a context variable; also a decorator of functions, generators and coroutines."""
 
     _variable: ContextVar[_State | None]
@@ -85,7 +85,12 @@ class Mode:
         if isasyncgenfunction(fn):
             raise TypeError(f"{fn.__name__} is an async generator: write `with {type(self).__name__}():` inside it")
         if isgeneratorfunction(fn):
-            return _around_generator(self, fn)
+
+            @wraps(fn)
+            def resumed(*args: Any, **kwargs: Any) -> Generator:
+                return (yield from _Inside(self, fn(*args, **kwargs)))
+
+            return resumed
         if iscoroutinefunction(fn):
 
             @wraps(fn)
@@ -94,40 +99,22 @@ class Mode:
                     return await fn(*args, **kwargs)
 
             return awaited
-
-        @wraps(fn)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return fn(*args, **kwargs)
-
-        return called
+        return super().__call__(fn)
 
 
-def _around_generator(mode: Mode, fn: Callable) -> Callable:
-    """Decorate a generator: the mode is on while it runs, and off while its caller does."""
+class _Inside(Generator):
+    """A generator that runs inside a mode, which is off while the caller runs."""
 
-    @wraps(fn)
-    def resumed(*args: Any, **kwargs: Any) -> Iterator:
-        generator = fn(*args, **kwargs)
-        resume, message = generator.send, None
-        try:
-            while True:
-                with mode:
-                    item = resume(message)
-                message = None
-                try:
-                    resume, message = generator.send, (yield item)
-                except GeneratorExit:
-                    raise
-                except BaseException as error:  # `throw()` by the caller: pass it to the generator
-                    resume, message = generator.throw, error
-        except StopIteration as stop:
-            return stop.value
-        finally:
-            with mode:
-                generator.close()
+    def __init__(self, mode: Mode, generator: Generator):
+        self.mode, self.generator = mode, generator
 
-    return resumed
+    def send(self, value: Any) -> Any:
+        with self.mode:
+            return self.generator.send(value)
+
+    def throw(self, *error: Any) -> Any:  # type: ignore[override]
+        with self.mode:
+            return self.generator.throw(*error)
 
 
 class no_grad(Mode):

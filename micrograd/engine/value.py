@@ -301,18 +301,16 @@ class Value(Node, Elementwise):
         return self._constant(seed) if create_graph else seed
 
     def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        operands, seen = self._operands, self._y if isinstance(self._row, Many) else (self._x, self._y)
-        if not (create_graph and self._row.needs_values):
-            return operands, seen
-        given = (self, self._a) if self._row.of_out else operands
-        given = tuple(x if n is None else n for n, x in zip(given, seen, strict=True))
-        for now, then in zip(given, seen, strict=True):
-            if isinstance(now, Value) and now._data is not then and now._data != then and then == then:
-                raise RuntimeError(
-                    f"create_graph=True: what '{self._op}' used was {then} in the forward pass and is now {now._data}; "
-                    "run the forward pass again"
-                )
-        return operands, given
+        seen = self._y if isinstance(self._row, Many) else (self._x, self._y)
+        return self._operands, self._as_nodes(seen) if create_graph and self._row.needs_values else seen
+
+    def _as_it_was(self, i: int, operand: Any, kept: Any) -> Any:
+        if operand._data is not kept and operand._is_number and operand._data != kept and kept == kept:
+            raise RuntimeError(
+                f"create_graph=True: what '{self._op}' used was {kept} in the forward pass and is now {operand._data}; "
+                "run the forward pass again"
+            )
+        return operand
 
     def _ieee(self, rule: Callable, *numbers: float) -> float:
         part = rule(*map(self._constant, numbers))
@@ -331,7 +329,8 @@ def _operands(children: Any) -> tuple[Node, ...]:
     """The operands of a hand-written op, as a tuple; TypeError if they are not nodes."""
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(n, Node) for n in children):
         return tuple(children)
-    raise TypeError(f"the operands of a Value are a tuple of Values, found {children!r:.80}")
+    hint = f"; a name is given as label={children!r:.40}" if isinstance(children, str) else ""
+    raise TypeError(f"the operands of a Value are a tuple of Values, found {children!r:.80}{hint}")
 
 
 def _data_of(x: Any) -> float | None:

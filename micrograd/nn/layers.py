@@ -218,9 +218,7 @@ class Dropout(Module):
         if is_tracing():
             deferred().refuse_draw()  # type: ignore[union-attr]
         dtype = x.dtype if x.dtype.kind == "f" else float
-        if self.p == 1:
-            return x * np.zeros(x.shape, dtype)
-        return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p)).astype(dtype)
+        return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p or 1)).astype(dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

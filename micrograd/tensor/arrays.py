@@ -53,12 +53,8 @@ def _setting(x: Any) -> Any:
 
 def keepdims_shape(like: Any, axis: Axis) -> tuple[int, ...]:
     """The shape of a reduction over the axis with keepdims."""
-    axes = (
-        range(like.ndim)
-        if axis is None
-        else {a % max(like.ndim, 1) for a in (axis if isinstance(axis, tuple) else (axis,))}
-    )
-    return tuple(1 if i in axes else n for i, n in enumerate(like.shape))
+    axes = range(like.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(1 if i in axes or i - like.ndim in axes else n for i, n in enumerate(like.shape))
 
 
 def spread(g: Any, like: Any, axis: Axis) -> Any:

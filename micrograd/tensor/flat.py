@@ -14,12 +14,9 @@ def summed(total: Callable[[np.ndarray], Any], data: list[Any], grads: list[Any]
     `data` holds what the parameters hold, numbers or arrays: the sums get their shapes and dtypes. None among the
     gradients counts as zeros, so that the array has the same length on every worker.
     """
-    sizes = [x.size if isinstance(x, np.ndarray) else 1 for x in data]
-    ends = np.cumsum(sizes).tolist()
-    flat = np.zeros(ends[-1], np.result_type(*{getattr(x, "dtype", np.dtype(float)) for x in data}))
-    for g, size, end in zip(grads, sizes, ends, strict=True):
-        if g is not None:
-            flat[end - size : end] = g.ravel() if isinstance(g, np.ndarray) else g
+    sizes, dtypes = [np.size(x) for x in data], {np.dtype(getattr(x, "dtype", float)) for x in data}
+    parts = [np.zeros(size) if g is None else np.ravel(g) for g, size in zip(grads, sizes, strict=True)]
+    flat = np.concatenate(parts, dtype=np.result_type(*dtypes))
     found = total(flat)
     sums = np.asarray(found)
     if sums.shape != flat.shape or sums.dtype.kind != "f":
@@ -29,6 +26,6 @@ def summed(total: Callable[[np.ndarray], Any], data: list[Any], grads: list[Any]
             + ", which a function without `return` returns" * (found is None)
         )
     return [
-        sums[end - size : end].reshape(x.shape).astype(x.dtype) if isinstance(x, np.ndarray) else float(sums[end - 1])
-        for x, size, end in zip(data, sizes, ends, strict=True)
+        part.reshape(x.shape).astype(x.dtype) if isinstance(x, np.ndarray) else float(part[0])
+        for x, part in zip(data, np.split(sums, np.cumsum(sizes)[:-1]), strict=True)
     ]

@@ -122,24 +122,15 @@ class ArrayNode(Node):
             for storage, version in self._saved:
                 if storage.version != version:
                     storage.check(version, self._op)
-        return self._x, self._as_tensors() if create_graph and self._row.needs_values else self._y
-
-    def _as_tensors(self) -> list[Any]:
-        """The rules' arguments as Tensors, for a pass that is recorded."""
-        sources, needed = (self, *self._x) if self._row.of_out else self._x, self._needed
-        return [
-            x if n is None else self._as_it_was(n, x if i in needed else None)
-            for i, (n, x) in enumerate(zip(sources, self._y, strict=True))
-        ]
+        return self._x, self._as_nodes(self._y) if create_graph and self._row.needs_values else self._y
 
     @property
     def _needed(self) -> list[int]:
         """The indices in `_y` of the values that the rules use."""
         return _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
 
-    def _as_it_was(self, operand: Any, kept: Array | None) -> Tensor:
-        """The operand as a Tensor; raises if its data differ from `kept`, the value that the forward pass saved."""
-        if kept is not None and not same_array(kept, operand._data):
+    def _as_it_was(self, i: int, operand: Any, kept: Any) -> Tensor:
+        if kept is not None and i in self._needed and not same_array(kept, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )

@@ -48,7 +48,7 @@ async function go() {
   if (again) go();
 }
 function show(answer) {
-  $("right").classList.toggle("stale", Boolean(answer.error || answer.hint));
+  $("right").classList.toggle("stale", Boolean(answer.error || !answer.story));
   $("out").textContent = answer.out;
   if (answer.error || !held) wrong(answer.error, edit);
   if (answer.hint) $("error").textContent = answer.hint;

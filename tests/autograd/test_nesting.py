@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
-import random
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,99 +24,6 @@ WAYS: dict[str, Callable[[Callable], Callable]] = {"eager": lambda f: f, "compil
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest) -> Callable[[Callable], Callable]:
     return WAYS[request.param]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Random nestings, against polynomials
-
-
-class Polynomial(Counter):
-    """{the exponents of the variables: coefficient}."""
-
-    def __add__(self, other: Any) -> Polynomial:
-        return Polynomial({k: self[k] + other[k] for k in {*self, *other}})
-
-    def __mul__(self, other: Any) -> Polynomial:
-        terms = Polynomial()
-        for (k, a), (n, b) in ((s, t) for s in self.items() for t in other.items()):
-            terms[tuple(map(operator.add, k, n))] += a * b
-        return terms
-
-    def slope(self, i: int) -> Polynomial:
-        """The derivative by a variable."""
-        return Polynomial({(*k[:i], k[i] - 1, *k[i + 1 :]): c * k[i] for k, c in self.items() if k[i]})
-
-    def at(self, i: int, other: Polynomial) -> Polynomial:
-        """The polynomial with another in the place of a variable."""
-        terms = [
-            functools.reduce(operator.mul, [other] * k[i], Polynomial({(*k[:i], 0, *k[i + 1 :]): c}))
-            for k, c in self.items()
-        ]
-        return functools.reduce(operator.add, terms, Polynomial())
-
-    def __call__(self, x: float) -> float:
-        return sum(c * x ** k[0] for k, c in self.items())
-
-
-DEPTH = 3
-ZERO = (0,) * (DEPTH + 1)
-Pair = tuple[Callable[[list], Any], Polynomial]  # a function of the variables around it, and the same as a polynomial
-
-# what is asked of the inner function h at x, beside v; and the same of its polynomial (its variable is the i-th)
-INNER: dict[str, tuple[Callable, Callable]] = {
-    "value": (lambda h, x, v: value_and_grad(h)(x)[0], lambda p, i, v: p),
-    "gradient": (lambda h, x, v: gradient(h)(x), lambda p, i, v: p.slope(i)),
-    "value_and_grad": (lambda h, x, v: value_and_grad(h)(x)[1], lambda p, i, v: p.slope(i)),
-    "jacobian": (lambda h, x, v: jacobian(h)(x), lambda p, i, v: p.slope(i)),
-    "hessian": (lambda h, x, v: hessian(h)(x), lambda p, i, v: p.slope(i).slope(i)),
-    "hvp": (lambda h, x, v: hvp(h)(x, v), lambda p, i, v: p.slope(i).slope(i) * v),
-    "vjp": (lambda h, x, v: vjp(h, x)[1](v), lambda p, i, v: p.slope(i) * v),
-    "jvp": (lambda h, x, v: jvp(h, (x,), (v,))[1], lambda p, i, v: p.slope(i) * v),
-    "aux": (lambda h, x, v: gradient(lambda y: (y, h(y)), has_aux=True)(x)[1], lambda p, i, v: p),
-}
-
-
-def expression(rng: random.Random, variables: int, depth: int) -> Pair:
-    """Sums and products of the variables and of constants."""
-    if depth == 0 or rng.random() < 0.3:
-        if rng.random() < 0.8:
-            i = rng.randrange(variables)
-            return lambda xs: xs[i], Polynomial({(*ZERO[:i], 1, *ZERO[i + 1 :]): 1.0})
-        c = rng.choice([-2.0, 0.5, 3.0])
-        return lambda xs: c, Polynomial({ZERO: c})
-    (f, p), (g, q) = expression(rng, variables, depth - 1), expression(rng, variables, depth - 1)
-    if rng.random() < 0.5:
-        return lambda xs: f(xs) + g(xs), p + q
-    return lambda xs: f(xs) * g(xs), p * q
-
-
-def nesting(rng: random.Random, way: Callable, depth: int = DEPTH, variables: int = 1) -> Pair:
-    """An expression in which there is a derivative of a function that closes over the variables, and so on."""
-    f, p = expression(rng, variables, 2)
-    if not depth:
-        return f, p
-    body, of_body = nesting(rng, way, depth - 1, variables + 1)
-    (at, of_at), (v, of_v) = expression(rng, variables, 1), expression(rng, variables, 1)
-    asked, of_asked = INNER[rng.choice(list(INNER))]
-    wrap = way if rng.random() < 0.5 else WAYS["eager"]
-
-    def with_inner(xs: list) -> Any:
-        slope = asked(wrap(lambda y: body([*xs, y]) + 0 * y), at(xs), v(xs))
-        return f(xs) * slope + slope
-
-    inner = of_asked(of_body, variables, of_v).at(variables, of_at)
-    return with_inner, p * inner + inner
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_random_nestings_have_the_derivatives_of_polynomials(seed: int, way: Callable):
-    for n in range(25):
-        f, p = nesting(random.Random(100 * seed + n), way)
-        w = Value(1.25)
-        by_walk = grad(f([w]) + 0 * w, w)[0]
-        by_function = gradient(lambda x, f=f: f([x]) + 0 * x)(1.25)
-        assert type(by_function) is float
-        assert [by_walk, by_function] == pytest.approx([p.slope(0)(1.25)] * 2, rel=1e-9, abs=1e-9), n
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from micrograd import Value, compile, no_grad
 from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from micrograd.nn import MLP
 from micrograd.tensor import Tensor
-from micrograd.tensor import functions as F
 
 A = np.array([1.0, 2.0, 3.0])
 M = np.arange(6.0).reshape(2, 3) - 2.5
@@ -189,26 +188,6 @@ def test_lists_of_results_count_as_their_sum():
 
 
 # ---- composing
-
-
-def test_gradients_of_gradients():
-    f, found = cube, []
-    for _ in range(4):
-        f = gradient(f)
-        found.append(f(2.0))
-    assert found == [12.0, 12.0, 6.0, 0.0]
-
-
-def test_gradients_of_gradients_of_arrays():
-    assert gradient(gradient(lambda x: F.sin(x)))(A) == pytest.approx(-np.sin(A))
-
-
-def test_an_inner_gradient_does_not_see_the_outer_variable():
-    """The test of perturbation confusion (Siskind and Pearlmutter, 2005): d/dx [x * d/dy (x + y)] is 1 and not 2."""
-    assert gradient(lambda x: x * gradient(lambda y: x + y)(x))(1.0) == 1.0
-    assert gradient(lambda x: x * gradient(lambda y: x * y)(x))(3.0) == 6.0
-    inner = lambda x: x * gradient(lambda y: (x * y).sum())(x)  # noqa: E731
-    assert gradient(lambda x: inner(x).sum())(A).tolist() == [2.0, 4.0, 6.0]
 
 
 def test_a_gradient_may_stand_in_a_loss():

@@ -134,7 +134,7 @@ def test_two_processes_of_two_devices_compute_what_one_device_does():
     processes = [subprocess.Popen([*command, str(rank)], **pipes) for rank in range(2)]
     try:
         for process in processes:
-            out, error = process.communicate(timeout=120)
+            out, error = process.communicate(timeout=240)
             assert out.strip().splitlines()[-1:] == ["done"], error[-3000:]
     finally:
         for process in processes:
@@ -147,7 +147,7 @@ alone = len(sys.argv) == 1
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=" + ("4" if alone else "2")
 import jax
 if not alone:
-    jax.distributed.initialize("127.0.0.1:" + sys.argv[1], 2, int(sys.argv[2]), initialization_timeout=60)
+    jax.distributed.initialize("127.0.0.1:" + sys.argv[1], 2, int(sys.argv[2]), initialization_timeout=120)
 import numpy as np, micrograd
 from micrograd import Value, nn, functional as F
 from micrograd.optim import SGD, Adam
@@ -158,11 +158,12 @@ def refused(f, *args):
     except ValueError as error:
         return str(error)
 
-def trained(devices, rule=SGD):
+def trained(devices):
     rng = np.random.default_rng(0)
     model = nn.Sequential(nn.Linear(4, 8, rng=rng), nn.Tanh(), nn.Linear(8, 1, rng=rng))
     x, y = rng.normal(size=(16, 4)), rng.normal(size=(16, 1))
     loss = lambda x, y: F.mse(model(x), y)
+    rule = SGD if alone else Adam
     step = micrograd.compile(loss, update=rule(model.parameters(), lr=0.1), backend="jax", devices=devices)
     losses = []
     for i in range(5):
@@ -181,7 +182,8 @@ def of_samples(devices):  # of two features, which four devices cannot share
 
 assert len(jax.devices()) == 4
 step, four, (x, y), model = trained(jax.devices())
-assert np.allclose(four, trained(None)[1], rtol=0, atol=1e-15), np.abs(four - trained(None)[1]).max()
+one = trained(None)[1]
+assert np.allclose(four, one, rtol=0, atol=1e-15), np.abs(four - one).max()
 assert "a multiple of 4 rows" in refused(step, x[:6], y[:6])
 f, parts = of_samples(jax.devices())
 assert np.allclose(parts, of_samples(None)[1], rtol=0, atol=1e-15)
@@ -197,7 +199,6 @@ print("done")
 """
 IN_TWO_PROCESSES = """
 assert len(jax.local_devices()) == 2
-assert np.allclose(trained(jax.devices(), Adam)[1], trained(None, Adam)[1], rtol=0, atol=1e-15)
 out = micrograd.compile(model, backend="jax", devices=jax.devices())(x)  # each process has the whole of it
 assert np.allclose(out.data, model(x).data, rtol=0, atol=1e-15)
 others = [device for device in jax.devices() if device.process_index != jax.process_index()]

@@ -16,7 +16,6 @@ from compile_helpers import near
 import micrograd
 from micrograd import Tensor, Value, draw_dot, grad, gradient, nn, no_grad, value_and_grad
 from micrograd import functional as F
-from micrograd.optim import SGD
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Written as before
@@ -36,27 +35,6 @@ def test_a_program_reads_parameters_each_time_that_it_runs():
     assert f(2.0).data == 6.0
     w.data = 5.0
     assert (f(2.0).data, f.cache_info().misses) == (10.0, 1)
-
-
-def test_training_compiled_takes_the_same_path_as_eager_training():
-    losses = []
-    for compiled in (False, True):
-        model = nn.MLP(2, [4, 1], activation="tanh", rng=random.Random(0))
-        opt = SGD(model.parameters(), lr=0.1, momentum=0.9)
-
-        def loss(xs: Any, y: Any, model: Any = model) -> Any:
-            return (model(xs) - y) ** 2
-
-        step = micrograd.compile(loss) if compiled else loss
-        taken = []
-        for i in range(20):
-            opt.zero_grad()
-            out = step([0.1 * i, 1.0], 0.5)
-            out.backward()
-            opt.step()
-            taken.append(out.data)
-        losses.append(taken)
-    assert near(*losses)
 
 
 def test_a_compiled_call_may_stand_in_a_larger_graph():
@@ -180,7 +158,7 @@ def test_memory_does_not_grow_with_the_calls():
             f([1.0, 2.0], 0.5).backward()
         return sys.getallocatedblocks()
 
-    before = steps(1000)  # until the interpreter's own free lists are full
+    before = steps(3000)  # until the interpreter's free lists are full, of 2,000 tuples each
     assert steps(200) - before < 50
 
 

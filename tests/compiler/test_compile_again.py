@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -220,32 +219,6 @@ def test_a_replaced_attribute_of_self_is_found():
     first = line.at(3.0).data
     line.w = Value(5.0)
     assert (first, line.at(3.0).data) == (6.0, 15.0)
-
-
-slope = Value(2.0)
-
-
-def test_a_replaced_global_is_found(monkeypatch):
-    f = micrograd.compile(lambda x: slope * x)
-    first = f(3.0).data
-    monkeypatch.setitem(globals(), "slope", Value(5.0))
-    assert (first, f(3.0).data) == (6.0, 15.0)
-
-
-def test_a_replaced_variable_around_the_function_is_found():
-    w = Value(2.0)
-    f = micrograd.compile(lambda x: w * x)
-    first = f(3.0).data
-    w = Value(5.0)
-    assert (first, f(3.0).data) == (6.0, 15.0)
-
-
-def test_a_replaced_parameter_in_a_dict_or_a_partial_is_found():
-    state = {"w": Value(2.0)}
-    f = micrograd.compile(partial(lambda state, x: state["w"] * x, state))
-    first = f(3.0).data
-    state["w"] = Value(5.0)
-    assert (first, f(3.0).data) == (6.0, 15.0)
 
 
 def test_a_layer_that_is_added_is_found():

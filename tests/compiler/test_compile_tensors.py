@@ -145,14 +145,6 @@ def test_training_on_arrays_compiled_takes_the_same_path(optimizer: Callable):
     same(*taken, tolerance=1e-10)
 
 
-def test_gradients_add_up_until_they_are_zeroed():
-    w = Tensor(np.ones(2), requires_grad=True)
-    f = micrograd.compile(lambda x: (w * x).sum())
-    f(np.array([1.0, 2.0])).backward()
-    f(np.array([10.0, 20.0])).backward()
-    assert w.grad.tolist() == [11.0, 22.0]
-
-
 @pytest.mark.parametrize("backend", ["auto", "numpy", "jax"])
 @pytest.mark.parametrize(
     "f",

@@ -454,7 +454,7 @@ WRONG = [
     (lambda: Value(1.0, (2.0,), "+"), TypeError, ["operands", "tuple of Values", "(2.0,)"]),
     (lambda: Value(1.0, x), TypeError, ["Value", "tuple"]),
     (lambda: Value(1.0, Value(0.0)), TypeError, ["Value", "tuple"]),
-    (lambda: Value(1.0, "x"), TypeError, ["operands", "tuple of Values", "'x'"]),
+    (lambda: Value(1.0, "x"), TypeError, ["operands", "tuple of Values", "a name is given as label='x'"]),
     (lambda: setattr(x * 2, "requires_grad", False), RuntimeError, ["leaf", "detach()"]),
     (lambda: x + "1", TypeError, ["+", "Value", "str"]),
     (lambda: x - [1], TypeError, ["list", "Value"]),

@@ -24,9 +24,14 @@ def test_a_hook_sees_the_complete_gradient_of_this_pass(place: str):
     assert seen == [{"leaf": 26.0, "inner": 13.0, "root": 1.0}[place]] * 2
 
 
+KINDS = {"value": Value, "tensor": lambda x: micrograd.Tensor(x, requires_grad=True)}
+both = pytest.mark.parametrize("kind", KINDS)
+
+
+@both
 @pytest.mark.parametrize("place", ["leaf", "inner", "root"])
-def test_what_a_hook_returns_replaces_the_gradient(place: str):
-    x = Value(3.0)
+def test_what_a_hook_returns_replaces_the_gradient(kind: str, place: str):
+    x = KINDS[kind](3.0)
     y = x * 2
     z = y * 5
     {"leaf": x, "inner": y, "root": z}[place].register_hook(lambda g: g * 10)
@@ -64,8 +69,9 @@ def test_hooks_run_in_the_order_of_registration_each_on_what_the_last_returned()
     assert x.grad == 30.0
 
 
-def test_a_removed_hook_is_not_called_and_the_others_are():
-    x = Value(3.0)
+@both
+def test_a_removed_hook_is_not_called_and_the_others_are(kind: str):
+    x = KINDS[kind](3.0)
     handle = x.register_hook(raising(AssertionError()))
     x.register_hook(lambda g: g * 10)
     handle.remove()
@@ -86,9 +92,9 @@ def test_the_same_hook_registered_twice_is_removed_once():
     assert x.grad == 2.0
 
 
-@pytest.mark.parametrize("kind", [Value, lambda x: micrograd.Tensor(x, requires_grad=True)], ids=["value", "tensor"])
+@both
 def test_once_its_hooks_are_removed_a_pass_is_what_it_was_before(kind):
-    x = kind(3.0)
+    x = KINDS[kind](3.0)
     y = x * x + x
     for _ in range(3):
         y.backward(retain_graph=True)

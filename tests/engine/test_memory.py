@@ -30,12 +30,8 @@ def long_chain() -> float:
     return x.grad
 
 
-def test_a_chain_of_a_million_nodes_works_at_the_default_recursion_limit():
+def test_a_chain_of_a_million_nodes_works_even_with_the_small_stack_of_a_thread():
     assert sys.getrecursionlimit() < MILLION
-    assert long_chain() == 1.0
-
-
-def test_a_chain_of_a_million_nodes_works_in_a_thread():
     found = []
     thread = threading.Thread(target=lambda: found.append(long_chain()), daemon=True)
     thread.start()

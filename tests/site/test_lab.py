@@ -119,6 +119,12 @@ def test_without_a_value_there_is_a_hint():
     assert ran("x = 3")["hint"].startswith("No Value was made")
 
 
+def test_a_function_of_plain_numbers_leaves_a_value_alone_and_a_hint():
+    answer = ran("import math\nfrom micrograd import Value\nx = Value(2.0)\ny = math.sin(x)\n")
+    assert "x.sin() a Value" in answer["hint"]
+    assert answer["root"]["name"] == "x"
+
+
 def test_one_text_knows_nothing_of_another():
     ran("secret = 1")
     assert ran("secret")["error"]["text"].startswith("NameError")

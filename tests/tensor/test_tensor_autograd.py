@@ -153,34 +153,6 @@ def test_the_gradients_of_the_example_in_place(in_place: Any):
 # Numbers known beforehand
 
 
-def test_a_product_of_matrices_and_the_gradient_of_its_sum():
-    w = Tensor([[1.0], [3.0]], requires_grad=True)
-    y = Tensor([[1.0, 2], [3, 4], [5, 6], [7, 8]]) @ w
-    y.sum().backward()
-    equal(y, [[7], [15], [23], [31]])
-    equal(w.grad, [[16], [20]])
-
-
-def test_the_sine_of_a_line():
-    x, a, b = (Tensor(n, requires_grad=True) for n in (0.5, 2.0, -0.25))
-    (x * a + b).sin().backward()
-    slope = np.cos(0.75)
-    np.testing.assert_allclose([x.grad, a.grad, b.grad], [2 * slope, 0.5 * slope, slope])
-
-
-def test_a_sum_with_a_product_of_three():
-    s, p, q, v = (Tensor(n, requires_grad=True) for n in (1.0, 2.0, 3.0, 4.0))
-    y = s + p * q * v
-    y.backward()
-    assert y.item() == 25
-    assert (s.grad, p.grad, q.grad, v.grad) == (1, 12, 8, 6)
-
-
-def test_float32_three_times_four_is_float32_twelve():
-    y = Tensor([3], dtype="float32") * Tensor([4], dtype="float32")
-    assert (y.tolist(), y.dtype) == ([12.0], np.float32)
-
-
 @pytest.mark.parametrize("step", ["data", "no_grad"])
 def test_a_hundred_steps_of_descent_keep_the_graphs_depth(step: str):
     w, x = parameter(1, -2), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -201,43 +173,11 @@ def test_a_hundred_steps_of_descent_keep_the_graphs_depth(step: str):
     assert losses[-1] < losses[0] / 10
 
 
-def test_a_sum_of_two_has_a_gradient_of_ones_for_each():
-    x, y = (Tensor(np.random.default_rng(i).normal(size=(5, 10, 5)), requires_grad=True) for i in range(2))
-    (x + y).sum().backward()
-    equal(x.grad, np.ones((5, 10, 5)))
-    equal(y.grad, np.ones((5, 10, 5)))
-
-
-def test_forty_doublings_finish():
-    x = y = Tensor(1.0, requires_grad=True)
-    for _ in range(40):
-        y = y + y
-    y.backward()
-    assert x.grad == 2**40
-
-
-def test_a_leaf_that_is_frozen_after_the_forward_pass_gets_no_gradient_and_its_neighbour_does():
-    x, z = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
-    y = x.exp()
-    x.requires_grad = False
-    (y * z).sum().backward(create_graph=True)
-    assert x.grad is None
-    np.testing.assert_array_equal(z.grad.data, np.exp([1.0, 2.0]))
-
-
 def test_the_gradient_of_a_root_that_is_named_twice_is_an_array():
     x = Tensor(3.0, requires_grad=True)
     backward([x, x])
     assert isinstance(x.grad, np.ndarray)
     assert x.grad == 2
-
-
-def test_a_chain_of_a_hundred_thousand_nodes_works():
-    x = y = Tensor(1.0, requires_grad=True)
-    for _ in range(100_000):
-        y = y + 1
-    y.backward()
-    assert x.grad == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------

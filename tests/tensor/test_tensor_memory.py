@@ -189,10 +189,12 @@ def test_a_hook_does_not_keep_its_tensor_alive():
     handle.remove()
 
 
-def test_a_long_chain_dies_without_recursion():
-    y = Tensor(1.0, requires_grad=True)
+def test_a_long_chain_is_walked_and_dies_without_recursion():
+    x = y = Tensor(1.0, requires_grad=True)
     for _ in range(100_000):
         y = y * 1.0
+    y.backward(retain_graph=True)
+    assert x.grad == 1
     del y
 
 

@@ -9,23 +9,8 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, Value, detect_anomaly, einsum, enable_grad, is_grad_enabled, nn, no_grad
+from micrograd import Tensor, Value, detect_anomaly, einsum, is_grad_enabled, nn, no_grad
 from micrograd.tensor import arrays
-
-
-def test_nothing_is_recorded_inside_no_grad():
-    x = parameter(1, 2)
-    with no_grad():
-        y = (x * 2).sum()
-    assert (y.requires_grad, y.grad_fn, y.is_leaf) == (False, None, True)
-
-
-def test_enable_grad_records_inside_no_grad():
-    x = parameter(1, 2)
-    with no_grad(), enable_grad():
-        y = (x * 2).sum()
-    y.backward()
-    equal(x.grad, [2, 2])
 
 
 @pytest.mark.parametrize("op", [lambda x: arrays.concatenate(0)(x, x), lambda x: x[0], lambda x: x @ x, lambda x: x.T])

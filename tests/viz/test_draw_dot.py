@@ -532,6 +532,10 @@ def test_counts_of_folded_edges_are_written_beside_them():
 
 
 # ------------------------------------------------------------------------------------------------ notebooks
+def test_a_drawing_at_a_prompt_says_what_it_is():
+    assert repr(draw_dot(Value(2.0) * 3)) == "<Drawing: Computation graph: 3 nodes, 2 edges; svg(), render(filename)>"
+
+
 def test_a_notebook_gets_an_image_with_words_and_no_bare_svg():
     bundle = draw_dot(labelled(HOSTILE["handler"]))._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}

@@ -8,13 +8,14 @@ numbers. Two programs that differ by one size of their inputs become one with a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from ...engine import trees
 from ..graph import rebuilt
 from ..lowered import Lowered, Read
 from ..simplify import RULES, axes_of
@@ -66,14 +67,6 @@ def to_bytes(
     return model.SerializeToString()
 
 
-def _flat(x: Any) -> Iterator[Any]:
-    if x.__class__ in (list, tuple):
-        for part in x:
-            yield from _flat(part)
-    else:
-        yield x
-
-
 class Graph:
     """The nodes that compute a program's values, for its sizes."""
 
@@ -86,7 +79,7 @@ class Graph:
         self.shapes: list[Info] = []  # stored too, or computed from the size of the batch
         self.stored: dict[Any, tuple[str, np.ndarray]] = {}  # by content, or by name
         self.names: dict[Symbol, str] = {}
-        values = rebuilt(list(_flat(program.values)), {}, FORMS)
+        values = rebuilt(list(trees.leaves(program.values)), {}, FORMS)
         steps = needed(values)
         if missing := next((x.op for x in steps if x.op not in NODES), ""):
             raise RuntimeError(f"ONNX has no form of the operation {missing.lstrip('.')!r}, which the function uses")
@@ -341,30 +334,10 @@ def _reduction(op: str) -> Callable[..., str]:
     return node
 
 
-def _remainder(graph: Graph, x: Symbol, *args: Any) -> str:
-    return graph.add("Mod", *graph.like(x, *args), fmod=int(graph.type(x).kind == "f"))
-
-
-def _matmul(graph: Graph, x: Symbol, a: Any, b: Any, *_: Any) -> str:
-    return graph.add("MatMul", *graph.like(x, a, b))
-
-
-def _reshape(graph: Graph, x: Symbol, a: Any, *_: Any, **__: Any) -> str:
-    return graph.reshaped(x, *graph.like(x, a))
-
-
 def _broadcast(graph: Graph, x: Symbol, a: Any, *_: Any) -> str:
     if not x.size:  # Expand leaves an axis of one element as it is
         return graph.constant(np.zeros(x.shape), graph.type(x))
     return graph.add("Expand", a, graph.shape(x.shape))
-
-
-def _transpose(graph: Graph, x: Symbol, a: Any, *order: Any) -> str:
-    return graph.add("Transpose", a, perm=[*(order[0] if len(order) == 1 else order)])
-
-
-def _cast(graph: Graph, x: Symbol, a: Any, *_: Any, **__: Any) -> str:
-    return graph.value(a, graph.type(x))
 
 
 def _take(graph: Graph, x: Symbol, a: Any, index: Any, axis: int | None = None, **_: Any) -> str:
@@ -437,22 +410,20 @@ _REDUCTIONS = {f".{name.lower()}": f"Reduce{name}" for name in ("Sum", "Mean", "
 NODES: dict[str, Callable[..., str]] = {op: _elementwise(name) for op, name in _NAMES.items()}
 NODES |= {op: _comparison(name) for op, name in _COMPARISONS.items()}
 NODES |= {op: _reduction(name) for op, name in _REDUCTIONS.items()}
+for _name in ("remainder", "fmod"):
+    NODES[_name] = lambda graph, x, *args: graph.add("Mod", *graph.like(x, *args), fmod=int(graph.type(x).kind == "f"))
+for _name in ("matmul", "matmul_like"):
+    NODES[_name] = lambda graph, x, a, b, *_: graph.add("MatMul", *graph.like(x, a, b))
+for _name in (".reshape", ".item", "squeeze"):
+    NODES[_name] = lambda graph, x, a, *_, **__: graph.reshaped(x, *graph.like(x, a))
+for _name in (".astype", "detach", "input"):
+    NODES[_name] = lambda graph, x, a, *_, **__: graph.value(a, graph.type(x))
 NODES |= {
     "where": lambda graph, x, condition, *args: graph.add("Where", graph.value(condition, bool), *graph.like(x, *args)),
-    "remainder": _remainder,
-    "fmod": _remainder,
-    "matmul": _matmul,
-    "matmul_like": _matmul,
     "einsum_of": _einsum,
     ".cumsum": lambda graph, x, a, axis: graph.add("CumSum", *graph.like(x, a), graph.constant(np.array(axis))),
-    ".reshape": _reshape,
-    ".item": _reshape,
-    "squeeze": _reshape,
     "broadcast_to": _broadcast,
-    ".transpose": _transpose,
-    ".astype": _cast,
-    "detach": _cast,
-    "input": _cast,
+    ".transpose": lambda graph, _, a, order: graph.add("Transpose", a, perm=order),
     "concatenate": lambda graph, x, parts, axis=0: graph.add("Concat", *graph.like(x, *parts), axis=axis),
     "take": _take,
     "take_along_axis": lambda graph, x, a, index, axis: graph.add(

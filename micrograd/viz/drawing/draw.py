@@ -164,6 +164,9 @@ class Drawing(_Digraph):
     def _repr_image_svg_xml(self) -> str:
         return self.svg()
 
+    def __repr__(self) -> str:
+        return f"<Drawing: {spoken(self.graph).splitlines()[0]}; svg(), render(filename)>"
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         words, drawn = spoken(self.graph), self.svg()

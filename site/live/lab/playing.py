@@ -14,6 +14,7 @@ from .text import FILE, Tail, compiled, executed, plain, running, told
 
 MOST_NODES = 150  # a larger graph opens folded: it is drawn at each key
 HINT = "No Value was made, so there is nothing to draw. Write, say: x = Value(3.0) and below it y = x**2."
+ALONE = "No Value was computed from it yet. Write, say: y = x**2. (math.sin(x) is a plain number, x.sin() a Value.)"
 
 
 def run(source: str) -> str:
@@ -38,9 +39,8 @@ def drawn(source: str) -> tuple[dict[str, Any], Player | None]:
         with running(printed), held():
             root, leaves = _root(tree, printed, names)
             answer["ran"] = 1e3 * (time.perf_counter() - began)
-            if root is None:
-                answer["hint"] = HINT
-            else:
+            answer["hint"] = HINT if root is None else "" if root._prev else ALONE
+            if root is not None:
                 _slopes(root, leaves, answer["sliders"])
                 began = time.perf_counter()
                 page = player(root, max_nodes=MOST_NODES, names=names)
