@@ -16,7 +16,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms, from the ground up: what each may use, and its budget of lines of code (blank lines, comments and
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 1445),
+    "engine": (set(), 1440),
     "tensor": ({"engine"}, 1890),
     "autograd": ({"engine", "tensor"}, 710),
     "functional": ({"engine", "tensor"}, 155),
