@@ -100,8 +100,8 @@ class Built:
     def __init__(
         self, fn: Any, args: tuple[Any, ...], named: dict[str, Any], names: list[str], plain: bool, settings: Any
     ):
-        self.update = settings["update"]
-        self.trained = [] if self.update is None else list(self.update.params)
+        self.update: Any = settings["update"]
+        self.trained: list[Any] = [] if self.update is None else list(self.update.params)
         backend, trace = settings["backend"], Trace()
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
         if self.trained and given.wanted:

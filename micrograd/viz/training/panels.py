@@ -214,9 +214,8 @@ class Curve:
         self.log: bool = wants_log(self.losses)
         shown = self.losses[self.known]
         shown = np.log10(shown) if self.log else np.append(shown, 0.0)
-        self.low, self.high = float(shown.min()), float(shown.max())
-        if self.high == self.low:
-            self.high += 1
+        self.low: float = float(shown.min())
+        self.high: float = float(shown.max()) if shown.max() > self.low else self.low + 1
 
     def at(self, step: int, loss: float) -> tuple[float, float]:
         """Where a loss is, in percent of the panel; values that the scale cannot show are at the top."""
