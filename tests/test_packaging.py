@@ -99,7 +99,7 @@ def test_a_type_checker_knows_every_type(tmp_path, monkeypatch):
     pytest.importorskip("pyright", reason="pyright, which proves the types, is not installed")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     command = [sys.executable, "-m", "pyright", "--verifytypes", "micrograd", "--ignoreexternal"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     unknown = [line for line in done.stdout.splitlines() if " error: " in line]
     assert (unknown, done.returncode) == ([], 0), done.stdout[-2000:] + done.stderr
 

@@ -598,7 +598,7 @@ def test_an_attribute_may_have_the_name_of_any_method(name, tmp_path):
     draw_dot(out), repr(net), out.show()
     film = movie(net, points, labels)
     film.frame(1.0)
-    assert [weights.size for weights in film.frames[0].weights] == [6, 3]
+    assert [weights.size for weights in film.frames[0].states["weights"]] == [6, 3]
     save(net, tmp_path / "net")
     load(tmp_path / "net", into=net)
     Module.zero_grad(net)
