@@ -48,6 +48,24 @@ def test_a_story_of_the_same_shape_keeps_the_step(page):
     assert page.run(f"return {inner(page, 'getElementById(`scrub`).value')}") == "3"
 
 
+def test_a_story_of_the_same_shape_keeps_the_rows_of_a_wide_graph(page):
+    def chain(start):
+        x = Value(start, label="x")
+        for _ in range(5):
+            x = x.tanh()
+        return x
+
+    places = inner(page, "querySelectorAll('.card')")
+    seen = f"return [...{places}].map(card => card.getBoundingClientRect()).map(({{x, y}}) => [x, y])"
+    frame(page, player(chain(1.0)), size='style="width:600px;height:600px"')
+    page.wait(f"{places}.length === 6")
+    before = page.run(seen)
+    assert len({round(y) for _, y in before}) > 1
+    post(page, micrograd="story", story=player(chain(2.0)).story())
+    page.wait(inner(page, "querySelector('.card .data').textContent === '2.0000'"))
+    assert page.run(seen) == before
+
+
 @pytest.mark.parametrize("story", [None, "text", {}, {"title": "t", "root": ["t"], "scenes": []}])
 def test_what_is_no_story_is_said_and_changes_nothing(page, story):
     page.open(player(graph()).html)

@@ -382,6 +382,7 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   chosen = scene.cards[seen] ?? null;
   $("scrub").max = scene.steps.length - 1;
   found = null;
+  layOut(scene, ...space());
   draw();
   if (!stays) { reserve(); open(); }
   showWhere();

@@ -20,7 +20,7 @@ function broken(strip, wide) {  // the lowest rows of this width; null where lin
   const moved = ([x, y, ...size]) => [x + rows[rowAt(x)].dx, y + rows[rowAt(x)].dy, ...size];
   const routed = route => route.flatMap((point, i) => {
     const around = [], [x0, y0] = route[i - 1] ?? point;
-    for (let r = rowAt(x0); r < rowAt(point[0]); r++) around.push(...turn(rows[r], rows[r + 1], y0));
+    for (let r = rowAt(x0); r < rowAt(point[0]); r++) around.push(...detour(rows[r], rows[r + 1], y0));
     return [...around, moved(point)];
   });
   return {
@@ -84,7 +84,7 @@ function rowsOf(columns, wide) {  // which columns are in each, and how far it i
   }
   return rows;
 }
-function turn(row, next, y) {  // a line at this height, around to the next row; the lowest turns first: none crosses
+function detour(row, next, y) {  // a line at this height, around to the next row; the lowest turns first: none crosses
   const k = row.on.indexOf(y), left = LANE * (k + 1), right = row.right + row.dx + left;
   const lane = row.low + row.dy + BREAK + LANE * k, below = y + next.dy;
   return [[right, y + row.dy], [right, lane], [left, lane], [left, below], [left + LANE, below]];
