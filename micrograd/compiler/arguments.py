@@ -30,8 +30,7 @@ from .trace import Trace
 _RESERVED = re.compile(r"([tbkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr"}
-_WORDS |= {"current", "TypeError"}
-_WORDS |= {*vars(floats), *OWN}
+_WORDS |= {"current", "TypeError", *vars(floats), *OWN}
 TEXT = (bool, str, type(None))
 
 

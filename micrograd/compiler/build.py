@@ -8,7 +8,7 @@
 For an output of one element, the gradients are computed along with it (`fused`). For other outputs there is a second
 program (`back`), which takes the incoming gradients (the seeds) and recomputes the forward half.
 
->>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None}
+>>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None, "devices": None}
 >>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], False, settings)
 >>> print(built.code.source.rstrip(), [read.place for read in built.places])
 def program(x, y):
@@ -133,8 +133,8 @@ class Built:
             self.lowered, by = self._straight(given, constants, alive, found)
         self.places: list[Read] = [x for x in by if isinstance(x, Read)]
         self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
-        options = {name: settings[name] for name in ("devices",) if settings.get(name)}
-        self._compile(partial(compiled, backend, **options))
+        devices = settings["devices"]
+        self._compile(partial(compiled, backend, **({"devices": devices} if devices else {})))
         self.used = [*self.leaves, *(p for p in self.trained if id(p) in seen)]
         for out in self.outs:
             out.symbol = None  # and with it the graph

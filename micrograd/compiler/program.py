@@ -226,8 +226,8 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
         built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
-    plain = OnDevice if owner.settings["backend"] == "jax" else Program
-    return (plain if owner.settings["update"] is None else TrainingProgram)(owner, built, named)
+    made = TrainingProgram if built.update is not None else OnDevice if owner.settings["backend"] == "jax" else Program
+    return made(owner, built, named)
 
 
 class Call:
@@ -333,7 +333,7 @@ class ProgramRow(Many):
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
         with grads_lock:
-            if [p._row for p in operands].count(LEAF) < len(operands):
+            if [p._row for p in operands].count(LEAF) < len(operands):  # all(...) would step through a generator
                 return False
             before = [p.grad for p in operands]
             try:
