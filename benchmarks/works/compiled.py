@@ -95,10 +95,7 @@ def tensor_step(size: str) -> Callable[[], float]:
 
     @micrograd.compile(update=SGD(params, lr=tensor_steps.RATE))
     def step(h: Any) -> Any:
-        for i in range(0, len(params), 2):
-            h = linear(h, params[i], params[i + 1])
-            if i + 2 < len(params):
-                h = h.relu()
+        h = tensor_steps.scores(h, params, linear, Tensor.relu)
         return (1 - h * signs).relu().mean() if h.shape[1] == 1 else cross_entropy(h, classes)
 
     return lambda: step(inputs).item()

@@ -78,11 +78,7 @@ def _steps(
     """All steps, in a library's words. `step` makes one of the parameters, the rate and the loss of the parameters."""
 
     def scores(x: Any, params: list) -> Any:
-        for i in range(0, len(params), 2):
-            x = linear(x, params[i], params[i + 1])
-            if i + 2 < len(params):
-                x = relu(x)
-        return x
+        return tensor_steps.scores(x, params, linear, relu)
 
     def tensor_step(batch: int, lengths: tuple[int, ...]) -> Callable[[], float]:
         inputs, classes, layers = tensor_steps.numbers(batch, lengths)

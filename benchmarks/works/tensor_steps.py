@@ -40,6 +40,15 @@ def numbers(batch: int, lengths: tuple[int, ...]) -> tuple[Any, Any, list[tuple[
     return inputs, classes, layers
 
 
+def scores(h: Any, params: list, linear: Callable, relu: Callable) -> Any:
+    """What the layers make of the inputs, in a library's words."""
+    for i in range(0, len(params), 2):
+        h = linear(h, params[i], params[i + 1])
+        if i + 2 < len(params):
+            h = relu(h)
+    return h
+
+
 def as_written(
     layers: list, x: Any, labels: Any, signs: Any, array: Callable, dtype: Any, nn: Any, sgd: Any, cross_entropy: Any
 ) -> Callable[[], float]:
@@ -53,8 +62,8 @@ def as_written(
     optimizer = sgd(model.parameters(), lr=RATE)
 
     def step() -> float:
-        scores = model(x)
-        loss = cross_entropy(scores, labels) if scores.shape[1] > 1 else (1 - scores * signs).relu().mean()
+        h = model(x)
+        loss = cross_entropy(h, labels) if h.shape[1] > 1 else (1 - h * signs).relu().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -94,15 +103,8 @@ def ours(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     x, signs = Tensor(inputs), signs_of(classes)
 
     def step() -> float:
-        h = x
-        for i in range(0, len(params), 2):
-            h = linear(h, params[i], params[i + 1])
-            if i + 2 < len(params):
-                h = h.relu()
-        if h.shape[1] == 1:
-            loss = hinge(h, signs)
-        else:
-            loss = cross_entropy(h, classes)
+        h = scores(x, params, linear, Tensor.relu)
+        loss = hinge(h, signs) if h.shape[1] == 1 else cross_entropy(h, classes)
         for p in params:
             p.grad = None
         loss.backward()
@@ -116,21 +118,15 @@ def ours(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
 def torchs(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     """The step in PyTorch, at its leanest: gradients that never become a `.grad`, and one update of all parameters."""
     import torch
+    from torch.nn.functional import cross_entropy, linear
 
     torch.set_num_threads(1)
     params = [torch.tensor(p.T.copy(), requires_grad=True) for layer in layers for p in layer]
     x, labels, signs = torch.tensor(inputs), torch.tensor(classes), torch.tensor(signs_of(classes))
 
     def step() -> float:
-        h = x
-        for i in range(0, len(params), 2):
-            h = torch.nn.functional.linear(h, params[i], params[i + 1])
-            if i + 2 < len(params):
-                h = h.relu()
-        if h.shape[1] == 1:
-            loss = (1 - h * signs).relu().mean()
-        else:
-            loss = torch.nn.functional.cross_entropy(h, labels)
+        h = scores(x, params, linear, torch.relu)
+        loss = (1 - h * signs).relu().mean() if h.shape[1] == 1 else cross_entropy(h, labels)
         slopes = torch.autograd.grad(loss, params)
         with torch.no_grad():
             torch._foreach_add_(params, slopes, alpha=-RATE)
@@ -148,11 +144,7 @@ def autograds(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     signs, rows = signs_of(classes), anp.arange(len(classes))
 
     def loss_of(params: list) -> Any:
-        h = inputs
-        for i in range(0, len(params), 2):
-            h = anp.dot(h, params[i]) + params[i + 1]
-            if i + 2 < len(params):
-                h = anp.maximum(h, 0)
+        h = scores(inputs, params, lambda h, w, b: anp.dot(h, w) + b, lambda h: anp.maximum(h, 0))
         if h.shape[1] == 1:
             return anp.mean(anp.maximum(1 - h * signs, 0))
         h = h - anp.max(h, axis=1, keepdims=True)
@@ -178,15 +170,8 @@ def mygrads(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     signs = signs_of(classes)
 
     def step() -> float:
-        h = inputs
-        for i in range(0, len(params), 2):
-            h = mg.matmul(h, params[i]) + params[i + 1]
-            if i + 2 < len(params):
-                h = mg.maximum(h, 0)
-        if h.shape[1] == 1:
-            loss = mg.mean(mg.maximum(1 - h * signs, 0))
-        else:
-            loss = softmax_crossentropy(h, classes)
+        h = scores(inputs, params, lambda h, w, b: mg.matmul(h, w) + b, lambda h: mg.maximum(h, 0))
+        loss = mg.mean(mg.maximum(1 - h * signs, 0)) if h.shape[1] == 1 else softmax_crossentropy(h, classes)
         loss.backward()
         for p in params:
             p.data -= RATE * p.grad
@@ -205,15 +190,8 @@ def tinygrads(inputs: Any, classes: Any, layers: list) -> Callable[[], float]:
     optimizer = SGD(params, lr=RATE)
 
     def step() -> float:
-        h = x
-        for i in range(0, len(params), 2):
-            h = h.linear(params[i], params[i + 1])
-            if i + 2 < len(params):
-                h = h.relu()
-        if h.shape[1] == 1:
-            loss = (1 - h * signs).relu().mean()
-        else:
-            loss = h.sparse_categorical_crossentropy(labels)
+        h = scores(x, params, Tensor.linear, Tensor.relu)
+        loss = (1 - h * signs).relu().mean() if h.shape[1] == 1 else h.sparse_categorical_crossentropy(labels)
         optimizer.zero_grad()
         loss.backward()
         value = loss.item()  # before the step: it is computed when asked for
