@@ -29,13 +29,6 @@ def test_sixty_rungs_take_sixty_steps_and_not_two_to_the_sixtieth():
     assert a.grad == 2.0**60
 
 
-def test_two_roots_that_share_nodes_add_up():
-    x = Value(3.0)
-    shared = x * 2
-    backward([shared * 5, shared + 1])
-    assert (shared.grad, x.grad) == (6.0, 12.0)
-
-
 def test_a_leaf_and_what_depends_on_it_may_be_roots_together():
     x = Value(3.0)
     backward([x, x * 2])
@@ -102,13 +95,6 @@ def test_a_grad_may_be_reset_to_zero_or_none(fresh):
     x.grad = fresh
     y.backward()
     assert x.grad == 6.0
-
-
-def test_a_gradient_given_to_backward_scales_all():
-    x = Value(3.0)
-    y = x * x
-    y.backward(0.5)
-    assert (y.grad, x.grad) == (0.5, 3.0)
 
 
 def test_a_gradient_may_be_given_as_a_value():

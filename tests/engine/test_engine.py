@@ -70,12 +70,6 @@ def test_any_attribute_may_be_set():
     assert (x.label, x.note) == ("x", [1, 2])
 
 
-def test_data_may_be_assigned():
-    x = Value(1.0)
-    x.data -= 0.25
-    assert x.data == 0.75
-
-
 def test_what_is_assigned_to_data_becomes_a_float():
     x = Value(1.0)
     x.data = Fraction(1, 2)
@@ -109,15 +103,9 @@ def test_what_comes_of_arithmetic_is_a_value_with_a_plain_float(op, other):
 
 
 @over_arithmetic
-def test_an_op_on_two_values_is_one_node_of_both(op):
-    a, b = Value(2.0), Value(3.0)
-    assert op(a, b)._prev == (a, b)
-
-
-@over_arithmetic
 def test_operands_are_kept_in_order_and_repeats_too(op):
-    a = Value(2.0)
-    assert op(a, a)._prev == (a, a)
+    a, b = Value(2.0), Value(3.0)
+    assert (op(a, b)._prev, op(b, a)._prev, op(a, a)._prev) == ((a, b), (b, a), (a, a))
 
 
 def test_a_number_among_the_operands_is_a_constant_and_the_same_one_each_time():
@@ -153,22 +141,10 @@ def test_ops_without_a_derivative_here_raise_type_error(op):
         op(Value(2.0), 3)
 
 
-def test_sum_of_values_is_a_value():
-    values = [Value(float(i)) for i in range(4)]
-    total = sum(values)
-    total.backward()
-    assert (total.data, [v.grad for v in values]) == (6.0, [1.0] * 4)
-
-
 @pytest.mark.parametrize(("pick", "index"), [(max, 2), (min, 1)])
 def test_max_and_min_give_one_of_the_values_itself(pick, index: int):
     values = [Value(2.0), Value(-1.0), Value(5.0)]
     assert pick(values) is values[index]
-
-
-def test_values_can_be_sorted():
-    values = [Value(2.0), Value(-1.0), Value(5.0)]
-    assert [v.data for v in sorted(values)] == [-1.0, 2.0, 5.0]
 
 
 @pytest.mark.parametrize(

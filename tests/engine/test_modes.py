@@ -9,7 +9,6 @@ import math
 import threading
 import weakref
 from contextlib import suppress
-from math import nan
 
 import pytest
 from engine_helpers import Boom, recorded
@@ -72,12 +71,6 @@ def test_a_mode_that_has_ended_costs_nothing_more():
     assert len(modes) == before
 
 
-def test_is_grad_enabled_agrees_with_what_is_recorded():
-    with no_grad():
-        assert is_grad_enabled() is recorded() is False
-    assert is_grad_enabled() is recorded() is True
-
-
 @pytest.mark.parametrize("decorate", [no_grad, no_grad()], ids=["bare", "called"])
 def test_a_mode_decorates_a_function_and_keeps_its_name_and_result(decorate):
     @decorate
@@ -87,15 +80,6 @@ def test_a_mode_decorates_a_function_and_keeps_its_name_and_result(decorate):
 
     assert f(1, b=2) == (3, False)
     assert (f.__name__, f.__doc__, recorded()) == ("f", "Doc.", True)
-
-
-def test_a_decorated_function_may_recurse():
-    @no_grad()
-    def f(n):
-        return not recorded() and (n == 0 or f(n - 1))
-
-    assert f(5)
-    assert recorded()
 
 
 def test_a_decorated_method_is_a_method():
@@ -308,14 +292,6 @@ def test_detect_anomaly_names_the_op_and_the_line(create_graph: bool):
     assert x.grad == 0
 
 
-def test_detect_anomaly_finds_a_nan_of_a_hand_written_closure():
-    x = Value(1.0)
-    out = Value(1.0, (x,), "mine")
-    out._backward = lambda: setattr(x, "grad", nan)
-    with detect_anomaly(), pytest.raises(RuntimeError, match="'mine'"):
-        out.backward()
-
-
 def test_detect_anomaly_lets_a_sound_pass_through():
     x = Value(3.0)
     with detect_anomaly():
@@ -327,9 +303,3 @@ def test_detect_anomaly_says_when_the_forward_pass_ran_outside_of_it():
     y = Value(0.0).log() * 0
     with detect_anomaly(), pytest.raises(RuntimeError, match="outside of detect_anomaly"):
         y.backward()
-
-
-def test_without_detect_anomaly_a_nan_goes_its_way():
-    x = Value(0.0)
-    (x * x.log()).backward()
-    assert math.isnan(x.grad)

@@ -8,7 +8,6 @@ import pytest
 
 from micrograd import nn
 from micrograd.engine import Value
-from micrograd.functional import cross_entropy
 from micrograd.nn.batches import batches
 from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm
 from micrograd.tensor import Tensor
@@ -84,7 +83,7 @@ def test_zero_grad_and_reset_grad_make_grads_none():
     for forget in (SGD([p, q], 0.1).zero_grad, SGD([p, q], 0.1).reset_grad):
         (p * 2).backward(), (q * 2).backward()
         forget()
-        assert (p.grad, q.grad) == (None, 0)
+        assert (p.grad, q.grad, type(q.grad)) == (None, 0, int)
 
 
 def test_a_parameter_that_no_pass_has_reached_stays_where_it_is():
@@ -231,24 +230,6 @@ def test_a_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong,
 def test_what_are_no_parameters_is_refused(params, error, message):
     with pytest.raises(error, match=message):
         SGD(params(), lr=0.1)
-
-
-def test_a_network_with_every_kind_of_layer_learns():
-    rng = np.random.default_rng(0)
-    model = nn.Sequential(
-        nn.Embedding(6, 8, rng=rng), nn.Flatten(), nn.Linear(16, 16, rng=rng), nn.BatchNorm1d(16), nn.GELU(),
-        nn.Dropout(0.1, rng=rng), nn.Linear(16, 8, rng=rng), nn.LayerNorm1d(8), nn.Tanh(), nn.Linear(8, 6, rng=rng),
-    )  # fmt: skip
-    pairs = np.array([(a, b) for a in range(6) for b in range(6)])
-    sums = pairs.sum(1) % 6
-    optimizer = AdamW(model.parameters(), lr=0.01)
-    for _ in range(60):
-        for x, y in batches(pairs, sums, size=12, rng=rng):
-            optimizer.zero_grad()
-            cross_entropy(model(x), y).backward()
-            clip_grad_norm(model.parameters(), 5.0)
-            optimizer.step()
-    assert (model.eval()(pairs).argmax(1) == sums).mean() > 0.9
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -139,12 +139,20 @@ def test_where_lets_no_nan_through_from_what_was_not_chosen():
     assert y.tolist() == [0.0, 2.0]
 
 
-def test_where_copies_its_condition():
-    condition, x = np.array([True, False]), tensor([1.0, 2.0])
-    y = F.where(condition, x, 0.0)
-    condition[:] = True
+@pytest.mark.parametrize(
+    ("call", "given", "expected"),
+    [
+        (lambda x, condition: F.where(condition, x, 0.0), [True, False], [1.0, 0.0]),
+        (lambda x, indices: F.take_along_axis(x, indices, 0), [0, 0], [2.0, 0.0]),
+    ],
+    ids=["where", "take_along_axis"],
+)
+def test_a_condition_and_indices_are_copied(call, given, expected):
+    x, given = tensor([1.0, 2.0]), np.array(given)
+    y = call(x, given)
+    given[:] = 1
     y.sum().backward()
-    assert x.grad.tolist() == [1.0, 0.0]
+    assert x.grad.tolist() == expected
 
 
 def test_where_keeps_float32():
@@ -298,14 +306,6 @@ def test_take_along_axis_is_that_of_numpy_and_checked(shape, indices, axis):
     assert gradcheck(lambda x: F.take_along_axis(x, indices, axis) ** 2, x)
 
 
-def test_take_along_axis_copies_its_indices():
-    x, indices = tensor([1.0, 2.0]), np.array([0, 0])
-    y = F.take_along_axis(x, indices, 0)
-    indices[:] = 1
-    y.sum().backward()
-    assert x.grad.tolist() == [2.0, 0.0]
-
-
 def test_take_along_axis_refuses_what_it_cannot_take():
     with pytest.raises(TypeError, match="integer indices, found dtype float64"):
         F.take_along_axis(Tensor(A), A, 1)
@@ -346,20 +346,14 @@ def test_an_empty_axis_is_split_too():
     assert [x.shape for x in F.split(Tensor(np.zeros((0, 2))), 3)] == [(0, 2)] * 3
 
 
-@pytest.mark.parametrize("axis", [0, 1, -1, None])
-def test_concatenate_is_that_of_numpy_and_checked(axis):
-    expected = np.concatenate([A, B, A], axis)
-    assert (F.concatenate([A, B, A], axis) == expected).all()
-    assert (F.concatenate([tensor(A), B, A.tolist()], axis) == expected).all()
-    assert gradcheck(lambda a, b: F.concatenate([a, b, a], axis) ** 2, A, B)
-
-
-@pytest.mark.parametrize("axis", [0, 1, 2, -1])
-def test_stack_is_that_of_numpy_and_checked(axis):
-    expected = np.stack([A, B, A], axis)
-    assert (F.stack([A, B, A], axis) == expected).all()
-    assert (F.stack((tensor(A), B, A), axis) == expected).all()
-    assert gradcheck(lambda a, b: F.stack([a, b, a], axis) ** 2, A, B)
+@pytest.mark.parametrize(
+    ("name", "axis"), [("concatenate", axis) for axis in (0, 1, -1, None)] + [("stack", axis) for axis in (0, 1, 2, -1)]
+)
+def test_arrays_are_joined_as_by_numpy_and_checked(name, axis):
+    expected, join = getattr(np, name)([A, B, A], axis), getattr(F, name)
+    assert (join([A, B, A], axis) == expected).all()
+    assert (join((tensor(A), B, A.tolist()), axis) == expected).all()
+    assert gradcheck(lambda a, b: join([a, b, a], axis) ** 2, A, B)
 
 
 def test_joining_what_does_not_fit_raises_and_shows_the_shapes():

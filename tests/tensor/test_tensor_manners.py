@@ -93,18 +93,6 @@ def test_what_old_pytorch_writes_works_where_a_buffer_may_stand():
     np.testing.assert_array_equal(p.data, [1 - 4.5, 2 - 4.5])
 
 
-def test_an_array_times_a_tensor_carries_the_gradient():
-    x = parameter(1, 2)
-    (np.array([3.0, 4.0]) * x).sum().backward()
-    np.testing.assert_array_equal(x.grad, [3, 4])
-
-
-def test_an_array_matmul_a_tensor_carries_the_gradient():
-    x = parameter(1, 2)
-    (np.array([[3.0, 4.0], [5.0, 6.0]]) @ x).sum().backward()
-    np.testing.assert_array_equal(x.grad, [8, 10])
-
-
 def test_an_array_cannot_take_a_tensor_in_place():
     a = np.ones(2)
     with pytest.raises(TypeError, match="Tensor"):

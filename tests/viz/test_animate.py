@@ -46,7 +46,7 @@ def seen(picture, kind):
 
 
 # ------------------------------------------------------------------------------------------------ when
-def test_values_appear_step_by_step_from_the_leaves():
+def test_values_appear_step_by_step_from_the_leaves_and_gradients_from_the_root():
     assert seen(viz.animate(example()), "data") == [
         ("2.0000", ""),
         ("\u22123.0000", ""),
@@ -55,9 +55,6 @@ def test_values_appear_step_by_step_from_the_leaves():
         ("\u22120.5000", "t2"),
         ("\u22120.4621", "t3"),
     ]
-
-
-def test_gradients_appear_step_by_step_from_the_root():
     assert seen(viz.animate(example()), "grad") == [
         ("\u22122.3593", "t7"),
         ("1.5729", "t7"),
