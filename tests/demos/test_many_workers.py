@@ -229,22 +229,22 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package, m
 
 
 def of_the_page(kind):
-    """The training of the page, with the lines that reach the others by MPI or by PyTorch."""
+    """The training of the page, with the lines that reach the others by MPI or by PyTorch, or alone with none."""
     page = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
     script, torch, *_ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     if kind == "mpi":
         return script
+    lines = {"torchrun": torch, "alone": "rank, size, total = 0, 1, None\n"}[kind]
     script = script.replace("from mpi4py import MPI\n", "")
-    return re.sub(r"workers = MPI.*?return flat\n", lambda _: torch, script, flags=re.DOTALL)
+    return re.sub(r"workers = MPI.*?return flat\n", lambda _: lines, script, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("kind", ["mpi", "torchrun"])
 def test_the_training_of_the_page_gives_with_two_workers_what_it_gives_with_one(kind, tmp_path):
-    script = tmp_path / "train.py"
-    script.write_text(of_the_page(kind), encoding="utf-8")
-    states = []
-    for workers in (1, 2):
-        command = [*STARTERS[kind](workers)[:-1], str(script)]
+    script, states = tmp_path / "train.py", []
+    for way, command in (("alone", [sys.executable]), (kind, STARTERS[kind](2)[:-1])):
+        script.write_text(of_the_page(way), encoding="utf-8")
+        command = [*command, str(script)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert float(done.stdout) < 0.3  # the targets' variance is 0.5

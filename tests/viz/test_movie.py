@@ -16,9 +16,10 @@ from drawn_graphs import embedded
 from PIL import Image
 from sklearn.datasets import make_moons
 
-from micrograd import Tensor, Value, nn, viz
+from micrograd import Tensor, Value, compile, nn, viz
 from micrograd.functional import hinge
 from micrograd.nn import MLP, Neuron
+from micrograd.optim import SGD
 from micrograd.viz.training import panels
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
@@ -200,14 +201,9 @@ def test_sixty_one_frames_of_the_moons_take_less_than_300_kb():
     signs = 2 * labels - 1
     model = MLP(2, [16, 16, 1])
     film = viz.movie(model, points, signs)
-    for step in range(61):
-        some = slice(step % 5, None, 5)
-        loss = hinge([model(p) for p in points[some].tolist()], signs[some].tolist())
-        film.frame(loss)
-        model.zero_grad()
-        loss.backward()
-        for p in model.parameters():
-            p.data -= 0.2 * p.grad
+    step = compile(lambda x, y: hinge([model(p) for p in x], y), scalars=True, update=SGD(model.parameters(), lr=0.2))
+    for i in range(61):
+        film.frame(step(points[i % 5 :: 5], signs[i % 5 :: 5]))
     assert len(film) == 61
     assert len(film.page().html.encode()) < 300_000
     assert film.frames[-1].accuracy > 0.85
