@@ -1,6 +1,8 @@
 """Convolution and pooling: PyTorch's numbers and gradients, to the second order, and compiled."""
 
 import itertools
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -132,6 +134,18 @@ def test_a_write_to_a_picture_that_windows_look_at_is_told():
 # ---- layers
 
 LAYERS = {
+    "ReLU": (lambda t: t.ReLU(), (4, 3)),
+    "Tanh": (lambda t: t.Tanh(), (4, 3)),
+    "Sigmoid": (lambda t: t.Sigmoid(), (4, 3)),
+    "GELU": (lambda t: t.GELU(), (4, 3)),
+    "Flatten": (lambda t: t.Flatten(), (4, 3, 2)),
+    "Linear": (lambda t: t.Linear(3, 2), (4, 3)),
+    "LayerNorm1d": (lambda t: t.LayerNorm1d(3), (4, 3)),
+    "LayerNorm1d of two axes": (lambda t: t.LayerNorm1d(3), (2, 4, 3)),
+    "BatchNorm1d": (lambda t: t.BatchNorm1d(3), (4, 3)),
+    "BatchNorm1d of sequences": (lambda t: t.BatchNorm1d(3), (4, 3, 2)),
+    "BatchNorm1d with everything": (lambda t: t.BatchNorm1d(3, 0.1, 0.4), (4, 3)),
+    "BatchNorm1d in use": (lambda t: t.BatchNorm1d(3).eval(), (1, 3)),
     "Conv2d": (lambda t: t.Conv2d(3, 4, 3), (2, 3, 6, 5)),
     "Conv2d with everything": (
         lambda t: t.Conv2d(4, 6, (3, 2), stride=2, padding=(1, 2), dilation=2, groups=2, bias=False),
@@ -150,21 +164,36 @@ LAYERS = {
 }
 
 
+SHORTER = {
+    "Flatten",
+    "GELU",
+    "LayerNorm1d",
+    "BatchNorm1d",
+    "MaxPool2d",
+    "AvgPool2d",
+    "Sequential",
+}  # than PyTorch's repr
+
+
 @pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
 def test_a_layer_is_that_of_pytorch_with_the_same_names_shapes_and_repr(make, shape):
     torch = pytest.importorskip("torch")
-    ours, theirs = make(nn), make(torch.nn).double()
+    words = {"LayerNorm1d": torch.nn.LayerNorm, "GELU": partial(torch.nn.GELU, approximate="tanh")}
+    ours, theirs = make(nn), make(SimpleNamespace(**(vars(torch.nn) | words))).double()
     state = {name: x.shape for name, x in ours.state_dict().items()}
     assert state == {name: tuple(x.shape) for name, x in theirs.state_dict().items()}
-    theirs.load_state_dict({name: torch.from_numpy(x) for name, x in ours.state_dict().items()})
-    x = np.random.default_rng(0).standard_normal(shape)
+    rng = np.random.default_rng(0)
+    for p in ours.parameters():
+        p.data = rng.standard_normal(p.shape)
+    theirs.load_state_dict({name: torch.from_numpy(np.asarray(x)) for name, x in ours.state_dict().items()})
+    x = rng.standard_normal(shape)
     a, b = Tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
     (ours(a) ** 2).sum().backward(), (theirs(b) ** 2).sum().backward()
     pairs = zip([a, *ours.parameters()], [b, *theirs.parameters()], strict=True)
     assert ours(a).detach().numpy() == pytest.approx(theirs(b).detach().numpy(), rel=1e-12, abs=1e-12)
     for p, q in pairs:
         assert p.grad == pytest.approx(q.grad.numpy(), rel=1e-12, abs=1e-12)
-    if "Pool" not in type(ours).__name__ and "Sequential" not in type(ours).__name__:
+    if type(ours).__name__ not in SHORTER:
         assert repr(ours) == repr(theirs)
 
 

@@ -45,24 +45,6 @@ def test_a_parameter_of_integers_is_refused():
         nn.Parameter([1, 2])
 
 
-def test_parameters_are_found_in_attributes_lists_tuples_dicts_and_modules_once_and_in_order():
-    class Nest(nn.Module):
-        def __init__(self):
-            self.w = nn.Parameter([1.0])
-            self.parts = (nn.Linear(1, 1), [nn.Parameter([2.0]), {"deep": Tensor([3.0], requires_grad=True)}])
-            self.again, self.constant, self.made = self.w, Tensor([4.0]), self.w * 2
-            self.table = {"x": nn.Parameter([5.0]), 5: nn.LayerNorm1d(2)}
-
-    nest = Nest()
-    names = [name for name, _ in nest.named_parameters()]
-    assert names == [
-        "w", "parts.0.weight", "parts.0.bias", "parts.1.0", "parts.1.1.deep",
-        "table.x", "table.5.weight", "table.5.bias",
-    ]  # fmt: skip
-    assert all(a is b for a, (_, b) in zip(nest.parameters(), nest.named_parameters(), strict=True))
-    assert [name for name in nest.state_dict() if name not in names] == ["again", "constant"]
-
-
 def test_values_and_tensors_may_stand_in_one_module():
     class Both(nn.Module):
         def __init__(self):
@@ -304,49 +286,7 @@ def test_a_linear_without_a_bias_becomes_neurons_with_a_bias_of_zero():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Against PyTorch: values and gradients of one call
-
-
-def compare(ours, theirs, x, tolerance=1e-12):
-    """A layer against PyTorch's with the same state: output, gradient at the input, and at the parameters."""
-    torch = pytest.importorskip("torch")
-    theirs = theirs(torch.nn).double()
-    theirs.load_state_dict({name: torch.from_numpy(np.asarray(a)) for name, a in ours.state_dict().items()})
-    a, b = Tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
-    out, expected = ours(a), theirs(b)
-    g = np.cos(np.arange(out.size)).reshape(out.shape)
-    out.backward(g)
-    expected.backward(torch.from_numpy(g))
-    assert out.detach().data == pytest.approx(expected.detach().numpy(), rel=tolerance, abs=tolerance)
-    assert a.grad == pytest.approx(b.grad.numpy(), rel=tolerance, abs=tolerance)
-    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
-        assert p.grad == pytest.approx(q.grad.numpy(), rel=tolerance, abs=tolerance)
-    for name, buffer in theirs.state_dict().items():
-        assert ours.state_dict()[name] == pytest.approx(buffer.numpy(), rel=1e-12, abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "shape"),
-    [
-        (nn.ReLU, lambda t: t.ReLU(), (4, 3)),
-        (nn.Tanh, lambda t: t.Tanh(), (4, 3)),
-        (nn.Sigmoid, lambda t: t.Sigmoid(), (4, 3)),
-        (nn.GELU, lambda t: t.GELU(approximate="tanh"), (4, 3)),
-        (nn.Flatten, lambda t: t.Flatten(), (4, 3, 2)),
-        (lambda: nn.Linear(3, 2), lambda t: t.Linear(3, 2), (4, 3)),
-        (lambda: nn.LayerNorm1d(3), lambda t: t.LayerNorm(3), (4, 3)),
-        (lambda: nn.LayerNorm1d(3), lambda t: t.LayerNorm(3), (2, 4, 3)),
-        (lambda: nn.BatchNorm1d(3), lambda t: t.BatchNorm1d(3), (4, 3)),
-        (lambda: nn.BatchNorm1d(3), lambda t: t.BatchNorm1d(3), (4, 3, 2)),
-        (lambda: nn.BatchNorm1d(3, 0.1, 0.4), lambda t: t.BatchNorm1d(3, 0.1, 0.4), (4, 3)),
-        (lambda: nn.BatchNorm1d(3).eval(), lambda t: t.BatchNorm1d(3).eval(), (1, 3)),
-    ],
-)
-def test_a_layer_is_that_of_pytorch(ours, theirs, shape, rng):
-    layer = ours()
-    for p in layer.parameters():
-        p.data = rng.standard_normal(p.shape)
-    compare(layer, theirs, rng.standard_normal(shape))
+# Normalisation; tests/nn/test_convolution.py compares each layer with PyTorch's
 
 
 def test_running_statistics_are_pytorchs_after_several_batches_and_used_in_eval(rng):
