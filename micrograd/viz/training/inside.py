@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.collector import without_collector
-from ...engine.graph import Node
+from ...engine.graph import Node, node_of
 from ...engine.modes import enable_grad
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
@@ -106,7 +106,7 @@ def _slots(owned: Sequence[Sequence[Any]]) -> Sources:
     slots: Sources = {}
     at = 0
     for p in [p for layer in owned for p in layer]:
-        slots[getattr(p, "_node", p)] = (at, p.size if isinstance(p, Tensor) else None)
+        slots[node_of(p)] = (at, p.size if isinstance(p, Tensor) else None)
         at += p.size if isinstance(p, Tensor) else 1
     return slots
 
@@ -133,7 +133,7 @@ def _graph(
         except Exception as error:  # a function of arrays, say, which `scores` knew how to call
             raise Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _answer(made, label)
-    root = getattr(found, "_node", found)
+    root = node_of(found)
     if not isinstance(root, Node):
         if loss is None:
             raise Closed(f"What the model returned for one point has no graph: it is of type {type(found).__name__}.")
