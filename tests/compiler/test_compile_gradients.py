@@ -9,7 +9,21 @@ import numpy as np
 import pytest
 
 import micrograd
-from micrograd import Tensor, Value, draw_dot, grad, gradient, hessian, hvp, jacobian, jvp, nn, no_grad, value_and_grad, vjp
+from micrograd import (
+    Tensor,
+    Value,
+    draw_dot,
+    grad,
+    gradient,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    nn,
+    no_grad,
+    value_and_grad,
+    vjp,
+)
 from micrograd.engine.trees import leaves
 
 
