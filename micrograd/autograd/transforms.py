@@ -195,7 +195,7 @@ class Call:
 
     def push(self, tangents: Any) -> Any:
         """The tangents of fn's output, given those of the arguments."""
-        ts = [t for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
+        ts = [stand_in(t) for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self.create_graph or self._recorded(ts)

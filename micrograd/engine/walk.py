@@ -312,7 +312,7 @@ def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[No
         raise ValueError(f"{len(roots)} roots need a list of {len(roots)} gradients, one each or None; found {found}")
     grads: dict[Node, Any] = {}
     for root, gradient in zip(roots, gradients, strict=True):
-        seed = root._seed(gradient, create_graph)
+        seed = root._seed(stand_in(gradient), create_graph)
         grads[root] = root._plus(grads[root], seed) if root in grads else seed
     return grads
 
