@@ -161,7 +161,6 @@ def plain(told: Story) -> dict[str, Any]:
         "root": [shorten(root, 24, "\u2026"), strength],
         "nodes": told.nodes,
         "missing": told.missing,
-        "unnudged": told.unnudged,
         "changed": told.changed,
         "program": told.program,
         "scenes": [_scene(scene, stage(scene), known) for scene in told.scenes],
@@ -205,7 +204,7 @@ def _form(box: Box, count: int) -> infix.Form:
 
 def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
     box = card.box
-    (name, strength), test = _name(card), card.nudge
+    name, strength = _name(card)
     drawn = pieces(card, place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
@@ -233,7 +232,6 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
         byHand=card.hand_written,
         letGo=card.let_go,
         hooked=card.hooked,
-        nudge=_lean(**asdict(test) | {"moved": _number(test.moved), "slope": _number(test.slope)}) if test else None,
     )
 
 
