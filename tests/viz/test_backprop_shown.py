@@ -1,4 +1,4 @@
-"""The player's own pass: what flowed along each edge, and what the page can compute again. Nothing of the user changes."""
+"""The player's own pass: what flowed along each edge, what the page can compute again. Nothing of the user changes."""
 
 import numpy as np
 import pytest
