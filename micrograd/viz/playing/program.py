@@ -65,7 +65,8 @@ class Term(Recorder):
         if -1 not in origins:  # every element is one of this array
             entries: list[Any] = [list(range(len(origins))), origins, 1]
         else:
-            columns = [np.asarray(function(row.reshape(self.like.shape))).ravel() for row in np.eye(n)]
+            units = (np.bincount([k], minlength=n).astype(float) for k in range(n))
+            columns = (np.asarray(function(unit.reshape(self.like.shape))).ravel() for unit in units)
             found = [(int(j), k, float(x[j])) for k, x in enumerate(columns) for j in np.flatnonzero(x)]
             entries = [[*column] for column in zip(*found, strict=True)] or [[], [], []]
             entries[2] = entries[2] if {*entries[2]} - {1.0} else 1
@@ -233,11 +234,6 @@ def functions() -> dict[str, Any]:
     return made
 
 
-def _calls(x: Any) -> set[str]:
-    """The names of the functions that a tree calls."""
-    return {x[0]}.union(*map(_calls, x[1:])) if isinstance(x, list) and x and isinstance(x[0], str) else set()
-
-
 # ------------------------------------------------------------------------------------------------ graphs
 def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[str, Any] | str:
     """The graph as data that the page can run; or the sentence that says why it cannot.
@@ -259,16 +255,9 @@ def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[st
         nodes = [_node(*pair, back, codes) for pair in zip(graph.nodes, graph.operands, strict=True)]
     except (ArithmeticError, ValueError, TypeError) as error:
         return f"Numbers cannot be changed in the page, nor nudged: {error}."
-    known = [json.loads(code) for code in codes]
-    called, table = set[str](), functions()
-    waiting = [x for code in known for x in code]
-    while waiting:
-        new = _calls(waiting.pop()) - called
-        called |= new
-        waiting += [table[word] for word in new & table.keys()]
     return {
-        "codes": known,
-        "functions": {word: table[word] for word in sorted(called & table.keys())},
+        "codes": [json.loads(code) for code in codes],
+        "functions": functions(),
         "nodes": nodes,
         "constants": [i for i, node in enumerate(graph.nodes) if node._row is None],
         "moves": _parameters(graph, owned),
