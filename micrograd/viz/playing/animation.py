@@ -17,7 +17,7 @@ from ..drawing.words import spoken
 from ..page import Svg, asset
 from ..text import clean, pretty, shorten, sign
 from ..text import coordinate as _n
-from ..values import number
+from ..values import hue, number
 from .card import CELL, Piece, pieces
 from .clock import Clock
 from .heat import STEPS, Heat
@@ -318,11 +318,6 @@ def _tip(route: list[Point]) -> str:
 
 def _words(x: float, y: float, kind: str, text: str) -> str:
     return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{escape(clean(text), quote=False)}</text>'
-
-
-def hue(x: Any) -> str:
-    """The class of a number's colour, which is its sign."""
-    return "above" if x > 0 else "below" if x < 0 else ""
 
 
 def short(x: float) -> str:
