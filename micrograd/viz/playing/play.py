@@ -4,8 +4,8 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
 
     {micrograd: "story", story: {...}}    to the player: show this graph. `story` is what `player(g).story()` returns,
                                           as JSON data. Where the graph has the shape of the one before, the view, the
-                                          step and the choice stay; else the step is the first, or the last if the
-                                          last was shown.
+                                          step and the choice stay; else it opens as a page does, at the first step,
+                                          or at the last if the last was shown.
     {micrograd: "go", place: "step=3"}    to the player: a place, as after the `#` of an address: `step=3`, `place=end`,
                                           `scene=2&step=3`.
     {micrograd: "leaves", leaves: [...]}  to the player: other numbers for the leaves of the graph, in the order of

@@ -308,11 +308,7 @@ load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 dress();
 recall(asked);
-if (!/\b(scene|step)=/.test(asked)) {  // the view with the most cards that can be read whole, else with the fewest
-  const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
-  const view = views.find(at => layOut(at, ...space())) ?? views.at(-1);
-  if (view && view !== scene) enter(view.index, "same", [view]);
-}
+if (!/\b(scene|step)=/.test(asked)) begin("same");
 new ResizeObserver(() => {
   reserve();
   fit();
