@@ -15,6 +15,7 @@ from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from statistics import fmean, median
 
@@ -156,20 +157,13 @@ def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     """The layer of each box, from the longest path to a sink; sinks have the highest number."""
-    into: list[list[int]] = [[] for _ in range(count)]
-    waiting = [0] * count
+    heads: dict[int, list[int]] = {i: [] for i in range(count)}
     for tail, head in edges:
         if tail != head:
-            into[head].append(tail)
-            waiting[tail] += 1
+            heads[tail].append(head)
     distance = [0] * count
-    ready = [i for i in range(count) if not waiting[i]]
-    for i in ready:  # grows during the loop
-        for tail in into[i]:
-            distance[tail] = max(distance[tail], distance[i] + 1)
-            waiting[tail] -= 1
-            if not waiting[tail]:
-                ready.append(tail)
+    for i in TopologicalSorter(heads).static_order():  # a box comes after its heads
+        distance[i] = max([distance[head] + 1 for head in heads[i]], default=0)
     deepest = max(distance)
     return [deepest - d for d in distance]
 
