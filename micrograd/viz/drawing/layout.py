@@ -130,29 +130,22 @@ class _Net:
 
 
 def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """The back edges of a depth-first search; reversing them leaves no cycle."""
-    out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-    for e, (tail, head) in enumerate(edges):
-        if tail != head:
-            out[tail].append((e, head))
-    state = [0] * count  # 0 unvisited, 1 on the stack, 2 done
-    found: set[int] = set()
+    """The back edges of a depth-first search, whose head is left after their tail; reversing them leaves no cycle."""
+    heads: list[list[int]] = [[] for _ in range(count)]
+    for tail, head in edges:
+        heads[tail].append(head)
+    entered: set[int] = set()
+    left: dict[int, int] = {}  # when the search left a box
     for start in range(count):
-        stack = [(start, iter(out[start]))] if not state[start] else []
-        state[start] = state[start] or 1
+        stack = [start]
         while stack:
-            at, rest = stack[-1]
-            for e, head in rest:
-                if state[head] == 1:
-                    found.add(e)
-                elif not state[head]:
-                    state[head] = 1
-                    stack.append((head, iter(out[head])))
-                    break
+            at = stack[-1]
+            if at in entered:
+                left.setdefault(stack.pop(), len(left))
             else:
-                state[at] = 2
-                stack.pop()
-    return found
+                entered.add(at)
+                stack += [head for head in reversed(heads[at]) if head not in entered]
+    return {e for e, (tail, head) in enumerate(edges) if left[tail] < left[head]}
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
