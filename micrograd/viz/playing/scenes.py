@@ -427,18 +427,12 @@ def _moved(group: Group, place: Sequence[int] | Mapping[int, int]) -> Group:
 def _forward(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:
     """The boxes that compute something, in topological order; within a cycle, in the order of `first`."""
     into: list[set[int]] = [set() for _ in cards]
-    out: list[set[int]] = [set() for _ in cards]
     for wire in wires:
-        if wire.tail != wire.head:
-            into[wire.head].add(wire.tail)
-            out[wire.tail].add(wire.head)
+        into[wire.head] |= {wire.tail} - {wire.head}
     done: list[int] = []
     left = dict.fromkeys(range(len(cards)))
     while left:
-        ready = next((i for i in left if not into[i]), None)
-        ready = min(left, key=first.__getitem__) if ready is None else ready
-        del left[ready]
-        done.append(ready)
-        for i in out[ready]:
-            into[i].discard(ready)
+        ready = next((i for i in left if into[i].isdisjoint(left)), None)
+        done.append(min(left, key=first.__getitem__) if ready is None else ready)
+        del left[done[-1]]
     return [i for i in done if not cards[i].outside and (cards[i].box.op or cards[i].box.kind in ("module", "stretch"))]
