@@ -316,7 +316,7 @@ def test_of_an_array_the_steepest_element_is_nudged(page, dtype):
 
 def test_an_empty_array_has_no_element_to_nudge(page):
     page.open(player(Tensor(np.zeros((0, 3)), requires_grad=True).sum()).html, fragment="place=end")
-    assert "None of the leaves that were nudged is in this view" in text(page, "#ran")
+    assert "No leaf with a gradient is in this view" in text(page, "#ran")
 
 
 def test_each_leaf_is_nudged_once_its_gradient_is_whole(page):

@@ -154,7 +154,7 @@ function tellEnd() {
     : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient:` : ""}</p><p class="math">${move.join("<br>")}</p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
-  const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
+  const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
     : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
