@@ -115,7 +115,7 @@ function Program({codes, functions, nodes, constants}) {
         if (isArray(old)) leaves[i][at] += step;
         return made.number(made.forward(leaves, []));
       };
-      const here = by(0), off = 1e-4 * Math.abs(grad) + (isArray(old) ? 1e-5 : 1e-7) * Math.max(1, Math.abs(here));  // of float32
+      const here = made.number(made.data[last]), off = 1e-4 * Math.abs(grad) + (isArray(old) ? 1e-5 : 1e-7) * Math.max(1, Math.abs(here));  // of float32
       let found;
       for (const step of [Math.max(1, power(x)), power(x)].flatMap(scale => [1e-3 * scale, 1e-5 * scale])) {  // curvature, rounding
         const up = by(step), slope = (up - by(-step)) / (2 * step);

@@ -147,7 +147,9 @@ function afterStep(rate) {  // the result after a step of gradient descent
 }
 const NUDGED = 20;  // cards of a scene
 const nudged = () => scene.cards.filter(({node}) => node !== undefined && engine?.isLeaf(node) && engine.grads[node] !== undefined && engine.leaves[node].length !== 0).slice(-NUDGED);
-const nudgeOf = ({node, grad}) => engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
+let measuring = false;  // how much room the panels need: that is the same for any numbers
+const TYPICAL = {step: .001, moved: -.001, slope: -1, agrees: true, at: 0};
+const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
 function showHistory() {
   $("reset").hidden = !touched;
   const svg = $("history"), shown = losses.slice(-60);
