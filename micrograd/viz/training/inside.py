@@ -18,7 +18,6 @@ from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
 from ..page import pack
-from ..playing.nudge import Nudge
 from ..playing.play import plain, template
 from ..playing.program import number
 from ..playing.scenes import OPEN, Story, story
@@ -174,8 +173,6 @@ def _blank(told: Story) -> None:
         for card in scene.cards:
             if card.box.kind != "constant":
                 card.data, card.grad = (None if x is None else TYPICAL for x in (card.data, card.grad))
-            if card.nudge:
-                card.nudge = Nudge(0.0, 0.0, 0.0, True, card.nudge.index)
             for heat in card.heats:
                 heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
         for wire in scene.wires:
