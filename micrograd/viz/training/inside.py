@@ -27,7 +27,7 @@ from .network import Layer
 from .scores import in_use, parameters
 
 MOST = 40_000  # weights in all frames together; with more, the page has those of the last frame
-FINEST = 8_192  # a weight is stored as a whole number of this part of the largest in its frame
+FINEST = 8_192  # a weight is stored as a whole number of this part of the largest
 TYPICAL = -0.5  # the number that stands for all others while the cards are measured
 TYPICAL_RANGE, TYPICAL_ZEROS = "-0.5000 to -0.5000", "99 of 999 are 0"
 
@@ -184,17 +184,12 @@ def _blank(told: Story) -> None:
 
 
 def _stored(frames: Sequence[np.ndarray]) -> list[Any]:
-    """The weights of each frame: [unit, the changes since the frame before in this unit], in whole numbers.
+    """The weights: [unit, the changes from frame to frame in this unit], in whole numbers.
 
-    A frame with a weight that is nan or inf has [0, all weights].
+    If a weight is nan or inf, [0, the weights of each frame].
     """
-    most = max((float(abs(frame[np.isfinite(frame)]).max(initial=0)) for frame in frames), default=0.0) or 1.0
-    unit, before, stored = most / FINEST, np.zeros(len(frames[-1]), int), []
-    for frame in frames:
-        if not np.isfinite(frame).all():
-            stored.append([0, [number(x) for x in frame.tolist()]])
-            continue
-        now = np.round(frame / unit).astype(int)
-        stored.append([float(f"{unit:.10g}"), (now - before).tolist()])
-        before = now
-    return stored
+    weights = np.stack(frames)
+    if not np.isfinite(weights).all():
+        return [0, [[number(x) for x in frame] for frame in weights.tolist()]]
+    unit = float(f"{(abs(weights).max() or 1.0) / FINEST:.10g}")
+    return [unit, np.diff(np.round(weights / unit).astype(int), axis=0, prepend=0).tolist()]
