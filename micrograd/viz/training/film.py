@@ -8,7 +8,7 @@
     film.save("training.html")
 
 A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` makes pictures of them, `cinema.py` the
-page that plays these, `gif.py` a GIF.
+page that plays these, `plots.py` a GIF.
 """
 
 import time
@@ -20,13 +20,12 @@ import numpy as np
 
 from ..page import Page, image
 from ..progress import new_cell
-from . import gif
 from .cinema import page, still
 from .frames import Frame, Kind, Levels, Recording
 from .inside import Closed, Loss, inside
 from .network import network
 from .picture import JUDGED, answering
-from .plots import class_places
+from .plots import class_places, save_gif
 from .scores import as_array, class_scores, increasing, lattice, method, one_score, pairs, plane, samples
 
 MAX_FRAMES = 121
@@ -221,7 +220,7 @@ class Movie(Recording):
             seconds: how long each frame is shown.
             width: in pixels.
         """
-        gif.save(self._some(), path, seconds, width)
+        save_gif(self._some(), path, seconds, width)
 
     def _some(self) -> "Movie":
         if not self.frames:

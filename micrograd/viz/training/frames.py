@@ -1,4 +1,4 @@
-"""The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `gif`."""
+"""The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `plots`."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
