@@ -207,7 +207,7 @@ def test_the_state_of_the_optimizer_can_be_chosen():
     remembered = [name for name, x in next(iter(optimizer.state.values())).items() if isinstance(x, np.ndarray)]
     assert list(data["kinds"]) == ["weights", "gradients", *remembered]
     for name in remembered:
-        assert sum(data["frames"][-1]["bars"][name][0]) == 9
+        assert sum(data["kinds"][name][2][-1][0]) == 9
         assert f"<option>{name}</option>" in film.page().html
 
 

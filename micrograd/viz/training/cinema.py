@@ -23,9 +23,8 @@ def page(film: Recording, inside: str = "", closed: str = "") -> Page:
 
     `inside` is what a click on a point or a neuron opens; `closed` is why it opens nothing.
     """
-    frames, first = film.frames, film.frames[0]
-    kinds = panels.histograms(film)
-    moving = panels.moving(film, frames, kinds)
+    frames, first, kinds = film.frames, film.frames[0], panels.histograms(film)
+    moving = {"frames": panels.moving(film), "kinds": kinds}
     sides = _sides(film, first, frames, kinds, opens=bool(inside))
     across, up = panels.plane_size(film)
     sections = ["\n".join(_section(panel, kinds) for panel in side) for side in sides if side]
@@ -33,10 +32,7 @@ def page(film: Recording, inside: str = "", closed: str = "") -> Page:
         "movie",
         film.title,
         {
-            "frames": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
-            "kinds": {
-                name: {"tallest": kind.tallest, "reach": panels.plain(kind.reach)} for name, kind in kinds.items()
-            },
+            "moving": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
             "inside": inside,
             "closed": closed,
             "ends": columns.ends(first.network) if first.network else [],
