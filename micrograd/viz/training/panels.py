@@ -122,11 +122,11 @@ def _path(points: Sequence[Sequence[int]]) -> str:
     return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
 
 
-def boundary(film: Recording, frame: Frame, frames: Sequence[Frame], box: Box | None = None) -> str:
-    """Shades, lines and points; the page moves its view box through the strip of the shades of `frames`."""
+def boundary(film: Recording, frames: Sequence[Frame], box: Box | None = None) -> str:
+    """Shades, lines and points of the first frame; the page moves its view box through the strip of all shades."""
     wide, high = plane_size(film)
     names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
-    drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frame), strict=True)]
+    drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frames[0]), strict=True)]
     picture = [*marks(film), *drawn]
     if film.kind != "curve":
         picture = [_image(film, frames), *drawn, *marks(film)]
