@@ -92,13 +92,35 @@ def plot_decision_boundary(
 def draw_scores(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
     """Draw shades and lines for scores of shape (scores, y, x); return the legend texts of the lines.
 
-    Where a score is nan, the plane is hatched.
+    Where a score is nan, the plane is hatched. Shades are paler towards the boundary and darkest from three margins
+    away.
     """
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
     unknown = np.isnan(found).any(axis=0)
     if unknown.any():
         axes.contourf(xs, ys, unknown, levels=[0.5, 1.5], colors="none", hatches=["xxx"])
     found = np.clip(found, -1e9, 1e9)  # infinities have no contours
-    return (_two_sides if len(found) < 3 else _regions)(axes, xs, ys, found, levels)
+    low, middle, high = levels
+    if len(found) < 3:
+        most = 1.5 * (high - low)
+        texts = f"boundary: score {middle:g}", f"margins: score {low:g} and {high:g}"
+        lines = [(low - middle, "--"), (0.0, "-"), (high - middle, "--")]
+        shaded = [(one_score(found) - middle, -most, SHADES)]
+    else:
+        margin, most = high - middle, 3 * (high - middle)
+        texts = "boundary: the best two scores are equal", f"margins: the best one leads by {margin:g}"
+        lines = [(margin, "--"), (0.0, "-")]
+        hues = [to_rgb(class_look(i, len(found))[0]) for i in range(len(found))]
+        pale = [[(part + 1) / 2 for part in hue] for hue in hues]
+        shaded = [(lead, 0.0, [PALEST, shade]) for lead, shade in zip(leads(found), pale, strict=True)]
+    for score, least, shades in shaded:
+        colours = LinearSegmentedColormap.from_list("classes", shades)
+        axes.contourf(xs, ys, np.clip(score, -most, most), levels=np.linspace(least, most, 25), cmap=colours)
+        for level, style in lines:
+            if (score < level).any() and (score > level).any():
+                axes.contour(xs, ys, score, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
+    return texts
 
 
 def draw_points(axes: "Axes", points: np.ndarray, classes: Mapping[str, np.ndarray], count: int) -> None:
@@ -130,35 +152,6 @@ def class_look(place: int, count: int) -> tuple[str, str]:
 def colour(place: Any) -> Any:
     """The index of a class's colour. Where the markers repeat, each gets another colour."""
     return (place + place // len(CLASSES)) % len(CLASSES)
-
-
-def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
-    """Draw shades and lines for two classes; return the legend texts of the lines."""
-    low, middle, high = levels
-    score = one_score(found)
-    _shade(axes, xs, ys, (score - middle) / ((high - low) / 2), -3, SHADES)
-    for level, style in ((low, "--"), (middle, "-"), (high, "--")):
-        _line(axes, xs, ys, score, level, style)
-    return f"boundary: score {middle:g}", f"margins: score {low:g} and {high:g}"
-
-
-def _regions(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
-    """Draw shades and lines for three or more classes; return the legend texts of the lines."""
-    from matplotlib.colors import to_rgb
-
-    margin = levels[2] - levels[1]
-    for i, lead in enumerate(leads(found)):
-        pale = [(part + 1) / 2 for part in to_rgb(class_look(i, len(found))[0])]
-        _shade(axes, xs, ys, lead / margin, 0, [PALEST, pale])
-        _line(axes, xs, ys, lead, margin, "--")
-        _line(axes, xs, ys, lead, 0.0, "-")
-    return "boundary: the best two scores are equal", f"margins: the best one leads by {margin:g}"
-
-
-def _line(axes: "Axes", xs: np.ndarray, ys: np.ndarray, score: np.ndarray, level: float, style: str) -> None:
-    """Draw the contour of the score at this level, if there is one."""
-    if (score < level).any() and (score > level).any():
-        axes.contour(xs, ys, score, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
 
 
 def plot_loss(
@@ -218,14 +211,6 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
     other.set(ylabel="right answers, %", ylim=(0, 103))
     other.spines["top"].set_visible(False)
     axes.legend(handles=[*axes.get_lines(), *other.get_lines()], loc="center right", frameon=False)
-
-
-def _shade(axes: "Axes", xs: np.ndarray, ys: np.ndarray, margins: np.ndarray, low: float, shades: list[Any]) -> None:
-    """Fill contours from `low` up, paler towards the boundary and darkest from three margins away."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colours = LinearSegmentedColormap.from_list("classes", shades)
-    axes.contourf(xs, ys, np.clip(margins, -3, 3), levels=np.linspace(low, 3, 25), cmap=colours)
 
 
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
