@@ -11,8 +11,7 @@ from micrograd import Tensor, Value
 def embedded(page):
     """What the script of a film's page is passed, unpacked."""
     found = json.loads(re.search(r'id="film">(.*?)</script>', page, re.DOTALL)[1])
-    packed = {name: base64.b64decode(found[name]) for name in ("frames", "inside") if found[name]}
-    return found | {name: json.loads(zlib.decompress(data, -15)) for name, data in packed.items()}
+    return found | json.loads(zlib.decompress(base64.b64decode(found["moving"]), -15))
 
 
 def neuron():
