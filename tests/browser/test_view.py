@@ -371,6 +371,16 @@ def test_the_active_card_and_its_numbers_stay_in_sight(page, present):
     assert not any(at_each_step(page, OUT_OF_SIGHT % ACTIVE))
 
 
+def test_the_active_card_of_a_graph_in_rows_stays_in_sight_for_a_projector_that_is_zoomed(page):
+    page.open(player(expression(), present=True).html, 1280, 720, reduced_motion=True)
+    tops = page.run("return [...document.querySelectorAll('.card')].map(e => Math.round(e.getBoundingClientRect().y))")
+    assert len({*tops}) > 2
+    for width in (1280, 1000):
+        page.resize(width, 720)
+        page.press("Home", "+", "+")
+        assert not any(at_each_step(page, OUT_OF_SIGHT % ".card.forward, .card.backward"))
+
+
 def test_a_neuron_is_seen_whole_in_a_small_window_at_every_step(page):
     """The panels leave the graph the height that it needs; they scroll where they say more than that leaves."""
     page.open(player(neuron(), names={}).html, 1280, 720, reduced_motion=True)
