@@ -44,11 +44,6 @@ def test_values_and_derivatives_of_three_orders_are_right(kind, op, same):
             break
 
 
-@pytest.mark.parametrize("x", [0.7, np.array(A)])
-def test_gradcheck_agrees_with_them(x):
-    assert gradcheck(lambda x: Product.apply(Cube.apply(x), Exp.apply(x)), x, order=3)
-
-
 @both
 def test_an_op_of_ones_own_has_a_name_operands_and_a_grad_fn(kind):
     x = nodes(kind)

@@ -224,12 +224,6 @@ def test_comparisons_and_shapes_may_be_read(kind):
     assert numbers(g) == pytest.approx(np.where(numbers(x) > 0, 2.0, 0.5))
 
 
-def test_settings_that_are_arguments_may_be_numbers():
-    x = Value(2.0)
-    (g,) = grad(Scale.apply(x * x, 1.5, "x"), x, create_graph=True)
-    assert grad(g, x) == (3.0,)
-
-
 def test_what_comes_out_of_create_graph_is_a_plain_value():
     x = Value(2.0)
     (g,) = grad(Exp.apply(Cube.apply(x)), x, create_graph=True)

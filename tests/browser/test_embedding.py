@@ -136,11 +136,6 @@ def text_of(page, selector):
     return page.run("return document.querySelector(arguments[0]).textContent", selector)
 
 
-def test_the_end_is_a_place(page):
-    page.open(player(graph()).html, fragment="place=end")
-    assert text_of(page, "#phase") == "Done"
-
-
 def test_a_hostile_story_runs_nothing(page):
     page.open(player(graph()).html)
     story = json.dumps(player(graph()).story()).replace('"nodes": 4', '"nodes": "<img src=x onerror=alert(1)>"')

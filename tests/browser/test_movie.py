@@ -288,12 +288,6 @@ def test_in_a_notebook_the_frame_survives_a_reload(notebook):
     )
 
 
-def test_two_movies_share_a_page(page, film):
-    output = film._repr_mimebundle_()["text/html"]
-    page.open(f"<!doctype html>{output}{output}")
-    assert wait(page, "[...document.querySelectorAll('iframe')].every(f => f.dataset.frame)")
-
-
 def test_without_scripts_there_is_the_picture(page, film):
     """What sanitizers leave of the output: the picture, at its full size."""
     output = film._repr_mimebundle_()["text/html"].partition("<iframe")[0]

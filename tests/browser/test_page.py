@@ -67,11 +67,6 @@ def test_a_click_and_keys_arrive_as_a_user_s(page):
     assert page.run("return keys") == ["ArrowRight", " ", "Home", "Escape", "+^", "Shift^", "Tab^"]
 
 
-def test_a_fragment_is_part_of_the_address(page):
-    page.open("<!doctype html>", fragment="step=7")
-    assert page.run("return location.hash") == "#step=7"
-
-
 @pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY])
 @pytest.mark.parametrize("level", [0, 1, 9])
 def test_a_page_unpacks_what_any_zlib_packs(page, level, strategy):

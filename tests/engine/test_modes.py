@@ -39,13 +39,16 @@ def test_recording_goes_on_after_an_exception_inside_no_grad():
     assert recorded()
 
 
-def test_modes_nest():
+@pytest.mark.parametrize(
+    ("off", "on"), [(no_grad, enable_grad), (lambda: set_grad_enabled(False), lambda: set_grad_enabled(True))]
+)
+def test_modes_nest(off, on):
     found = []
-    with no_grad():
+    with off():
         found.append(recorded())
-        with enable_grad():
+        with on():
             found.append(recorded())
-            with no_grad():
+            with off():
                 found.append(recorded())
             found.append(recorded())
         found.append(recorded())
@@ -71,7 +74,9 @@ def test_a_mode_that_has_ended_costs_nothing_more():
     assert len(modes) == before
 
 
-@pytest.mark.parametrize("decorate", [no_grad, no_grad()], ids=["bare", "called"])
+@pytest.mark.parametrize(
+    "decorate", [no_grad, no_grad(), lambda f: set_grad_enabled(False)(f)], ids=["bare", "called", "set"]
+)
 def test_a_mode_decorates_a_function_and_keeps_its_name_and_result(decorate):
     @decorate
     def f(a, *, b):
