@@ -24,8 +24,8 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "nn": ({"engine", "tensor", "functional"}, 755),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3435),
     "viz": ({"engine"}, 405),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1155),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1615),
+    "viz.drawing": ({"engine", "viz"}, 1120),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1505),
     "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1395),
     "command": ({"engine", "viz", "viz.drawing"}, 425),
 }

@@ -146,19 +146,17 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
 # ------------------------------------------------------------------------------------------------ nodes to boxes
 def describe(
     graph: Walk,
-    groups: Sequence[Group] | None = None,
+    groups: Sequence[Group],
     note: str = "",
     names: Mapping[int, str] = MappingProxyType({}),
     owned: Collection[int] = (),
     number: bool = False,
 ) -> Picture:
-    """The plain data of a drawing: one box per group, in the order of the walk; by default one box per node.
+    """The plain data of a drawing: one box per group, in the order of the walk.
 
     `names` maps the ids of nodes without a label to names. With `number`, boxes that have neither a name nor a short
     expression are called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs.
     """
-    if groups is None:
-        groups = [Group([i]) for i in range(len(graph.nodes))]
     groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
     for g, group in enumerate(groups):

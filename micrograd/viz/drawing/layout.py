@@ -8,7 +8,7 @@
    squares under an ordering, solved exactly by pooling adjacent violators. Straight chains come out straight.
 6. Layers become columns. Edges bend only between columns, so they never run through a box.
 
-All steps assume left to right; "TB" swaps the axes before and after. Nothing is recursive or random.
+All steps assume left to right; a drawing from top to bottom swaps the axes. Nothing is recursive or random.
 """
 
 from bisect import bisect_right, insort
@@ -30,8 +30,8 @@ SWEEPS = 8
 class Layout:
     """Coordinates of a drawing. `boxes[i]` is (x, y, width, height), with (x, y) the top left corner.
 
-    `routes[e]` are the points of edge e, from tail to head; at each point the edge runs along the main axis
-    (horizontally for LR, vertically for TB). `backward` has the indices of edges that run against the main direction.
+    `routes[e]` are the points of edge e, from tail to head; at each point the edge is horizontal. `backward`
+    has the indices of edges that run from right to left.
     """
 
     width: float
@@ -44,7 +44,6 @@ class Layout:
 def layout(
     sizes: Sequence[tuple[float, float]],
     edges: Sequence[tuple[int, int]],
-    rankdir: str = "LR",
     *,
     spread: Sequence[float] | None = None,
     gap: float = 56.0,
@@ -58,11 +57,6 @@ def layout(
     >>> drawn.boxes, drawn.routes
     ([(0.0, 0.0, 40, 20), (96.0, 0.0, 40, 20)], [[(40.0, 10.0), (96.0, 10.0)]])
     """
-    if rankdir == "TB":
-        turned = layout([(h, w) for w, h in sizes], edges, spread=spread, gap=gap)
-        boxes = [(y, x, h, w) for x, y, w, h in turned.boxes]
-        routes = [[(y, x) for x, y in route] for route in turned.routes]
-        return Layout(turned.height, turned.width, boxes, routes, turned.backward)
     if not sizes:
         return Layout(0.0, 0.0, [], [])
     net = _Net(sizes, edges)

@@ -33,11 +33,13 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
         card.widen(max(other.card_width for other in modules))
     edges = [(edge.tail, edge.head) for edge in graph.edges]
     counted = any(edge.count > 1 for edge in graph.edges)
-    sizes, spread = [(card.width, card.height) for card in cards], [card.spread for card in cards]
-    shape = layout(sizes, edges, rankdir, spread=spread, gap=72.0 if counted else 52.0)
+    down = rankdir == "TB"  # a drawing from top to bottom is one from left to right with its axes swapped
+    sizes, spread = [_turned(card.width, card.height, down) for card in cards], [card.spread for card in cards]
+    shape = layout(sizes, edges, spread=spread, gap=72.0 if counted else 52.0)
+    wide, high = _turned(shape.width, shape.height, down)
     note = pretty(graph.note)
-    width = max(shape.width, text_width(note, 12) if note else 0.0) + 2 * MARGIN
-    height = shape.height + 2 * MARGIN + (TITLE if note else 0.0)
+    width = max(wide, text_width(note, 12) if note else 0.0) + 2 * MARGIN
+    height = high + 2 * MARGIN + (TITLE if note else 0.0)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" class="micrograd-graph" role="img" width="{_n(width)}" '
@@ -47,13 +49,17 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
         f"<style>\n{asset('drawing/graph.css')}</style>",
         f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
         f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
-        *_edges(graph, cards, shape, rankdir),
-        *[card.draw(x, y) for card, (x, y, _, _) in zip(cards, shape.boxes, strict=True)],
+        *_edges(graph, cards, shape, down),
+        *[card.draw(*_turned(x, y, down)) for card, (x, y, _, _) in zip(cards, shape.boxes, strict=True)],
         "</g>",
     ]
     if note:
         lines.append(f'<text class="note" x="{_n(MARGIN)}" y="{_n(height - 14)}">{escape(note)}</text>')
     return "\n".join([*lines, "</svg>", ""])
+
+
+def _turned(along: float, across: float, down: bool) -> Point:
+    return (across, along) if down else (along, across)
 
 
 # ------------------------------------------------------------------------------------------------ cards
@@ -186,7 +192,7 @@ class _Card:
 
 
 # ------------------------------------------------------------------------------------------------ edges
-def _edges(graph: Picture, cards: list[_Card], shape: Layout, rankdir: str) -> list[str]:
+def _edges(graph: Picture, cards: list[_Card], shape: Layout, down: bool) -> list[str]:
     """Lines with arrowheads, then counts on top; dense drawings have faint lines only, and counts in tooltips."""
     faint = dense(graph)
     crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
@@ -195,24 +201,19 @@ def _edges(graph: Picture, cards: list[_Card], shape: Layout, rankdir: str) -> l
     for e, edge in enumerate(graph.edges):
         route = shape.routes[e]
         if len(route) == 1:
-            lines.append(_loop(route[0]))
+            lines.append(_loop(*_turned(*route[0], down)))
             continue
         if e not in shape.backward:
-            x, y, w, h = shape.boxes[edge.head]
-            off = route[-1][1] - (y + h / 2) if rankdir == "LR" else route[-1][0] - (x + w / 2)
-            route = [*route[:-1], _moved(route[-1], cards[edge.head].inset(off), rankdir)]
+            (_, top, _, high), (x, y) = shape.boxes[edge.head], route[-1]
+            route = [*route[:-1], (x + cards[edge.head].inset(y - (top + high / 2)), y)]
         thick = f' style="stroke-width:{_n(min(1.5 + 0.35 * edge.count.bit_length(), 5))}"' if edge.count > 1 else ""
-        path = curve(route, rankdir, 0.0 if faint else ARROW - 1)
+        path = curve(route, 0.0 if faint else ARROW - 1, down)
         lines.append(f'<path class="line" d="{path}"{thick}><title>{escape(_tip(graph, edge))}</title></path>')
-        lines += [] if faint else [_arrow(route, rankdir)]
+        lines += [] if faint else [_arrow(route, down)]
         text = f"\u00d7{edge.count:,}"
-        if edge.count > 1 and not crowded and (spot := _free_spot(route, rankdir, text, taken)):
+        if edge.count > 1 and not crowded and (spot := _free_spot(route, down, text, taken)):
             labels.append(f'<text class="count" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}">{text}</text>')
     return [*lines, "</g>", *labels]
-
-
-def _moved(point: Point, by: float, rankdir: str) -> Point:
-    return (point[0] + by, point[1]) if rankdir == "LR" else (point[0], point[1] + by)
 
 
 def _tip(graph: Picture, edge: Edge) -> str:
@@ -221,48 +222,45 @@ def _tip(graph: Picture, edge: Edge) -> str:
     return f"{names[0]} \u2192 {names[1]}" + (f" \u00d7{edge.count:,}" if edge.count > 1 else "")
 
 
-def _forward(route: list[Point], rankdir: str) -> float:
+def _way(route: list[Point]) -> float:
     """1 if an edge arrives along the main axis, -1 if against it."""
-    (x0, y0), (x1, y1) = route[-2:]
-    return 1.0 if (x1 - x0 if rankdir == "LR" else y1 - y0) >= 0 else -1.0
+    return 1.0 if route[-1][0] >= route[-2][0] else -1.0
 
 
-def curve(route: list[Point], rankdir: str, short: float) -> str:
+def _path(*points: Point, down: bool) -> str:
+    return " ".join([_n(x) for point in points for x in _turned(*point, down)])
+
+
+def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
     """The path of a route: straight where level, else S-shaped; it ends `short` of the head, to fit the arrowhead."""
-    end = _moved(route[-1], -_forward(route, rankdir) * short, rankdir)
-    path = [f"M{_n(route[0][0])} {_n(route[0][1])}"]
+    end = (route[-1][0] - _way(route) * short, route[-1][1])
+    path = ["M" + _path(route[0], down=down)]
     for (x0, y0), (x1, y1) in pairwise([*route[:-1], end]):
-        if x0 == x1 or y0 == y1:
-            path.append(f"L{_n(x1)} {_n(y1)}")
-        elif rankdir == "LR":
-            path.append(f"C{_n((x0 + x1) / 2)} {_n(y0)} {_n((x0 + x1) / 2)} {_n(y1)} {_n(x1)} {_n(y1)}")
-        else:
-            path.append(f"C{_n(x0)} {_n((y0 + y1) / 2)} {_n(x1)} {_n((y0 + y1) / 2)} {_n(x1)} {_n(y1)}")
+        middle = (x0 + x1) / 2
+        handles = [] if x0 == x1 or y0 == y1 else [(middle, y0), (middle, y1)]
+        path.append(("C" if handles else "L") + _path(*handles, (x1, y1), down=down))
     return "".join(path)
 
 
-def _arrow(route: list[Point], rankdir: str) -> str:
+def _arrow(route: list[Point], down: bool) -> str:
     x, y = route[-1]
-    back = -_forward(route, rankdir) * ARROW
-    a, b = ((x + back, y - 3.5), (x + back, y + 3.5)) if rankdir == "LR" else ((x - 3.5, y + back), (x + 3.5, y + back))
-    return f'<path class="tip" d="M{_n(x)} {_n(y)}L{_n(a[0])} {_n(a[1])}L{_n(b[0])} {_n(b[1])}Z"/>'
+    back = x - _way(route) * ARROW
+    tip, *ends = [_path(point, down=down) for point in ((x, y), (back, y - 3.5), (back, y + 3.5))]
+    return f'<path class="tip" d="M{tip}L{ends[0]}L{ends[1]}Z"/>'
 
 
-def _loop(point: Point) -> str:
-    x, y = point
+def _loop(x: float, y: float) -> str:
     bend = f"C{_n(x + 28)} {_n(y - 24)} {_n(x + 28)} {_n(y + 24)}"
     return f'<path class="line" d="M{_n(x)} {_n(y - 7)}{bend} {_n(x)} {_n(y + 7)}"/>'
 
 
-def _free_spot(route: list[Point], rankdir: str, text: str, taken: list[tuple[float, float, float]]) -> Point | None:
+def _free_spot(route: list[Point], down: bool, text: str, taken: list[tuple[float, float, float]]) -> Point | None:
     """A position for a count on the edge's longest bend, clear of other counts; None if there is no room."""
-    axis = 0 if rankdir == "LR" else 1
-    p, q = max(pairwise(route), key=lambda ends: abs(ends[1][axis] - ends[0][axis]))
+    p, q = max(pairwise(route), key=lambda ends: abs(ends[1][0] - ends[0][0]))
     half = text_width(text, 11) / 2 + 2
     for t in (0.5, 0.36, 0.64, 0.25, 0.75):
         s = t * t * (3 - 2 * t)  # approximates the S at t
-        along, over = (t, s) if rankdir == "LR" else (s, t)
-        x, y = p[0] + (q[0] - p[0]) * along, p[1] + (q[1] - p[1]) * over
+        x, y = _turned(p[0] + (q[0] - p[0]) * t, p[1] + (q[1] - p[1]) * s, down)
         if all(abs(x - other_x) > half + other or abs(y - other_y) > 13 for other_x, other_y, other in taken):
             taken.append((x, y, half))
             return x, y

@@ -136,7 +136,7 @@ class Film:
         route, computed = self.drawn.routes[e], self.computed[wire.head]
         if len(route) < 2:
             return ""
-        path, step, tip = curve(route, "LR", 0.0), self.passes.get(wire.head), _tip(route)
+        path, step, tip = curve(route), self.passes.get(wire.head), _tip(route)
         backward = []
         if wire.part is not None and step is not None:
             tip = f'<g class="{self.clock.without(step, step + 1)}">{tip}</g>'

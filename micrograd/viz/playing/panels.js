@@ -135,7 +135,7 @@ function ranBackward(card, wires, state) {
   const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
     : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
-  const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => nudged().includes(operand) && state.grads.get(operand.i)?.whole);
+  const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => canNudge(operand) && state.grads.get(operand.i)?.whole);
   return `<h2>What Python just ran</h2>${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
 }
 function tellNudge(card) {

@@ -27,7 +27,8 @@ function each(f, given) {  // a function of numbers on arrays that are broadcast
     }
     return x[at];
   });
-  for (let n = 0; n < out.length; n++) out[n] = f(...readers.map(read => read(n)));
+  const [first, second] = readers, at = readers.length > 2 ? n => f(...readers.map(read => read(n))) : second ? n => f(first(n), second(n)) : n => f(first(n));
+  for (let n = 0; n < out.length; n++) out[n] = at(n);
   return out;
 }
 const lift = f => (...xs) => xs.some(isArray) ? each(f, xs) : f(...xs);
@@ -125,6 +126,7 @@ function Program({codes, functions, nodes, constants}) {
       return found;
     },
     number: x => isArray(x) ? x.reduce((a, b) => a + b, 0) : x,
+    size: () => made.data.reduce((n, x) => n + (x.length ?? 1), 0),
     root: last,
   };
   return made;

@@ -145,8 +145,9 @@ function afterStep(rate) {  // the result after a step of gradient descent
   }
   return engine.number(engine.forward(leaves, []));
 }
-const NUDGED = 20;  // cards of a scene
-const nudged = () => scene.cards.filter(({node}) => node !== undefined && engine?.isLeaf(node) && engine.grads[node] !== undefined && engine.leaves[node].length !== 0).slice(-NUDGED);
+const NUDGED = 20, WORK = 30000;  // the most leaves of a scene, and the most numbers of all their graphs together
+const canNudge = ({node}) => node !== undefined && engine?.isLeaf(node) && engine.grads[node] !== undefined && engine.leaves[node].length !== 0;
+const nudged = () => scene.cards.filter(canNudge).slice(-Math.max(1, Math.min(NUDGED, Math.floor(WORK / engine?.size()))));
 let measuring = false;  // how much room the panels need: that is the same for any numbers
 const TYPICAL = {step: .001, moved: -.001, slope: -1, agrees: true, at: 0};
 const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
