@@ -45,8 +45,8 @@ def inside(
     points: np.ndarray,
     inputs: int,
     labels: Sequence[Any],
-    frames: Sequence[Sequence[np.ndarray]],
-    owned: Sequence[Sequence[Any]],
+    weights: Sequence[np.ndarray],
+    owned: Sequence[Any],
     columns: Sequence[Layer],
     loss: Loss | None = None,
 ) -> dict[str, str]:
@@ -57,15 +57,15 @@ def inside(
         points: of shape (n, numbers).
         inputs: how many numbers of a point the model takes; what follows them is the target.
         labels: the class of each point, or None for one whose target is a number.
-        frames: the weights of each frame, one array per layer.
-        owned: the parameters of each layer, in the order of its weights.
+        weights: all weights of the model, at each frame.
+        owned: its parameters, in their order.
         columns: the neurons.
         loss: a function of what the model returns and of the target; None shows what the model returns.
     """
     slots = _slots(owned)
-    if not slots:
+    if not owned:
         return {"closed": "The model has no parameters."}
-    if sum(size or 1 for _, size in slots.values()) != sum(map(len, frames[-1])):
+    if sum(size or 1 for _, size in slots.values()) != len(weights[-1]):
         return {"closed": "A layer has so many weights that only some of them were recorded."}
     told: dict[Any, dict[str, Any]] = {}
     units: list[int] = []
@@ -84,7 +84,6 @@ def inside(
     several = [one for k, one in enumerate(told.values()) if one not in [*told.values()][:k]]  # classes may be alike
     kinds = [several.index(told[label]) for label in labels]
     scenes = [one["story"].pop("scenes") for one in several]
-    shown = frames if sum(map(len, frames[-1])) * len(frames) <= MOST else frames[-1:]
     data = {
         "page": template(),
         "told": several,
@@ -92,16 +91,16 @@ def inside(
         "kinds": kinds,
         "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
         "units": units,
-        "weights": _stored([np.concatenate(frame) for frame in shown]),
+        "weights": _stored(weights if len(weights[-1]) * len(weights) <= MOST else weights[-1:]),
     }
     return {"inside": pack(json.dumps(data, separators=(",", ":")))}
 
 
-def _slots(owned: Sequence[Sequence[Any]]) -> Sources:
+def _slots(owned: Sequence[Any]) -> Sources:
     """Where the numbers of each parameter are among all weights."""
     slots: Sources = {}
     at = 0
-    for p in [p for layer in owned for p in layer]:
+    for p in owned:
         slots[getattr(p, "_node", p)] = (at, p.size if isinstance(p, Tensor) else None)
         at += p.size if isinstance(p, Tensor) else 1
     return slots
