@@ -24,9 +24,9 @@ def neuron():
     return out
 
 
-def expression():
+def expression(a=-4.0):
     """The graph in the README, with the names that it has there."""
-    a, b = Value(-4.0, label="a"), Value(2.0, label="b")
+    a, b = Value(a, label="a"), Value(2.0, label="b")
     c = a + b
     d = a * b + b**3
     c += c + 1

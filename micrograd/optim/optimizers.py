@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any
 
-from ..engine.graph import Node
+from ..engine.graph import Node, node_of
 from .checks import no_count, not_negative, parameters_of, parts_of, unlike
 
 Total = Callable[[Any], Any] | None
@@ -365,7 +365,7 @@ clip_grad_norm_ = clip_grad_norm  # PyTorch's name
 
 
 def _plain(grad: Any) -> Any:
-    return getattr(grad, "_node", grad)._data if hasattr(grad, "_apply") else grad  # a node under create_graph=True
+    return node_of(grad)._data if hasattr(grad, "_apply") else grad  # a node under create_graph=True
 
 
 def _norm(grad: Any) -> float:

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from ...engine.collector import without_collector
-from ...engine.graph import Node
+from ...engine.graph import Node, node_of
 from ...engine.modes import enable_grad
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
 from ..page import pack
-from ..playing.nudge import Nudge
 from ..playing.play import plain, template
 from ..playing.program import number
 from ..playing.scenes import OPEN, Story, story
@@ -101,7 +100,7 @@ def _slots(owned: Sequence[Any]) -> Sources:
     slots: Sources = {}
     at = 0
     for p in owned:
-        slots[getattr(p, "_node", p)] = (at, p.size if isinstance(p, Tensor) else None)
+        slots[node_of(p)] = (at, p.size if isinstance(p, Tensor) else None)
         at += p.size if isinstance(p, Tensor) else 1
     return slots
 
@@ -128,7 +127,7 @@ def _graph(
         except Exception as error:  # a function of arrays, say, which `scores` knew how to call
             raise _Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _answer(made, label)
-    root = getattr(found, "_node", found)
+    root = node_of(found)
     if not isinstance(root, Node):
         if loss is None:
             raise _Closed(f"What the model returned for one point has no graph: it is of type {type(found).__name__}.")
@@ -169,8 +168,6 @@ def _blank(told: Story) -> None:
         for card in scene.cards:
             if card.box.kind != "constant":
                 card.data, card.grad = (None if x is None else TYPICAL for x in (card.data, card.grad))
-            if card.nudge:
-                card.nudge = Nudge(0.0, 0.0, 0.0, True, card.nudge.index)
             for heat in card.heats:
                 heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
         for wire in scene.wires:
