@@ -95,13 +95,13 @@ def inside(
     return {"inside": pack(json.dumps(data, separators=(",", ":")))}
 
 
-def _slots(owned: Sequence[Any]) -> Sources:
-    """Where the numbers of each parameter are among all weights."""
+def _slots(leaves: Sequence[Any], at: int = 0, step: int = 1) -> Sources:
+    """Where the numbers of each leaf are in a row of all."""
     slots: Sources = {}
-    at = 0
-    for p in owned:
-        slots[node_of(p)] = (at, p.size if isinstance(p, Tensor) else None)
-        at += p.size if isinstance(p, Tensor) else 1
+    for leaf in leaves:
+        size = leaf.size if isinstance(leaf, Tensor) else None
+        slots[node_of(leaf)] = (at, size)
+        at += step * (1 if size is None else size)
     return slots
 
 
@@ -109,21 +109,17 @@ def _graph(
     model: Callable[..., Any], row: np.ndarray, label: Any, width: int, loss: Loss | None
 ) -> tuple[Node, Sources]:
     """The root for one point, and which column of `points` each of its inputs is: -1 is the first, -2 the second."""
-    given: Any
-    target: Any = label
+    given: list[Any]
     if leaves := [p for p in parameters(model) if isinstance(p, Tensor)]:
-        given = Tensor(row[None, :width].astype(leaves[0].dtype), label="x")
+        given = [Tensor(row[None, :width].astype(leaves[0].dtype), label="x")]
         target = Tensor(row[None, width:]) if label is None else np.array([label])
-        columns: Sources = {given._node: (-1, width)}
-        if label is None:
-            columns[target._node] = (-1 - width, 1)
     else:
         given = [Value(x, label=f"x{k}" if width > 1 else "x") for k, x in enumerate(row[:width].tolist(), 1)]
         target = Value(float(row[-1]), label="y", requires_grad=False) if label is None else label
-        columns = {x: (-1 - k, None) for k, x in enumerate([*given, *([target] if label is None else [])])}
+    columns = _slots([*given, target] if label is None else given, -1, -1)
     with in_use(model), enable_grad():
         try:
-            made = model(given)
+            made = model(given[0] if leaves else given)
         except Exception as error:  # a function of arrays, say, which `scores` knew how to call
             raise _Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _answer(made, label)
