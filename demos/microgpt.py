@@ -252,17 +252,15 @@ def compiled_engine(model, backend="auto"):
 
 THREE = {"value": value_engine, "tensor": tensor_engine, "compiled": compiled_engine}
 ENGINES = {**THREE, "jax": partial(compiled_engine, backend="jax")}  # that program, on a GPU if there is one
+BACKENDS = {"compiled": "auto", "jax": "jax"}  # where Adam is part of the program
 
 
 def learner(model, options):
     """A model to train, its optimizer, and a training step: a function from a batch of names to its loss."""
     trained, learn = ENGINES[options.engine](model)
     optimizer = Adam(trained.parameters(), lr=options.rate, betas=(0.9, 0.99))
-    if options.engine in (
-        "compiled",
-        "jax",
-    ):  # Adam is part of the program
-        backend, devices = {"compiled": "auto", "jax": "jax"}[options.engine], jax_devices(options.devices)
+    if backend := BACKENDS.get(options.engine):
+        devices = jax_devices(options.devices)
         program = micrograd.compile(model.loss, update=optimizer, backend=backend, devices=devices)
         return trained, optimizer, lambda batch: program(*padded(batch)).item()
 

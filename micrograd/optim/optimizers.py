@@ -128,6 +128,10 @@ class Optimizer:
         """Update `p.data`, given the gradient g, of p's shape, and the state of p, a dict. To be overridden."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _update(p, g, state)")
 
+    def _decay(self, p: Any, g: Any) -> Any:
+        """The gradient with that of the L2 penalty of p, for an optimizer that has a `weight_decay`."""
+        return g + self.weight_decay * p.data if self.weight_decay else g
+
     def state_dict(self) -> dict[str, Any]:
         """Copy the hyperparameters and the state of every parameter.
 
@@ -223,8 +227,7 @@ class SGD(Optimizer):
             raise ValueError("nesterov=True looks ahead along the momentum: it needs momentum > 0")
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
-        if self.weight_decay:
-            g = g + self.weight_decay * p.data
+        g = self._decay(p, g)
         if self.momentum:
             velocity = state["velocity"] = self.momentum * state.get("velocity", 0.0) + g
             g = g + self.momentum * velocity if self.nesterov else velocity
@@ -287,9 +290,6 @@ class Adam(Optimizer):
         squares = state["squares"] = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
         mean, squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # bias correction: they start at 0
         p.data -= self.lr * mean / (squares**0.5 + self.eps)
-
-    def _decay(self, p: Any, g: Any) -> Any:
-        return g + self.weight_decay * p.data if self.weight_decay else g
 
 
 class AdamW(Adam):

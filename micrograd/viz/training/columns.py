@@ -68,28 +68,23 @@ def network(frames: Sequence[Sequence[Layer]], reach: Sequence[float], box: Box 
     """The drawing of the first frame; its image has a row for each frame, through which the page moves."""
     layers, answers = frames[0], sheet(frames)
     spots = _spots(layers)
-    rows = max(map(len, spots))
-    name = f"answers{crc32(answers.encode()):x}"  # pictures with other answers may share a page
-    size_of_image = f'width="{THUMB * sum(map(len, spots[1:]))}" height="{THUMB * len(frames)}"'
-    image = f'<image id="{name}" {size_of_image} href="{answers}"/>'
-    still = (
-        "" if len(frames) > 1 else lines(codes(layers, reach), ends(layers, box))
-    )  # a movie's page draws them itself
     units = [(c, k, *spot) for c, column in enumerate(spots[1:]) for k, spot in enumerate(column)]
+    name = f"answers{crc32(answers.encode()):x}"  # pictures with other answers may share a page
+    image = f'<image id="{name}" width="{THUMB * len(units)}" height="{THUMB * len(frames)}" href="{answers}"/>'
+    still = lines(codes(layers, reach), ends(layers, box)) if len(frames) == 1 else ""  # a movie's page draws its own
+    shown = [f'<use href="#{name}" x="{-THUMB * n}"/>' for n in range(len(units))]
     parts = [
         paths("network", box, "lines", still),
         f"<defs>{image}{_ROUND}</defs>",
         *[_input(i, layers[0].weights.shape[1], x, y) for i, (x, y) in enumerate(spots[0])],
-        *[
-            _unit(layers[c], c, k, f'<use href="#{name}" x="{-THUMB * n}"/>', x, y)
-            for n, (c, k, x, y) in enumerate(units)
-        ],
+        *[_unit(layers[c], c, k, part, x, y) for part, (c, k, x, y) in zip(shown, units, strict=True)],
     ]
     for layer, column in zip(layers, spots[1:], strict=True):
         more = len(layer.weights) - len(column)
         x = column[0][0]
         parts.append(f'<text class="tick name" x="{x:g}%" y="100%" dy="20">{f"+{more:,}" if more else ""}</text>')
         parts.append(f'<text class="tick name dead" x="{x:g}%" y="100%" dy="38">{dead_text(layer)}</text>')
+    rows = max(map(len, spots))
     across, down = len(layers) * ROOM[0], rows * ROOM[1]
     (wide, high), style = size("network", box), f"--rows:{rows};"
     style += f"--unit:{min(1.4, wide / across, high / down):.2f};" if box else ""

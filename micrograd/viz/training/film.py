@@ -172,9 +172,9 @@ class Movie(Recording):
         labels = np.full(len(self.points), None)
         for name, mine in self.classes.items():
             labels[mine] = int(float(name)) if float(name).is_integer() else float(name)
-        weights, columns = [frame.states["weights"] for frame in self.frames], self.frames[-1].network
-        inputs, layers = 1 if self.kind == "curve" else 2, [*self.layers.values()]
-        return inside(self.model, self.points, inputs, labels.tolist(), weights, layers, columns, self.point_loss)
+        inputs, owned = 1 if self.kind == "curve" else 2, [p for layer in self.layers.values() for p in layer]
+        weights, columns = [flat(frame.states["weights"]) for frame in self.frames], self.frames[-1].network
+        return inside(self.model, self.points, inputs, labels.tolist(), weights, owned, columns, self.point_loss)
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file.
@@ -296,19 +296,14 @@ def _layers(model: Any) -> dict[str, list[Any]]:
     named = list(method(model, "named_parameters")()) or [("weights", p) for p in method(model, "parameters")()]
     layers: dict[str, list[Any]] = {}
     for name, p in named:
-        layers.setdefault(_layer_of(name), []).append(p)
+        parts = name.split(".")  # layers.0.neurons.3.w.1 is in layers.0; hidden.weight in hidden; w.1 in w
+        numbered = next((i for i, part in enumerate(parts[:-1]) if part.isdigit()), 0)
+        layers.setdefault(".".join(parts[: numbered + 1]), []).append(p)
     if len(layers) > MAX_LAYERS:
         return {f"all {len(layers)} layers": [p for _, p in named]}
     if all(name.rpartition(".")[2].isdigit() for name in layers):
         return {f"layer {i}": layer for i, layer in enumerate(layers.values(), 1)}
     return layers
-
-
-def _layer_of(name: str) -> str:
-    """layers.0.neurons.3.w.1 -> layers.0; hidden.weight -> hidden; w.1 -> w."""
-    parts = name.split(".")
-    numbered = next((i for i, part in enumerate(parts[:-1]) if part.isdigit()), 0)
-    return ".".join(parts[: numbered + 1])
 
 
 def _gradient(layer: list[Any]) -> np.ndarray:

@@ -1,5 +1,5 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
-// `packed` is what inside.py made, or "", and `closed` is why.
+// `packed` is what inside.py made; without it, `closed` is why.
 function Inside(packed, closed) {
   const one = selector => document.querySelector(selector), panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];

@@ -44,8 +44,8 @@ def inside(
     points: np.ndarray,
     inputs: int,
     labels: Sequence[Any],
-    frames: Sequence[Sequence[np.ndarray]],
-    owned: Sequence[Sequence[Any]],
+    weights: Sequence[np.ndarray],
+    owned: Sequence[Any],
     columns: Sequence[Layer],
     loss: Loss | None = None,
 ) -> dict[str, str]:
@@ -56,15 +56,15 @@ def inside(
         points: of shape (n, numbers).
         inputs: how many numbers of a point the model takes; what follows them is the target.
         labels: the class of each point, or None for one whose target is a number.
-        frames: the weights of each frame, one array per layer.
-        owned: the parameters of each layer, in the order of its weights.
+        weights: all weights of the model, at each frame.
+        owned: its parameters, in their order.
         columns: the neurons.
         loss: a function of what the model returns and of the target; None shows what the model returns.
     """
     slots = _slots(owned)
-    if not slots:
+    if not owned:
         return {"closed": "The model has no parameters."}
-    if sum(size or 1 for _, size in slots.values()) != sum(map(len, frames[-1])):
+    if sum(size or 1 for _, size in slots.values()) != len(weights[-1]):
         return {"closed": "A layer has so many weights that only some of them were recorded."}
     told: dict[Any, dict[str, Any]] = {}
     units: list[int] = []
@@ -83,7 +83,6 @@ def inside(
     several = [one for k, one in enumerate(told.values()) if one not in [*told.values()][:k]]  # classes may be alike
     kinds = [several.index(told[label]) for label in labels]
     scenes = [one["story"].pop("scenes") for one in several]
-    shown = frames if sum(map(len, frames[-1])) * len(frames) <= MOST else frames[-1:]
     data = {
         "page": template(),
         "told": several,
@@ -91,18 +90,18 @@ def inside(
         "kinds": kinds,
         "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
         "units": units,
-        "weights": _stored([np.concatenate(frame) for frame in shown]),
+        "weights": _stored(weights if len(weights[-1]) * len(weights) <= MOST else weights[-1:]),
     }
     return {"inside": pack(json.dumps(data, separators=(",", ":")))}
 
 
-def _slots(owned: Sequence[Sequence[Any]]) -> Sources:
-    """Where the numbers of each parameter are among all weights."""
+def _slots(leaves: Sequence[Any], at: int = 0, step: int = 1) -> Sources:
+    """Where the numbers of each leaf are in a row of all."""
     slots: Sources = {}
-    at = 0
-    for p in [p for layer in owned for p in layer]:
-        slots[node_of(p)] = (at, p.size if isinstance(p, Tensor) else None)
-        at += p.size if isinstance(p, Tensor) else 1
+    for leaf in leaves:
+        size = leaf.size if isinstance(leaf, Tensor) else None
+        slots[node_of(leaf)] = (at, size)
+        at += step * (1 if size is None else size)
     return slots
 
 
@@ -110,21 +109,17 @@ def _graph(
     model: Callable[..., Any], row: np.ndarray, label: Any, width: int, loss: Loss | None
 ) -> tuple[Node, Sources]:
     """The root for one point, and which column of `points` each of its inputs is: -1 is the first, -2 the second."""
-    given: Any
-    target: Any = label
+    given: list[Any]
     if leaves := [p for p in parameters(model) if isinstance(p, Tensor)]:
-        given = Tensor(row[None, :width].astype(leaves[0].dtype), label="x")
+        given = [Tensor(row[None, :width].astype(leaves[0].dtype), label="x")]
         target = Tensor(row[None, width:]) if label is None else np.array([label])
-        columns: Sources = {given._node: (-1, width)}
-        if label is None:
-            columns[target._node] = (-1 - width, 1)
     else:
         given = [Value(x, label=f"x{k}" if width > 1 else "x") for k, x in enumerate(row[:width].tolist(), 1)]
         target = Value(float(row[-1]), label="y", requires_grad=False) if label is None else label
-        columns = {x: (-1 - k, None) for k, x in enumerate([*given, *([target] if label is None else [])])}
+    columns = _slots([*given, target] if label is None else given, -1, -1)
     with in_use(model), enable_grad():
         try:
-            made = model(given)
+            made = model(given[0] if leaves else given)
         except Exception as error:  # a function of arrays, say, which `scores` knew how to call
             raise _Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _answer(made, label)

@@ -77,12 +77,6 @@ def _norm_texts(frame: Frame) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------ the plane
-def strip(film: Recording, frames: Sequence[Frame]) -> str:
-    """The scores of the frames as images, one below the other, in the data URI of a PNG."""
-    palette = REGIONS if film.kind == "regions" else PALETTE
-    return uri(np.concatenate([shades(film, frame.scores) for frame in frames]), palette)
-
-
 def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
     """Palette indices of the scores, not rounded."""
     low, middle, high = film.levels
@@ -101,7 +95,7 @@ def lines(film: Recording, frame: Frame) -> list[str]:
     if film.kind == "curve":
         curve = np.stack([film.xs, frame.scores], axis=1)[np.isfinite(frame.scores)]
         places = simplified(np.clip(_on_panel(film, curve), -999, 1999).tolist(), 0.4)
-        return [_path([(round(x), round(y)) for x, y in places])]
+        return [_path(places)]
     if film.kind == "regions":
         return ["".join(_level(film, lead, 0.0) for lead in leads(frame.scores))]
     return [_level(film, frame.scores, level) for level in film.levels]
@@ -109,17 +103,14 @@ def lines(film: Recording, frame: Frame) -> list[str]:
 
 def _level(film: Recording, grid: np.ndarray, level: float) -> str:
     """The path of the lines of a level."""
-    unit, found = _unit(film), [simplified(line, 0.06) for line in contours(grid, level)]
-    return "".join(_path([(round(x * unit), round(y * unit)) for x, y in line]) for line in found)
+    return "".join(_path(simplified(line, 0.06), _unit(film)) for line in contours(grid, level))
 
 
-def _path(points: Sequence[Sequence[int]]) -> str:
-    """An SVG path of straight segments, in relative coordinates, which are shorter."""
-    if not points:
-        return ""
-    (x, y), *_ = points
-    steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(points) if (x0, y0) != (x1, y1)]
-    return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
+def _path(line: Sequence[Sequence[float]], unit: float = 1.0) -> str:
+    """An SVG path of straight segments, in whole numbers and in relative coordinates, which are shorter."""
+    places = [(round(x * unit), round(y * unit)) for x, y in line]
+    steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(places) if (x0, y0) != (x1, y1)]
+    return "M{},{}l".format(*places[0]) + " ".join(steps).replace(",-", "-").replace(" -", "-") if steps else ""
 
 
 def boundary(film: Recording, frames: Sequence[Frame], box: Box | None = None) -> str:
@@ -137,11 +128,14 @@ def boundary(film: Recording, frames: Sequence[Frame], box: Box | None = None) -
 
 
 def _image(film: Recording, frames: Sequence[Frame]) -> str:
+    """The scores of the frames as images, one below the other, of which the first is seen."""
     (rows, columns), (wide, high) = frames[0].scores.shape[-2:], plane_size(film)
+    palette = REGIONS if film.kind == "regions" else PALETTE
+    strip = uri(np.concatenate([shades(film, frame.scores) for frame in frames]), palette)
     return (  # cropped to the centres of the outermost pixels, so that no adjacent image blends in
         f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
         f'preserveAspectRatio="none"><image width="{columns}" height="{rows * len(frames)}" '
-        f'preserveAspectRatio="none" href="{strip(film, frames)}"/></svg>'
+        f'preserveAspectRatio="none" href="{strip}"/></svg>'
     )
 
 

@@ -80,7 +80,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     )
     made = Network(picture, words)
     some, owned = points[: max(1, MOST // points.shape[1])], parameters(model)
-    opens = inside(model, some, points.shape[1], [None] * len(some), [[flat(owned)]], [owned], layers)
+    opens = inside(model, some, points.shape[1], [None] * len(some), [flat(owned)], owned, layers)
     knob = choice(len(some)) if "inside" in opens else ""
     html = page_with_player("network", words, opens, network=drawn(), choice=knob)
     made.page = Page(html, ("image/svg+xml", picture.encode()), words)
