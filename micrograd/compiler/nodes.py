@@ -64,7 +64,7 @@ class Traced:
 
     if not TYPE_CHECKING:  # which sees the methods that these replace
         data = property(_reading(".data"), _reading(".data"))
-        item = numpy = tolist = argmax = argmin = __array__ = _reading("a number")
+        item = numpy = tolist = argmax = argmin = _reading("a number")
         __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
         __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
         register_hook = _reading("gradients through hooks")

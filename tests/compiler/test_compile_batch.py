@@ -225,7 +225,9 @@ def test_a_batched_function_inside_of_a_compiled_one_raises():
         micrograd.compile(lambda x: inner(x))(np.ones(3))
 
 
-@pytest.mark.parametrize("constant", [3, 3.0, Value(3.0, requires_grad=False)])
+@pytest.mark.parametrize(
+    "constant", [3, 3.0, np.float64(3.0), np.float32(3.0), np.int64(3), Value(3.0, requires_grad=False)]
+)
 @pytest.mark.parametrize("backend", ["python", "numpy"])
 def test_a_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, backend: str):
     x = np.arange(4.0)
