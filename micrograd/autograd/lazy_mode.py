@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import SLOTS, Node, grads_lock
+from ..engine.graph import SLOTS, Node, grads_lock, node_of
 from ..engine.modes import Mode, deferred, deferring, enable_grad, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
@@ -136,7 +136,7 @@ def _compute(node: Any) -> None:
     del node._todo
     node.__class__ = type(made)
     if then := vars(node).pop("_when_ready", None):
-        then(getattr(node, "_node", node))
+        then(node_of(node))
 
 
 class lazy(Mode):
