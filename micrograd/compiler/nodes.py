@@ -157,8 +157,6 @@ class TracedNode(ArrayNode):
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         if isinstance(gradient, TracedTensor):
             return gradient if create_graph else gradient._node._data
-        if gradient is None and self._data.size == 1:
-            gradient = np.ones(self._data.shape, self._data.dtype)
         seed = super()._seed(gradient, False)
         if self._data.__class__ is Symbol:  # and not a constant
             seed = self._data.graph.constant(seed)
