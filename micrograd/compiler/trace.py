@@ -134,7 +134,7 @@ class Trace:
         if not any(isinstance(x, Tensor) for x in operands):
             kinds = " and ".join(type(x).__name__ for x in operands)
             raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
-        nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]
+        nodes = [operand(x)[0] for x in operands]
         if isinstance(row, Many):
             nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
         values = [x if n is None else data_of(x) for n, x in zip(nodes, operands, strict=True)]

@@ -177,3 +177,11 @@ def test_an_array_of_nodes_works_inside_a_compiled_function_but_is_no_result():
     for f in (lambda x: matrix * x, lambda x: [np.array([x, x])]):
         with pytest.raises(TypeError, match=r"returns nodes, numbers, arrays, or lists.*found ndarray array"):
             micrograd.compile(f)(2.0)
+
+
+def test_an_array_of_nodes_is_no_operand_of_a_tensor_compiled_or_not():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    f = lambda x, y: (w * np.array([x, y])).sum()  # noqa: E731
+    for way in (lambda f: f, micrograd.compile):
+        with pytest.raises(TypeError, match="operand is a Tensor, a real number or an array of them, found ndarray"):
+            value_and_grad(way(f))(1.0, 2.0)
