@@ -44,7 +44,7 @@ def _comparison(name: str) -> Callable:
 
 
 # detach() as a row, so that programs on arrays can do it too
-DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
+DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if a.__class__ is Symbol else a, None)
 
 
 def _reading(what: str) -> Any:
