@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..engine import floats
 from ..engine.modes import differentiating
 from ..engine.trees import leaves, tree_map
-from ..engine.value import Value
+from ..engine.value import Value, number
 from ..tensor.optional import Tensor, np
 from .lowered import Read
 from .nodes import data_of, traced_value
@@ -121,7 +121,8 @@ class Arguments:
 
     def result(self, x: Any) -> Any:
         """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
-        return traced_value(float(x)) if self.batch and x.__class__ in (int, float) else self.trace.stand_in(x)
+        of_all = None if isinstance(x, bool) or not self.batch else number(x)
+        return self.trace.stand_in(x) if of_all is None else traced_value(of_all)
 
     def for_each(self, x: Any) -> Any:
         """A result of a function of one sample, expanded to one number for each sample under `batch`."""

@@ -151,8 +151,9 @@ class Built:
 
     def _outputs(self, tree: Any, samples: int | None) -> None:
         """Record what the function returns."""
+        kinds = (*TEXT, int, float, np.generic, np.ndarray, Value, Tensor)
         for x in leaves(tree):
-            if not isinstance(x, (*TEXT, int, float, np.generic, np.ndarray, Value, Tensor)):
+            if not isinstance(x, kinds) or (isinstance(x, np.ndarray) and x.dtype.hasobject):
                 raise TypeError(
                     f"a compiled function returns nodes, numbers, arrays, or lists, tuples and dicts of them, found "
                     f"{type(x).__name__} {x!r:.60}"

@@ -44,7 +44,7 @@ def _comparison(name: str) -> Callable:
 
 
 # detach() as a row, so that programs on arrays can do it too
-DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if getattr(a, "shape", ()) is None else a, None)
+DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if a.__class__ is Symbol else a, None)
 
 
 def _reading(what: str) -> Any:
@@ -64,7 +64,7 @@ class Traced:
 
     if not TYPE_CHECKING:  # which sees the methods that these replace
         data = property(_reading(".data"), _reading(".data"))
-        item = numpy = tolist = argmax = argmin = __array__ = _reading("a number")
+        item = numpy = tolist = argmax = argmin = _reading("a number")
         __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
         __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
         register_hook = _reading("gradients through hooks")
@@ -157,8 +157,6 @@ class TracedNode(ArrayNode):
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         if isinstance(gradient, TracedTensor):
             return gradient if create_graph else gradient._node._data
-        if gradient is None and self._data.size == 1:
-            gradient = np.ones(self._data.shape, self._data.dtype)
         seed = super()._seed(gradient, False)
         if self._data.__class__ is Symbol:  # and not a constant
             seed = self._data.graph.constant(seed)

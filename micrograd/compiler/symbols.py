@@ -24,7 +24,7 @@ from ..tensor.optional import np
 from .frozen import MASKED, READ, Shapeless, frozen
 
 BY_COLUMNS = (("order", "F"),)
-VIEWS = {".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem", "windows"}  # may share memory
+VIEWS = {"detach", ".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem", "windows"}  # may share memory
 
 
 class _Library:

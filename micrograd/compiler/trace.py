@@ -55,6 +55,7 @@ class Trace:
         self.order: list[Leaf] = []
         self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
+        self.recording: bool = is_grad_enabled()  # else nothing is differentiated by Symbols
         self.by_identity: bool = False  # True if the function takes a gradient with respect to one of them
         self.unrecorded: bool = False  # True if it takes one without a graph, whose ops are not in `rows`
 
@@ -125,7 +126,7 @@ class Trace:
         if not wanted or row.to_a is None:  # a constant, or a comparison
             return traced_value(data)
         if not is_grad_enabled():
-            return self(DETACH, (traced_value(data),))
+            return self(DETACH, (traced_value(data),)) if self.recording else traced_value(data)
         if row.to_b is None:
             return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
         return fill(object.__new__(TracedValue), data, row, nodes[0], nodes[1], values[0], values[1])
@@ -134,7 +135,7 @@ class Trace:
         if not any(isinstance(x, Tensor) for x in operands):
             kinds = " and ".join(type(x).__name__ for x in operands)
             raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
-        nodes = [operand(x)[0] if isinstance(x, (Tensor, Value)) else None for x in operands]
+        nodes = [operand(x)[0] for x in operands]
         if isinstance(row, Many):
             nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
         values = [x if n is None else data_of(x) for n, x in zip(nodes, operands, strict=True)]

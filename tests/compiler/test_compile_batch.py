@@ -225,7 +225,9 @@ def test_a_batched_function_inside_of_a_compiled_one_raises():
         micrograd.compile(lambda x: inner(x))(np.ones(3))
 
 
-@pytest.mark.parametrize("constant", [3, 3.0, Value(3.0, requires_grad=False)])
+@pytest.mark.parametrize(
+    "constant", [3, 3.0, np.float64(3.0), np.float32(3.0), np.int64(3), Value(3.0, requires_grad=False)]
+)
 @pytest.mark.parametrize("backend", ["python", "numpy"])
 def test_a_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, backend: str):
     x = np.arange(4.0)
@@ -241,3 +243,26 @@ def test_a_slope_that_is_the_same_for_all_samples_is_one_number(length):
 
     found = micrograd.compile(gradient(f), batch=True)(POINTS[:, 0], POINTS[:, 1])
     np.testing.assert_allclose([x.data for x in found], [[0.0] * 3, np.cos(POINTS[:, 1])], rtol=1e-12)
+
+
+def without_slopes(x: Any) -> Any:
+    with no_grad():
+        return x * 1.0
+
+
+@pytest.mark.parametrize("constant", [lambda x: x.detach(), without_slopes])
+@pytest.mark.parametrize("length", [1, 40])
+@pytest.mark.parametrize("settings", [{"batch": True}, {"batch": True, "backend": "python"}, {"backend": "numpy"}])
+def test_a_detached_part_has_no_slope_in_a_program_of_any_length(constant: Any, length: int, settings: dict):
+    def f(x: Any, s: Any, w: Any) -> Any:
+        parts = [(constant(x * s + i) * s).sin() + constant(x * s) * constant(x * s) for i in range(length)]
+        return sum(parts) + gradient(lambda y: w * 1.0)(x) / (1.5 + (w + x).sin())
+
+    slopes = []
+    for way in (lambda f: f, lambda f: micrograd.compile(f, **settings)):
+        s, w, compiled = Value(2.0), Value(0.7), way(f) is not f
+        batched = compiled and "batch" in settings
+        y = way(f)(np.array([1.5]) if batched else Value(1.5, requires_grad=False), s, w)
+        (y.sum() if batched else y).backward()
+        slopes.append((s.grad, w.grad))
+    assert slopes[1] == pytest.approx(slopes[0], rel=1e-12)

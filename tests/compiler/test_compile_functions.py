@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import add, mul, pow, sub, truediv
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from compile_helpers import near
 
 import micrograd
-from micrograd import Tensor, Value, concatenate, einsum, grad, stack, take_along_axis, where
+from micrograd import Tensor, Value, concatenate, einsum, grad, stack, take_along_axis, value_and_grad, where
 
 RNG = np.random.default_rng(0)
 A, B, SQUARE, CUBE = (RNG.normal(size=shape) for shape in ((3, 4), (4, 5), (3, 3), (2, 3, 4)))
@@ -155,3 +156,32 @@ def test_parameters_may_be_called_what_a_program_calls_its_own():
     assert near(micrograd.compile(of_numbers)(*numbers).data, of_numbers(*map(Value, numbers)).data)
     found, expected = (f(*map(Tensor, [a] * 5)).data for f in (micrograd.compile(of_arrays), of_arrays))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("two", [np.float64(2.0), np.float32(2.0), np.int64(2)], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("op", [add, sub, mul, truediv, pow], ids=lambda op: op.__name__)
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_number_of_numpys_meets_a_value_compiled_as_it_does_uncompiled(two: Any, op: Any, swap: bool):
+    def f(x: Any) -> Any:
+        made = op(x, two) if swap else op(two, x)
+        return x * x * made
+
+    slopes = [np.float64(value_and_grad(way(f))(3.0)) for way in (lambda f: f, micrograd.compile)]
+    batch = value_and_grad(micrograd.compile(f, batch=True))(np.array([3.0]))
+    np.testing.assert_allclose([slopes[0], np.ravel(batch)], [slopes[1]] * 2, rtol=1e-12)
+
+
+def test_an_array_of_nodes_works_inside_a_compiled_function_but_is_no_result():
+    matrix = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert micrograd.compile(lambda x, y: (matrix @ np.array([x, y])).sum())(5.0, 6.0).data == 56.0
+    for f in (lambda x: matrix * x, lambda x: [np.array([x, x])]):
+        with pytest.raises(TypeError, match=r"returns nodes, numbers, arrays, or lists.*found ndarray array"):
+            micrograd.compile(f)(2.0)
+
+
+def test_an_array_of_nodes_is_no_operand_of_a_tensor_compiled_or_not():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    f = lambda x, y: (w * np.array([x, y])).sum()  # noqa: E731
+    for way in (lambda f: f, micrograd.compile):
+        with pytest.raises(TypeError, match="operand is a Tensor, a real number or an array of them, found ndarray"):
+            value_and_grad(way(f))(1.0, 2.0)

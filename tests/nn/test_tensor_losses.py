@@ -113,7 +113,7 @@ def test_another_reduction_is_refused(loss, kind, reduction):
 PYTORCHS = pytest.mark.parametrize(
     ("ours", "theirs", "scores", "targets"),
     [
-        (F.mse, "mse_loss", SCORES, SCORES[::-1].copy()),
+        (F.mse, "mse_loss", SCORES, np.arange(7.0)),
         (F.bce_with_logits, "binary_cross_entropy_with_logits", SCORES, np.array([1, 0, 0.5, 1, 0, 0, 0.25])),
         (F.cross_entropy, "cross_entropy", LOGITS, np.array([0, 1, 2, 1, 0])),
         (F.cross_entropy, "cross_entropy", LOGITS[0], np.array(2)),
@@ -145,7 +145,7 @@ def test_a_loss_is_pytorchs(ours, theirs, scores, targets, reduction, dtype):
 @PYTORCHS
 @EVERY_REDUCTION
 def test_the_second_derivative_of_a_loss_is_right_however_it_is_reduced(ours, theirs, scores, targets, reduction):
-    x, targets = np.linspace(-1, 1.5, scores.size).reshape(scores.shape), targets.clip(0, 2)
+    x = np.linspace(-1, 1.5, scores.size).reshape(scores.shape)
     assert gradcheck(lambda a: ours(a, targets, reduction=reduction), x, order=2)
 
 
