@@ -9,6 +9,7 @@ import sys
 import webbrowser
 import xml.etree.ElementTree as ET
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -127,6 +128,16 @@ def test_scores_that_are_not_those_of_the_classes_are_refused_and_leave_no_frame
     with pytest.raises(ValueError, match="y holds the labels 0, 1, 2 and the model returns 1 score"):
         film.frame(1.0)
     assert (len(film), film.losses) == (0, [])
+
+
+def test_an_error_while_a_frame_is_made_leaves_the_movie_as_it_was(monkeypatch):
+    optimizer = SimpleNamespace(state={})
+    film = viz.movie(lambda p: p[:, 0], X, Y, optimizer=optimizer)
+    film.frame(1.0)
+    optimizer.state = None
+    with pytest.raises(AttributeError):
+        film.frame(2.0)
+    assert (len(film), film.losses) == (1, [1.0])
 
 
 def test_a_movie_without_a_frame_says_what_to_do():
