@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from drawn_graphs import embedded
 
-from micrograd import Tensor, Value, nn, viz
+from micrograd import Function, Tensor, Value, compile, nn, viz
 from micrograd.functional import cross_entropy, mse
 from micrograd.nn import MLP
 from micrograd.optim import SGD, Adam
@@ -38,6 +38,36 @@ def test_columns_of_values_have_their_weights_and_answer_as_the_model_does():
     np.testing.assert_allclose(layers[2].answers[:, 0], [model(p).data for p in POINTS.tolist()])
     hidden = [neuron(POINTS[7].tolist()).data for neuron in model.layers[0].neurons]
     np.testing.assert_allclose(layers[0].answers[7], hidden)
+
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.x
+
+
+def by_hand(x):
+    out = Value(x.data**2, (x,), "square")
+    out._backward = lambda: setattr(x, "grad", x.grad + 2 * x.data * out.grad)
+    return out
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [lambda x: x if x.data > 0 else 0.1 * x, Square.apply, compile(lambda x: x * x), by_hand],
+    ids=["branch", "Function", "compiled", "closure"],
+)
+def test_neurons_whose_graph_depends_on_the_point_or_is_not_computed_again_are_asked_at_each(activation):
+    model = MLP(2, [4, 1], activation=activation)
+    first, last = network(model, POINTS, POINTS)
+    hidden = [[neuron(p).data for neuron in model.layers[0].neurons] for p in POINTS.tolist()]
+    np.testing.assert_allclose(first.answers, hidden)
+    np.testing.assert_allclose(last.answers[:, 0], [model(p).data for p in POINTS.tolist()])
 
 
 def test_columns_of_tensors_answer_after_their_activation():

@@ -4,7 +4,7 @@ The columns are read off the graph of one call: neurons of Values that have the 
 matrix of weights, are a column. What a neuron answers is its value after the activation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,15 +59,26 @@ def _of_values(model: Any, places: np.ndarray) -> list[Column]:
         mark = node._made_by
         if mark and len(getattr(mark[-2], "w", ())) == len(mark[-1]):
             columns.setdefault(tuple(map(id, mark[-1])), []).append(i)
-    made = rerun(graph, inputs, places, {i for column in columns.values() for i in column})
+    neurons = {i: graph.nodes[i]._made_by[-2] for column in columns.values() for i in column}
+    try:
+        found = rerun(model, graph, inputs, places, list(neurons))
+    except Exception:  # another graph at another point, or an op that takes one number
+        found = np.array([_answers_at(model, place, neurons.values()) for place in places.tolist()])
+    made = dict(zip(neurons, found.T, strict=True))
     return [
         (
-            np.array([[w.data for w in graph.nodes[i]._made_by[-2].w] for i in column]),
-            np.stack([np.broadcast_to(made[i], len(places)) for i in column], axis=1),
-            [graph.nodes[i]._made_by[-2] for i in column],
+            np.array([[w.data for w in neurons[i].w] for i in column]),
+            np.stack([made[i] for i in column], axis=1),
+            [neurons[i] for i in column],
         )
         for column in columns.values()
     ]
+
+
+def _answers_at(model: Any, place: list[float], neurons: Iterable[Any]) -> list[float]:
+    marked = [node for node in walk(model([*map(Value, place)])).nodes if node._made_by]
+    known = {id(node._made_by[-2]): node.data for node in marked}
+    return [known[id(neuron)] for neuron in neurons]
 
 
 def _of_tensors(model: Any, places: np.ndarray) -> list[Column]:

@@ -173,20 +173,17 @@ def _by_its_graph(model: Any, points: np.ndarray) -> Any:
     inputs = [Value(x) for x in points[0].tolist()]
     with enable_grad():
         graph = walk(model(inputs))
-    data = rerun(graph, inputs, points, graph.roots)
-    found = np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
-    probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
-    for one in probes.tolist():
-        if not np.allclose(as_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
-            raise ValueError("this model's graph is not the same at every point")
-    return found
+    return rerun(model, graph, inputs, points, graph.roots)
 
 
-def rerun(graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Iterable[int]) -> dict[int, Any]:
-    """The data of the `wanted` nodes of a graph, with `points` in place of its inputs: arrays, or numbers."""
+def rerun(model: Any, graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Sequence[int]) -> np.ndarray:
+    """The data of the `wanted` nodes of a model's graph at each point, one column for each node.
+
+    Raises if the graph depends on the point.
+    """
     columns = {id(node): column for node, column in zip(inputs, points.T, strict=True)}
     last_use = {j: i for i, below in enumerate(graph.operands) for j in below}
-    last_use.update(dict.fromkeys(wanted, len(graph.nodes)))
+    last_use.update(dict.fromkeys([*wanted, *graph.roots], len(graph.nodes)))
     data: dict[int, Any] = {}
     with np.errstate(all="ignore"):
         for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
@@ -194,7 +191,12 @@ def rerun(graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Iter
             data[i] = row.forward(*[data[j] for j in below]) if row else columns.get(id(node), node.data)
             for j in {j for j in below if last_use[j] == i}:  # release them: thousands of arrays would fill the memory
                 del data[j]
-    return data
+    found = np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
+    probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
+    for one in probes.tolist():
+        if not np.allclose(as_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
+            raise ValueError("this model's graph is not the same at every point")
+    return np.stack([np.broadcast_to(data[i], len(points)) for i in wanted], axis=1)
 
 
 def _by_points(found: Any, n: int) -> np.ndarray:
