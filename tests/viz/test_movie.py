@@ -17,9 +17,10 @@ from drawn_graphs import embedded
 from PIL import Image
 from sklearn.datasets import make_moons
 
-from micrograd import Tensor, Value, nn, viz
+from micrograd import Tensor, Value, compile, nn, viz
 from micrograd.functional import hinge
 from micrograd.nn import MLP, Neuron
+from micrograd.tensor.randomness import generator
 from micrograd.viz.training import panels
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
@@ -64,6 +65,30 @@ def test_a_movie_leaves_gradients_and_training_alone():
     filmed(model=model)
     assert all(p.grad is None for p in model.parameters())
     assert all(module.training for module in model.modules())
+
+
+class Wrapped:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, x):
+        return self.model(x)
+
+    def parameters(self):
+        return self.model.parameters()
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: lambda x: m(x), lambda m: m.forward, Wrapped, compile])
+@pytest.mark.parametrize("draw", [lambda m: filmed(model=m), lambda m: viz.plot_decision_boundary(m, X, Y)])
+def test_a_picture_is_of_the_model_in_use_and_leaves_its_statistics_and_the_generator_alone(wrap, draw):
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5), nn.Linear(3, 1))
+    before, state = model.state_dict(), generator(None).bit_generator.state
+    draw(wrap(model))
+    assert generator(None).bit_generator.state == state
+    assert all((array == before[name]).all() for name, array in model.state_dict().items())
+    film = filmed(model=wrap(model))
+    model.eval()
+    np.testing.assert_array_equal(film.frames[-1].scores, filmed(model=model).frames[-1].scores)
 
 
 def test_any_number_of_steps_makes_a_movie_of_the_first_the_last_and_some_between():

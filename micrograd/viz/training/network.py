@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.modes import enable_grad
+from ...engine.modes import enable_grad, in_use
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
-from .scores import in_use, parameters, rerun
+from .scores import parameters, rerun
 
 THUMB = 12  # places along a side of the picture of what a neuron answers
 
@@ -37,7 +37,7 @@ def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -
     everywhere = np.concatenate([places, points])
     tensors = any(isinstance(p, Tensor) for p in parameters(model))
     try:
-        with in_use(model), enable_grad():
+        with in_use(), enable_grad():
             found = (_of_tensors if tensors else _of_values)(model, everywhere)
     except Exception:  # the model takes another input; `scores` says what is wrong with it
         return []

@@ -6,15 +6,14 @@ would be wrong for a model whose graph depends on the point (`if x > 0`, dropout
 ways; if the results differ, the model is called for each point.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...engine.graph import Node
-from ...engine.modes import enable_grad, no_grad
+from ...engine.modes import enable_grad, in_use, no_grad
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
@@ -92,10 +91,10 @@ def lattice(xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
 def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     """The outputs of a model for an (n, 2) array of points, with shape (n, scores).
 
-    `model` is a network of Values or of Tensors, or a function of a point or of many. It runs under `no_grad`, and a
-    module in evaluation mode (dropout off), which is undone afterwards.
+    `model` is a network of Values or of Tensors, or a function of a point or of many. It runs under `no_grad`,
+    and the modules that it calls are in evaluation mode (dropout off).
     """
-    with in_use(model), no_grad():
+    with in_use(), no_grad():
         for way in _ways(model):
             try:
                 return _by_points(way(model, points), len(points))
@@ -131,20 +130,6 @@ def method(model: Any, name: str) -> Callable[[], Any]:
 def parameters(model: Any) -> list[Any]:
     """The parameters of a model, a module or a function."""
     return list(method(model, "parameters")())
-
-
-@contextmanager
-def in_use(model: Any) -> Iterator[None]:
-    """Put the model and its modules in evaluation mode, and restore each one's mode on exit."""
-    modules = method(model, "modules")() if hasattr(type(model), "eval") else []
-    before = [(module, module.training) for module in modules]
-    for module in modules:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module, training in before:
-            module.training = training
 
 
 def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
