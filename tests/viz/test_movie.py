@@ -370,7 +370,11 @@ def test_a_movie_needs_neither_matplotlib_nor_pillow():
 
 # ------------------------------------------------------------------------------------------------ odd numbers
 @pytest.mark.parametrize(
-    "losses", [[float("nan")] * 2, [1.0, float("inf"), 0.5], [0.0, 0.0], [-3.0, -1.0], [1e-9, 1e9], [5.0]]
+    "losses",
+    [
+        *([float("nan")] * 2, [1.0, float("inf"), 0.5], [0.0, 0.0], [-3.0, -1.0], [1e-9, 1e9], [5.0]),
+        *([1.0, 1e308], [1e308, float("inf")], [0.0, 1e308], [-1e308, 0.0], [0.0, 5e-324], [5e-324] * 2),
+    ],
 )
 def test_whatever_the_losses_everything_stands_on_its_panel(losses):
     film = filmed(losses)
