@@ -15,7 +15,9 @@ from micrograd import Function, Tensor, Value, compile, nn, viz
 from micrograd.functional import cross_entropy, mse
 from micrograd.nn import MLP
 from micrograd.optim import SGD, Adam
+from micrograd.viz.drawing.data import walk
 from micrograd.viz.training import columns, panels
+from micrograd.viz.training.inside import _graph
 from micrograd.viz.training.network import network
 from micrograd.viz.training.plots import plot_loss
 
@@ -68,6 +70,18 @@ def test_neurons_whose_graph_depends_on_the_point_or_is_not_computed_again_are_a
     hidden = [[neuron(p).data for neuron in model.layers[0].neurons] for p in POINTS.tolist()]
     np.testing.assert_allclose(first.answers, hidden)
     np.testing.assert_allclose(last.answers[:, 0], [model(p).data for p in POINTS.tolist()])
+
+
+@pytest.mark.parametrize("make", [lambda: tensors(2, 5, 1), lambda: MLP(2, [5, 1], activation="tanh")])
+def test_a_frozen_layer_is_drawn_as_any_other_and_computed_at_each_point(make):
+    model, twin = make(), make()
+    twin.load_state_dict(model.state_dict())
+    for p in (model[0] if isinstance(model, nn.Sequential) else model.layers[0]).parameters():
+        p.requires_grad = False
+    for found, wanted in zip(network(model, POINTS, POINTS), network(twin, POINTS, POINTS), strict=True):
+        np.testing.assert_array_equal(found.answers, wanted.answers)
+    root, columns_of = _graph(model, POINTS[0], 1, 2, None)
+    assert columns_of.keys() & {*walk(root).nodes}  # or the page would show one point's numbers for all
 
 
 def test_columns_of_tensors_answer_after_their_activation():

@@ -113,7 +113,7 @@ def _graph(
     given: Any
     target: Any = label
     if leaves := [p for p in parameters(model) if isinstance(p, Tensor)]:
-        given = Tensor(row[None, :width].astype(leaves[0].dtype), label="x")
+        given = Tensor(row[None, :width].astype(leaves[0].dtype), label="x", requires_grad=True)
         target = Tensor(row[None, width:]) if label is None else np.array([label])
         columns: Sources = {given._node: (-1, width)}
         if label is None:

@@ -82,7 +82,7 @@ def _answers_at(model: Any, place: list[float], neurons: Iterable[Any]) -> list[
 
 
 def _of_tensors(model: Any, places: np.ndarray) -> list[Column]:
-    graph = walk(model(Tensor(places.astype(parameters(model)[0].dtype)))._node)
+    graph = walk(model(Tensor(places.astype(parameters(model)[0].dtype), requires_grad=True))._node)
     found = [(i, matrix) for i, node in enumerate(graph.nodes) if (matrix := _matrix(node)) is not None]
     return [
         (matrix, np.asarray(_answers(graph, i, end), dtype=float), [graph.nodes[i]._made_by[-2]] * len(matrix))
