@@ -7,7 +7,9 @@ ways; if the results differ, the model is called for each point.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
+from operator import call
 from typing import Any
 
 import numpy as np
@@ -96,10 +98,8 @@ def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     """
     with in_use(), no_grad():
         for way in _ways(model):
-            try:
+            with suppress(Exception):  # the model does not take this input; errors of the last way are raised
                 return _by_points(way(model, points), len(points))
-            except Exception:  # the model does not take this input; errors of the last way are raised
-                continue
         return _by_points(_point_by_point(model, points), len(points))
 
 
@@ -132,21 +132,17 @@ def parameters(model: Any) -> list[Any]:
     return list(method(model, "parameters")())
 
 
-def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
+def _ways(model: Any) -> list[Callable[..., Any]]:
     """The ways to evaluate this model on many points, fastest first."""
     leaves = parameters(model)
     if any(isinstance(p, Node) for p in leaves):
         return [_by_its_graph]
-    return [_as_tensor, _as_array, _by_its_graph] if leaves else [_as_array, _as_tensor, _by_its_graph]
+    return [_as_tensor, call, _by_its_graph] if leaves else [call, _as_tensor, _by_its_graph]
 
 
 def _as_tensor(model: Any, points: np.ndarray) -> Any:
     leaves = parameters(model)
     return model(Tensor(points.astype(leaves[0].dtype if leaves else points.dtype)))
-
-
-def _as_array(model: Any, points: np.ndarray) -> Any:
-    return model(points)
 
 
 def _point_by_point(model: Any, points: np.ndarray) -> Any:
