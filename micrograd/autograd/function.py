@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..engine.graph import is_node, node_of
 from ..engine.modes import deferred, hidden, is_grad_enabled, is_tracing, no_grad
-from ..engine.rows import Many
+from ..engine.rows import Many, nothing
 from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
@@ -214,7 +214,7 @@ class _Call:
         """Record the history of result j: a row, the operands and the values that were saved."""
         if not self.differentiable[j] or (isinstance(node, ArrayNode) and node._data.dtype.kind != "f"):
             return
-        row = Many(self.name, partial(self.forward, j), partial(self.rule, j))
+        row = Many(self.name, nothing, partial(self.rule, j))
         row.word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
         nodes = tuple(map(node_of, self.operands))
         values = tuple(n._data if i in self.places or self.kind is Value else None for i, n in enumerate(nodes))
@@ -235,17 +235,6 @@ class _Call:
             placed = any(isinstance(x, _Place) for x in leaves(held))
             setattr(ctx, name, tree_map(found, held) if placed else held)
         return ctx
-
-    def forward(self, j: int, *values: Any) -> Any:
-        """Result j for plain values in place of the nodes: the row's forward function."""
-        call, result = self._again(values)
-        return node_of(call.node_of(result[j] if isinstance(result, tuple) else result))._data
-
-    def _again(self, values: Iterable[Any]) -> tuple[_Call, Any]:
-        """A second call, on other values, and its results."""
-        left = iter(values)
-        call = _Call(self.cls, tuple(_constant(node_of(x), next(left)) if is_node(x) else x for x in self.args))
-        return call, call.run()
 
     # ---- backward
 
@@ -320,9 +309,11 @@ class _Call:
             data = data + rng.uniform(0.01, 0.02, data.shape).astype(data.dtype) * np.maximum(1.0, abs(data))
             return data if isinstance(node, ArrayNode) else float(data)
 
-        nodes = map(node_of, self.operands)
+        values = (near(n) if n.requires_grad else n._data for n in map(node_of, self.operands))
+        again = _Call(self.cls, tuple(_constant(node_of(x), next(values)) if is_node(x) else x for x in self.args))
         with np.errstate(all="ignore"):
-            return self._again([near(n) if n.requires_grad else n._data for n in nodes])[0].ctx
+            again.run()
+        return again.ctx
 
     def _frozen(self, what: str) -> str:
         return (

@@ -48,6 +48,7 @@ _scopes: ContextVar[tuple[object, ...]] = ContextVar("scopes", default=(object()
 running: list[None] = []  # one entry for each transform that is running a function, in any thread
 deferring: ContextVar[_State | None] = ContextVar("deferring", default=None)
 _hiding: ContextVar[_State | None] = ContextVar("hiding", default=None)
+evaluating: ContextVar[_State | None] = ContextVar("evaluating", default=None)
 
 
 class Mode(ContextDecorator):
@@ -221,6 +222,12 @@ class detect_anomaly(Mode):
     """
 
     _variable, _value = _checking, True
+
+
+class in_use(Mode):
+    """All modules are in evaluation mode, and none is changed; see `nn.module.Module.training`."""
+
+    _variable, _value = evaluating, True
 
 
 def _now(variable: ContextVar[_State | None], default: Any) -> Any:

@@ -10,7 +10,7 @@ from textwrap import indent
 from typing import Any, Self
 
 from ..engine.graph import Node, is_node, node_of
-from ..engine.modes import modes, no_grad
+from ..engine.modes import evaluating, modes, no_grad
 from ..engine.trees import leaves
 
 # The modules being called, outermost first.
@@ -38,7 +38,16 @@ class Module:
     (7.0, ['slope', 'offset'])
     """
 
-    training = True
+    _training = True
+
+    @property
+    def training(self) -> bool:
+        """True until `eval()` is called; False while a picture is made of the model's answers."""
+        return self._training and not evaluating.get()
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        self._training = mode
 
     def __init_subclass__(cls, signs: bool = False, parts_sign: bool = False, **kwargs: Any) -> None:
         """Wrap a `__call__` that the class defines, so that its outputs are tagged.

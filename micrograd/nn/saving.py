@@ -189,7 +189,7 @@ def _safetensors(source: Any) -> bytes:
 def _packed(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """A state as JSON: a list there is a pair, of a type and what it holds. The arrays in it are added to `arrays`."""
     match x:
-        case None | bool() | int() | float() | str():
+        case None | bool() | int() | float() | str() if not isinstance(x, np.generic):
             return x
         case Mapping():
             return ["dict", {_name(key): _packed(part, _prefix(name) + key, arrays) for key, part in x.items()}]
@@ -207,7 +207,7 @@ def _unpacked(x: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         case ["list" | "tuple" as kind, parts]:
             return (list if kind == "list" else tuple)(_unpacked(part, arrays) for part in parts)
         case ["array", name]:
-            return arrays[name]
+            return arrays[name][()]  # one number is no array in NumPy: the result of an eager step
     return x
 
 

@@ -226,13 +226,6 @@ def test_a_result_shares_no_memory_with_an_operand():
     assert x.tolist() == A
 
 
-def test_the_rows_forward_runs_on_plain_values():
-    x = Tensor(A, requires_grad=True)
-    row = Scale.apply(x, 2.0, "two")._node._row
-    assert row.forward(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
-    assert Cube.apply(Value(1.0))._row.forward(2.0) == 8.0
-
-
 # ---- passes
 
 

@@ -166,6 +166,26 @@ def test_a_training_resumes_bit_by_bit(make, values, after, path):
     assert bits(twin) == bits(whole)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("make", TRAININGS)
+def test_a_state_of_one_number_comes_back_as_numpy_s(make, dtype, path):
+    gain, other = nn.Parameter(2.0, dtype=dtype), nn.Parameter(2.0, dtype=dtype)
+    optimizer, twin = TRAININGS[make]([gain]), TRAININGS[make]([other])
+    schedule, twins = StepLR(optimizer, 2, gamma=np.float64(0.5)), StepLR(twin, 2)
+    run = [(gain, optimizer, schedule), (other, twin, twins)]
+    for _ in range(2):
+        for p, stepped, rate in run:
+            stepped.zero_grad()
+            (p * p).backward()
+            stepped.step()
+            rate.step()
+        save({"optimizer": optimizer, "schedule": schedule}, path)
+        load(path, into={"optimizer": twin, "schedule": twins})
+        assert twin.state_dict() == optimizer.state_dict()
+        assert twins.state_dict() == schedule.state_dict()
+    assert (other.data == gain.data).all()
+
+
 @pytest.mark.parametrize("which", ["optimizer", "schedule"])
 def test_an_optimizer_or_a_schedule_may_be_saved_alone(which, path):
     whole, step = training("Adam", False, seed=0)

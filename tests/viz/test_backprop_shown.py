@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from micrograd import Tensor, Value, no_grad
+from micrograd import Function, Tensor, Value, compile, no_grad
 from micrograd.viz.drawing.data import walk
 from micrograd.viz.playing.backprop import backprop, changed_since, sent
+from micrograd.viz.playing.play import player
 from micrograd.viz.playing.program import MOST_NODES, program
 
 
@@ -107,6 +108,32 @@ def test_what_an_op_in_place_has_written_over_is_computed_once_more():
     graph = walk((z * y).sum()._node)
     assert [node._op for node in changed_since(graph.nodes)] == ["*"]  # what y was; its memory is written over
     assert np.array_equal(changed_since(graph.nodes).popitem()[1], [2.0, float("nan")], equal_nan=True)
+
+
+class Doubled(Function):
+    calls = 0
+
+    @staticmethod
+    def forward(ctx, x):
+        Doubled.calls += 1
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+@pytest.mark.parametrize("double", [compile(lambda x: x * 2), Doubled.apply], ids=["compiled", "Function"])
+@pytest.mark.parametrize("written", [False, True], ids=["as it was", "written over"])
+def test_what_only_its_author_can_compute_is_not_computed_again(double, written):
+    y = double(Tensor([1.0, 2.0], requires_grad=True))
+    z = (y * 3).sum()
+    if written:
+        y[0] = 5.0
+    calls = Doubled.calls
+    player(z + y.sum())
+    assert Doubled.calls == calls
+    assert "is not computed again" in program(*passed(z + y.sum()))
 
 
 def test_what_no_rule_uses_is_not_taken_for_what_was():

@@ -9,6 +9,7 @@ import sys
 import webbrowser
 import xml.etree.ElementTree as ET
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from micrograd import Tensor, Value, compile, nn, viz
 from micrograd.functional import hinge
 from micrograd.nn import MLP, Neuron
 from micrograd.optim import SGD
+from micrograd.tensor.randomness import generator
 from micrograd.viz.training import panels
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
@@ -64,6 +66,30 @@ def test_a_movie_leaves_gradients_and_training_alone():
     filmed(model=model)
     assert all(p.grad is None for p in model.parameters())
     assert all(module.training for module in model.modules())
+
+
+class Wrapped:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, x):
+        return self.model(x)
+
+    def parameters(self):
+        return self.model.parameters()
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: lambda x: m(x), lambda m: m.forward, Wrapped, compile])
+@pytest.mark.parametrize("draw", [lambda m: filmed(model=m), lambda m: viz.plot_decision_boundary(m, X, Y)])
+def test_a_picture_is_of_the_model_in_use_and_leaves_its_statistics_and_the_generator_alone(wrap, draw):
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5), nn.Linear(3, 1))
+    before, state = model.state_dict(), generator(None).bit_generator.state
+    draw(wrap(model))
+    assert generator(None).bit_generator.state == state
+    assert all((array == before[name]).all() for name, array in model.state_dict().items())
+    film = filmed(model=wrap(model))
+    model.eval()
+    np.testing.assert_array_equal(film.frames[-1].scores, filmed(model=model).frames[-1].scores)
 
 
 def test_any_number_of_steps_makes_a_movie_of_the_first_the_last_and_some_between():
@@ -128,6 +154,16 @@ def test_scores_that_are_not_those_of_the_classes_are_refused_and_leave_no_frame
     with pytest.raises(ValueError, match="y holds the labels 0, 1, 2 and the model returns 1 score"):
         film.frame(1.0)
     assert (len(film), film.losses) == (0, [])
+
+
+def test_an_error_while_a_frame_is_made_leaves_the_movie_as_it_was(monkeypatch):
+    optimizer = SimpleNamespace(state={})
+    film = viz.movie(lambda p: p[:, 0], X, Y, optimizer=optimizer)
+    film.frame(1.0)
+    optimizer.state = None
+    with pytest.raises(AttributeError):
+        film.frame(2.0)
+    assert (len(film), film.losses) == (1, [1.0])
 
 
 def test_a_movie_without_a_frame_says_what_to_do():
@@ -330,7 +366,11 @@ def test_a_movie_needs_neither_matplotlib_nor_pillow():
 
 # ------------------------------------------------------------------------------------------------ odd numbers
 @pytest.mark.parametrize(
-    "losses", [[float("nan")] * 2, [1.0, float("inf"), 0.5], [0.0, 0.0], [-3.0, -1.0], [1e-9, 1e9], [5.0]]
+    "losses",
+    [
+        *([float("nan")] * 2, [1.0, float("inf"), 0.5], [0.0, 0.0], [-3.0, -1.0], [1e-9, 1e9], [5.0]),
+        *([1.0, 1e308], [1e308, float("inf")], [0.0, 1e308], [-1e308, 0.0], [0.0, 5e-324], [5e-324] * 2),
+    ],
 )
 def test_whatever_the_losses_everything_stands_on_its_panel(losses):
     film = filmed(losses)

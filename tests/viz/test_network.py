@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from drawn_graphs import embedded
 
-from micrograd import Tensor, Value, nn, viz
+from micrograd import Function, Tensor, Value, compile, nn, viz
 from micrograd.functional import cross_entropy, mse
 from micrograd.nn import MLP
 from micrograd.optim import SGD, Adam
+from micrograd.viz.drawing.data import walk
 from micrograd.viz.training import columns, panels
+from micrograd.viz.training.inside import _graph
 from micrograd.viz.training.network import network
 from micrograd.viz.training.plots import plot_loss
 
@@ -38,6 +40,48 @@ def test_columns_of_values_have_their_weights_and_answer_as_the_model_does():
     np.testing.assert_allclose(layers[2].answers[:, 0], [model(p).data for p in POINTS.tolist()])
     hidden = [neuron(POINTS[7].tolist()).data for neuron in model.layers[0].neurons]
     np.testing.assert_allclose(layers[0].answers[7], hidden)
+
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.x
+
+
+def by_hand(x):
+    out = Value(x.data**2, (x,), "square")
+    out._backward = lambda: setattr(x, "grad", x.grad + 2 * x.data * out.grad)
+    return out
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [lambda x: x if x.data > 0 else 0.1 * x, Square.apply, compile(lambda x: x * x), by_hand],
+    ids=["branch", "Function", "compiled", "closure"],
+)
+def test_neurons_whose_graph_depends_on_the_point_or_is_not_computed_again_are_asked_at_each(activation):
+    model = MLP(2, [4, 1], activation=activation)
+    first, last = network(model, POINTS, POINTS)
+    hidden = [[neuron(p).data for neuron in model.layers[0].neurons] for p in POINTS.tolist()]
+    np.testing.assert_allclose(first.answers, hidden)
+    np.testing.assert_allclose(last.answers[:, 0], [model(p).data for p in POINTS.tolist()])
+
+
+@pytest.mark.parametrize("make", [lambda: tensors(2, 5, 1), lambda: MLP(2, [5, 1], activation="tanh")])
+def test_a_frozen_layer_is_drawn_as_any_other_and_computed_at_each_point(make):
+    model, twin = make(), make()
+    twin.load_state_dict(model.state_dict())
+    for p in (model[0] if isinstance(model, nn.Sequential) else model.layers[0]).parameters():
+        p.requires_grad = False
+    for found, wanted in zip(network(model, POINTS, POINTS), network(twin, POINTS, POINTS), strict=True):
+        np.testing.assert_array_equal(found.answers, wanted.answers)
+    root, columns_of = _graph(model, POINTS[0], 1, 2, None)
+    assert columns_of.keys() & {*walk(root).nodes}  # or the page would show one point's numbers for all
 
 
 def test_columns_of_tensors_answer_after_their_activation():

@@ -11,7 +11,7 @@ from math import isclose
 from typing import Any
 
 from ...engine.graph import Node, contributions
-from ...engine.rows import HandWritten, LetGo, Many
+from ...engine.rows import HandWritten, LetGo, Many, nothing
 from ...engine.walk import propagate, topological
 
 
@@ -77,7 +77,7 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
     then: dict[Node, Any] = {}
     for node in nodes:
         for operand in () if node._is_number else node._prev:
-            if operand._data is node._data and operand._prev and not isinstance(operand._row, HandWritten):
+            if operand._data is node._data and operand._prev and operand._row.forward is not nothing:
                 with node._quiet():
                     then[operand] = operand._row.forward(*[then.get(n, n._data) for n in operand._prev])
         for operand, data in _read(node):

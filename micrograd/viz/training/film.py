@@ -118,8 +118,9 @@ class Movie(Recording):
             columns = network(self.model, answering(inputs), inputs[:: -(-len(inputs) // JUDGED)])
         norms = [float(np.linalg.norm(_gradient(layer).astype(float))) for layer in self.layers.values()]
         right = right if accuracy is None else float(accuracy)
+        frame = Frame(step, loss, right, scores, self._states(), norms, columns)
         self.losses.append(loss)
-        self._keep(Frame(step, loss, right, scores, self._states(), norms, columns))
+        self._keep(frame)
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """The scores on the grid, and how right they are on the points."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...engine.collector import without_collector
 from ...engine.graph import Node, node_of
-from ...engine.modes import enable_grad
+from ...engine.modes import enable_grad, in_use
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
@@ -23,7 +23,7 @@ from ..playing.program import number
 from ..playing.scenes import OPEN, Story, story
 from .columns import MOST_UNITS
 from .network import Layer
-from .scores import in_use, parameters
+from .scores import parameters
 
 MOST = 40_000  # weights in all frames together; with more, the page has those of the last frame
 FINEST = 8_192  # a weight is stored as a whole number of this part of the largest
@@ -111,13 +111,13 @@ def _graph(
     """The root for one point, and which column of `points` each of its inputs is: -1 is the first, -2 the second."""
     given: list[Any]
     if leaves := [p for p in parameters(model) if isinstance(p, Tensor)]:
-        given = [Tensor(row[None, :width].astype(leaves[0].dtype), label="x")]
+        given = [Tensor(row[None, :width].astype(leaves[0].dtype), label="x", requires_grad=True)]
         target = Tensor(row[None, width:]) if label is None else np.array([label])
     else:
         given = [Value(x, label=f"x{k}" if width > 1 else "x") for k, x in enumerate(row[:width].tolist(), 1)]
         target = Value(float(row[-1]), label="y", requires_grad=False) if label is None else label
     columns = _slots([*given, target] if label is None else given, -1, -1)
-    with in_use(model), enable_grad():
+    with in_use(), enable_grad():
         try:
             made = model(given[0] if leaves else given)
         except Exception as error:  # a function of arrays, say, which `scores` knew how to call

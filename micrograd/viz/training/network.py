@@ -4,17 +4,17 @@ The columns are read off the graph of one call: neurons of Values that have the 
 matrix of weights, are a column. What a neuron answers is its value after the activation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...engine.modes import enable_grad
+from ...engine.modes import enable_grad, in_use
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
-from .scores import in_use, parameters, rerun
+from .scores import parameters, rerun
 
 THUMB = 12  # places along a side of the picture of what a neuron answers
 
@@ -37,7 +37,7 @@ def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -
     everywhere = np.concatenate([places, points])
     tensors = any(isinstance(p, Tensor) for p in parameters(model))
     try:
-        with in_use(model), enable_grad():
+        with in_use(), enable_grad():
             found = (_of_tensors if tensors else _of_values)(model, everywhere)
     except Exception:  # the model takes another input; `scores` says what is wrong with it
         return []
@@ -59,19 +59,30 @@ def _of_values(model: Any, places: np.ndarray) -> list[Column]:
         mark = node._made_by
         if mark and len(getattr(mark[-2], "w", ())) == len(mark[-1]):
             columns.setdefault(tuple(map(id, mark[-1])), []).append(i)
-    made = rerun(graph, inputs, places, {i for column in columns.values() for i in column})
+    neurons = {i: graph.nodes[i]._made_by[-2] for column in columns.values() for i in column}
+    try:
+        found = rerun(model, graph, inputs, places, list(neurons))
+    except Exception:  # another graph at another point, or an op that takes one number
+        found = np.array([_answers_at(model, place, neurons.values()) for place in places.tolist()])
+    made = dict(zip(neurons, found.T, strict=True))
     return [
         (
-            np.array([[w.data for w in graph.nodes[i]._made_by[-2].w] for i in column]),
-            np.stack([np.broadcast_to(made[i], len(places)) for i in column], axis=1),
-            [graph.nodes[i]._made_by[-2] for i in column],
+            np.array([[w.data for w in neurons[i].w] for i in column]),
+            np.stack([made[i] for i in column], axis=1),
+            [neurons[i] for i in column],
         )
         for column in columns.values()
     ]
 
 
+def _answers_at(model: Any, place: list[float], neurons: Iterable[Any]) -> list[float]:
+    marked = [node for node in walk(model([*map(Value, place)])).nodes if node._made_by]
+    known = {id(node._made_by[-2]): node.data for node in marked}
+    return [known[id(neuron)] for neuron in neurons]
+
+
 def _of_tensors(model: Any, places: np.ndarray) -> list[Column]:
-    graph = walk(model(Tensor(places.astype(parameters(model)[0].dtype)))._node)
+    graph = walk(model(Tensor(places.astype(parameters(model)[0].dtype), requires_grad=True))._node)
     found = [(i, matrix) for i, node in enumerate(graph.nodes) if (matrix := _matrix(node)) is not None]
     return [
         (matrix, np.asarray(_answers(graph, i, end), dtype=float), [graph.nodes[i]._made_by[-2]] * len(matrix))

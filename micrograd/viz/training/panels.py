@@ -208,13 +208,13 @@ class Curve:
         shown = self.losses[self.known]
         shown = np.log10(shown) if self.log else np.append(shown, 0.0)
         self.low: float = float(shown.min())
-        self.high: float = float(shown.max()) if shown.max() > self.low else self.low + 1
+        self.high: float = float(shown.max()) if shown.max() - self.low > 1e-300 else self.low + 1
 
     def at(self, step: int, loss: float) -> tuple[float, float]:
         """Where a loss is, in percent of the panel; values that the scale cannot show are at the top."""
         shown = np.isfinite(loss) and (loss > 0 or not self.log)
         height = (log10(loss) if self.log else loss) if shown else self.high
-        return round(100 * step / self.last, 2), round(100 * (self.high - height) / (self.high - self.low), 2)
+        return round(100 * step / self.last, 2), round(100 * ((self.high - height) / (self.high - self.low)), 2)
 
     def path(self, wide: float, high: float) -> str:
         """The whole curve, as an SVG path."""

@@ -200,7 +200,7 @@ def draw_loss(axes: "Axes", curve: np.ndarray, log: bool | None = None) -> None:
 def wants_log(curve: np.ndarray) -> bool:
     """True if all finite values are positive and span a factor of more than 30."""
     finite = curve[np.isfinite(curve)]
-    return len(finite) > 0 and finite.min() > 0 and finite.max() > 30 * finite.min()
+    return len(finite) > 0 and finite.min() > 0 and finite.max() / 30 > finite.min()
 
 
 def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:

@@ -6,8 +6,8 @@ would be wrong for a model whose graph depends on the point (`if x > 0`, dropout
 ways; if the results differ, the model is called for each point.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import call
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.graph import Node
-from ...engine.modes import enable_grad, no_grad
+from ...engine.modes import enable_grad, in_use, no_grad
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
@@ -93,10 +93,10 @@ def lattice(xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
 def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     """The outputs of a model for an (n, 2) array of points, with shape (n, scores).
 
-    `model` is a network of Values or of Tensors, or a function of a point or of many. It runs under `no_grad`, and a
-    module in evaluation mode (dropout off), which is undone afterwards.
+    `model` is a network of Values or of Tensors, or a function of a point or of many. It runs under `no_grad`,
+    and the modules that it calls are in evaluation mode (dropout off).
     """
-    with in_use(model), no_grad():
+    with in_use(), no_grad():
         for way in _ways(model):
             with suppress(Exception):  # the model does not take this input
                 return _by_points(way(model, points), len(points))
@@ -132,21 +132,7 @@ def parameters(model: Any) -> list[Any]:
     return list(method(model, "parameters")())
 
 
-@contextmanager
-def in_use(model: Any) -> Iterator[None]:
-    """Put the model and its modules in evaluation mode, and restore each one's mode on exit."""
-    modules = method(model, "modules")() if hasattr(type(model), "eval") else []
-    before = [(module, module.training) for module in modules]
-    for module in modules:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module, training in before:
-            module.training = training
-
-
-def _ways(model: Any) -> list[Callable[[Any, np.ndarray], Any]]:
+def _ways(model: Any) -> list[Callable[..., Any]]:
     """The ways to evaluate this model on many points, fastest first."""
     leaves = parameters(model)
     if any(isinstance(p, Node) for p in leaves):
@@ -164,20 +150,17 @@ def _by_its_graph(model: Any, points: np.ndarray) -> Any:
     inputs = [Value(x) for x in points[0].tolist()]
     with enable_grad():
         graph = walk(model(inputs))
-    data = rerun(graph, inputs, points, graph.roots)
-    found = np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
-    probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
-    for one in probes.tolist():
-        if not np.allclose(as_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
-            raise ValueError("this model's graph is not the same at every point")
-    return found
+    return rerun(model, graph, inputs, points, graph.roots)
 
 
-def rerun(graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Iterable[int]) -> dict[int, Any]:
-    """The data of the `wanted` nodes of a graph, with `points` in place of its inputs: arrays, or numbers."""
+def rerun(model: Any, graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Sequence[int]) -> np.ndarray:
+    """The data of the `wanted` nodes of a model's graph at each point, one column for each node.
+
+    Raises if the graph depends on the point.
+    """
     columns = {id(node): column for node, column in zip(inputs, points.T, strict=True)}
     last_use = {j: i for i, below in enumerate(graph.operands) for j in below}
-    last_use.update(dict.fromkeys(wanted, len(graph.nodes)))
+    last_use.update(dict.fromkeys([*wanted, *graph.roots], len(graph.nodes)))
     data: dict[int, Any] = {}
     with np.errstate(all="ignore"):
         for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
@@ -185,7 +168,12 @@ def rerun(graph: Walk, inputs: Sequence[Value], points: np.ndarray, wanted: Iter
             data[i] = row.forward(*[data[j] for j in below]) if row else columns.get(id(node), node.data)
             for j in {j for j in below if last_use[j] == i}:  # release them: thousands of arrays would fill the memory
                 del data[j]
-    return data
+    found = np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
+    probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
+    for one in probes.tolist():
+        if not np.allclose(as_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
+            raise ValueError("this model's graph is not the same at every point")
+    return np.stack([np.broadcast_to(data[i], len(points)) for i in wanted], axis=1)
 
 
 def _by_points(found: Any, n: int) -> np.ndarray:
