@@ -8,7 +8,8 @@ dicts and other functions.
 Only what the code names is checked, in the function and in those that it reaches, so that a list of losses next to the
 weights may grow. Code that reads what it does not name (`getattr`, `vars`, `parameters()`) is assumed to read
 everything. A node that was used but cannot be reached this way is refused, since its replacement would not be detected.
-Numbers and arrays are constants, whose changes are not detected; replacing one by a node is.
+Numbers and arrays are constants, whose changes are not detected, and so are lists and tuples of them. Replacing a
+number elsewhere by a node is.
 
 The checks are one generated expression, `x0.cell_contents is x1 and x1.neurons is x2 and x3 == x4`, in which a list of
 Values is compared as a whole: Values are equal only to themselves.
@@ -32,8 +33,9 @@ import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dis import opmap
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property, partial, partialmethod
 from operator import is_
 from typing import Any
 
@@ -42,10 +44,10 @@ from ..nn.module import Module
 from ..tensor.optional import Tensor, np
 from .frozen import PACKAGE, UNWATCHED, frozen
 
-MOST = 200_000  # objects inspected at most
+FEW = 100  # items of a dict of numbers that is compared; a longer one is data, and constant as a whole
 CONSTANTS = (int, float, complex, np.generic, random.Random, np.random.Generator, np.random.RandomState)
 OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers compared as a whole
-LIBRARIES = {"numpy", *sys.stdlib_module_names}
+LIBRARIES = {"numpy", *sys.stdlib_module_names} - {"argparse", "collections"}  # whose classes hold what users put in
 READS_ALL = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
 READS_ALL |= {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
 NEVER_CALLED = {"__init__", "__new__", "__repr__"}  # not called by a function that only uses an object
@@ -86,7 +88,7 @@ class Ways:
         self._names: dict[int, str] = {}
         self.seen: set[int] = {id(function)}
         self.waiting: list[Any] = [function]
-        while self.waiting and len(self.seen) < MOST:
+        while self.waiting:
             x = self.waiting.pop()
             as_whole = self._ask_as_whole(x)
             for container, place, child in self._places(x):
@@ -117,12 +119,14 @@ class Ways:
             if id(child) not in self.used:
                 return
             self.missing.pop(id(child), None)
-        elif self._is_constant(child):
+        elif self._is_constant(child) and not (isinstance(child, dict) and len(child) <= FEW):
             if place:
                 self.asked.append(f"{self._name(container)}{place}.__class__ is {self._name(type(child))}")
             return
         elif id(child) not in self.seen and not isinstance(child, (str, bytes, bool, type(None))):
             self.seen.add(id(child))
+            if isinstance(child, type) and place != ".__class__" and _is_users(child.__module__):
+                self.read |= {"__init__", "__new__"}  # it may create objects
             self.waiting.append(child)
         if place:
             same = "==" if isinstance(child, (str, bytes)) else "is"
@@ -146,11 +150,12 @@ class Ways:
         elif isinstance(x, OTHERS):
             self.asked.append(f"same(contents({self._name(x)}), {self._name(_contents(x))})")
             return True
-        elif isinstance(x, list) and x and all(isinstance(part, Value) and id(part) in self.used for part in x):
+        elif x.__class__ is list and x and all(isinstance(part, Value) and id(part) in self.used for part in x):
             self.asked.append(f"{self._name(x)} == {self._name(x[:])}")
             return True
         elif isinstance(x, (list, dict)):
-            self.asked.append(f"len({self._name(x)}) == {len(x)}")
+            keys = f"[*{self._name(x)}] == {self._name([*x])}" if isinstance(x, dict) else ""
+            self.asked.append(keys or f"len({self._name(x)}) == {len(x)}")
         return False
 
     def _places(self, x: Any) -> Iterator[Place]:
@@ -160,6 +165,9 @@ class Ways:
         elif isinstance(x, type):
             for kind in x.__mro__:
                 if _is_users(kind.__module__):
+                    name = self._name(kind)
+                    self.asked.append(f"{name}.__mro__ is {self._name(kind.__mro__)}")
+                    self.asked.append(f"len({name}.__dict__) == {len(vars(kind))}")
                     yield from ((vars(kind), f"[{name!r}]", part) for name, part in self._of_class(kind))
         elif isinstance(x, types.ModuleType):
             if _is_users(x.__name__):
@@ -210,9 +218,12 @@ class Ways:
         if not (ours or _is_users(kind.__module__) or kind in (types.SimpleNamespace, types.FunctionType)):
             return
         held = getattr(x, "__dict__", {})
+        whole = self.everything or ours
         for name in list(held):
-            if self.everything or ours or name in self.names:
+            if whole or name in self.names:
                 yield x, f".{name}", held[name]
+        if whole and hasattr(x, "__dict__"):
+            self.asked.append(f"len({self._name(x)}.__dict__) == {len(held)}")
         if ours or kind is types.FunctionType:
             return
         if (absent := self.names - held.keys()) and hasattr(x, "__dict__"):
@@ -220,12 +231,14 @@ class Ways:
         for slot in {name for above in kind.__mro__ for name, part in vars(above).items() if isinstance(part, SLOT)}:
             if (self.everything or slot in self.names) and hasattr(x, slot):
                 yield x, f".{slot}", getattr(x, slot)
-        yield x, "", kind
+        yield x, ".__class__", kind
 
 
+CLASS_PATTERN = opmap["MATCH_CLASS"]  # `case Point(x=0)` reads attributes that are no names of the code
 SLOT = types.MemberDescriptorType
 STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes to follow
     types.MethodType: ("__self__", "__func__"),
+    partialmethod: ("func",),
     partial: ("func", "args", "keywords"),
     property: ("fget",),
     cached_property: ("func",),
@@ -253,5 +266,6 @@ def _names_in(code: Any) -> Iterator[str]:
     """The names that a function's code, and that of the functions inside it, has for globals and attributes."""
     if isinstance(code, types.CodeType):
         yield from code.co_names
+        yield from ["getattr"] * (CLASS_PATTERN in code.co_code[::2])
         for constant in code.co_consts:
             yield from _names_in(constant)
