@@ -43,6 +43,7 @@ from .backends import Executable
 from .build import Built, Out
 from .guards import guard, same_objects
 from .lowered import Read
+from .nodes import data_of
 from .resident import Store, at_hand, store_of
 
 _ONE_OF_TWO = (
@@ -234,7 +235,7 @@ class Call:
     """One call of a program, the history of its results; `given` is what the code ran on.
 
     If the gradients are not known yet, the code will run again and must see the same numbers: those of Values, lists
-    and arrays are copied. Tensors are checked by their versions (`storages`).
+    and arrays are copied. The arrays of Tensors are checked by their versions (`storages`).
     """
 
     __slots__ = ("args", "given", "grads", "operands", "program")
@@ -247,8 +248,7 @@ class Call:
         self.operands: Any = operands
         if program.built.back is not None:
             self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
-            copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
-            self.given = (*given[: len(given) - len(args)], *copies)
+            self.given = (*given[: len(given) - len(args)], *tree_map(_as_now, self.args))
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
@@ -302,8 +302,13 @@ def are_apart(given: Sequence[Any]) -> bool:
 
 
 def _number(x: Any) -> Any:
-    """What must be the same in a later run; arrays are checked by version."""
-    return x._data if isinstance(x, Value) else x if x.__class__ is float else None
+    """What must be the same in a later run: a number, or which array; its content is checked by version."""
+    return x._data if isinstance(x, Value) else x if x.__class__ is float else id(data_of(x))
+
+
+def _as_now(x: Any) -> Any:
+    """An argument, unaffected by later changes to its node."""
+    return x._as_now() if isinstance(x, Value) else handle(new_node(x._node._data)) if isinstance(x, Tensor) else x
 
 
 def _copied(x: Any) -> Any:
