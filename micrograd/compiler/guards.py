@@ -45,7 +45,8 @@ from ..tensor.optional import Tensor, np
 from .frozen import PACKAGE, UNWATCHED, frozen
 
 FEW = 100  # items of a dict of numbers that is compared; a longer one is data, and constant as a whole
-CONSTANTS = (int, float, complex, np.generic, random.Random, np.random.Generator, np.random.RandomState)
+CONSTANTS = (int, float, complex, np.generic, np.ndarray, Value, Tensor)
+CONSTANTS += (random.Random, np.random.Generator, np.random.RandomState)
 OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers compared as a whole
 LIBRARIES = {"numpy", *sys.stdlib_module_names} - {"argparse", "collections"}  # whose classes hold what users put in
 READS_ALL = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
@@ -137,11 +138,8 @@ class Ways:
         if isinstance(x, (list, tuple, dict)) and x and depth < 50:
             parts = x.values() if isinstance(x, dict) else x
             return all(self._is_constant(part, depth + 1) for part in parts)
-        if isinstance(x, (Value, Tensor)):
-            return id(x) not in self.used
-        if isinstance(x, np.ndarray):
-            return x.dtype.kind != "O"
-        return isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum))
+        is_number = isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum))
+        return is_number and id(x) not in self.used and getattr(x, "dtype", None) != "O"
 
     def _ask_as_whole(self, x: Any) -> bool:
         """Check what concerns a container as a whole; True if its places need no further checks."""
@@ -165,9 +163,8 @@ class Ways:
         elif isinstance(x, type):
             for kind in x.__mro__:
                 if _is_users(kind.__module__):
-                    name = self._name(kind)
-                    self.asked.append(f"{name}.__mro__ is {self._name(kind.__mro__)}")
-                    self.asked.append(f"len({name}.__dict__) == {len(vars(kind))}")
+                    name, above = self._name(kind), self._name(kind.__mro__)
+                    self.asked.append(f"{name}.__mro__ is {above} and len({name}.__dict__) == {len(vars(kind))}")
                     yield from ((vars(kind), f"[{name!r}]", part) for name, part in self._of_class(kind))
         elif isinstance(x, types.ModuleType):
             if _is_users(x.__name__):
@@ -182,21 +179,13 @@ class Ways:
             if isinstance(x, (list, tuple)):
                 yield from ((x, f"[{i}]" * isinstance(x, list), part) for i, part in enumerate(x))
             elif isinstance(x, dict):
-                yield from ((x, f"[{self._key(key)}]", part) for key, part in list(x.items()))
+                yield from ((x, f"[{self._name(key)}]", part) for key, part in list(x.items()))
             yield from self._of_object(x)
 
-    def _key(self, key: Any) -> str:
-        return repr(key) if key.__class__ in (str, int) else self._name(key)
-
     def _of_function(self, x: types.FunctionType) -> Iterator[Place]:
-        for name in ("__defaults__", "__kwdefaults__"):
-            if getattr(x, name):
-                yield x, f".{name}", getattr(x, name)
+        yield from ((x, f".{name}", getattr(x, name)) for name in ("__defaults__", "__kwdefaults__"))
         for cell in x.__closure__ or ():
-            try:
-                yield cell, ".cell_contents", cell.cell_contents
-            except ValueError:  # empty cell
-                continue
+            yield from ((cell, ".cell_contents", part) for part in _contents(cell))  # nothing, of an empty cell
         if not x.__code__.co_filename.startswith(PACKAGE) and (x.__module__ or "").split(".")[0] not in LIBRARIES:
             yield x, ".__code__", x.__code__
             names = set(_names_in(x.__code__))
@@ -222,19 +211,17 @@ class Ways:
         for name in list(held):
             if whole or name in self.names:
                 yield x, f".{name}", held[name]
-        if whole and hasattr(x, "__dict__"):
-            self.asked.append(f"len({self._name(x)}.__dict__) == {len(held)}")
+        if hasattr(x, "__dict__"):
+            others = f"{self._name(self.names - held.keys())}.isdisjoint({self._name(x)}.__dict__)"
+            self.asked.append(f"len({self._name(x)}.__dict__) == {len(held)}" if whole else others)
         if ours or kind is types.FunctionType:
             return
-        if (absent := self.names - held.keys()) and hasattr(x, "__dict__"):
-            self.asked.append(f"{self._name(frozenset(absent))}.isdisjoint({self._name(x)}.__dict__)")
         for slot in {name for above in kind.__mro__ for name, part in vars(above).items() if isinstance(part, SLOT)}:
             if (self.everything or slot in self.names) and hasattr(x, slot):
                 yield x, f".{slot}", getattr(x, slot)
         yield x, ".__class__", kind
 
 
-CLASS_PATTERN = opmap["MATCH_CLASS"]  # `case Point(x=0)` reads attributes that are no names of the code
 SLOT = types.MemberDescriptorType
 STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes to follow
     types.MethodType: ("__self__", "__func__"),
@@ -259,13 +246,13 @@ def same_objects(found: list[Any], wanted: list[Any]) -> bool:
 
 def _is_users(module: str) -> bool:
     """True if this module belongs to the user, and so may change."""
-    return module.split(".")[0] not in LIBRARIES and not module.startswith("micrograd")
+    return (root := module.split(".")[0]) != "micrograd" and root not in LIBRARIES
 
 
 def _names_in(code: Any) -> Iterator[str]:
     """The names that a function's code, and that of the functions inside it, has for globals and attributes."""
     if isinstance(code, types.CodeType):
         yield from code.co_names
-        yield from ["getattr"] * (CLASS_PATTERN in code.co_code[::2])
+        yield from ["getattr"] * (opmap["MATCH_CLASS"] in code.co_code[::2])  # `case Point(x=0)` names no attribute
         for constant in code.co_consts:
             yield from _names_in(constant)

@@ -328,7 +328,7 @@ class TrainingStep(Compiled):
     def __call__(self, *args: Any, **named: Any) -> Any:
         if is_tracing():
             return self._inside(args, named)
-        watched = (modes and is_anomaly_enabled()) or (hooked and any(map(_has_hooks, self.optimizer.params)))
+        watched = (modes and is_anomaly_enabled()) or (hooked and any(node_of(p)._hooks for p in self.optimizer.params))
         self._apart = bool(watched or not self.by_rule)
         if not self._apart:
             return super().__call__(*args, **named)
@@ -360,7 +360,3 @@ def _has_rule(update: Any) -> bool:
     stores = [x for p in update.params if isinstance(p, Tensor) and (x := p._node._store)]  # one for all views
     ours = type(update) in (SGD, Adam, AdamW) and update._total is None
     return ours and one_kind and len(set(stores)) == len(stores)
-
-
-def _has_hooks(p: Any) -> bool:
-    return bool(node_of(p)._hooks)

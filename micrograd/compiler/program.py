@@ -288,9 +288,8 @@ class Call:
 
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
-        program = self.program
-        pairs = zip(map(_number, leaves((*program._read(), *self.args))), map(_number, leaves(self.given)), strict=True)
-        if any(a != b and b == b for a, b in pairs):
+        now = (*self.program._read(), *self.args)
+        if [*map(_number, leaves(now))] != [*map(_number, leaves(self.given))]:
             raise RuntimeError(_CHANGED)
 
 
