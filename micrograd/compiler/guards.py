@@ -45,8 +45,7 @@ from ..tensor.optional import Tensor, np
 from .frozen import PACKAGE, UNWATCHED, frozen
 
 FEW = 100  # items of a dict of numbers that is compared; a longer one is data, and constant as a whole
-CONSTANTS = (int, float, complex, np.generic, np.ndarray, Value, Tensor)
-CONSTANTS += (random.Random, np.random.Generator, np.random.RandomState)
+CONSTANTS = (int, float, complex, np.generic, np.ndarray, Value, Tensor, random.Random, np.random.Generator)
 OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers compared as a whole
 LIBRARIES = {"numpy", *sys.stdlib_module_names} - {"argparse", "collections"}  # whose classes hold what users put in
 READS_ALL = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
@@ -163,8 +162,9 @@ class Ways:
         elif isinstance(x, type):
             for kind in x.__mro__:
                 if _is_users(kind.__module__):
-                    name, above = self._name(kind), self._name(kind.__mro__)
-                    self.asked.append(f"{name}.__mro__ is {above} and len({name}.__dict__) == {len(vars(kind))}")
+                    name, absent = self._name(kind), self._name({*dir(kind), *self.names} - vars(kind).keys())
+                    same_mro = f"{name}.__mro__ is {self._name(kind.__mro__)}"
+                    self.asked += [same_mro, f"{absent}.isdisjoint({name}.__dict__)"]  # else it hides a base's
                     yield from ((vars(kind), f"[{name!r}]", part) for name, part in self._of_class(kind))
         elif isinstance(x, types.ModuleType):
             if _is_users(x.__name__):
