@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, ItemsView, Sequence
-from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -40,6 +39,7 @@ from ..engine.walk import partials, topological
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
 from .arguments import untraced
 from .backends import Executable
+from .backends.python import vector
 from .build import Built, Out
 from .guards import guard, same_objects
 from .lowered import Read
@@ -103,8 +103,8 @@ class Program:
                 return outs
         else:
             outs, grads = self.code(*given)
-            if built.vector:
-                grads = reduce(operator.iadd, [part.tolist() for part in grads], [])
+            if built.vector and grads:
+                grads = np.concatenate(grads) if len(grads) > 1 else grads[0]
             call = Call(self, args, given, grads, self._operands(*args))
         if built.vector:
             outs = list(outs) if self.settings["batch"] else outs.tolist()
@@ -237,18 +237,31 @@ class Call:
     and arrays are copied. Tensors are checked by their versions (`storages`).
     """
 
-    __slots__ = ("args", "given", "grads", "operands", "program")
+    __slots__ = ("args", "found", "given", "operands", "program")
 
-    def __init__(self, program: Program, args: Any, given: Any, grads: Any, operands: Any):
+    def __init__(self, program: Program, args: Any, given: Any, found: Any, operands: Any):
         self.program: Program = program
         self.args: Any = args
         self.given: Any = given
-        self.grads: Any = grads
+        self.found: Any = found  # the gradients: a list, or one array of many numbers
         self.operands: Any = operands
         if program.built.back is not None:
             self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
             copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
             self.given = (*given[: len(given) - len(args)], *copies)
+
+    @property
+    def grads(self) -> list[Any]:
+        """The gradients of the operands."""
+        return self.found if self.found.__class__ is list else self.found.tolist()
+
+    def sums(self, before: list[Any]) -> list[Any]:
+        """The gradients of the operands, added to what each had in `.grad`."""
+        if self.found.__class__ is not list and _are_floats(before):
+            with np.errstate(all="ignore"):
+                return (vector(before) + self.found).tolist()
+        them = zip(self.operands, before, self.grads, strict=True)
+        return [part if grad is UNSET else added(p, p._fit(part)) for p, grad, part in them]
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
@@ -294,6 +307,14 @@ class Call:
             raise RuntimeError(_CHANGED)
 
 
+def _are_floats(numbers: list[Any]) -> bool:
+    """True if all are floats, or such ints as the `.grad` of a Value before a pass."""
+    try:
+        return sum(numbers).__class__ is float
+    except TypeError:  # None
+        return False
+
+
 def are_apart(given: Sequence[Any]) -> bool:
     """True if the nodes are distinct, and none was computed from another."""
     nodes = list(map(_node, given))
@@ -325,24 +346,23 @@ class ProgramRow(Many):
     def shortcut(self, node: Any) -> bool:
         """Add the call's gradients to its operands' `.grad` without a walk, if all are plain leaves."""
         call = node._y[0]
-        operands, grads = call.operands, call.grads
-        if not call.program.built.fused or (modes and pass_is_watched()):
+        operands, built = call.operands, call.program.built
+        if not built.fused or (modes and pass_is_watched()):
             return False
         if not node._is_number and node._retains_grad:
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
+        if built.places and len({*operands}) < len(operands):  # an argument that is passed twice
+            return False
         with grads_lock:
             if [p._row for p in operands].count(LEAF) < len(operands):  # all(...) would step through a generator
                 return False
             before = [p.grad for p in operands]
+            sums = call.sums(before)
             try:
-                for p, part in zip(operands, grads, strict=True):
-                    grad = p.grad  # not that in `before`: an operand may come twice
-                    if grad.__class__ is float:
-                        p.grad = grad + part
-                    else:
-                        p.grad = part if grad is UNSET else added(p, p._fit(part))
+                for p, grad in zip(operands, sums, strict=True):
+                    p.grad = grad
             except BaseException:
                 undo(list(operands), before)
                 raise
