@@ -76,14 +76,9 @@ class Buffers:
 
 def base(symbol: Symbol) -> Symbol:
     """The Symbol whose memory this one shares: itself, unless it is a view."""
-    while (seen := _seen_by(symbol)).__class__ is Symbol:
-        symbol = seen
+    while symbol.op in VIEWS and symbol.args[0].__class__ is Symbol:
+        symbol = symbol.args[0]
     return symbol
-
-
-def _seen_by(view: Symbol) -> Any:
-    """The operand that a view shares memory with; None if it is not a view."""
-    return view.args[0] if view.op in VIEWS else None
 
 
 def by_columns(order: Sequence[Symbol]) -> set[Symbol]:

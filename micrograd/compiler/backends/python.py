@@ -50,11 +50,6 @@ def lacks(program: Lowered) -> str:
     return ""
 
 
-def compile(program: Lowered) -> Code:
-    """The program as a function."""
-    return Code(program)
-
-
 class Code:
     """The source of a program, and its function: `run`, or `careful` where that raises."""
 
@@ -79,6 +74,9 @@ class Code:
             return self.run(*given)
         except (ArithmeticError, ValueError):
             return self.careful(*given)
+
+
+compile = Code
 
 
 def _define(source: str, names: dict[str, Any]) -> Callable:
