@@ -41,7 +41,7 @@ from .arguments import untraced
 from .backends import Executable
 from .backends.python import vector
 from .build import Built, Out
-from .guards import guard, same_objects
+from .guards import guard, question, same_objects
 from .lowered import Read
 from .resident import Store, at_hand, store_of
 
@@ -64,28 +64,40 @@ class Program:
         self.built = built
         self.settings: dict[str, Any] = owner.settings
         self.code: Executable = built.code
-        self.leaves: list[Any] = built.leaves
-        self._read = _reader(self.leaves, self.settings["backend"]) if self.leaves else tuple
+        self._read = _reader(built.leaves, self.settings["backend"]) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.current: Callable[[], bool] | None = guard(owner.origin, built.used, built.needed())
+        self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed())
+        self.current: Callable[[], bool] = question(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
-        return self.current is None or self.current()
+        return self.current()
 
-    def quick(self) -> Callable[..., Any] | None:
-        """The code for a call that looks nothing up: it raises TypeError if it is stale, or an argument is no float.
+    def quick(self, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+        """A `__call__` that looks nothing up: the code itself, if all arguments are floats, or else `otherwise`.
 
         None if the results of floats are not just numbers, or not of Python's.
         """
-        if self.leaves or not self.built.as_text or self.settings["backend"] == "jax":
+        if self.built.leaves or not self.built.as_text or self.settings["backend"] == "jax":
             return None
-        tests = [f"{name}.__class__ is float" for name in self.built.parameters] + ["current()"] * bool(self.current)
-        head, body = self.code.source.split("\n", 1)
-        names = {**self.code.run.__globals__, "current": self.current}
-        exec(f"{head}\n    if not ({' and '.join(tests) or True}):\n        raise TypeError\n{body}", names)
-        return names["program"]
+        (checks, objects), names = self.guard, self.built.parameters
+        tests = ["not (rest or named or modes)", *(f"{name}.__class__ is float" for name in names), checks]
+        _, *lines, answer = self.code.source.splitlines()
+        source = [
+            f"def program({', '.join(['self', *(f'{name}=absent' for name in names)])}, /, *rest, **named):",
+            "    try:",
+            f"        if {' and '.join(tests)}:",
+            *(f"        {line}" for line in [*lines, answer.replace("return", "answer =", 1)]),
+            "            self._hits += 1",
+            "            return answer",
+            "    except (ArithmeticError, AttributeError, LookupError, ValueError):",
+            "        pass  # the code is run with more care, or is stale",
+            f"    return otherwise(self, *[x for x in ({', '.join([*names, ''])}) if x is not absent], *rest, **named)",
+        ]
+        known = {**self.code.run.__globals__, **objects, "modes": modes, "absent": object(), "otherwise": otherwise}
+        exec("\n".join(source), known)
+        return known["program"]
 
     # ---- running
 
@@ -265,7 +277,7 @@ class Call:
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
-        return [x._node.storage for x in (*leaves(self.args), *self.program.leaves) if isinstance(x, Tensor)]
+        return [x._node.storage for x in (*leaves(self.args), *self.program.built.leaves) if isinstance(x, Tensor)]
 
     def parts(self, g: Any, root: int) -> list[Any]:
         """The gradients of the operands, given the incoming one."""
