@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..engine.graph import hooked, node_of
 from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
@@ -33,13 +34,7 @@ from .resident import AwayValue
 MOST = 128  # programs cached by one function; the oldest is dropped first
 
 
-class CacheInfo(NamedTuple):
-    """Cache statistics of a compiled function: calls that found their program, and calls that had to trace."""
-
-    hits: int
-    misses: int
-    maxsize: int
-    currsize: int
+CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
 
 
 def compile(
@@ -302,7 +297,7 @@ class Compiled:
         return to_bytes(built.lowered, built.leaves, others, dtype or "float32", built.vector)
 
     def cache_info(self) -> CacheInfo:
-        """Cache statistics: hits, misses (traces), the greatest and the current number of programs."""
+        """Cache statistics, as `functools.lru_cache` has: hits, misses (traces), most programs, programs now."""
         return CacheInfo(self._hits, self._misses, MOST, len(self._programs))
 
     def __repr__(self) -> str:
