@@ -367,9 +367,8 @@ class ProgramRow(Many):
             if [p._row for p in operands].count(LEAF) < len(operands):  # all(...) would step through a generator
                 return False
             before = [p.grad for p in operands]
-            sums = call.sums(before)
             try:
-                for p, grad in zip(operands, sums, strict=True):
+                for p, grad in zip(operands, call.sums(before), strict=True):
                     p.grad = grad
             except BaseException:
                 undo(list(operands), before)

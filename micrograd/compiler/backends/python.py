@@ -54,10 +54,9 @@ class Code:
     """The source of a program, and its function: `run`, or `careful` where that raises."""
 
     def __init__(self, program: Lowered):
+        outputs, updates = program.outputs, program.updates
         if any(symbol.shape is not None for symbol in program.steps):
-            outputs, updates = rebuilt((program.outputs, program.updates), {}, FORMS)
-        else:
-            outputs, updates = program.outputs, program.updates
+            outputs, updates = rebuilt((outputs, updates), {}, FORMS)
         sources = {read.name: read for read in program.reads}
         writer = Writer(outputs, updates, sources)
         lines = reading(program.reads)
