@@ -11,13 +11,13 @@ everything. A node that was used but cannot be reached this way is refused, sinc
 Numbers and arrays are constants, whose changes are not detected, and so are lists and tuples of them. Replacing a
 number elsewhere by a node is.
 
-The checks are one generated expression, `x0.cell_contents is x1 and x1.neurons is x2 and x3 == x4`, in which a list of
+The checks are one generated expression, `g0.cell_contents is g1 and g1.neurons is g2 and g3 == g4`, in which a list of
 Values is compared as a whole: Values are equal only to themselves.
 
 >>> def line(state):
 ...     return lambda x: state["w"] * x
 >>> state = {"w": Value(2.0)}
->>> current = guard(line(state), [state["w"]])
+>>> current = question(*guard(line(state), [state["w"]]))
 >>> current()
 True
 >>> state["w"] = Value(2.0)
@@ -54,11 +54,13 @@ NEVER_CALLED = {"__init__", "__new__", "__repr__"}  # not called by a function t
 Place = tuple[Any, str, Any]  # container, the expression for the place in it, what is there
 
 
-def guard(function: Any, used: Sequence[Any], trained: Sequence[Sequence[Any]] = ()) -> Callable[[], bool] | None:
-    """Return a function that is True while `function` would still find the nodes used and all else that its code names.
+def guard(function: Any, used: Sequence[Any], trained: Sequence[Sequence[Any]] = ()) -> tuple[str, dict[str, Any]]:
+    """The checks that `function` would still find the nodes used and all else that its code names.
 
-    It also checks that what required no gradient still does not, and that in each group of `trained` nodes at least one
-    does. None if there is nothing to check.
+    Also that what required no gradient still does not, and that in each group of `trained` nodes at least one does.
+
+    Returns:
+        An expression, and the objects in it by name.
     """
     names = {"forward", *_names_in(getattr(function, "__code__", None))}  # called by Module.__call__
     ways = Ways(function, used, names)
@@ -69,7 +71,17 @@ def guard(function: Any, used: Sequence[Any], trained: Sequence[Sequence[Any]] =
         ways = Ways(function, used, names | ways.read, everything=True)
     for node in ways.missing.values():
         raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
-    return ways.question(trained)
+    ways.asked += [f"not {ways.name(x)}.requires_grad" for x in used if not x.requires_grad]
+    ways.asked += [f"({' or '.join(f'{ways.name(x)}.requires_grad' for x in group)})" for group in trained if group]
+    return " and ".join(dict.fromkeys(ways.asked)) or "True", ways.held
+
+
+def question(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
+    """The checks as a function."""
+    source = f"def current():\n    try:\n        return {expression}\n"
+    source += "    except (LookupError, AttributeError, ValueError):\n        return False\n"
+    exec(compile(source, "<micrograd.compile>", "exec"), names)
+    return names["current"]
 
 
 class Ways:
@@ -94,22 +106,10 @@ class Ways:
             for container, place, child in self._places(x):
                 self._meet(container, "" if as_whole else place, child)
 
-    def question(self, trained: Sequence[Sequence[Any]]) -> Callable[[], bool] | None:
-        """The generated expression, as a function."""
-        wanted = lambda x: f"{self._name(x)}.requires_grad"  # noqa: E731
-        self.asked += [f"not {wanted(x)}" for x in self.used.values() if not x.requires_grad]
-        self.asked += [f"({' or '.join(map(wanted, group))})" for group in trained if group]
-        if not self.asked:
-            return None
-        source = f"def current():\n    try:\n        return {' and '.join(self.asked)}\n"
-        source += "    except (LookupError, AttributeError, ValueError):\n        return False\n"
-        exec(compile(source, "<micrograd.compile>", "exec"), self.held)
-        return self.held["current"]
-
-    def _name(self, x: Any) -> str:
+    def name(self, x: Any) -> str:
         """The name of an object in the expression."""
         if id(x) not in self._names:
-            self.held[name := f"x{len(self.held)}"] = x
+            self.held[name := f"g{len(self.held)}"] = x
             self._names[id(x)] = name
         return self._names[id(x)]
 
@@ -121,7 +121,7 @@ class Ways:
             self.missing.pop(id(child), None)
         elif self._is_constant(child) and not (isinstance(child, dict) and len(child) <= FEW):
             if place:
-                self.asked.append(f"{self._name(container)}{place}.__class__ is {self._name(type(child))}")
+                self.asked.append(f"{self.name(container)}{place}.__class__ is {self.name(type(child))}")
             return
         elif id(child) not in self.seen and not isinstance(child, (str, bytes, bool, type(None))):
             self.seen.add(id(child))
@@ -130,7 +130,7 @@ class Ways:
             self.waiting.append(child)
         if place:
             same = "==" if isinstance(child, (str, bytes)) else "is"
-            self.asked.append(f"{self._name(container)}{place} {same} {self._name(child)}")
+            self.asked.append(f"{self.name(container)}{place} {same} {self.name(child)}")
 
     def _is_constant(self, x: Any, depth: int = 0) -> bool:
         """True if x is a number or an array, or contains only these and nodes that were not used."""
@@ -143,16 +143,16 @@ class Ways:
     def _ask_as_whole(self, x: Any) -> bool:
         """Check what concerns a container as a whole; True if its places need no further checks."""
         if isinstance(x, Module):
-            self.asked.append(f"{self._name(x)}.training is {bool(x.training)}")
+            self.asked.append(f"{self.name(x)}.training is {bool(x.training)}")
         elif isinstance(x, OTHERS):
-            self.asked.append(f"same(contents({self._name(x)}), {self._name(_contents(x))})")
+            self.asked.append(f"same(contents({self.name(x)}), {self.name(_contents(x))})")
             return True
         elif x.__class__ is list and x and all(isinstance(part, Value) and id(part) in self.used for part in x):
-            self.asked.append(f"{self._name(x)} == {self._name(x[:])}")
+            self.asked.append(f"{self.name(x)} == {self.name(x[:])}")
             return True
         elif isinstance(x, (list, dict)):
-            keys = f"[*{self._name(x)}] == {self._name([*x])}" if isinstance(x, dict) else ""
-            self.asked.append(keys or f"len({self._name(x)}) == {len(x)}")
+            keys = f"[*{self.name(x)}] == {self.name([*x])}" if isinstance(x, dict) else ""
+            self.asked.append(keys or f"len({self.name(x)}) == {len(x)}")
         return False
 
     def _places(self, x: Any) -> Iterator[Place]:
@@ -162,8 +162,8 @@ class Ways:
         elif isinstance(x, type):
             for kind in x.__mro__:
                 if _is_users(kind.__module__):
-                    name, absent = self._name(kind), self._name({*dir(kind), *self.names} - vars(kind).keys())
-                    same_mro = f"{name}.__mro__ is {self._name(kind.__mro__)}"
+                    name, absent = self.name(kind), self.name({*dir(kind), *self.names} - vars(kind).keys())
+                    same_mro = f"{name}.__mro__ is {self.name(kind.__mro__)}"
                     self.asked += [same_mro, f"{absent}.isdisjoint({name}.__dict__)"]  # else it hides a base's
                     yield from ((vars(kind), f"[{name!r}]", part) for name, part in self._of_class(kind))
         elif isinstance(x, types.ModuleType):
@@ -179,7 +179,7 @@ class Ways:
             if isinstance(x, (list, tuple)):
                 yield from ((x, f"[{i}]" * isinstance(x, list), part) for i, part in enumerate(x))
             elif isinstance(x, dict):
-                yield from ((x, f"[{self._name(key)}]", part) for key, part in list(x.items()))
+                yield from ((x, f"[{self.name(key)}]", part) for key, part in list(x.items()))
             yield from self._of_object(x)
 
     def _of_function(self, x: types.FunctionType) -> Iterator[Place]:
@@ -212,8 +212,8 @@ class Ways:
             if whole or name in self.names:
                 yield x, f".{name}", held[name]
         if hasattr(x, "__dict__"):
-            others = f"{self._name(self.names - held.keys())}.isdisjoint({self._name(x)}.__dict__)"
-            self.asked.append(f"len({self._name(x)}.__dict__) == {len(held)}" if whole else others)
+            others = f"{self.name(self.names - held.keys())}.isdisjoint({self.name(x)}.__dict__)"
+            self.asked.append(f"len({self.name(x)}.__dict__) == {len(held)}" if whole else others)
         if ours or kind is types.FunctionType:
             return
         for slot in {name for above in kind.__mro__ for name, part in vars(above).items() if isinstance(part, SLOT)}:
