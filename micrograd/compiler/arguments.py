@@ -27,10 +27,11 @@ from .nodes import data_of, traced_value
 from .opset import OWN
 from .trace import Trace
 
-_RESERVED = re.compile(r"([tbkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
+_RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr"}
-_WORDS |= {"current", "TypeError", *vars(floats), *OWN}
+_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents"}
+_WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *OWN}
 TEXT = (bool, str, type(None))
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..engine.graph import hooked, node_of
 from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
@@ -33,13 +34,7 @@ from .resident import AwayValue
 MOST = 128  # programs cached by one function; the oldest is dropped first
 
 
-class CacheInfo(NamedTuple):
-    """Cache statistics of a compiled function: calls that found their program, and calls that had to trace."""
-
-    hits: int
-    misses: int
-    maxsize: int
-    currsize: int
+CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
 
 
 def compile(
@@ -115,7 +110,7 @@ def compile(
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
     settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
-    return (Compiled if update is None else TrainingStep)(fn, fn, settings)
+    return compiled(fn, fn, settings)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -184,8 +179,15 @@ def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     return (key, *((name, static(name, x)) for name, x in named.items())) if named else key
 
 
+def compiled(fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False) -> Compiled:
+    """A compiled function, or training step, by its settings."""
+    return (Compiled if settings["update"] is None else TrainingStep)(fn, origin, settings, plain)
+
+
 class Compiled:
     """A compiled function, created by `compile`."""
+
+    __slots__ = ("__dict__", "__weakref__", "_hits")  # a slot, since each call writes to it
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         self.fn = fn
@@ -194,22 +196,13 @@ class Compiled:
         self.plain = plain
         self.names: list[str] = names_of(origin)
         self._programs: dict[Any, Program] = {}
-        self._quick: Callable | None = None  # of the last program of floats
         self._last: Program | None = None
-        self._hits = self._misses = 0
+        self._hits: int = 0
+        self._misses: int = 0
         self._lock = threading.RLock()
         update_wrapper(self, origin, updated=())
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        quick = self._quick
-        if quick is not None and not (modes or named):
-            try:
-                answer = quick(*args)
-            except (ArithmeticError, TypeError, ValueError):
-                pass  # run the program, which handles it
-            else:
-                self._hits += 1
-                return answer
         if modes:
             if is_tracing():
                 return self._inside(args, named)
@@ -242,8 +235,8 @@ class Compiled:
                 program = program_for(self, args, named)
                 self._misses += 1
             self._programs[key] = self._last = program
-            if key == (float,) * len(args):
-                self._quick = program.quick()
+            if key == (float,) * len(args) and (quick := program.quick(Compiled.__call__)):
+                self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": quick})
             if len(self._programs) > MOST:
                 del self._programs[next(iter(self._programs))]
             return program
@@ -252,12 +245,12 @@ class Compiled:
         """As a method: one compiled function for each object, stored on it."""
         if owner is None:
             return self
-        bound = type(self)(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
+        bound = compiled(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
         return vars(owner).setdefault(self.origin.__name__, bound)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy starts with an empty cache."""
-        return type(self), (self.fn, self.origin, self.settings, self.plain)
+        return compiled, (self.fn, self.origin, self.settings, self.plain)
 
     def transformed(self, transform: Callable) -> Compiled:
         """The compiled `gradient`, `value_and_grad` or other transform of this function."""
@@ -299,12 +292,12 @@ class Compiled:
             raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
         if not program.is_current():
             raise RuntimeError(f"what {self!r} reads was replaced since it was traced: call it again, then save it")
-        twins = [p for p in reversed(self._programs.values()) if p is not program]
-        others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.leaves, program.leaves)]
-        return to_bytes(self.lowered, program.leaves, others, dtype or "float32", program.built.vector)
+        built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
+        others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
+        return to_bytes(built.lowered, built.leaves, others, dtype or "float32", built.vector)
 
     def cache_info(self) -> CacheInfo:
-        """Cache statistics: hits, misses (traces), the greatest and the current number of programs."""
+        """Cache statistics, as `functools.lru_cache` has: hits, misses (traces), most programs, programs now."""
         return CacheInfo(self._hits, self._misses, MOST, len(self._programs))
 
     def __repr__(self) -> str:
@@ -328,7 +321,7 @@ class TrainingStep(Compiled):
     def __call__(self, *args: Any, **named: Any) -> Any:
         if is_tracing():
             return self._inside(args, named)
-        watched = (modes and is_anomaly_enabled()) or (hooked and any(map(_has_hooks, self.optimizer.params)))
+        watched = (modes and is_anomaly_enabled()) or (hooked and any(node_of(p)._hooks for p in self.optimizer.params))
         self._apart = bool(watched or not self.by_rule)
         if not self._apart:
             return super().__call__(*args, **named)
@@ -360,7 +353,3 @@ def _has_rule(update: Any) -> bool:
     stores = [x for p in update.params if isinstance(p, Tensor) and (x := p._node._store)]  # one for all views
     ours = type(update) in (SGD, Adam, AdamW) and update._total is None
     return ours and one_kind and len(set(stores)) == len(stores)
-
-
-def _has_hooks(p: Any) -> bool:
-    return bool(node_of(p)._hooks)

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, ItemsView, Sequence
-from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -40,9 +39,11 @@ from ..engine.walk import partials, topological
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
 from .arguments import untraced
 from .backends import Executable
+from .backends.python import vector
 from .build import Built, Out
-from .guards import guard, same_objects
+from .guards import guard, question, same_objects
 from .lowered import Read
+from .nodes import data_of
 from .resident import Store, at_hand, store_of
 
 _ONE_OF_TWO = (
@@ -64,28 +65,40 @@ class Program:
         self.built = built
         self.settings: dict[str, Any] = owner.settings
         self.code: Executable = built.code
-        self.leaves: list[Any] = built.leaves
-        self._read = _reader(self.leaves, self.settings["backend"]) if self.leaves else tuple
+        self._read = _reader(built.leaves, self.settings["backend"]) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.current: Callable[[], bool] | None = guard(owner.origin, built.used, built.needed())
+        self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed())
+        self.current: Callable[[], bool] = question(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
-        return self.current is None or self.current()
+        return self.current()
 
-    def quick(self) -> Callable[..., Any] | None:
-        """The code for a call that looks nothing up: it raises TypeError if it is stale, or an argument is no float.
+    def quick(self, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
+        """A `__call__` that looks nothing up: the code itself, if all arguments are floats, or else `otherwise`.
 
         None if the results of floats are not just numbers, or not of Python's.
         """
-        if self.leaves or not self.built.as_text or self.settings["backend"] == "jax":
+        if self.built.leaves or not self.built.as_text or self.settings["backend"] == "jax":
             return None
-        tests = [f"{name}.__class__ is float" for name in self.built.parameters] + ["current()"] * bool(self.current)
-        head, body = self.code.source.split("\n", 1)
-        names = {**self.code.run.__globals__, "current": self.current}
-        exec(f"{head}\n    if not ({' and '.join(tests) or True}):\n        raise TypeError\n{body}", names)
-        return names["program"]
+        (checks, objects), names = self.guard, self.built.parameters
+        tests = ["not (rest or named or modes)", *(f"{name}.__class__ is float" for name in names), checks]
+        _, *lines, answer = self.code.source.splitlines()
+        source = [
+            f"def program({', '.join(['self', *(f'{name}=absent' for name in names)])}, /, *rest, **named):",
+            "    try:",
+            f"        if {' and '.join(tests)}:",
+            *(f"        {line}" for line in [*lines, answer.replace("return", "answer =", 1)]),
+            "            self._hits += 1",
+            "            return answer",
+            "    except (ArithmeticError, AttributeError, LookupError, ValueError):",
+            "        pass  # the code is run with more care, or is stale",
+            f"    return otherwise(self, *[x for x in ({', '.join([*names, ''])}) if x is not absent], *rest, **named)",
+        ]
+        known = {**self.code.run.__globals__, **objects, "modes": modes, "absent": object(), "otherwise": otherwise}
+        exec("\n".join(source), known)
+        return known["program"]
 
     # ---- running
 
@@ -103,8 +116,8 @@ class Program:
                 return outs
         else:
             outs, grads = self.code(*given)
-            if built.vector:
-                grads = reduce(operator.iadd, [part.tolist() for part in grads], [])
+            if built.vector and grads:
+                grads = np.concatenate(grads) if len(grads) > 1 else grads[0]
             call = Call(self, args, given, grads, self._operands(*args))
         if built.vector:
             outs = list(outs) if self.settings["batch"] else outs.tolist()
@@ -234,25 +247,37 @@ class Call:
     """One call of a program, the history of its results; `given` is what the code ran on.
 
     If the gradients are not known yet, the code will run again and must see the same numbers: those of Values, lists
-    and arrays are copied. Tensors are checked by their versions (`storages`).
+    and arrays are copied. The arrays of Tensors are checked by their versions (`storages`).
     """
 
-    __slots__ = ("args", "given", "grads", "operands", "program")
+    __slots__ = ("args", "found", "given", "operands", "program")
 
-    def __init__(self, program: Program, args: Any, given: Any, grads: Any, operands: Any):
+    def __init__(self, program: Program, args: Any, given: Any, found: Any, operands: Any):
         self.program: Program = program
         self.args: Any = args
         self.given: Any = given
-        self.grads: Any = grads
+        self.found: Any = found  # the gradients: a list, or one array of many numbers
         self.operands: Any = operands
         if program.built.back is not None:
             self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
-            copies = tree_map(lambda x: x._as_now() if isinstance(x, Value) else x, self.args)
-            self.given = (*given[: len(given) - len(args)], *copies)
+            self.given = (*given[: len(given) - len(args)], *tree_map(_as_now, self.args))
+
+    @property
+    def grads(self) -> list[Any]:
+        """The gradients of the operands."""
+        return self.found if self.found.__class__ is list else self.found.tolist()
+
+    def sums(self, before: list[Any]) -> list[Any]:
+        """The gradients of the operands, added to what each had in `.grad`."""
+        if self.found.__class__ is not list and _are_floats(before):
+            with np.errstate(all="ignore"):
+                return (vector(before) + self.found).tolist()
+        them = zip(self.operands, before, self.grads, strict=True)
+        return [part if grad is UNSET else added(p, p._fit(part)) for p, grad, part in them]
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
-        return [x._node.storage for x in (*leaves(self.args), *self.program.leaves) if isinstance(x, Tensor)]
+        return [x._node.storage for x in (*leaves(self.args), *self.program.built.leaves) if isinstance(x, Tensor)]
 
     def parts(self, g: Any, root: int) -> list[Any]:
         """The gradients of the operands, given the incoming one."""
@@ -288,10 +313,17 @@ class Call:
 
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
-        program = self.program
-        pairs = zip(map(_number, leaves((*program._read(), *self.args))), map(_number, leaves(self.given)), strict=True)
-        if any(a != b and b == b for a, b in pairs):
+        now = (*self.program._read(), *self.args)
+        if [*map(_number, leaves(now))] != [*map(_number, leaves(self.given))]:
             raise RuntimeError(_CHANGED)
+
+
+def _are_floats(numbers: list[Any]) -> bool:
+    """True if all are floats, or such ints as the `.grad` of a Value before a pass."""
+    try:
+        return sum(numbers).__class__ is float
+    except TypeError:  # None
+        return False
 
 
 def are_apart(given: Sequence[Any]) -> bool:
@@ -302,8 +334,13 @@ def are_apart(given: Sequence[Any]) -> bool:
 
 
 def _number(x: Any) -> Any:
-    """What must be the same in a later run; arrays are checked by version."""
-    return x._data if isinstance(x, Value) else x if x.__class__ is float else None
+    """What must be the same in a later run: a number, or which array; its content is checked by version."""
+    return x._data if isinstance(x, Value) else x if x.__class__ is float else id(data_of(x))
+
+
+def _as_now(x: Any) -> Any:
+    """An argument, unaffected by later changes to its node."""
+    return x._as_now() if isinstance(x, Value) else handle(new_node(x._node._data)) if isinstance(x, Tensor) else x
 
 
 def _copied(x: Any) -> Any:
@@ -321,24 +358,22 @@ class ProgramRow(Many):
     def shortcut(self, node: Any) -> bool:
         """Add the call's gradients to its operands' `.grad` without a walk, if all are plain leaves."""
         call = node._y[0]
-        operands, grads = call.operands, call.grads
-        if not call.program.built.fused or (modes and pass_is_watched()):
+        operands, built = call.operands, call.program.built
+        if not built.fused or (modes and pass_is_watched()):
             return False
         if not node._is_number and node._retains_grad:
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
+            return False
+        if built.places and len({*operands}) < len(operands):  # an argument that is passed twice
             return False
         with grads_lock:
             if [p._row for p in operands].count(LEAF) < len(operands):  # all(...) would step through a generator
                 return False
             before = [p.grad for p in operands]
             try:
-                for p, part in zip(operands, grads, strict=True):
-                    grad = p.grad  # not that in `before`: an operand may come twice
-                    if grad.__class__ is float:
-                        p.grad = grad + part
-                    else:
-                        p.grad = part if grad is UNSET else added(p, p._fit(part))
+                for p, grad in zip(operands, call.sums(before), strict=True):
+                    p.grad = grad
             except BaseException:
                 undo(list(operands), before)
                 raise

@@ -38,6 +38,8 @@ def at_once(*calls: tuple[Any, ...]) -> None:
 class Store:
     """The numbers of some nodes, `held["data"]`, and the content of their states, by name, while a program has them.
 
+    The caller holds `grads_lock`.
+
     Args:
         nodes: nodes of Values, whose numbers form one array; or the node of one array.
     """
@@ -59,13 +61,12 @@ class Store:
             state: the optimizer's.
             params: the parameters, whose nodes these are.
         """
-        with grads_lock:
-            if "data" not in self.held:
-                self._take([ref() for ref in self.nodes])
-            known = self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
-            if names and not known:
-                self.bring_states()
-                self._take_states(names, state, params)
+        if "data" not in self.held:
+            self._take([ref() for ref in self.nodes])
+        known = self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
+        if names and not known:
+            self.bring_states()
+            self._take_states(names, state, params)
 
     def _take(self, nodes: list[Any]) -> None:
         data: Any = [node._data for node in nodes]
@@ -97,11 +98,8 @@ class Store:
 
     def bring_data(self) -> None:
         """Give the nodes their numbers back."""
-        with grads_lock:
-            if "data" in self.held:
-                self._bring_data()
-
-    def _bring_data(self) -> None:
+        if "data" not in self.held:
+            return
         if self.of_values:
             numbers, kind = np.asarray(self.held["data"]).tolist(), Value
         else:
@@ -120,10 +118,6 @@ class Store:
 
     def bring_states(self) -> None:
         """Give the states their content back, or none if no step was made."""
-        with grads_lock:
-            self._bring_states()
-
-    def _bring_states(self) -> None:
         columns = {name: self._column(name) for name in self.held if name != "data"}
         home: list[Any] = []
         moves: list[Any] = []

@@ -201,3 +201,26 @@ def test_a_tensor_that_is_written_after_a_call_is_not_in_its_gradient(several: b
     else:
         out.backward()
         assert w.grad.tolist() == [5.0, 7.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A Tensor whose data is replaced between a call and its backward pass
+
+
+@pytest.mark.parametrize("change", [lambda t: setattr(t, "data", t.data * 9.0), lambda t: t.data.fill(7.0)])
+@pytest.mark.parametrize("which", [0, 1], ids=["argument", "closed over"])
+@pytest.mark.parametrize(
+    "fn", [lambda x, w: (x * x * w).sum(), lambda x, w: x * x * w], ids=["fused", "second program"]
+)
+def test_a_call_is_differentiated_at_the_numbers_that_it_had(fn: Any, which: int, change: Any):
+    def called() -> tuple[Any, list[Any]]:
+        x, w = (Tensor(data, requires_grad=True) for data in ([3.0, 4.0], [1.0, 2.0]))
+        out = micrograd.compile(lambda x: fn(x, w))(x).sum()
+        change([x, w][which])
+        return out, [x, w]
+
+    out, inputs = called()
+    assert [g.tolist() for g in micrograd.grad(out, inputs)] == [[6.0, 16.0], [9.0, 16.0]]
+    out, inputs = called()
+    with pytest.raises(RuntimeError, match="was changed since"):
+        micrograd.grad(out, inputs, create_graph=True)

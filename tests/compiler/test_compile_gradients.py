@@ -210,3 +210,39 @@ def test_a_failed_backward_leaves_every_grad_as_it_was():
         bad.grad = 0
     out.backward()
     assert (w.grad, v.grad) == (15.0, 10.0)
+
+
+BEFORE = {
+    "unset": [0, 0, 0],
+    "numbers": [1.5, -2.0, 0.0],
+    "some unset": [0, 1.5, 0],
+    "None": [None, 1.5, 0],
+    "nodes": [Value(2.0), 1.5, 0],
+    "NumPy's numbers": [np.float64(1.5), 2.0, 0],
+    "infinities": [float("inf"), float("-inf"), 1e308],
+}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_a_gradient_is_added_to_whatever_was_there_as_in_eager_mode(backend: str, before: list[Any]):
+    def f(x: Any) -> Any:
+        return sum(w * w * w for w in weights) * x + 1e308 * weights[2]
+
+    weights = [Value(1.0), Value(-2.0), Value(3.0)]
+    compiled, found = micrograd.compile(f, backend=backend), []
+    for run in (f, compiled, compiled):
+        for w, g in zip(weights, before, strict=True):
+            w.grad = g
+        run(2.0).backward()
+        found.append([(type(w.grad), getattr(w.grad, "data", w.grad)) for w in weights])
+    assert found[1:] == found[:1] * 2
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_a_node_that_is_passed_twice_has_both_gradients(backend: str):
+    f = micrograd.compile(lambda x, y: x * x * y, backend=backend)
+    w = Value(3.0)
+    for _ in range(2):
+        f(w, w).backward()
+    assert w.grad == 54.0

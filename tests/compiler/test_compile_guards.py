@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import random
 import types
 import weakref
-from collections import OrderedDict, UserDict, defaultdict, deque
+from collections import ChainMap, OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, partialmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -358,6 +359,117 @@ def test_a_changed_structure_is_traced_again(form: Callable, change: Change):
     np.testing.assert_allclose(f(x).data, expected, rtol=1e-12)
     np.testing.assert_allclose(f(x).data, expected, rtol=1e-12)
     assert f.cache_info()[:2] == (1, 2)
+
+
+class Base:
+    act = "relu"
+
+    def __init__(self) -> None:
+        self.how = SETTINGS["how"]
+
+    def __call__(self, x: Any) -> Any:
+        return getattr(x, self.how)()
+
+
+def an_act() -> Any:
+    """An object of a new class, which the test may change."""
+    return type("Act", (Base,), {"__module__": __name__})()
+
+
+class Tanh(Base):
+    def __call__(self, x: Any) -> Any:
+        return x.tanh()
+
+
+class Listed(list):
+    def __init__(self, parts: Any) -> None:
+        super().__init__(parts)
+        self.act = "relu"
+
+
+class Linear(Base):
+    go = partialmethod(lambda self, x, by: x.tanh() if self.act == by else x.relu(), by="tanh")
+
+
+SETTINGS = {"how": "relu"}
+
+
+def by_pattern(box: Any) -> Callable:
+    def f(x: Any) -> Any:
+        match box:
+            case Base(act="tanh"):
+                return x.tanh()
+        return x.relu()
+
+    return f
+
+
+def in_order(weights: dict[str, Value]) -> Callable:
+    def f(x: Any) -> Any:
+        a, b = weights.values()
+        return a * x - b
+
+    return f
+
+
+def named(held: Any) -> Callable:
+    return lambda x: getattr(x, held["act"])()
+
+
+# what a function reads, the function, and a change that puts no node in another's place
+STRUCTURES: dict[str, tuple[Callable, Callable, Change]] = {
+    "the order of a dict": (lambda: {"a": Value(2.0), "b": Value(5.0)}, in_order, lambda d: d.update(a=d.pop("a"))),
+    "a number in a dict": (
+        lambda: {"k": 2.0}, lambda d: lambda x: x * d["k"], lambda d: d.update(k=Value(3.0)),
+    ),
+    "a key of a dict of numbers": (
+        lambda: {"k": 2.0}, lambda d: lambda x: x * d.get("k", 3.0), lambda d: d.update(j=d.pop("k")),
+    ),
+    "the class of an object": (an_act, lambda a: lambda x: a(x), lambda a: setattr(a, "__class__", Tanh)),
+    "the bases of a class": (an_act, lambda a: lambda x: a(x), lambda a: setattr(type(a), "__bases__", (Tanh,))),
+    "an attribute that hides a base's": (
+        an_act, lambda a: lambda x: getattr(x, a.act)(), lambda a: setattr(type(a), "act", "tanh"),
+    ),
+    "a special method that hides a base's": (
+        an_act, lambda a: lambda x: a(x), lambda a: setattr(type(a), "__call__", Tanh.__call__),
+    ),
+    "what a constructor reads": (
+        lambda: Base, lambda act: lambda x: act()(x), lambda _: SETTINGS.update(how="tanh"),
+    ),
+    "what a partial method reads": (Linear, lambda a: lambda x: a.go(x), lambda a: setattr(a, "act", "tanh")),
+    "forward on a layer of the library": (
+        lambda: nn.Sequential(an_act()), lambda layer: lambda x: layer(x),
+        lambda layer: setattr(layer, "forward", lambda x: x * 7.0),
+    ),
+    "an attribute by a class pattern": (an_act, by_pattern, lambda a: setattr(a, "act", "tanh")),
+    "an attribute of a kind of list": (
+        lambda: Listed([Value(1.0)]), lambda xs: lambda x: getattr(x * xs[0], xs.act)(),
+        lambda xs: setattr(xs, "act", "tanh"),
+    ),
+    "an attribute of a namespace of argparse": (
+        lambda: argparse.Namespace(act="relu"), lambda a: lambda x: x.tanh() if a.act == "tanh" else x.relu(),
+        lambda a: setattr(a, "act", "tanh"),
+    ),
+    **{
+        kind.__name__: (lambda kind=kind: kind({"act": "relu"}), named, lambda d: d.update(act="tanh"))
+        for kind in (UserDict, ChainMap)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", STRUCTURES)
+def test_a_structure_that_changes_is_traced_again(what: str, monkeypatch):
+    monkeypatch.setitem(SETTINGS, "how", "relu")
+    make, function, change = STRUCTURES[what]
+    f = function(held := make())
+    compiled = micrograd.compile(f)
+    before = [compiled(Value(0.7)).data for _ in range(2)]
+    assert before == [f(Value(0.7)).data] * 2
+    assert compiled.cache_info()[:2] == (1, 1)
+    change(held)
+    found = compiled(Value(0.7)).data
+    assert near([found], [f(Value(0.7)).data])
+    assert found != before[0]
 
 
 def test_a_method_of_a_class_that_is_replaced_is_found(monkeypatch):

@@ -35,23 +35,21 @@ class Buffers:
         self.uses: dict[Symbol, int] = defaultdict(int)
         self._free: dict[tuple[Any, Any, str], list[int]] = defaultdict(list)
         self._by_columns = by_columns(order)
-        self._ends: dict[Symbol, list[Symbol]] = defaultdict(list)  # by last reader
-        last: dict[Symbol, Symbol] = {}
+        self._last: dict[Symbol, Symbol] = {}  # the last reader of each
         for symbol in order:
             for operand in symbols_in(symbol.args):
                 self.uses[operand] += 1 + (symbol.op == "detach")  # which has the same text
-                last[base(operand)] = symbol  # a reader of a view reads its base
+                self._last[base(operand)] = symbol  # a reader of a view reads its base
         for symbol in symbols_in((outputs, lasting)):
             self.uses[symbol] += 2  # it gets its own line, and its memory is never overwritten
-            last.pop(base(symbol), None)
-        for symbol, reader in last.items():
-            self._ends[reader].append(symbol)
+            self._last.pop(base(symbol), None)
 
     def take(self, symbol: Symbol, over: Iterable[Any] = ()) -> int:
         """A buffer for the Symbol: that of an operand in `over` if this is its last reader, or a free one."""
         kind = self._kind(symbol)
         for operand in over:
-            if operand.__class__ is Symbol and self._ends_here(operand, symbol) and self._kind(operand) == kind:
+            mine = operand.__class__ is Symbol and operand in self.of and self._last.get(operand) is symbol
+            if mine and self._kind(operand) == kind:
                 self.of[symbol] = self.of.pop(operand)
                 return self.of[symbol]
         if not self._free[kind]:
@@ -62,12 +60,8 @@ class Buffers:
 
     def release(self, reader: Symbol) -> None:
         """Free the buffers that this Symbol was the last to read."""
-        for symbol in self._ends[reader]:
-            if symbol in self.of:
-                self._free[self._kind(symbol)].append(self.of.pop(symbol))
-
-    def _ends_here(self, operand: Symbol, reader: Symbol) -> bool:
-        return operand in self.of and any(operand is ended for ended in self._ends[reader])
+        for symbol in [x for x in self.of if self._last.get(x) is reader]:
+            self._free[self._kind(symbol)].append(self.of.pop(symbol))
 
     def _kind(self, symbol: Symbol) -> tuple[Any, Any, str]:
         """The shape, dtype and memory order of its buffer."""
@@ -76,14 +70,9 @@ class Buffers:
 
 def base(symbol: Symbol) -> Symbol:
     """The Symbol whose memory this one shares: itself, unless it is a view."""
-    while (seen := _seen_by(symbol)).__class__ is Symbol:
-        symbol = seen
+    while symbol.op in VIEWS and symbol.args[0].__class__ is Symbol:
+        symbol = symbol.args[0]
     return symbol
-
-
-def _seen_by(view: Symbol) -> Any:
-    """The operand that a view shares memory with; None if it is not a view."""
-    return view.args[0] if view.op in VIEWS else None
 
 
 def by_columns(order: Sequence[Symbol]) -> set[Symbol]:

@@ -63,8 +63,13 @@ class Text:
         op, args = symbol.op, symbol.args
         if op in SIGNS and not (self.careful and op == "divide"):
             sign, strength = SIGNS[op]
+            if op == "add" and self.within(args[0], 2)[0] == "-":
+                args = args[1], args[0]  # -a + b is b - a
             left = self.within(args[0], strength or 1)  # Python would chain comparisons
-            return f"{left} {sign} {self.within(args[1], strength + 1)}", strength  # a + (b - c) is not a + b - c
+            right = self.within(args[1], strength + 1)  # a + (b - c) is not a + b - c
+            if strength == 1 and right[0] == "-":
+                sign, right = "-" if op == "add" else "+", right[1:]  # a + -b is a - b
+            return f"{left} {sign} {right}", strength
         if op == "negative":
             return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
         if op == "where":

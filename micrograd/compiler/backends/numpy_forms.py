@@ -57,8 +57,8 @@ def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
         return None
     if n == 1:
         return RULES[".sum"](graph, a, axis, keepdims)
-    if len(axes) == a.ndim > 1 and not keepdims:
-        return a.reshape((n,)).sum(0)
+    if n == a.size and a.ndim > 1:
+        return a.reshape((n,)).sum(0).reshape(tuple(1 for i in range(a.ndim) if keepdims or i not in axes))
     if a.ndim not in (1, 2) or len(axes) != 1:
         return None
     ones = np.broadcast_to(np.ones((), a.dtype), a.shape[axes[0]])

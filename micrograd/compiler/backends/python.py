@@ -50,19 +50,13 @@ def lacks(program: Lowered) -> str:
     return ""
 
 
-def compile(program: Lowered) -> Code:
-    """The program as a function."""
-    return Code(program)
-
-
 class Code:
     """The source of a program, and its function: `run`, or `careful` where that raises."""
 
     def __init__(self, program: Lowered):
+        outputs, updates = program.outputs, program.updates
         if any(symbol.shape is not None for symbol in program.steps):
-            outputs, updates = rebuilt((program.outputs, program.updates), {}, FORMS)
-        else:
-            outputs, updates = program.outputs, program.updates
+            outputs, updates = rebuilt((outputs, updates), {}, FORMS)
         sources = {read.name: read for read in program.reads}
         writer = Writer(outputs, updates, sources)
         lines = reading(program.reads)
@@ -79,6 +73,9 @@ class Code:
             return self.run(*given)
         except (ArithmeticError, ValueError):
             return self.careful(*given)
+
+
+compile = Code
 
 
 def _define(source: str, names: dict[str, Any]) -> Callable:
@@ -144,8 +141,6 @@ class Writer(Text):
         self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, updates))
         self.order: list[Symbol] = needed((outputs, self.writes))
         self.buffers: Buffers = Buffers(self.order, outputs, [new for _, _, new in self.writes])
-        self.uses: dict[Symbol, int] = self.buffers.uses
-        self.kept: set[Symbol] = self.buffers.kept
         self.stock: Stock = Stock(self.names)
 
     def source(self, parameters: Sequence[str], reading: list[str]) -> str:
@@ -204,15 +199,15 @@ class Writer(Text):
             return text
         if not shape:  # NumPy's number, as in eager mode
             return text if tree.__class__ is Symbol and tree.op in SCALARS else f"{text}[()]"
-        fresh = tree.__class__ is Symbol and base(tree) in self.kept and base(tree).op != "input"
+        fresh = tree.__class__ is Symbol and base(tree) in self.buffers.kept and base(tree).op != "input"
         if fresh:
-            self.kept.discard(base(tree))  # a second output with this array gets a copy
+            self.buffers.kept.discard(base(tree))  # a second output with this array gets a copy
         return text if fresh else f"{text}.copy()"
 
     def _number(self, symbol: Symbol) -> None:
         """Write the expression where it is used, if that is one place and it is short; else as a line."""
         text, strength = self.number(symbol)
-        alone = self.uses[symbol] > 1 or len(text) > WIDEST
+        alone = self.buffers.uses[symbol] > 1 or len(text) > WIDEST
         self.of[symbol] = self.line(text) if alone else (text, strength)
 
     # ---- arrays
@@ -220,7 +215,7 @@ class Writer(Text):
     def _array(self, symbol: Symbol) -> None:
         """Write a line that computes an array, into a buffer if possible."""
         op, args = symbol.op, symbol.args
-        into = bool(symbol.ndim) and symbol not in self.kept
+        into = bool(symbol.ndim) and symbol not in self.buffers.kept
         if into and (op == "accumulate" or (op == "scatter" and library.is_basic(args[1]))):
             self._added(symbol)
         elif into and op == "gated":
@@ -229,11 +224,9 @@ class Writer(Text):
             self._into(symbol, f"np.bitwise_and({text}", over=True, after=bits)
         elif into and op == "mask_of":
             self._into(symbol, f"np.subtract({self.stock.view(self.within(args[0], ATOM), '.view(np.int8)')}, 1")
-        elif into and op in ("matmul", "dot"):
-            name = "np.dot" if all(x.ndim < 3 for x in args) else "np.matmul"
+        elif into and op in ("matmul", "dot", "matmul_like"):
+            name = "np.matmul" if op == "matmul_like" or any(x.ndim > 2 for x in args) else "np.dot"
             self._into(symbol, f"{name}({self.argument(args[0])}, {self.argument(args[1])}")
-        elif into and op == "matmul_like":
-            self._into(symbol, f"np.matmul({self.argument(args[0])}, {self.argument(args[1])}")
         elif into and op in ELEMENTWISE and op != "where":
             self._into(symbol, f"np.{op}({', '.join(map(self.argument, args))}", over=True)
         else:
@@ -271,7 +264,7 @@ class Writer(Text):
         if text.startswith(head) and (name := self.stock.view(head, text.removeprefix(head))) in self.stock.like:
             self.of[symbol] = name, ATOM
             return
-        inside = base(symbol) is not symbol and self.uses[symbol] == 1 and len(text) < WIDEST
+        inside = base(symbol) is not symbol and self.buffers.uses[symbol] == 1 and len(text) < WIDEST
         self.of[symbol] = (text, ATOM) if inside else self.line(text, f"  # {symbol.shape}")
 
     def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
