@@ -110,9 +110,7 @@ class Lowered:
         names: dict[Symbol, str] = {}
         turn = itertools.count(1)
         for x in self.steps:
-            operand = x.args[0]
-            known = operand if x.op == "input" else names[operand] if x.op == "detach" else ""
-            names[x] = known or f"t{next(turn)}"
+            names[x] = x.args[0] if x.op == "input" else f"t{next(turn)}"
         return names
 
     def shown(self, x: Any) -> str:
@@ -140,7 +138,7 @@ class Lowered:
             yield f"    {read.name}{kind} = {read.place}{KINDS[read.kind]}"
         yield "steps"
         for x in self.steps:
-            if x.op not in ("input", "detach"):
+            if x.op != "input":
                 operands = [*map(self.shown, x.args), *(f"{name}={self.shown(part)}" for name, part in x.named)]
                 yield f"    {self.names[x]}: {kind_of(x)} = {x.op.lstrip('.')}({', '.join(operands)})"
         yield "outputs"
@@ -191,8 +189,6 @@ def drawing(program: Lowered) -> list[Step]:
         data = "number" if symbol.shape is None else str(symbol.shape)
         if symbol.op == "input":
             steps[symbol] = Step("", label=program.names[symbol], data=data)
-        elif symbol.op == "detach":
-            steps[symbol] = steps[symbol.args[0]]
         else:
             sign, operands = symbol.op.lstrip("."), symbol.args
             if symbol.shape is None and sign in SIGNS:

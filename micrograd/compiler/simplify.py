@@ -19,7 +19,7 @@ from typing import Any
 
 from ..tensor.optional import library, np
 from .opset import ELEMENTWISE
-from .symbols import Symbol, has_symbols, stand_in, symbols_in
+from .symbols import Symbol, stand_in, symbols_in
 
 
 def is_number(x: Any, number: float) -> bool:
@@ -63,7 +63,7 @@ def _multiply(graph: Any, a: Any, b: Any) -> Any:
 
 def _is_choice(x: Any) -> bool:
     """True for a `where` of two constants on an array: an op on it can be applied to the constants now."""
-    return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not has_symbols(x.args[1:])
+    return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not symbols_in(x.args[1:])
 
 
 def _divide(graph: Any, a: Any, b: Any) -> Any:
@@ -130,7 +130,7 @@ def _reshape(graph: Any, a: Any, *shape: Any) -> Any:
         return a
     if a.op == ".reshape":
         return graph.make(".reshape", (a.args[0], wanted))
-    if a.op in ELEMENTWISE and sum(1 for _ in symbols_in(a.args)) == 1:  # an op with numbers: before the reshape
+    if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # an op with numbers: before the reshape
         inner = [x.args[0] if x.__class__ is Symbol and x.op == ".reshape" else x for x in a.args]
         if all(x.shape == wanted if x.__class__ is Symbol else x.__class__ is float for x in inner):
             return graph.make(a.op, tuple(inner))
