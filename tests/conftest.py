@@ -16,6 +16,7 @@ from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib: no test opens a window
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and PyTorch: the cores are the workers' own already
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # a test compiles a program to run it once
 
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # many tests compile one step, in workers that inherit this
     COMPILED = tempfile.TemporaryDirectory()

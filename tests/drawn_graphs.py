@@ -11,8 +11,7 @@ from micrograd import Tensor, Value
 def embedded(page):
     """What the script of a film's page is passed, unpacked."""
     found = json.loads(re.search(r'id="film">(.*?)</script>', page, re.DOTALL)[1])
-    packed = {name: base64.b64decode(found[name]) for name in ("frames", "inside") if found[name]}
-    return found | {name: json.loads(zlib.decompress(data, -15)) for name, data in packed.items()}
+    return found | json.loads(zlib.decompress(base64.b64decode(found["moving"]), -15))
 
 
 def neuron():
@@ -25,9 +24,9 @@ def neuron():
     return out
 
 
-def expression():
+def expression(a=-4.0):
     """The graph in the README, with the names that it has there."""
-    a, b = Value(-4.0, label="a"), Value(2.0, label="b")
+    a, b = Value(a, label="a"), Value(2.0, label="b")
     c = a + b
     d = a * b + b**3
     c += c + 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from ..engine.graph import Node, contributions
+from ..engine.graph import Node, contributions, node_of
 from ..engine.modes import enable_grad, hidden, open_scopes
 from ..engine.rows import HandWritten
 from ..engine.walk import propagate, towards
@@ -38,12 +38,12 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool, scopes
         raise RuntimeError(f"jvp needs the derivative of '{node._op}' as a row: its _backward was written by hand")
     u = detached(getattr(node, "tensor", node))  # any value of this shape will do
     u.requires_grad = True
-    given = getattr(u, "_node", u)
+    given = node_of(u)
     with enable_grad(), node._quiet():
         parts = contributions(node, u, create_graph)
     pairs = [(part, tangents[n]) for n, part in parts if n in tangents]
     grads: dict[Node, Any] = {}
-    for part, t in [(getattr(part, "_node", part), t) for part, t in pairs]:
+    for part, t in [(node_of(part), t) for part, t in pairs]:
         if getattr(part, "_row", None) is not None:  # else it does not depend on u
             grads[part] = part._plus(grads[part], t) if part in grads else part._seed(t, create_graph)
     if grads:

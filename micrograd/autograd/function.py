@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.graph import is_node, node_of
 from ..engine.modes import deferred, hidden, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Many
 from ..engine.trees import leaves, tree_map
 from ..engine.value import Value, number
 from ..tensor.node import ArrayNode
 from ..tensor.tensor import Tensor
-from .transforms import is_node, node_of
 
 __all__ = ["Context", "Function"]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import SLOTS, Node, grads_lock
+from ..engine.graph import SLOTS, Node, grads_lock, node_of
 from ..engine.modes import Mode, deferred, deferring, enable_grad, is_grad_enabled, is_tracing, no_grad
 from ..engine.rows import Row
 from ..engine.value import Value
@@ -77,12 +77,12 @@ def _state(x: Any) -> Any:
     """What tells whether x is modified: its number or array, whether it is frozen, and how often it was written to."""
     if isinstance(x, Tensor) and not isinstance(x, _Later):
         return x._node, x._node._data, x._node.storage, x._node.storage.version
-    return (x.requires_grad, x.data) if isinstance(x, Value) and not isinstance(x, _Later) else None
+    return (x.requires_grad, x._data) if isinstance(x, Value) and not isinstance(x, _Later) else None
 
 
 def _changed(x: Any, then: Any) -> bool:
     if then is None or isinstance(x, Value):
-        return then is not None and then != (x.requires_grad, x.data)
+        return then is not None and then != (x.requires_grad, x._data)
     node, data, storage, version = then
     return x._node is not node or storage.changed(version) or not same_array(x._node._data, data)
 
@@ -136,7 +136,7 @@ def _compute(node: Any) -> None:
     del node._todo
     node.__class__ = type(made)
     if then := vars(node).pop("_when_ready", None):
-        then(getattr(node, "_node", node))
+        then(node_of(node))
 
 
 class lazy(Mode):

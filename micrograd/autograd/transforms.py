@@ -35,7 +35,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
-from ..engine.graph import LEAF, Node
+from ..engine.graph import LEAF, Node, is_node, node_of
 from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
 from ..engine.rows import Row
 from ..engine.trees import leaves, refilled, tree_map
@@ -51,16 +51,6 @@ __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "j
 
 copied: Row = Row("copy", operator.pos, lambda g, _out, _a: g)
 ONES = object()  # the default gradients at the outputs
-
-
-def is_node(x: Any) -> bool:
-    """True for a Value or a Tensor."""
-    return isinstance(x, (Value, Tensor))
-
-
-def node_of(x: Any) -> Any:
-    """The node of a Tensor; anything else is returned unchanged."""
-    return x._node if isinstance(x, Tensor) else x
 
 
 def is_point(x: Any) -> bool:
@@ -205,7 +195,7 @@ class Call:
 
     def push(self, tangents: Any) -> Any:
         """The tangents of fn's output, given those of the arguments."""
-        ts = [t for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
+        ts = [stand_in(t) for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self.create_graph or self._recorded(ts)

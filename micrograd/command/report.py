@@ -4,7 +4,6 @@ The local derivatives are what a node sends to its operands for a gradient of 1,
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import count
 
 from ..engine.graph import Node, contributions
@@ -15,6 +14,7 @@ from ..viz.text import clean, columns, shorten
 from ..viz.values import value_text
 
 _LONGEST = 24  # maximum width of a name
+Row = tuple[list[str], list[tuple[str, str]]]  # name, "= x * w", value, gradient; ("dv1/dx", "-3.0000") of each operand
 
 
 def table(root: Value, *, typographic: bool = False, width: int | None = None) -> str:
@@ -51,19 +51,10 @@ def _number(x: float, typographic: bool) -> str:
     return value_text(x).replace("-", "\u2212") if typographic else value_text(x)
 
 
-@dataclass
-class _Row:
-    name: str
-    made: str  # "= x * w", "" for a leaf
-    value: str
-    gradient: str
-    local: list[tuple[str, str]]  # ("dv1/dx", "-3.0000"), one for each operand
-
-
-def _row(node: Value, names: Mapping[Node, str], typographic: bool) -> _Row:
+def _row(node: Value, names: Mapping[Node, str], typographic: bool) -> Row:
     value, gradient = _number(node.data, typographic), _number(node.grad, typographic)
     if node.is_leaf:
-        return _Row(names[node], "", value, gradient, [])
+        return [names[node], "", value, gradient], []
     op = node._op.lower() if node._op.isidentifier() else clean(node._op)
     operands = [name(names[p]) if p in names else name(p.label) if p.label else number(data_of(p)) for p in node._prev]
     d = "\u2202" if typographic else "d"
@@ -71,7 +62,7 @@ def _row(node: Value, names: Mapping[Node, str], typographic: bool) -> _Row:
         (f"{d}{names[node]}/{d}{names[operand]}", _number(part, typographic))  # an operand used twice has two
         for operand, part in contributions(node, 1.0)
     ]
-    return _Row(names[node], f"= {written(op, operands, tight=True)[0]}", value, gradient, local)
+    return [names[node], f"= {written(op, operands, tight=True)[0]}", value, gradient], local
 
 
 def numbered(nodes: Iterable[Node]) -> dict[Node, str]:
@@ -82,20 +73,18 @@ def numbered(nodes: Iterable[Node]) -> dict[Node, str]:
 
 
 # ------------------------------------------------------------------------------------------------ cells to lines
-def _lines(rows: list[_Row], stacked: bool) -> list[str]:
+def _lines(rows: list[Row], stacked: bool) -> list[str]:
     """The rows as aligned text, below a header."""
-    head = _Row("", "", "value", "gradient", [])
-    names, mades, values, gradients = (
-        max(_width(getattr(row, cell)) for row in (*rows, head)) for cell in ("name", "made", "value", "gradient")
-    )
-    local = _columns([row.local for row in rows], stacked)
+    cells = [["", "", "value", "gradient"], *[cells for cells, _ in rows]]
+    local = _columns([local for _, local in rows], stacked)
+    names, mades, values, gradients = (max(map(_width, column)) for column in zip(*cells, strict=True))
     left = names + bool(mades) + mades + 2
     lines = []
-    for row, cells in zip((head, *rows), (["local derivatives"] if any(local) else [], *local), strict=True):
-        what = _pad(f"{_pad(row.name, names)} {row.made}", left)
-        line = f"{what}{_pad(row.value, -values)}  {_pad(row.gradient, -gradients)}  "
-        first, *more = ["   ".join(cells)] if not stacked else cells or [""]
-        lines += [(line + first).rstrip(), *(" " * _width(line) + cell for cell in more)]
+    for (title, made, value, gradient), said in zip(cells, (["local derivatives"] * any(local), *local), strict=True):
+        what = _pad(f"{_pad(title, names)} {made}", left)
+        line = f"{what}{_pad(value, -values)}  {_pad(gradient, -gradients)}  "
+        first, *more = ["   ".join(said)] if not stacked else said or [""]
+        lines += [(line + first).rstrip(), *(" " * _width(line) + text for text in more)]
     return lines
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
-from ..engine.graph import hooked
+from ..engine.graph import hooked, node_of
 from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
 from ..engine.value import Value
 from ..optim import SGD, Adam, AdamW, Optimizer
@@ -363,4 +363,4 @@ def _has_rule(update: Any) -> bool:
 
 
 def _has_hooks(p: Any) -> bool:
-    return bool(getattr(p, "_node", p)._hooks)
+    return bool(node_of(p)._hooks)

@@ -31,7 +31,7 @@ from typing import Any
 
 from ..autograd.transforms import copied
 from ..engine.collector import without_collector
-from ..engine.graph import LEAF, added, grads_lock, hooked, undo
+from ..engine.graph import LEAF, added, grads_lock, hooked, node_of, undo
 from ..engine.modes import modes, pass_is_watched
 from ..engine.rows import Many, nothing
 from ..engine.trees import leaves, tree_map
@@ -296,13 +296,9 @@ class Call:
 
 def are_apart(given: Sequence[Any]) -> bool:
     """True if the nodes are distinct, and none was computed from another."""
-    nodes = list(map(_node, given))
+    nodes = list(map(node_of, given))
     below = {n for x in topological(nodes) for n in x._operands}
     return len(set(nodes)) == len(nodes) and below.isdisjoint(nodes)
-
-
-def _node(x: Any) -> Any:
-    return x._node if isinstance(x, Tensor) else x
 
 
 def _number(x: Any) -> Any:

@@ -23,7 +23,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..engine.graph import LEAF
+from ..engine.graph import LEAF, node_of
 from ..engine.modes import Mode, deferring, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number
@@ -79,7 +79,7 @@ class Trace:
             return known.seen
         if isinstance(x, Traced) or not isinstance(x, (Value, Tensor)):
             return x
-        node: Any = getattr(x, "_node", x)
+        node: Any = node_of(x)
         if isinstance(node._row, HandWritten) and any(map(is_traced, x._prev)):
             self.refuse_op(node._row.name)
         wanted = x.requires_grad

@@ -247,7 +247,12 @@ class Node:
 
 def is_node(x: Any) -> bool:
     """True for a Value or a Tensor. (A Tensor has a node; importing its class would load NumPy.)"""
-    return isinstance(x, Node) or isinstance(getattr(x, "_node", None), Node)
+    return isinstance(x, Node) or hasattr(type(x), "_node")
+
+
+def node_of(x: Any) -> Any:
+    """The node of a Tensor; anything else is returned unchanged."""
+    return x._node if hasattr(type(x), "_node") else x
 
 
 hooked: set[weakref.ref[Node]] = set()  # the nodes that have hooks
@@ -296,7 +301,7 @@ class Closure:
         return closure
 
     def __call__(self) -> None:
-        _push(self._then, self._node.grad)
+        _accumulate(self._then, self._node.grad)
 
     def __repr__(self) -> str:
         from ..viz.rule_text import statements  # imported on demand: only readers need rules as text
@@ -418,7 +423,7 @@ def added(node: Node, g: Any) -> Any:
     return g if grad is None or (grad.__class__ is int and grad == 0) else node._plus(grad, g)
 
 
-def _push(node: Node, g: Any) -> None:
+def _accumulate(node: Node, g: Any) -> None:
     """Accumulate the node's contributions into its operands' `.grad`, without sharing arrays among them."""
     for operand, part in contributions(node, g):
         operand.grad = added(operand, node._for_grad({node: g, operand: part}, None)[operand])

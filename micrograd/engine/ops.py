@@ -106,7 +106,7 @@ _GELU = 2 * math.sqrt(2 / math.pi)  # (1 + tanh(u)) / 2 is sigmoid(2u), which do
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
-def _number(x: Any, what: str) -> float:
+def _checked_setting(x: Any, what: str) -> float:
     if not isinstance(x, Real) or hasattr(x, "_apply"):
         raise TypeError(f"{what} a plain number, found {type(x).__name__} {x!r:.60}")
     return x if isinstance(x, (float, int)) else float(x)
@@ -253,7 +253,7 @@ def leaky_relu(slope: float = 0.01) -> Row:
     >>> leaky_relu(-2.0), leaky_relu(3.0)
     (-0.02, 3.0)
     """
-    return _leaky_relu(float(_number(slope, "the slope of leaky_relu is")))
+    return _leaky_relu(float(_checked_setting(slope, "the slope of leaky_relu is")))
 
 
 @lru_cache(maxsize=1024)
@@ -284,7 +284,7 @@ def clip(low: float | None = None, high: float | None = None) -> Row:
     1.0
     """
     hint = "maximum and minimum take nodes and arrays; a bound of clip is"
-    return _clip(*[bound if bound is None else _number(bound, hint) for bound in (low, high)])
+    return _clip(*[bound if bound is None else _checked_setting(bound, hint) for bound in (low, high)])
 
 
 @lru_cache(maxsize=1024, typed=True)

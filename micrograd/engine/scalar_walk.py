@@ -52,7 +52,7 @@ def _pass(grads: dict[Node, float], finish: Callable[[list[Node], list[Any], lis
     leaves: list[Node] = []
     with grads_lock:
         try:
-            if plain := _sum(grads, seen, before, leaves):
+            if plain := _sum_gradients(grads, seen, before, leaves):
                 finish(seen, before, leaves)
             else:
                 undo(seen, before)
@@ -65,7 +65,7 @@ def _pass(grads: dict[Node, float], finish: Callable[[list[Node], list[Any], lis
     return plain
 
 
-def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: list[Node]) -> bool:
+def _sum_gradients(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: list[Node]) -> bool:
     """Sum the gradients, of inner nodes in `.grad`, of leaves in `_y`. False if a node needs the general path."""
     unsummed = object()
     order = _topological(grads, unsummed, seen, before)
@@ -77,7 +77,7 @@ def _sum(grads: dict[Node, float], seen: list[Node], before: list[Any], leaves: 
         else:
             leaves.append(root)
             root._y = g
-    _push(order, unsummed, leaves)
+    _propagate(order, unsummed, leaves)
     return not hooked or hooked_nodes().isdisjoint(leaves)
 
 
@@ -113,7 +113,7 @@ def _topological(roots: dict[Node, float], unsummed: Any, seen: list[Node], befo
     return order
 
 
-def _push(order: list[Node], unsummed: Any, leaves: list[Node]) -> None:
+def _propagate(order: list[Node], unsummed: Any, leaves: list[Node]) -> None:
     """`walk.propagate` for plain numbers.
 
     Unrolled for two operands, with the rules of `+` and `*` inlined: a loop and calls would add two fifths to the time.

@@ -193,7 +193,7 @@ class Value(Node, Elementwise):
         if label:
             self.label = label
         if not isinstance(_children, tuple) or _children:
-            self._row, children = None, _operands(_children)
+            self._row, children = None, _checked_operands(_children)
             if requires_grad and is_grad_enabled() and any(n.requires_grad for n in children):
                 self._hand_write(HandWritten(_op, nothing), children)
 
@@ -325,7 +325,7 @@ def _checked(data: Any) -> float:
     raise TypeError(f"a Value holds one real number, found {type(data).__name__} {data!r:.50}{hint}")
 
 
-def _operands(children: Any) -> tuple[Node, ...]:
+def _checked_operands(children: Any) -> tuple[Node, ...]:
     """The operands of a hand-written op, as a tuple; TypeError if they are not nodes."""
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(n, Node) for n in children):
         return tuple(children)

@@ -19,7 +19,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from . import scalar_walk
-from .graph import Node, added, contributions, grads_lock, hooked_nodes, is_node, run_hooks, undo, was_let_go
+from .graph import Node, added, contributions, grads_lock, hooked_nodes, is_node, node_of, run_hooks, undo, was_let_go
 from .modes import enable_grad, is_anomaly_enabled, is_tracing, modes, pass_is_watched, stand_in
 from .rows import LetGo
 
@@ -312,7 +312,7 @@ def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[No
         raise ValueError(f"{len(roots)} roots need a list of {len(roots)} gradients, one each or None; found {found}")
     grads: dict[Node, Any] = {}
     for root, gradient in zip(roots, gradients, strict=True):
-        seed = root._seed(gradient, create_graph)
+        seed = root._seed(stand_in(gradient), create_graph)
         grads[root] = root._plus(grads[root], seed) if root in grads else seed
     return grads
 
@@ -322,7 +322,7 @@ def _nodes(given: Any, what: str) -> tuple[Node, ...]:
     single = is_node(given) or not isinstance(given, Iterable)
     nodes: tuple[Any, ...] = (given,) if single else tuple(given)  # type: ignore[arg-type]
     if modes or not single or not isinstance(given, Node):  # else it is a single Value: nothing to convert
-        nodes = tuple([getattr(x, "_node", x) for x in map(stand_in, nodes)])
+        nodes = tuple([node_of(stand_in(x)) for x in nodes])
     if not nodes:
         raise ValueError(f"found an empty list where {what} is needed")
     for node in nodes:

@@ -9,7 +9,7 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import Any, Self
 
-from ..engine.graph import Node, is_node
+from ..engine.graph import Node, is_node, node_of
 from ..engine.modes import modes, no_grad
 from ..engine.trees import leaves
 
@@ -301,7 +301,7 @@ def _waits(x: Any) -> bool:
 
 def _flat(tree: Any) -> tuple[Any, ...]:
     """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
-    found = [x if modes and _waits(x) else getattr(x, "_node", x) for x in leaves(tree)]
+    found = [x if modes and _waits(x) else node_of(x) for x in leaves(tree)]
     return tuple([x for x in found if isinstance(x, Node) or _waits(x)])
 
 

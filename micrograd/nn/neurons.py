@@ -59,11 +59,18 @@ class Neuron(Module, signs=True):
         activation: str | Callable[[Any], Any] = "relu",
         rng: random.Random | None = None,
     ):
-        draw = _generator(rng).uniform
+        if rng is not None and not hasattr(rng, "uniform"):
+            raise TypeError(
+                f"rng must be a generator such as random.Random(1337), found {type(rng).__name__} {rng!r:.50}"
+            )
+        if not callable(activation) and activation not in ACTIVATIONS:
+            known = ", ".join(ACTIVATIONS)
+            raise ValueError(f"found the activation {activation!r:.50}: it must be {known}, or a function")
+        draw = (rng or random).uniform
         self.w: list[Value] = [Value(draw(-1, 1)) for _ in range(whole(nin, "nin"))]
         self.b: Value = Value(0)
         self.nonlin = nonlin
-        self.activation = _checked_activation(activation)
+        self.activation = activation
 
     def __call__(self, x: Iterable[Any]) -> Any:
         if not isinstance(x, tuple) or len(x) != len(self.w):
@@ -81,7 +88,9 @@ class Neuron(Module, signs=True):
         return act
 
     def __repr__(self) -> str:
-        return f"{_word(self.activation) if self.nonlin else 'Linear'}Neuron({len(self.w)})"
+        f = self.activation
+        word = ACTIVATIONS[f] if isinstance(f, str) else getattr(f, "__name__", type(f).__name__).strip("<>")
+        return f"{word if self.nonlin else 'Linear'}Neuron({len(self.w)})"
 
 
 class Layer(Module, parts_sign=True):
@@ -141,7 +150,11 @@ class MLP(Module, parts_sign=True):
         activation: str | Callable[[Any], Any] = "relu",
         rng: random.Random | None = None,
     ):
-        sizes = [nin, *_sizes(nouts)]
+        if not isinstance(nouts, Iterable) or isinstance(nouts, str):
+            raise TypeError(f"nouts must be a list with the size of each layer, such as [16, 1]; found {nouts!r:.50}")
+        sizes = [nin, *[whole(n, f"nouts[{i}]") for i, n in enumerate(nouts)]]
+        if len(sizes) == 1:
+            raise ValueError("nouts is empty: a network needs at least one layer, such as [1]")
         last = len(sizes) - 2
         self.layers: list[Layer] = [
             Layer(sizes[i], sizes[i + 1], nonlin=i != last, activation=activation, rng=rng) for i in range(last + 1)
@@ -193,32 +206,3 @@ def whole(n: Any, name: str) -> int:
     if size < 1:
         raise ValueError(f"{name} must be at least 1, found {size}")
     return size
-
-
-def _sizes(nouts: Any) -> list[int]:
-    if not isinstance(nouts, Iterable) or isinstance(nouts, str):
-        raise TypeError(f"nouts must be a list with the size of each layer, such as [16, 1]; found {nouts!r:.50}")
-    sizes = [whole(n, f"nouts[{i}]") for i, n in enumerate(nouts)]
-    if not sizes:
-        raise ValueError("nouts is empty: a network needs at least one layer, such as [1]")
-    return sizes
-
-
-def _generator(rng: Any) -> Any:
-    if rng is None:
-        return random
-    if not hasattr(rng, "uniform"):
-        raise TypeError(f"rng must be a generator such as random.Random(1337), found {type(rng).__name__} {rng!r:.50}")
-    return rng
-
-
-def _checked_activation(activation: Any) -> Any:
-    if not callable(activation) and activation not in ACTIVATIONS:
-        raise ValueError(f"found the activation {activation!r:.50}: it must be {', '.join(ACTIVATIONS)}, or a function")
-    return activation
-
-
-def _word(activation: Any) -> str:
-    if isinstance(activation, str):
-        return ACTIVATIONS[activation]
-    return getattr(activation, "__name__", type(activation).__name__).strip("<>")

@@ -161,16 +161,9 @@ def _prefix(name: str) -> str:
 
 
 def _safetensors(source: Any) -> bytes:
-    """The content of a safetensors file."""
+    """The content of a safetensors file: all arrays by name; in its metadata, the states that hold more than arrays."""
     from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
 
-    arrays, packed = _contents(source)
-    states = json.dumps(packed)
-    return to_bytes(arrays, {"sha256": _digest(arrays, states)} | ({STATES: states} if packed else {}))
-
-
-def _contents(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of everything, by name; and the states that hold more than arrays, as JSON has it."""
     parts = {"": source} if _has_state(source) else source
     if not isinstance(parts, Mapping):
         raise TypeError(
@@ -189,7 +182,8 @@ def _contents(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             arrays |= {prefix + _name(key): _array(array, key) for key, array in type(x).state_dict(x).items()}
         else:
             packed[name] = _packed(type(x).state_dict(x), name, arrays)
-    return arrays, packed
+    states = json.dumps(packed)
+    return to_bytes(arrays, {"sha256": _digest(arrays, states)} | ({STATES: states} if packed else {}))
 
 
 def _packed(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:

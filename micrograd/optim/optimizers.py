@@ -1,7 +1,8 @@
 """Optimizers, and gradient clipping.
 
-An update is plain arithmetic on `p.data` and `p.grad`, numbers or arrays; it creates no nodes. The state of a parameter
-`p` is `optimizer.state[p]`. `compile(loss, update=optimizer)` traces the same lines, so they must not look at a number.
+An update is plain arithmetic on `p.data` and `p.grad`, numbers or arrays, in place: it creates no nodes, and Tensors
+that share the memory see it. The state of a parameter `p` is `optimizer.state[p]`. `compile(loss, update=optimizer)`
+traces the same lines, so they must not look at a number.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any
 
-from ..engine.graph import Node
+from ..engine.graph import Node, node_of
 from .checks import no_count, not_negative, parameters_of, parts_of, unlike
 
 Total = Callable[[Any], Any] | None
@@ -227,7 +228,7 @@ class SGD(Optimizer):
         if self.momentum:
             velocity = state["velocity"] = self.momentum * state.get("velocity", 0.0) + g
             g = g + self.momentum * velocity if self.nesterov else velocity
-        _subtract(p, self.lr * g)
+        p.data -= self.lr * g
 
 
 class Adam(Optimizer):
@@ -285,7 +286,7 @@ class Adam(Optimizer):
         mean = state["mean"] = beta1 * state.get("mean", 0.0) + (1 - beta1) * g
         squares = state["squares"] = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
         mean, squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # bias correction: they start at 0
-        _subtract(p, self.lr * mean / (squares**0.5 + self.eps))
+        p.data -= self.lr * mean / (squares**0.5 + self.eps)
 
     def _decay(self, p: Any, g: Any) -> Any:
         return g + self.weight_decay * p.data if self.weight_decay else g
@@ -323,13 +324,8 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay, reduce=reduce)
 
     def _decay(self, p: Any, g: Any) -> Any:
-        _subtract(p, self.lr * self.weight_decay * p.data)
+        p.data -= self.lr * self.weight_decay * p.data
         return g
-
-
-def _subtract(p: Any, change: Any) -> None:
-    """p -= change, in place: no node is created, and Tensors that share the memory see the change."""
-    p.data -= change
 
 
 def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
@@ -369,7 +365,7 @@ clip_grad_norm_ = clip_grad_norm  # PyTorch's name
 
 
 def _plain(grad: Any) -> Any:
-    return getattr(grad, "_node", grad)._data if hasattr(grad, "_apply") else grad  # a node under create_graph=True
+    return node_of(grad)._data if hasattr(grad, "_apply") else grad  # a node under create_graph=True
 
 
 def _norm(grad: Any) -> float:

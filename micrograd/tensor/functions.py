@@ -53,10 +53,10 @@ def function(made: Callable) -> Callable:
 
 def _operand(x: Any) -> Any:
     """An operand as rows take it: nodes and numbers unchanged, lists as arrays."""
-    return x if isinstance(x, (Node, Tensor, int, float)) or hasattr(x, "_apply") else _array(x, True)
+    return x if isinstance(x, (Node, Tensor, int, float)) or hasattr(x, "_apply") else _checked_array(x, True)
 
 
-def _array(x: Any, of_values: bool = False) -> np.ndarray:
+def _checked_array(x: Any, of_values: bool = False) -> np.ndarray:
     array = np.asarray(x)
     if array.dtype.kind in "fiub" or (of_values and _has_values(array)):
         return array
@@ -123,7 +123,7 @@ def of_array(method: Callable) -> Callable:
         check(named)
         if isinstance(a, Tensor):
             return method(a, *settings, **named)
-        array = _array(a, numpys is not None)
+        array = _checked_array(a, numpys is not None)
         if array.dtype == object:
             return numpys(array, *settings, **named)  # type: ignore[misc]
         out = method(Tensor(array), *settings, **named)
@@ -207,7 +207,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
-    chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _array(condition)
+    chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _checked_array(condition)
     row = arrays.where(chosen != 0)  # a new array, unaffected by later writes to the condition
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         return record(row, _operand(a), _operand(b))

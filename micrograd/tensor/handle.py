@@ -42,7 +42,7 @@ def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
     return method
 
 
-def _read(path: str, doc: str) -> Any:
+def _attribute(path: str, doc: str) -> Any:
     """A property that reads an attribute of the node, or of its array."""
     return property(operator.attrgetter(path), doc=doc)
 
@@ -80,7 +80,7 @@ class Handle:
         if label:
             self.label = label
         if not isinstance(_children, tuple) or _children:
-            children = _operands(_children)
+            children = _checked_operands(_children)
             if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
                 self._node._hand_write(HandWritten(_op, nothing), children)
         if requires_grad:
@@ -88,14 +88,14 @@ class Handle:
 
     # ---- attributes
 
-    shape: tuple[int, ...] = _read("_node._data.shape", "The lengths of the axes, a tuple of ints.")
-    ndim: int = _read("_node._data.ndim", "The number of axes.")
-    size: int = _read("_node._data.size", "The number of elements.")
-    dtype: np.dtype[Any] = _read("_node._data.dtype", "The NumPy dtype of the elements.")
-    is_leaf: bool = _read("_node.is_leaf", "True if no recorded operation produced this.")
-    grad_fn: GradFn | None = _read("_node.grad_fn", "A view of the op that produced this, or None for a leaf.")
+    shape: tuple[int, ...] = _attribute("_node._data.shape", "The lengths of the axes, a tuple of ints.")
+    ndim: int = _attribute("_node._data.ndim", "The number of axes.")
+    size: int = _attribute("_node._data.size", "The number of elements.")
+    dtype: np.dtype[Any] = _attribute("_node._data.dtype", "The NumPy dtype of the elements.")
+    is_leaf: bool = _attribute("_node.is_leaf", "True if no recorded operation produced this.")
+    grad_fn: GradFn | None = _attribute("_node.grad_fn", "A view of the op that produced this, or None for a leaf.")
     label: str = _of_node("label", "The name shown in drawings.")
-    _op: str = _read("_node._op", "")
+    _op: str = _attribute("_node._op", "")
     _backward: Callable[[], object] = _of_node("_backward", "")
 
     @property
@@ -409,7 +409,7 @@ class Handle:
         return _restore, state, self.__dict__ or None
 
 
-def _operands(children: Any) -> tuple[ArrayNode, ...]:
+def _checked_operands(children: Any) -> tuple[ArrayNode, ...]:
     """The nodes of a hand-written op's operands; TypeError if they are not Tensors."""
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(t, Handle) for t in children):
         return tuple(t._node for t in children)

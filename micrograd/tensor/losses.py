@@ -24,7 +24,7 @@ def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction:
     """See `functional._of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
     if allowed and not is_tracing():
-        _check_each(_array(targets), allowed[0](_array(targets)), allowed[1])
+        _check_each(_data(targets), allowed[0](_data(targets)), allowed[1])
     if row := fused.OF_PAIRS.get(name):
         return record(row(reduction), scores, targets)
     return fused.REDUCTIONS[reduction](formula(scores, targets))
@@ -49,17 +49,17 @@ def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
 def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
     """Scores and targets of one shape and dtype, checked. Targets may stay a plain array; else both are Tensors."""
     scores = as_tensor(scores)
-    found = _array(scores)
+    found = _data(scores)
     if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == found.dtype)):
         targets = Tensor(targets)
-    wanted = _array(targets)
+    wanted = _data(targets)
     if found.shape != wanted.shape:
         raise ValueError(f"found scores of shape {found.shape} and targets of shape {wanted.shape}: reshape one")
     _check_scores(found)
     return scores, targets if wanted.dtype == found.dtype else targets.astype(found.dtype)
 
 
-def _array(x: Any) -> np.ndarray:
+def _data(x: Any) -> np.ndarray:
     return x._node._data if isinstance(x, Tensor) else x
 
 
@@ -69,7 +69,7 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     classes = plain_array(target)
     if classes.dtype.kind not in "iu":
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}")
-    found = _array(scores)
+    found = _data(scores)
     if found.ndim == 0 or found.shape[:-1] != classes.shape:
         raise ValueError(
             f"found scores of shape {found.shape} and targets of shape {classes.shape}: "

@@ -351,7 +351,7 @@ def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -
         for view, parent in pairwise(line):
             above = parent._node
             after = new_node(above._data, storage=above.storage)
-            made = remember(after, _written(view._view[1]), (above, made), (above._data, made._data))
+            made = remember(after, _copy_slices(view._view[1]), (above, made), (above._data, made._data))
             _succeed(parent, above, made)
         if storage.views:
             outdate(line[-1])
@@ -421,7 +421,7 @@ def _copy_saved(node: ArrayNode) -> Array:
     return node._y[0]
 
 
-def _written(view: Row) -> Row:
+def _copy_slices(view: Row) -> Row:
     """The row of a write through a view: a copy of a in which view(a) is replaced by b."""
 
     def forward(a: Any, b: Any) -> Any:
@@ -429,7 +429,7 @@ def _written(view: Row) -> Row:
         view.forward(out)[...] = b
         return out
 
-    return Row("copy_slices", forward, lambda g, _a, _b: _written(view)(g, 0.0), lambda g, _a, _b: view(g))
+    return Row("copy_slices", forward, lambda g, _a, _b: _copy_slices(view)(g, 0.0), lambda g, _a, _b: view(g))
 
 
 def _succeed(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:

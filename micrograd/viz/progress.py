@@ -2,54 +2,43 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 PATIENCE, EVERY = 1.0, 0.2  # seconds before the first word, and between two
 
 
-class Progress:
-    """Call it with what is being done, as often as that changes."""
-
-    def __init__(self) -> None:
-        self._due, self._cell, self._width = time.monotonic() + PATIENCE, None, 0
-
-    def __call__(self, doing: str) -> None:
-        if time.monotonic() < self._due:
-            return
-        self._due = time.monotonic() + EVERY
-        self._cell = self._cell or new_cell(doing)
-        if self._cell is not None:
-            self._cell.update({"text/plain": doing}, raw=True)
-        elif sys.stderr.isatty():
-            self._line(doing)
-
-    def _line(self, text: str) -> None:
-        sys.stderr.write("\r" + text.ljust(self._width))
-        sys.stderr.flush()
-        self._width = len(text)
-
-    def _clear(self) -> None:
-        if self._cell is not None:
-            self._cell.update({"text/plain": ""}, raw=True)
-        elif self._width:
-            self._line("")
-            sys.stderr.write("\r")
-
-
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """Says nothing in the first second.
+def progress() -> Iterator[Callable[[str], None]]:
+    """A function to call with what is being done, as often as that changes. It says nothing in the first second.
 
     >>> with progress() as say:
     ...     say("1 of 56 boxes")
     """
-    shown = Progress()
+    due, cell, width = time.monotonic() + PATIENCE, None, 0
+
+    def write(text: str) -> None:
+        nonlocal width
+        if cell is not None:
+            cell.update({"text/plain": text}, raw=True)
+        elif sys.stderr.isatty():
+            sys.stderr.write(text.ljust(width) + "\r")
+            sys.stderr.flush()
+            width = len(text)
+
+    def say(doing: str) -> None:
+        nonlocal due, cell
+        if time.monotonic() >= due:
+            due = time.monotonic() + EVERY
+            cell = cell or new_cell(doing)
+            write(doing)
+
     try:
-        yield shown
+        yield say
     finally:
-        shown._clear()
+        if cell is not None or width:
+            write("")
 
 
 def new_cell(text: str) -> Any:

@@ -207,12 +207,11 @@ def statements(node: Any) -> str:
     >>> statements(a * b)
     'a.grad += g * b; b.grad += g * a'
     """
-    operands = node._prev
-    names, like = _names(node), _like(node)
-    symbols = [_operand(n, names) for n in operands]
-    parts = _run(node._row, Symbol("g", like=like), symbols, Symbol(names[node], like=like))
-    pairs = zip(operands, parts, strict=True)
-    return "; ".join(f"{names[n]}.grad += {part or '...'}" for n, part in pairs if n.requires_grad)
+    names = _names(node)
+    shown = [number(float(n._data))[0] if _is_plain(n) else names[n] for n in node._prev]
+    pairs = zip(node._prev, rule_texts(node), strict=True)
+    parts = [(names[n], rule.part if rule else "...") for n, rule in pairs if n.requires_grad]
+    return "; ".join(f"{name}.grad += {part.format(*shown, out=names[node])}" for name, part in parts)
 
 
 def _names(node: Any) -> dict[Any, str]:
@@ -227,16 +226,6 @@ def _names(node: Any) -> dict[Any, str]:
 def _is_plain(node: Any) -> bool:
     """True for a constant that is a number."""
     return not node.requires_grad and getattr(node._data, "ndim", 0) == 0
-
-
-def _operand(node: Any, names: dict[Any, str]) -> Symbol:
-    """The name of an operand, or its value if it is a plain number."""
-    text = number(float(node._data)) if _is_plain(node) else (names[node], ATOM)
-    return Symbol(*text, like=_like(node))
-
-
-def _like(node: Any) -> Any:
-    return None if node._is_number else node._data
 
 
 def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:

@@ -33,6 +33,18 @@ def number(x: float) -> str:
     return value_text(x).replace("-", "\u2212")
 
 
+def hue(x: Any) -> str:
+    """The colour class of a number or of its text, by its sign; "" for zero, for nan and for what is not one number.
+
+    >>> hue(2.0), hue("-inf"), hue("nan"), hue("0 .. 9, mean 4.5")
+    ('above', 'below', '', '')
+    """
+    try:
+        return "above" if float(x) > 0 else "below" if float(x) < 0 else ""
+    except ValueError:
+        return ""
+
+
 def _array_text(array: Any) -> str:
     """The elements of a small array; the range and mean of a large one."""
     if array.size <= 4:

@@ -10,7 +10,7 @@ import pytest
 from engine_helpers import at_once
 from function_helpers import A, Cube, Exp, Product, Scale, both, make, nodes, numbers
 
-from micrograd import Value, backward, detect_anomaly, grad, no_grad
+from micrograd import Value, backward, detect_anomaly, enable_grad, grad, lazy, no_grad
 from micrograd.autograd.check import gradcheck
 from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
@@ -313,3 +313,17 @@ def test_detect_anomaly_names_the_line_of_apply():
         y = make(lambda ctx, g: g * float("nan")).apply(x)
         with pytest.raises(RuntimeError, match=r"the backward of 'Made' produced a nan.*make\(lambda ctx, g"):
             y.backward()
+
+
+@both
+@pytest.mark.parametrize("mode", [lazy, detect_anomaly, enable_grad])
+@pytest.mark.parametrize("op", [Cube, Exp])
+def test_a_function_is_differentiated_twice_inside_any_mode(kind, mode, op):
+    def second():
+        xs = nodes(kind)
+        (g,) = grad(op.apply(xs).sum() if kind == "tensor" else op.apply(xs), xs, create_graph=True)
+        return numbers(grad(g.sum() if kind == "tensor" else g, xs)[0])
+
+    with mode():
+        found = second()
+    np.testing.assert_array_equal(found, second())

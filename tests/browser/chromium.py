@@ -119,7 +119,8 @@ class Page:
 
     def axe(self) -> list[str]:
         """What axe-core has against the page as it is now, a line for each element."""
-        self.run(_axe_source())
+        if not self.run("return !!window.axe"):
+            self.run(_axe_source())
         report = self.driver.execute_async_script(
             "const done = arguments[0]; axe.run().then(done, error => done({failed: String(error)}))"
         )

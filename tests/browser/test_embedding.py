@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from drawn_graphs import expression
 
 from micrograd import Value
 from micrograd.viz import player
@@ -64,6 +65,21 @@ def test_a_story_of_the_same_shape_keeps_the_rows_of_a_wide_graph(page):
     post(page, micrograd="story", story=player(chain(2.0)).story())
     page.wait(inner(page, "querySelector('.card .data').textContent === '2.0000'"))
     assert page.run(seen) == before
+
+
+def test_a_story_of_another_shape_opens_at_the_view_that_a_page_of_it_opens_at(page):
+    """In this frame that is the outline; one of the same shape stays in the part of it that is open."""
+    frame(page, player(expression()), size='style="width:800px;height:600px"')
+    pressed = inner(page, "querySelector('#tabs [aria-pressed=true]')?.textContent")
+    page.wait(f"{pressed} === 'outline'")
+    page.run(f"{inner(page, 'querySelector(`.card.stretch`)')}.dispatchEvent(new MouseEvent('click'))")
+    crumbs = text(page, "#crumbs")
+    assert crumbs.startswith("outline›")
+    post(page, micrograd="story", story=player(expression(-5.0)).story())
+    page.wait(inner(page, "querySelector('.card .data').textContent !== '−4.0000'"))
+    assert text(page, "#crumbs") == crumbs
+    post(page, micrograd="story", story=player(expression().tanh()).story())
+    page.wait(f"{pressed} === 'outline'")
 
 
 @pytest.mark.parametrize("story", [None, "text", {}, {"title": "t", "root": ["t"], "scenes": []}])

@@ -72,6 +72,23 @@ def test_a_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(pa
     assert page.run("return getComputedStyle(document.querySelector('.loss')).display") != "none"
 
 
+def test_a_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(page):
+    model = MLP(2, [1])
+    film, wanted = viz.movie(model, POINTS, SIDES, resolution=5, point_loss=hinge), []
+    for weight in (0.25, float("nan"), -0.5):
+        model.layers[0].neurons[0].w[0].data = weight
+        film.frame(1.0)
+        wanted.append(hinge(model(POINTS[7].tolist()), int(SIDES[7])).data)
+    page.open(film.page().html)
+    click(page, ".mark[data-n]", 7)
+    page.wait(READY)
+    wait_for(page, wanted[0])
+    page.press("ArrowRight")
+    page.wait(f"{NUMBERS}.includes('nan')")
+    page.press("ArrowRight")
+    wait_for(page, wanted[2])
+
+
 def test_points_of_each_class_have_their_own_loss(page, trained):
     film, model, weights = trained
     page.open(film.page().html)

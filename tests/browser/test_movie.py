@@ -60,14 +60,14 @@ def movie(page, film):
 
 
 def test_every_frame_shows_its_own_words_picture_lines_and_bars(movie, film):
-    shown = panels.moving(film, film.frames, panels.histograms(film))
-    for i, frame in enumerate(shown):
+    by_frame = panels.histograms(film)["weights"].counts
+    for i, frame in enumerate(panels.moving(film)):
         assert movie.run("return document.querySelector('#says').textContent") == frame["says"]
         assert movie.run("return document.querySelector('#frame').getAttribute('aria-valuetext')") == frame["says"]
         lines = movie.run("return [...document.querySelectorAll('.boundary > .line')].map(e => e.getAttribute('d'))")
         assert lines == frame["lines"]
         bars = movie.run("return [...document.querySelectorAll('.bars path')].map(e => e.getAttribute('d'))")
-        assert bars == [path for counts in frame["bars"]["weights"] for path in panels.bars(counts)]
+        assert bars == [path for counts in by_frame[i] for path in panels.bars(counts)]
         x, y, *_ = movie.run("return document.querySelector('.shades').getAttribute('viewBox').split(' ').map(Number)")
         assert (x, y) == (0.5, i * len(film.ys) + 0.5)
         movie.press("ArrowRight")

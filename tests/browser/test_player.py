@@ -55,13 +55,18 @@ def training_step():
 
 
 GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
+SHOWN = (  # all that one sees: the phase, the cards, the pills, the panels
+    "[...document.querySelectorAll('#phase, #graph text, #why, #ran')].map(e => e.textContent.trim())"
+    ".concat([...document.querySelectorAll('.card, .wire')].map(e => e.getAttribute('class')))"
+)
 
 
-def shown(page):
-    """All that one sees: the phase, the cards, the pills, the panels."""
+def at_each_step(page, expression, button="next"):
+    """What this JavaScript expression is at each step, from the one that is shown to the last (or the first)."""
     return page.run(
-        "return [...document.querySelectorAll('#phase, #graph text, #why, #ran')].map(e => e.textContent.trim())"
-        ".concat([...document.querySelectorAll('.card, .wire')].map(e => e.getAttribute('class')))"
+        "const scrub = document.getElementById('scrub'), found = []; for (;;) {"
+        f" found.push({expression}); if (scrub.value === scrub.{'max' if button == 'next' else 'min'}) return found;"
+        f" document.getElementById('{button}').click() }}"
     )
 
 
@@ -95,14 +100,10 @@ def click(page, name):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_step_back_shows_what_the_step_forward_did(page, name):
     page.open(player(GRAPHS[name]()).html, reduced_motion=True)
-    forward = [shown(page)]
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-        forward.append(shown(page))
+    forward = at_each_step(page, SHOWN)
+    assert len(forward) == last(page) + 1
     assert all(before != after for before, after in pairwise(forward))
-    for before in reversed(forward[:-1]):
-        page.press("ArrowLeft")
-        assert shown(page) == before
+    assert at_each_step(page, SHOWN, "back") == forward[::-1]
 
 
 def test_values_appear_forward_and_gradients_backward(page):
@@ -142,13 +143,8 @@ def test_two_uses_in_one_step_are_counted_one_by_one(page):
 def test_where_it_is_crowded_the_step_that_runs_has_its_pills(page):
     page.open(player(crowd()).html, reduced_motion=True, fragment="scene=0")
     assert page.run("return document.querySelectorAll('.wire').length") > 70
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-        active, pills = page.run(
-            "return [document.querySelectorAll('.wire.forward, .wire.backward').length,"
-            " document.querySelectorAll('.pill rect').length]"
-        )
-        assert active == pills
+    counts = "['.wire.forward, .wire.backward', '.pill rect'].map(e => document.querySelectorAll(e).length)"
+    assert all(active == pills for active, pills in at_each_step(page, counts))
 
 
 def test_a_gradient_with_two_uses_fills_one_at_a_time(page):
@@ -166,12 +162,8 @@ def test_a_gradient_with_two_uses_fills_one_at_a_time(page):
 def test_what_python_ran_has_the_brackets_that_it_needs(page):
     a, b = Value(3.0, label="a"), Value(2.0, label="b")
     page.open(player((a + b) * (a * b) - (b - (-(a + b))) ** 2).html, reduced_motion=True)
-    ran = set()
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-        ran.update(
-            page.run("return [...document.querySelectorAll('#ran pre')].flatMap(e => e.textContent.split('\\n'))")
-        )
+    lines = "[...document.querySelectorAll('#ran pre')].flatMap(e => e.textContent.split('\\n'))"
+    ran = {line for step in at_each_step(page, lines) for line in step}
     assert {"v1 = (a + b) * (a * b)", "-(a + b)", "(a + b).grad += g * (a * b)"} <= ran
     assert {line for line in ran if line.startswith("out = ")} == {"out = v1 - v2"}
 
@@ -256,10 +248,7 @@ def test_the_address_follows_the_step_and_the_step_the_address(page):
 
 def test_each_step_is_said_aloud(page):
     page.open(player(neuron()).html)
-    said = []
-    for _ in range(last(page) + 1):
-        said.append(text(page, "#live"))
-        page.press("ArrowRight")
+    said = at_each_step(page, "document.getElementById('live').textContent")
     assert len(set(said)) == len(said)
     assert said[1] == "Forward 1 of 5. x1 * w1 equals −6.0000."
     assert page.run("return document.getElementById('live').getAttribute('aria-live')") == "polite"
@@ -356,27 +345,12 @@ def test_one_of_many_that_were_folded_is_not_told_as_a_number(page, training_ste
 
 def test_65_000_nodes_can_be_gone_through_and_into(page, training_step):
     page.open(training_step, reduced_motion=True)
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-    assert text(page, "#phase") == "Done"
+    assert at_each_step(page, "document.getElementById('phase').textContent")[-1] == "Done"
     click(page, "Layer #2")
     assert page.run("return document.querySelectorAll('.card.module').length") >= 16
 
 
 # ------------------------------------------------------------------------------------------------ looks
-@pytest.mark.parametrize("width", [480, 1400])
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_graph_is_never_smaller_than_it_can_be_read(page, name, width):
-    page.open(player(GRAPHS[name]()).html, width)
-    scale = page.run("const svg = document.getElementById('graph'); return svg.clientWidth / svg.viewBox.baseVal.width")
-    assert 0.999 <= scale <= 1.601
-    sizes = page.run(
-        "return [...document.querySelectorAll('#graph text')].map(e => parseFloat(getComputedStyle(e).fontSize))"
-    )
-    assert min(sizes) * scale >= 11.99
-    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
-
-
 @pytest.mark.parametrize("width", [480, 1400])
 def test_the_result_is_in_sight_when_the_page_opens(page, width):
     page.open(player(network()).html, width)
@@ -388,17 +362,34 @@ def test_the_result_is_in_sight_when_the_page_opens(page, width):
     )
 
 
+def long_names():
+    a, b = Value(3.0, label="the weight of the first"), Value(2.0, label="what comes from outside")
+    return (a * b + a * a).tanh() * a
+
+
+LOOK = """(() => {
+    const [svg, why, app, bar] = ['graph', 'why', 'app', 'bar'].map(id => document.getElementById(id));
+    const texts = [...svg.querySelectorAll('text')], card = document.querySelector('.card.forward, .card.backward');
+    const [a, b] = [card ?? svg, document.getElementById('scroll')].map(e => e.getBoundingClientRect());
+    const scale = svg.clientWidth / svg.viewBox.baseVal.width;
+    return {
+        scale, type: scale * Math.min(...texts.map(e => parseFloat(getComputedStyle(e).fontSize))),
+        seen: a.right > b.left && a.left < b.right && a.bottom > b.top && a.top < b.bottom,
+        fits: document.documentElement.scrollWidth <= innerWidth && why.scrollWidth <= why.clientWidth,
+        place: [bar.offsetTop, app.offsetHeight],
+    } })()"""
+
+
 @pytest.mark.parametrize("width", [480, 1400])
-def test_the_step_that_runs_is_in_sight(page, width):
-    page.open(player(network()).html, width, reduced_motion=True)
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-        inside = page.run(
-            "const card = document.querySelector('.card.forward, .card.backward'); if (!card) return true;"
-            "const a = card.getBoundingClientRect(), b = document.getElementById('scroll').getBoundingClientRect();"
-            "return a.right > b.left && a.left < b.right && a.bottom > b.top && a.top < b.bottom"
-        )
-        assert inside
+@pytest.mark.parametrize("graph", [*GRAPHS.values(), long_names])
+def test_at_every_step_it_can_be_read_the_step_is_in_sight_and_the_page_does_not_jump(page, graph, width):
+    page.open(player(graph()).html, width, reduced_motion=True)
+    looks = at_each_step(page, LOOK)
+    assert all(0.999 <= look["scale"] <= 1.601 and look["type"] >= 11.99 for look in looks)
+    assert [look["seen"] and look["fits"] for look in looks] == [True] * len(looks)
+    assert all(look["place"] == looks[1]["place"] for look in looks[1:])
+    page.run("document.querySelector('.card').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    assert page.run(f"return {LOOK}.fits")
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -428,42 +419,26 @@ def busy():
 @pytest.mark.parametrize("graph", [busy, paths, neuron])
 def test_no_number_runs_into_its_key_or_its_dots_and_no_pill_is_wide(page, graph):
     page.open(player(graph()).html, reduced_motion=True)
-    for _ in range(last(page) + 1):
-        touching = page.run(
-            "return [...document.querySelectorAll('.card')].flatMap(card => [...card.querySelectorAll('.number')]"
-            ".filter(n => [...card.querySelectorAll('.key, .use')].some(e => { const a = n.getBBox(), b = e.getBBox();"
-            "  return a.x < b.x + b.width + 2 && a.y < b.y + b.height && b.y < a.y + a.height; }))"
-            ".map(n => n.textContent))"
-        )
-        assert touching == []
-        widths = page.run("return [...document.querySelectorAll('.pill rect')].map(e => +e.getAttribute('width'))")
-        assert max(widths, default=0) < 90
-        page.press("ArrowRight")
+    found = at_each_step(
+        page,
+        "[[...document.querySelectorAll('.card')].flatMap(card => [...card.querySelectorAll('.number')]"
+        ".filter(n => [...card.querySelectorAll('.key, .use')].some(e => { const a = n.getBBox(), b = e.getBBox();"
+        "  return a.x < b.x + b.width + 2 && a.y < b.y + b.height && b.y < a.y + a.height; }))"
+        ".map(n => n.textContent)),"
+        " Math.max(0, ...[...document.querySelectorAll('.pill rect')].map(e => +e.getAttribute('width')))]",
+    )
+    assert [touching for touching, _ in found if touching] == []
+    assert max(wide for _, wide in found) < 90
 
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_everybody_can_use_it(page, name, dark):
-    for fragment in ("step=0", "step=4", "step=9999"):
-        page.open(player(GRAPHS[name]()).html, dark=dark, fragment=fragment, reduced_motion=True)
+    page.open(player(GRAPHS[name]()).html, dark=dark, reduced_motion=True)
+    for place in (0, 4, 9999):
+        page.run("location.hash = `step=${arguments[0]}`; return new Promise(requestAnimationFrame)", place)
+        assert step(page) == min(place, last(page))
         assert page.axe() == []
-
-
-def long_names():
-    a, b = Value(3.0, label="the weight of the first"), Value(2.0, label="what comes from outside")
-    return (a * b + a * a).tanh() * a
-
-
-@pytest.mark.parametrize("width", [480, 1400])
-@pytest.mark.parametrize("graph", [paths, long_names])
-def test_the_why_panel_needs_no_scrolling_sideways(page, graph, width):
-    page.open(player(graph()).html, width, reduced_motion=True)
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-        assert page.run("const e = document.getElementById('why'); return e.scrollWidth <= e.clientWidth")
-    page.run("document.querySelector('.card').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
-    assert "sum = " in text(page, "#why")
-    assert page.run("const e = document.getElementById('why'); return e.scrollWidth <= e.clientWidth")
 
 
 def test_it_follows_the_system_s_colours(page):
@@ -483,30 +458,13 @@ def test_nothing_moves_for_those_who_asked_for_that(page):
     assert page.run("return document.querySelectorAll('.pulse').length") == 2
 
 
-@pytest.mark.parametrize("width", [480, 1400])
-@pytest.mark.parametrize("name", GRAPHS)
-def test_the_panels_do_not_make_the_page_jump(page, name, width):
-    page.open(player(GRAPHS[name]()).html, width, reduced_motion=True)
-    tops = set()
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-        tops.add(
-            page.run(
-                "return [document.getElementById('bar').offsetTop, document.getElementById('app').offsetHeight].join()"
-            )
-        )
-    assert len(tops) == 1
-
-
 @pytest.mark.parametrize(
     "label", ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a & b \"'", "{0}"]
 )
 def test_hostile_labels_do_nothing(page, label):
     a = Value(2.0, label=label)
     page.open(player(a * a + 1).html)
-    for _ in range(last(page)):
-        page.press("ArrowRight")
-    assert page.run("return document.querySelectorAll('img').length") == 0
+    assert not any(at_each_step(page, "document.querySelectorAll('img').length"))
     assert text(page, ".card .title").startswith(label[:9])
 
 

@@ -263,6 +263,69 @@ def test_a_network_has_the_engine_s_numbers_in_the_page(page):
     same(page, [network(2, (4, 1)), neuron()])
 
 
+# ------------------------------------------------------------------------------------------------ nudges
+NUDGE = """
+const [made, i, shown] = arguments, engine = Program(made);
+engine.run();
+return engine.nudge(i, shown ?? undefined);
+"""
+
+
+def nudged(page, root, leaf, shown=None):
+    """The nudge test of a leaf, of the gradient that is `shown` or else of the page's own."""
+    graph = walk(getattr(root, "_node", root))
+    at = next(i for i, node in enumerate(graph.nodes) if node is getattr(leaf, "_node", leaf))
+    made = json.loads(json.dumps(program(graph, Backprop())))
+    page.open(
+        f"<!doctype html><title>t</title><script>let story = {{missing: ''}};\n{asset('playing/program.js')}</script>"
+    )
+    return page.run(NUDGE, made, at, shown)
+
+
+def test_a_nudge_agrees_with_a_right_gradient_and_finds_a_wrong_one(page):
+    a, b = Value(2.0), Value(-3.0)
+    assert nudged(page, (a * b + a).tanh(), b)["agrees"]
+    wrong = nudged(page, a * a, a, 4.01)
+    assert not wrong["agrees"]
+    assert wrong["slope"] == pytest.approx(4.0)
+    for grad in (1e-3, 1e-5):
+        assert not nudged(page, b * grad, b, 1.1 * grad)["agrees"]
+
+
+def test_at_a_kink_the_slopes_differ_and_an_infinite_one_does_not_agree(page):
+    zero = Value(0.0)
+    assert not nudged(page, zero.relu(), zero)["agrees"]
+    assert not nudged(page, 1 / zero, zero)["agrees"]
+
+
+def test_the_step_of_a_nudge_suits_the_number(page):
+    for x in (1e-6, 1.0, 1e6):
+        a = Value(x)
+        assert nudged(page, a.log(), a)["agrees"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_of_an_array_the_steepest_element_is_nudged(page, dtype):
+    t = Tensor(np.array([[1.0, 2.0], [-5.0, np.nan]], dtype), requires_grad=True, label="t")
+    root = mg.where(np.isnan(t.data), 0.0, t * t).sum()
+    found = nudged(page, (t[:, :1] * t[:, :1]).sum(), t)
+    assert (found["at"], found["agrees"]) == (2, True)
+    page.open(player(root).html, fragment="place=end", reduced_motion=True)
+    assert "1 leaf moved a little" in text(page, "#ran")
+
+
+def test_an_empty_array_has_no_element_to_nudge(page):
+    page.open(player(Tensor(np.zeros((0, 3)), requires_grad=True).sum()).html, fragment="place=end")
+    assert "No leaf with a gradient is in this view" in text(page, "#ran")
+
+
+def test_each_leaf_is_nudged_once_its_gradient_is_whole(page):
+    page.open(player(neuron()).html, fragment="step=12", reduced_motion=True)
+    page.press("ArrowLeft")
+    assert "Nudge test: x1 + 0.001 moves o by" in text(page, "#ran")
+    assert "✓ agrees" in text(page, "#ran")
+
+
 def test_the_page_knows_every_function_that_a_row_calls(page):
     called = {*TABLE, *re.findall(r'\["([^"]+)"', json.dumps([*functions().values()]))}
     page.open(f"<!doctype html><title>t</title><script>{asset('playing/program.js')}</script>")

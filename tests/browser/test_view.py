@@ -14,7 +14,7 @@ from micrograd import Value
 from micrograd.nn import MLP
 from micrograd.viz import player
 
-from .test_player import READY, arrays, card, in_frame, network, notebook, paths, step, text
+from .test_player import READY, arrays, at_each_step, card, in_frame, network, notebook, paths, step, text
 
 
 def seen(page):
@@ -352,11 +352,11 @@ def test_the_view_for_a_projector_is_clean_and_large(page, graph):
     assert page.run("return document.getElementById('bar').offsetWidth") > 500
 
 
-IN_SIGHT = (
-    "const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1"
-    " && a.bottom <= b.bottom + 1, box = e => e.getBoundingClientRect();"
-    "return inside(box(arguments[0]), box(document.getElementById('scroll')))"
-)
+OUT_OF_SIGHT = """[...document.querySelectorAll('%s')].filter(e => e.childElementCount).filter(e => {
+    const [a, b] = [e, document.getElementById('scroll')].map(e => e.getBoundingClientRect());
+    return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1;
+}).map(e => document.getElementById('phase').textContent + ': ' + e.textContent)"""
+ACTIVE = ".card.forward, .card.backward, .pill.forward, .pill.backward"
 
 
 @pytest.mark.parametrize("present", [False, True])
@@ -368,23 +368,23 @@ def test_the_active_card_and_its_numbers_stay_in_sight(page, present):
     d += d * 2 + (b + a).relu()
     d += 3 * d + (b - a).relu()
     page.open(player((c - d) ** 2 / d, names={}, present=present).html, 1280, 720, reduced_motion=True)
-    for _ in range(int(page.run("return document.getElementById('scrub').max"))):
-        page.press("ArrowRight")
-        active = page.run(
-            "return [...document.querySelectorAll('.card.forward, .card.backward, .pill.forward, .pill.backward')]"
-            ".filter(e => e.childElementCount)"
-        )
-        for element in active:
-            assert page.run(IN_SIGHT, element), text(page, "#phase")
+    assert not any(at_each_step(page, OUT_OF_SIGHT % ACTIVE))
+
+
+def test_the_active_card_of_a_graph_in_rows_stays_in_sight_for_a_projector_that_is_zoomed(page):
+    page.open(player(expression(), present=True).html, 1280, 720, reduced_motion=True)
+    tops = page.run("return [...document.querySelectorAll('.card')].map(e => Math.round(e.getBoundingClientRect().y))")
+    assert len({*tops}) > 2
+    for width in (1280, 1000):
+        page.resize(width, 720)
+        page.press("Home", "+", "+")
+        assert not any(at_each_step(page, OUT_OF_SIGHT % ".card.forward, .card.backward"))
 
 
 def test_a_neuron_is_seen_whole_in_a_small_window_at_every_step(page):
     """The panels leave the graph the height that it needs; they scroll where they say more than that leaves."""
     page.open(player(neuron(), names={}).html, 1280, 720, reduced_motion=True)
-    for _ in range(int(page.run("return document.getElementById('scrub').max"))):
-        page.press("ArrowRight")
-        for element in page.run("return [...document.querySelectorAll('.card')]"):
-            assert page.run(IN_SIGHT, element), text(page, "#phase")
+    assert not any(at_each_step(page, OUT_OF_SIGHT % ".card"))
     assert page.run("return document.getElementById('graph').getScreenCTM().a") > 0.99
     assert page.run("return document.getElementById('panels').offsetHeight") >= 160
     page.resize(1280, 1000)
@@ -414,7 +414,7 @@ def test_a_card_that_waits_can_be_read(page, dark):
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (800, 720)])
 def test_the_map_shows_the_whole_graph_and_hides_no_card(page, width, height):
     page.open(player(neuron()).html, width, height, reduced_motion=True, fragment="place=end")
-    assert page.run(IN_SIGHT, card(page, "o"))
+    assert page.run(f"return {OUT_OF_SIGHT % '.card[aria-label^=o]'}") == []
     under = page.run(
         "const box = e => e.getBoundingClientRect(), map = box(document.getElementById('map'));"
         "const stage = box(document.getElementById('scroll'));"

@@ -9,7 +9,21 @@ import numpy as np
 import pytest
 
 import micrograd
-from micrograd import Value, draw_dot, grad, gradient, hessian, hvp, jacobian, nn, no_grad, value_and_grad
+from micrograd import (
+    Tensor,
+    Value,
+    draw_dot,
+    grad,
+    gradient,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    nn,
+    no_grad,
+    value_and_grad,
+    vjp,
+)
 from micrograd.engine.trees import leaves
 
 
@@ -130,6 +144,30 @@ def test_hessian_times_vector_is_compiled():
     f = lambda x: (x**3).sum()  # noqa: E731
     x, v = np.array([1.0, 2.0]), np.array([1.0, -1.0])
     np.testing.assert_allclose(hvp(micrograd.compile(f))(x, v), hvp(f)(x, v), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [lambda: Value(2.0), lambda: Tensor(2.0, requires_grad=True)], ids=["Value", "Tensor"])
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, w: jvp(lambda y: y, (x,), (w,))[1] * x,
+        lambda x, w: jvp(lambda y: y * y, (w,), (w,))[1] * x,
+        lambda x, w: vjp(lambda y: y, x)[1](w) * x,
+        lambda x, w: vjp(lambda y: y * y, w)[1](w) * x,
+        lambda x, w: hvp(lambda y: y**3)(w, w) * x,
+        lambda x, w: grad(w * x, w, grad_outputs=w, create_graph=True)[0] * x,
+    ],
+)
+def test_a_gradient_or_tangent_that_is_passed_from_outside_is_read_each_time(make: Any, product: Any):
+    found = []
+    for way in (lambda f: f, micrograd.compile):
+        w = make()
+        f, x = way(lambda x, w=w: product(x, w) + w), type(w)(3.0, requires_grad=False)
+        f(x)
+        w.data = w.data * 2
+        f(x).backward()
+        found.append((float(f(x).data), float(w.grad)))
+    assert found[0] == pytest.approx(found[1])
 
 
 def test_a_jacobian_of_numbers_is_compiled():

@@ -118,6 +118,13 @@ def test_a_network_is_drawn_the_same_way_again_and_saved(tmp_path):
     assert path.read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_the_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_open():
+    model = MLP(2, [3, 1])
+    drawn = viz.draw_network(lambda point: model(point), POINTS)
+    assert drawn.svg.count("Layer 1, neuron") >= 3
+    assert "The model has no parameters." in drawn.page.html
+
+
 def test_a_model_without_columns_is_refused_with_what_draws_it():
     with pytest.raises(ValueError, match=r"no columns of neurons for points of 2 numbers.*draw_dot"):
         viz.draw_network(lambda p: p, POINTS)
@@ -207,7 +214,7 @@ def test_the_state_of_the_optimizer_can_be_chosen():
     remembered = [name for name, x in next(iter(optimizer.state.values())).items() if isinstance(x, np.ndarray)]
     assert list(data["kinds"]) == ["weights", "gradients", *remembered]
     for name in remembered:
-        assert sum(data["frames"][-1]["bars"][name][0]) == 9
+        assert sum(data["kinds"][name][2][-1][0]) == 9
         assert f"<option>{name}</option>" in film.page().html
 
 

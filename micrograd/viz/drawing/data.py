@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ...engine.graph import node_of
 from .. import infix
 from ..infix import Text
 from ..text import shorten
@@ -99,7 +100,7 @@ def walk(root: Any) -> Walk:
 
 def roots_of(root: Any) -> list[Any]:
     """The nodes of `root`: a Value or a Tensor, or a list of them; raises unless it is."""
-    roots = [getattr(node, "_node", node) for node in (root if isinstance(root, list | tuple) else [root])]
+    roots = [node_of(node) for node in (root if isinstance(root, list | tuple) else [root])]
     if not roots:
         raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
     for node in roots:
@@ -275,7 +276,7 @@ def label_of(node: Any) -> str:
 
 def data_of(node: Any) -> Any:
     """The data of a node. Avoids `Tensor.data`, which returns a writable array and may therefore copy."""
-    node = getattr(node, "_node", node)
+    node = node_of(node)
     return node._data if hasattr(node, "_data") else getattr(node, "data", node)
 
 

@@ -15,8 +15,9 @@ from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, median
 
 Point = tuple[float, float]
 
@@ -102,16 +103,15 @@ class _Net:
         tail, head = self.ends[e]
         return max(self.layer[head] - self.layer[tail] - 1, 0)
 
-    def before(self, e: int) -> int:
-        """The last item of an edge before its head."""
-        between = 0 if e in self.flying else self.between(e)
+    def passed(self, e: int) -> list[int]:
+        """The items of an edge before its head: its tail, then dummies."""
         tail = self.ends[e][0]
-        return self.trunks[tail][between - 1] if between else tail
+        return [tail, *self.trunks[tail][: 0 if e in self.flying else self.between(e)]]
 
     def _link(self, count: int) -> None:
         links = {(tail, trunk[0]) for tail, trunk in enumerate(self.trunks) if trunk}
         links |= {pair for trunk in self.trunks for pair in pairwise(trunk)}
-        links |= {(self.before(e), h) for e, (t, h) in enumerate(self.ends) if t != h and e not in self.flying}
+        links |= {(self.passed(e)[-1], h) for e, (t, h) in enumerate(self.ends) if t != h and e not in self.flying}
         self.left: list[list[int]] = [[] for _ in self.layer]
         self.right: list[list[int]] = [[] for _ in self.layer]
         for tail, head in sorted(links):
@@ -130,47 +130,33 @@ class _Net:
 
 
 def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """The back edges of a depth-first search; reversing them leaves no cycle."""
-    out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-    for e, (tail, head) in enumerate(edges):
-        if tail != head:
-            out[tail].append((e, head))
-    state = [0] * count  # 0 unvisited, 1 on the stack, 2 done
-    found: set[int] = set()
+    """The back edges of a depth-first search, whose head is left after their tail; reversing them leaves no cycle."""
+    heads: list[list[int]] = [[] for _ in range(count)]
+    for tail, head in edges:
+        heads[tail].append(head)
+    entered: set[int] = set()
+    left: dict[int, int] = {}  # when the search left a box
     for start in range(count):
-        stack = [(start, iter(out[start]))] if not state[start] else []
-        state[start] = state[start] or 1
+        stack = [start]
         while stack:
-            at, rest = stack[-1]
-            for e, head in rest:
-                if state[head] == 1:
-                    found.add(e)
-                elif not state[head]:
-                    state[head] = 1
-                    stack.append((head, iter(out[head])))
-                    break
+            at = stack[-1]
+            if at in entered:
+                left.setdefault(stack.pop(), len(left))
             else:
-                state[at] = 2
-                stack.pop()
-    return found
+                entered.add(at)
+                stack += [head for head in reversed(heads[at]) if head not in entered]
+    return {e for e, (tail, head) in enumerate(edges) if left[tail] < left[head]}
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     """The layer of each box, from the longest path to a sink; sinks have the highest number."""
-    into: list[list[int]] = [[] for _ in range(count)]
-    waiting = [0] * count
+    heads: dict[int, list[int]] = {i: [] for i in range(count)}
     for tail, head in edges:
         if tail != head:
-            into[head].append(tail)
-            waiting[tail] += 1
+            heads[tail].append(head)
     distance = [0] * count
-    ready = [i for i in range(count) if not waiting[i]]
-    for i in ready:  # grows during the loop
-        for tail in into[i]:
-            distance[tail] = max(distance[tail], distance[i] + 1)
-            waiting[tail] -= 1
-            if not waiting[tail]:
-                ready.append(tail)
+    for i in TopologicalSorter(heads).static_order():  # a box comes after its heads
+        distance[i] = max([distance[head] + 1 for head in heads[i]], default=0)
     deepest = max(distance)
     return [deepest - d for d in distance]
 
@@ -246,19 +232,8 @@ def _place(net: _Net) -> None:
 
 def _wish(net: _Net, i: int, neighbours: list[int]) -> float:
     """The weighted median of the neighbours; the midpoint if two share it."""
-    if not neighbours:
-        return net.y[i]
-    if len(neighbours) == 1:
-        return net.y[neighbours[0]]
-    pulls = sorted([(net.y[n], net.pull(i, n)) for n in neighbours])
-    half, so_far = sum(pull for _, pull in pulls) / 2, 0
-    for k, (y, pull) in enumerate(pulls):
-        so_far += pull
-        if so_far > half:
-            return y
-        if so_far == half:
-            return (y + pulls[k + 1][0]) / 2
-    return pulls[-1][0]
+    pulled = [net.y[n] for n in neighbours for _ in range(net.pull(i, n))]
+    return median(pulled) if pulled else net.y[i]
 
 
 def _settle(net: _Net, row: list[int], wishes: list[float], leaf: float) -> None:
@@ -297,14 +272,14 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
         boxes.append((left, net.y[i] - h / 2, w, h))
     ports = _ports(net, spread)
     ends = [x + width for x, width in zip(starts, widths, strict=True)]
-    trunks = [_trunk(net, i, boxes[i][0] + boxes[i][2], starts, ends) for i in range(count)]
     routes: list[list[Point]] = []
     for e, (tail, head) in enumerate(net.ends):
-        points, stops = trunks[tail]
-        at = 0 if e in net.flying else net.between(e)
-        route = points[: stops[at]]
+        passed = net.passed(e)
+        last = passed[-1]
+        route: list[Point] = [(boxes[tail][0] + boxes[tail][2], net.y[tail])]
+        for i, n in pairwise(passed):  # level within a column; between items that are level no point is needed
+            route += [(ends[net.layer[i]], net.y[i]), (starts[net.layer[n]], net.y[n])] if net.y[i] != net.y[n] else []
         if tail != head:
-            last = net.before(e)
             port = ports[e]
             route += [(ends[net.layer[last]], net.y[last]), (starts[net.layer[head]], port), (boxes[head][0], port)]
         route = [p for k, p in enumerate(route) if not k or p != route[k - 1]]
@@ -312,20 +287,6 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
     width = max(x + w for x, _, w, _ in boxes)
     height = max(y + h / 2 for y, h in zip(net.y, net.height, strict=True))
     return Layout(width, height, boxes, routes, net.backward)
-
-
-def _trunk(net: _Net, i: int, side: float, starts: list[float], ends: list[float]) -> tuple[list[Point], list[int]]:
-    """The bends of the edges that leave box i, and how many of them precede the gap after each of its dummies.
-
-    Edges are level within a column; between items that are level with each other no point is needed.
-    """
-    points = [(side, net.y[i])]
-    stops = [1]
-    for before, dummy in pairwise([i, *net.trunks[i]]):
-        if net.y[dummy] != net.y[before]:
-            points += [(ends[net.layer[before]], net.y[before]), (starts[net.layer[dummy]], net.y[dummy])]
-        stops.append(len(points))
-    return points, stops
 
 
 def _ports(net: _Net, spread: Sequence[float]) -> dict[int, float]:
@@ -336,7 +297,7 @@ def _ports(net: _Net, spread: Sequence[float]) -> dict[int, float]:
             arriving[head].append(e)
     ports = {}
     for head, edges in arriving.items():
-        edges.sort(key=lambda e: (net.y[net.before(e)], e))
+        edges.sort(key=lambda e: (net.y[net.passed(e)[-1]], e))
         step = min(14.0, 2 * spread[head] / max(len(edges) - 1, 1))
         for k, e in enumerate(edges):
             ports[e] = net.y[head] + (k - (len(edges) - 1) / 2) * step

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...engine.graph import node_of
 from ...engine.modes import frame_of_the_user
 from .data import Walk
 from .fold import Call
@@ -39,22 +40,24 @@ def find_names(graph: Walk, calls: Iterable[Call | None], variables: Mapping[str
     frame = frame_of_the_user()
     known = {**frame.f_globals, **frame.f_locals} if variables is None else variables
     known = {name: x for name, x in known.items() if name.isidentifier() and name[0] != "_" and name not in HISTORY}
-    place = {id(_node(node)): id(node) for node in graph.nodes}
+    place = {id(node_of(node)): id(node) for node in graph.nodes}
     modules = {id(call[0][0]): ("", call[0][0]) for call in calls if call}
     modules |= {id(x): (f"{name}.", x) for name, x in known.items() if hasattr(type(x), "named_parameters")}
     owned: dict[int, tuple[str, str]] = {}  # where modules share a parameter, the one that was called names it
     for prefix, module in modules.values():
         for path, p in type(module).named_parameters(module):
-            if id(_node(p)) in place:
-                owned.setdefault(place[id(_node(p))], (prefix, _path(path)))
+            if id(node_of(p)) in place:
+                owned.setdefault(place[id(node_of(p))], (prefix, _path(path)))
     several = len({prefix for prefix, _ in owned.values()}) > 1
     trained = [p for x in known.values() if hasattr(type(x), "zero_grad") for p in getattr(x, "params", ())]
-    direct, inside = ([(name, place.get(id(_node(x)))) for name, x in some] for some in (known.items(), _inside(known)))
+    direct, inside = (
+        [(name, place.get(id(node_of(x)))) for name, x in some] for some in (known.items(), _inside(known))
+    )
     names: dict[int, str] = {}
     for name, i in (*direct, *[(prefix * several + path, i) for i, (prefix, path) in owned.items()], *inside):
         if i is not None:
             names.setdefault(i, name)
-    return Names(names, {*owned} | {place.get(id(_node(p)), 0) for p in trained})
+    return Names(names, {*owned} | {place.get(id(node_of(p)), 0) for p in trained})
 
 
 def relative(names: Mapping[int, str], among: Iterable[int]) -> dict[int, str]:
@@ -62,10 +65,6 @@ def relative(names: Mapping[int, str], among: Iterable[int]) -> dict[int, str]:
     paths = {i: names[i].rpartition(".") for i in among if i in names}
     alike = len({above for above, _, _ in paths.values()}) == 1
     return dict(names) | {i: last for i, (_, _, last) in paths.items() if alike}
-
-
-def _node(x: Any) -> Any:
-    return getattr(x, "_node", x) if hasattr(type(x), "_prev") else x  # of a Tensor
 
 
 def _path(path: str) -> str:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from ..page import asset
 from ..text import clean, pretty, shorten, sign, text_width
 from ..text import coordinate as _n
+from ..values import hue
 from .data import Box, Edge, Picture
 from .dot import CROWDED, dense, not_finite
 from .layout import Layout, Point, layout
@@ -56,19 +57,6 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
 
 
 # ------------------------------------------------------------------------------------------------ cards
-def hue(text: str) -> str:
-    """The colour class of a number, by its sign; "" for zero, for nan and for what is not one number.
-
-    >>> hue("2.0000"), hue("-inf"), hue("nan"), hue("0 .. 9, mean 4.5")
-    (' above', ' below', '', '')
-    """
-    try:
-        x = float(text)
-    except ValueError:
-        return ""
-    return " above" if x > 0 else " below" if x < 0 else ""
-
-
 @dataclass
 class _Text:
     """Text on a card, positioned relative to the card's top left corner."""
@@ -99,7 +87,8 @@ class _Card:
         name = shorten(box.name, 26, "\u2026")
         self.title = name or pretty(box.expression)
         self.rows = [
-            (key, pretty(shorten(text, 34, "\u2026")), hue(text) if key != "nodes" else "") for key, text in box.rows
+            (key, pretty(shorten(text, 34, "\u2026")), f" {hue(text)}" if hue(text) and key != "nodes" else "")
+            for key, text in box.rows
         ]
         self.texts: list[_Text] = []
         if box.kind == "constant" and not self.title and len(self.rows) == 1:
@@ -121,11 +110,11 @@ class _Card:
                 text.x += card_width - self.card_width
         self.card_width = card_width
 
-    def _set_number(self, number: str, hue: str) -> None:
+    def _set_number(self, number: str, colour: str) -> None:
         """An unnamed constant is only its number."""
         self.card_width = text_width(number, 12, mono=True) + 2 * PAD
         self.card_height = 26.0
-        self.texts.append(_Text(self.card_width / 2, 17.0, f"number data alone{hue}", number))
+        self.texts.append(_Text(self.card_width / 2, 17.0, f"number data alone{colour}", number))
 
     def _set_lines(self, indent: float, down: float, named: bool) -> None:
         """Place the title, the note to its right, and the rows, after measuring the widest of them."""
@@ -142,9 +131,9 @@ class _Card:
         if aside:
             self.texts.append(_Text(right, y + 12.5, "times" if times else "aside", aside))
         y += TITLE * bool(self.title or aside)
-        for key, text, hue in self.rows:
+        for key, text, colour in self.rows:
             if key:
-                self.texts.append(_Text(right, y + 12, f"number {key}{hue}", text))
+                self.texts.append(_Text(right, y + 12, f"number {key}{colour}", text))
             self.texts.append(_Text(indent, y + 12, "key", key or text))
             y += ROW
         self.card_width, self.card_height = right + PAD, y + 5

@@ -1,10 +1,9 @@
 """Forward and backward passes, step by step; uses the data, folding and layout of `drawing`.
 
 backprop    a separate backward pass, and what each edge carried     (reads nodes)
-nudge       finite-difference test of the gradients of leaves        (reads nodes)
 heat        arrays and weights as small grids of letters
 scenes      the graph as scenes, plain data; a box can open another  (reads nodes)
-program     a graph as data that the page computes again      (reads nodes)
+program     a graph as data: the page computes it again, nudges it   (reads nodes)
 card        a card: its size, and its pieces
 stage       coordinates of the cards, wires and numbers of a scene
 play        `player`: all steps, as a page: player.html, .css, and its script, in this order:

@@ -4,9 +4,10 @@ There is no script: the class of each element says when it is visible, and CSS k
 Content and coordinates come from the player's scene and stage. With `prefers-reduced-motion` the final state is shown.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from html import escape
-from itertools import starmap
+from itertools import accumulate, starmap
 from typing import Any
 
 from .. import infix
@@ -17,7 +18,7 @@ from ..drawing.words import spoken
 from ..page import Svg, asset
 from ..text import clean, pretty, shorten, sign
 from ..text import coordinate as _n
-from ..values import number
+from ..values import hue, number
 from .card import CELL, Piece, pieces
 from .clock import Clock
 from .heat import STEPS, Heat
@@ -228,18 +229,12 @@ class Film:
 
     def arrivals(self, i: int) -> list[tuple[int, float]]:
         """(step, total so far) for each addition to a box's gradient; for the root, its 1."""
-        coming: dict[int, float] = {}
+        coming: defaultdict[int, float] = defaultdict(float)
         for wire in self.scene.wires:
             if wire.tail == i and wire.part is not None and wire.head in self.passes:
-                step = self.passes[wire.head]
-                coming[step] = coming.get(step, 0.0) + (wire.part if wire.part is not True else 0.0)
-        if not coming:
-            return [(self.seeded, 1.0)]
-        total, found = 0.0, []
-        for step in sorted(coming):
-            total += coming[step]
-            found.append((step, total))
-        return found
+                coming[self.passes[wire.head]] += 0.0 if wire.part is True else wire.part
+        steps = sorted(coming)
+        return [*zip(steps, accumulate([coming[step] for step in steps]), strict=True)] or [(self.seeded, 1.0)]
 
     # -------------------------------------------------------------------------------------------- captions
     def captions(self) -> list[tuple[int, str]]:
@@ -318,11 +313,6 @@ def _tip(route: list[Point]) -> str:
 
 def _words(x: float, y: float, kind: str, text: str) -> str:
     return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{escape(clean(text), quote=False)}</text>'
-
-
-def hue(x: Any) -> str:
-    """The class of a number's colour, which is its sign."""
-    return "above" if x > 0 else "below" if x < 0 else ""
 
 
 def short(x: float) -> str:

@@ -118,15 +118,14 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
     A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
     Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
     """
-    operands = node._prev
-    uses = [Sent() for _ in operands]
+    operands, number = node._prev, node._is_number
     if not node._row or isinstance(node._row, LetGo) or node not in grads:
-        return uses
+        return [Sent() for _ in operands]
     g = grads[node]
     with node._quiet():
-        _enter(uses, operands, "part", contributions(node, g))
-        if node._is_number:
-            _enter(uses, operands, "local", contributions(node, 1.0))
+        parts = _in_order(operands, contributions(node, g))
+        local = _in_order(operands, contributions(node, 1.0) if number else [])
+    uses = [Sent(*pair) for pair in zip(local, parts, strict=True)]
     if isinstance(node._row, HandWritten | Many):
         for use in uses:
             if use.local is not None and (use.part is None or not same(use.local * g, use.part)):
@@ -134,13 +133,12 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
     return uses
 
 
-def _enter(uses: list[Sent], operands: tuple[Node, ...], what: str, pairs: list[tuple[Node, Any]]) -> None:
-    """Store `pairs`, which may skip operands, in `uses`; the pairs of one operand are in the order of its uses."""
-    places: dict[Node, list[int]] = {}
-    for i in reversed(range(len(operands))):
-        places.setdefault(operands[i], []).append(i)
-    for operand, number in pairs:
-        setattr(uses[places[operand].pop()], what, number)
+def _in_order(operands: Sequence[Node], pairs: Sequence[tuple[Node, Any]]) -> list[Any]:
+    """What is sent to each operand, from pairs in the order of its uses; None for one that is skipped."""
+    waiting: dict[Node, list[Any]] = {}
+    for operand, number in reversed(pairs):
+        waiting.setdefault(operand, []).append(number)
+    return [waiting[operand].pop() if waiting.get(operand) else None for operand in operands]
 
 
 def is_hand_written(node: Node) -> bool:

@@ -32,15 +32,11 @@ class Clock:
         """Classes for an element that is visible from `step` until `end`."""
         if end >= self.steps:
             return self.since(step)
-        hidden = f"0%,{self._at(step)},{self._at(end + FADE)},to{{opacity:0}}"
-        seen = f"{self._at(step + FADE)},{self._at(end)}{{opacity:1}}"
-        return self._rule(f"t{step}-{end}", hidden + seen, at_rest="opacity:0;")
+        return self._rule(f"t{step}-{end}", self._while(step, end, "opacity:0", "opacity:1"), at_rest="opacity:0;")
 
     def without(self, step: int, end: int) -> str:
         """Classes for an element that is hidden from `step` until `end`."""
-        seen = f"0%,{self._at(step)},{self._at(end + FADE)},to{{opacity:1}}"
-        hidden = f"{self._at(step + FADE)},{self._at(end)}{{opacity:0}}"
-        return self._rule(f"n{step}-{end}", seen + hidden)
+        return self._rule(f"n{step}-{end}", self._while(step, end, "opacity:1", "opacity:0"))
 
     def drawn(self, step: int, backward: bool = False) -> str:
         """Classes for a line (with `pathLength` 1) that is drawn during `step`, from its start or from its end."""
@@ -70,6 +66,10 @@ class Clock:
 
     def _from(self, step: int, before: str, after: str) -> str:
         return f"0%,{self._at(step)}{{{before}}}{self._at(step + FADE)},to{{{after}}}"
+
+    def _while(self, step: int, end: int, around: str, inside: str) -> str:
+        outer = f"0%,{self._at(step)},{self._at(end + FADE)},to{{{around}}}"
+        return f"{outer}{self._at(step + FADE)},{self._at(end)}{{{inside}}}"
 
     def _at(self, step: float) -> str:
         return f"{100 * min(step / self.steps, 1):.4g}%"

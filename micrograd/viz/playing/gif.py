@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..drawing.layout import Point
 from ..text import sign
-from ..values import number
-from .animation import HOLD, MARGIN, Film, heat_cells, hue, shade
+from ..values import hue, number
+from .animation import HOLD, MARGIN, Film, heat_cells, shade
 from .card import CELL, Piece, pieces
 from .heat import Heat
 from .scenes import Card, Wire

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 from typing import Any
 
+from ...engine.graph import node_of
 from ..values import value_text
 
 ROWS, COLUMNS = 16, 24  # maximum size
@@ -98,7 +99,7 @@ def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) ->
 
     `place` has the places of nodes in the walk.
     """
-    named = [(path, getattr(p, "_node", p)) for path, p in type(module).named_parameters(module)]
+    named = [(path, node_of(p)) for path, p in type(module).named_parameters(module)]
     if not named:
         return []
     if not named[0][1]._is_number:

@@ -135,12 +135,12 @@ function ranBackward(card, wires, state) {
   const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
     : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
-  const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => operand.nudge && state.grads.get(operand.i)?.whole);
+  const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => nudged().includes(operand) && state.grads.get(operand.i)?.whole);
   return `<h2>What Python just ran</h2>${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
 }
 function tellNudge(card) {
-  const {step: by, moved, slope, agrees, index} = nudgeOf(card);
-  const place = index?.length ? `${card.name}[${index.join(", ")}]` : card.name;
+  const {step: by, moved, slope, agrees, at} = nudgeOf(card), shape = engine.leaves[card.node].shape ?? [];
+  const index = shape.map((n, k) => Math.floor(at / count(shape.slice(k + 1))) % n), place = index.length ? `${card.name}[${index.join(", ")}]` : card.name;
   const verdict = agrees ? `<span class="good">✓ agrees</span>` : `<span class="bad">✗ differs: a kink, or not finite</span>`;
   return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
 }
@@ -152,9 +152,9 @@ function tellEnd() {
   if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(engine.number(engine.data[engine.root]))}`);
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
     : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient:` : ""}</p><p class="math">${move.join("<br>")}</p>`;
-  const tests = scene.cards.filter(card => card.nudge).map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
+  const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
-  const verdict = story.unnudged ? `<p>${escaped(story.unnudged)}</p>` : !tests.length ? "<p>None of the leaves that were nudged is in this view.</p>"
+  const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
     : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }

@@ -4,8 +4,8 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
 
     {micrograd: "story", story: {...}}    to the player: show this graph. `story` is what `player(g).story()` returns,
                                           as JSON data. Where the graph has the shape of the one before, the view, the
-                                          step and the choice stay; else the step is the first, or the last if the
-                                          last was shown.
+                                          step and the choice stay; else it opens as a page does, at the first step,
+                                          or at the last if the last was shown.
     {micrograd: "go", place: "step=3"}    to the player: a place, as after the `#` of an address: `step=3`, `place=end`,
                                           `scene=2&step=3`.
     {micrograd: "leaves", leaves: [...]}  to the player: other numbers for the leaves of the graph, in the order of
@@ -161,7 +161,6 @@ def plain(told: Story) -> dict[str, Any]:
         "root": [shorten(root, 24, "\u2026"), strength],
         "nodes": told.nodes,
         "missing": told.missing,
-        "unnudged": told.unnudged,
         "changed": told.changed,
         "program": told.program,
         "scenes": [_scene(scene, stage(scene), known) for scene in told.scenes],
@@ -205,7 +204,7 @@ def _form(box: Box, count: int) -> infix.Form:
 
 def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
     box = card.box
-    (name, strength), test = _name(card), card.nudge
+    name, strength = _name(card)
     drawn = pieces(card, place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
@@ -233,7 +232,6 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
         byHand=card.hand_written,
         letGo=card.let_go,
         hooked=card.hooked,
-        nudge=_lean(**asdict(test) | {"moved": _number(test.moved), "slope": _number(test.slope)}) if test else None,
     )
 
 

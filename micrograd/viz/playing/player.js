@@ -90,7 +90,7 @@ function retell(told) {  // another story in the same page: where the shape is t
   $("title").textContent = document.title = told.title;
   const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i ?? -1, ended = step === scene.steps.length - 1;
   load(told);
-  if (before !== shape()) return enter(0, ended ? Infinity : 0, [scenes[0]]);
+  if (before !== shape()) return begin(ended ? Infinity : 0);
   enter(at, step, path.map(index => scenes[index]), seen);
 }
 
@@ -387,6 +387,11 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   if (!stays) { reserve(); open(); }
   showWhere();
   go(at === "same" ? phase(before) : at);
+}
+function begin(at) {  // the view with the most cards that can be read whole, else with the fewest
+  const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
+  const view = views.find(at => layOut(at, ...space())) ?? views.at(-1) ?? scenes[0];
+  if (view !== scene) enter(view.index, at, [view]);
 }
 function phase(before) {  // the matching step in the other scene: its last or its first
   return before.steps.length - 1 === step ? Infinity : 0;

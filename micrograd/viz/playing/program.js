@@ -77,7 +77,7 @@ function Program({codes, functions, nodes, constants}) {
   const given = nodes.map(node => Array.isArray(node) ? undefined : leaf(node));
   const operands = i => nodes[i].slice(1).map(j => made.data[j]);
   const made = {
-    leaves: given.slice(), data: [], grads: [],
+    leaves: given.slice(), data: [], grads: [], tests: [],
     isLeaf: i => given[i] !== undefined,
     reset(others = []) {
       let k = 0;
@@ -93,6 +93,7 @@ function Program({codes, functions, nodes, constants}) {
     run() {
       const {data, grads} = made;
       made.forward();
+      made.tests = [];
       grads.length = 0;
       if (!story.missing) grads[last] = isArray(data[last]) ? array(data[last].map(() => 1), data[last].shape) : 1;
       for (let i = last; i >= 0; i--) {
@@ -105,9 +106,28 @@ function Program({codes, functions, nodes, constants}) {
       }
     },
     sent: (i, k, g = made.grads[i]) => ops[nodes[i][0]][1][k]?.(g, made.data[i], operands(i)),
+    nudge(i, shown = made.grads[i]) {  // a leaf moved a little, of an array its steepest element: does the result follow?
+      const size = g => Number.isNaN(g) ? 0 : Math.abs(g), at = isArray(shown) ? shown.reduce((best, g, k) => size(g) > size(shown[best]) ? k : best, 0) : 0;
+      const old = made.leaves[i], x = isArray(old) ? old[at] : old, grad = isArray(shown) ? shown[at] : shown;
+      const by = step => {
+        const leaves = made.leaves.slice();
+        leaves[i] = isArray(old) ? array(old, old.shape) : x + step;
+        if (isArray(old)) leaves[i][at] += step;
+        return made.number(made.forward(leaves, []));
+      };
+      const here = made.number(made.data[last]), off = 1e-4 * Math.abs(grad) + (isArray(old) ? 1e-5 : 1e-7) * Math.max(1, Math.abs(here));  // of float32
+      let found;
+      for (const step of [Math.max(1, power(x)), power(x)].flatMap(scale => [1e-3 * scale, 1e-5 * scale])) {  // curvature, rounding
+        const up = by(step), slope = (up - by(-step)) / (2 * step);
+        found = {step, moved: up - here, slope, at, agrees: Math.abs(slope - grad) <= off && off < Infinity};
+        if (found.agrees) break;
+      }
+      return found;
+    },
     number: x => isArray(x) ? x.reduce((a, b) => a + b, 0) : x,
     root: last,
   };
   return made;
 }
+const power = x => Number.isFinite(x) && x ? 10 ** Math.floor(Math.log10(Math.abs(x))) : 1;  // of ten, at most |x|
 function leaf(x) { return x.array ? array(...x.array) : typeof x === "number" ? x : {nan: NaN, inf: Infinity, "-inf": -Infinity, "minus zero": -0}[x]; }

@@ -20,10 +20,10 @@ from ...engine.ops import TABLE
 from ...engine.rows import Many, Row
 from ..drawing.data import Walk
 from ..rule_text import Recorder, overload
-from .backprop import Backprop
-from .nudge import frozen
+from .backprop import Backprop, is_hand_written, is_let_go, same
 
-MOST_NUMBERS = 1_000  # in an array that the page computes
+MOST_NODES = 2_000  # of a graph that the page computes
+MOST_NUMBERS, MOST_COMPUTED = 1_000, 4_000  # in an array that is a leaf, and in one that the page computes
 MOST_ENTRIES = 30_000  # of all matrices together
 
 
@@ -65,7 +65,8 @@ class Term(Recorder):
         if -1 not in origins:  # every element is one of this array
             entries: list[Any] = [list(range(len(origins))), origins, 1]
         else:
-            columns = [np.asarray(function(row.reshape(self.like.shape))).ravel() for row in np.eye(n)]
+            units = (np.bincount([k], minlength=n).astype(float) for k in range(n))
+            columns = (np.asarray(function(unit.reshape(self.like.shape))).ravel() for unit in units)
             found = [(int(j), k, float(x[j])) for k, x in enumerate(columns) for j in np.flatnonzero(x)]
             entries = [[*column] for column in zip(*found, strict=True)] or [[], [], []]
             entries[2] = entries[2] if {*entries[2]} - {1.0} else 1
@@ -120,7 +121,7 @@ def _call(name: str, *operands: Any) -> Term:
         if name == "@" and likes[0].ndim > 2 < likes[1].ndim and likes[0].shape[:-2] != likes[1].shape[:-2]:
             raise ValueError("a product of batches that are broadcast")
         like = likes[0] @ likes[1] if name == "@" else np.broadcast_arrays(*likes)[0] + 0.0
-        if like.size > MOST_NUMBERS:
+        if like.size > MOST_COMPUTED:
             raise ValueError(f"an array of {like.size:,} numbers")
     return Term([name, *map(tree, operands)], like)
 
@@ -233,11 +234,6 @@ def functions() -> dict[str, Any]:
     return made
 
 
-def _calls(x: Any) -> set[str]:
-    """The names of the functions that a tree calls."""
-    return {x[0]}.union(*map(_calls, x[1:])) if isinstance(x, list) and x and isinstance(x[0], str) else set()
-
-
 # ------------------------------------------------------------------------------------------------ graphs
 def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[str, Any] | str:
     """The graph as data that the page can run; or the sentence that says why it cannot.
@@ -253,28 +249,15 @@ def program(graph: Walk, back: Backprop, owned: Collection[int] = ()) -> dict[st
     >>> made["nodes"], made["codes"]
     ([2.0, 3.0, [0, 0, 1]], [[['mul', '0', '1'], ['*', 'g', '1'], ['*', 'g', '0']]])
     """
-    if reason := frozen(graph, back):
-        return reason.replace("The nudge test", "Changing numbers in the page")
     codes: dict[str, int] = {}
-    nodes: list[Any] = []
-    for node, below in zip(graph.nodes, graph.operands, strict=True):
-        try:
-            nodes.append(_node(node, below, back, codes))
-        except (TypeError, AttributeError, ValueError, KeyError, IndexError):
-            size = getattr(node._data, "size", 1)
-            rule = f"the rule of \u2018{node._op or 'a leaf'}\u2019"
-            what = f"an array of {size:,} numbers" if size > MOST_NUMBERS else rule
-            return f"Numbers cannot be changed in the page: {what} is computed by Python alone."
-    known = [json.loads(code) for code in codes]
-    called, table = set[str](), functions()
-    waiting = [x for code in known for x in code]
-    while waiting:
-        new = _calls(waiting.pop()) - called
-        called |= new
-        waiting += [table[word] for word in new & table.keys()]
+    try:
+        _run_again(graph, back)
+        nodes = [_node(*pair, back, codes) for pair in zip(graph.nodes, graph.operands, strict=True)]
+    except (ArithmeticError, ValueError, TypeError) as error:
+        return f"Numbers cannot be changed in the page, nor nudged: {error}."
     return {
-        "codes": known,
-        "functions": {word: table[word] for word in sorted(called & table.keys())},
+        "codes": [json.loads(code) for code in codes],
+        "functions": functions(),
         "nodes": nodes,
         "constants": [i for i, node in enumerate(graph.nodes) if node._row is None],
         "moves": _parameters(graph, owned),
@@ -287,15 +270,45 @@ def _parameters(graph: Walk, owned: Collection[int]) -> list[int]:
     return [i for i in leaves if id(graph.nodes[i]) in owned] or leaves
 
 
-def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, int]) -> Any:
-    if not below:
-        data = back.then.get(node, node._data)
-        if getattr(data, "size", 1) > MOST_NUMBERS:
-            raise ValueError("too many numbers")
-        return tree(data)
-    if node._is_number:
-        code = _of_numbers(node._row, len(below))
-    else:
+def _run_again(graph: Walk, back: Backprop) -> None:
+    """Raise ValueError unless the graph gives the same result when it is computed again from its leaves."""
+    if len(graph.nodes) > MOST_NODES:
+        raise ValueError(f"this graph has more than {MOST_NODES:,} nodes")
+    if any(is_hand_written(node) or is_let_go(node) for node in graph.nodes):
+        raise ValueError("this graph has closures written by hand, which cannot be run again")
+    if back.replaced:
+        raise ValueError("a hook gave other gradients, which are no slopes any more")
+    again: list[Any] = []
+    for node, below in zip(graph.nodes, graph.operands, strict=True):
+        again.append(_forward(node, [again[j] for j in below]) if below else back.then.get(node, node._data))
+    root = graph.nodes[graph.roots[0]]
+    if not same(again[graph.roots[0]], back.then.get(root, root._data), rtol=1e-4, atol=1e-6):
+        raise ValueError("data was changed after the forward pass")
+
+
+def _forward(node: Node, operands: list[Any]) -> Any:
+    try:
         with node._quiet():
-            code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
+            out = node._row.forward(*operands)
+    except ArithmeticError:  # Python raises for plain numbers where a node gives inf or nan
+        return node._ieee(node._row.forward, *operands)
+    if out is None:
+        raise ValueError("the result of a compiled function is not computed again")
+    return out
+
+
+def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, int]) -> Any:
+    data = back.then.get(node, node._data)
+    if (size := getattr(data, "size", 1)) > (MOST_COMPUTED if below else MOST_NUMBERS):
+        raise ValueError(f"an array of {size:,} numbers is computed by Python alone")
+    if not below:
+        return tree(data)
+    try:
+        if node._is_number:
+            code = _of_numbers(node._row, len(below))
+        else:
+            with node._quiet():
+                code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
+    except (TypeError, AttributeError, ValueError, KeyError, IndexError) as error:
+        raise ValueError(f"the rule of \u2018{node._op}\u2019 is computed by Python alone") from error
     return [codes.setdefault(json.dumps(code), len(codes)), *below]

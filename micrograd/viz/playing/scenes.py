@@ -21,7 +21,6 @@ from ..text import clean, shorten
 from ..values import value_text
 from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
 from .heat import Heat, heat_of, heat_of_group, heat_of_module
-from .nudge import Nudge, nudges
 from .program import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
@@ -47,7 +46,6 @@ class Card:
     hand_written: bool = False
     let_go: bool = False
     hooked: bool = False  # a hook replaced its gradient
-    nudge: Nudge | None = None
 
 
 @dataclass
@@ -83,8 +81,7 @@ class Scene:
 class Story:
     """All scenes; the page opens at the first.
 
-    `missing` says why there is no backward pass, `unnudged` why there is no nudge test, `changed` whose data has
-    changed since the forward pass.
+    `missing` says why there is no backward pass, `changed` whose data has changed since the forward pass.
     """
 
     scenes: list[Scene]
@@ -92,7 +89,6 @@ class Story:
     root: str  # the name of the root
     nodes: int
     missing: str = ""
-    unnudged: str = ""
     changed: str = ""
     program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `program.py`
     modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
@@ -116,7 +112,7 @@ def story(
     teller = _Teller(graph, back, variables)
     teller.tell(max_nodes, lambda made, known: say(f"{size}: view {made} of {known} or more"))
     title = teller.scenes[0].title
-    said = (back.missing, teller.unnudged, _changed(len(back.then)), program(graph, back, teller.owned))
+    said = (back.missing, _changed(len(back.then)), program(graph, back, teller.owned))
     return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said, teller.modules)
 
 
@@ -163,7 +159,6 @@ class _Teller:
 
     def __init__(self, graph: Walk, back: Backprop, variables: Mapping[str, Any] | None):
         self.graph, self.back = graph, back
-        self.tests, self.unnudged = nudges(graph, back)
         self.calls = calls_of(graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
         self.uses = _uses(graph)
@@ -308,7 +303,7 @@ class _Teller:
         card.node = self.place[node]
         card.uses = self.uses[node]
         card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
-        card.nudge, card.hooked = self.tests.get(node), node in self.back.replaced
+        card.hooked = node in self.back.replaced
         data = self.back.then.get(node, node._data)
         texts = {"data": value_text(data)} | ({} if grad is None else {"grad": value_text(grad)})
         card.box.rows = [(key, texts.get(key, text)) for key, text in card.box.rows]
@@ -432,18 +427,12 @@ def _moved(group: Group, place: Sequence[int] | Mapping[int, int]) -> Group:
 def _forward(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:
     """The boxes that compute something, in topological order; within a cycle, in the order of `first`."""
     into: list[set[int]] = [set() for _ in cards]
-    out: list[set[int]] = [set() for _ in cards]
     for wire in wires:
-        if wire.tail != wire.head:
-            into[wire.head].add(wire.tail)
-            out[wire.tail].add(wire.head)
+        into[wire.head] |= {wire.tail} - {wire.head}
     done: list[int] = []
     left = dict.fromkeys(range(len(cards)))
     while left:
-        ready = next((i for i in left if not into[i]), None)
-        ready = min(left, key=first.__getitem__) if ready is None else ready
-        del left[ready]
-        done.append(ready)
-        for i in out[ready]:
-            into[i].discard(ready)
+        ready = next((i for i in left if into[i].isdisjoint(left)), None)
+        done.append(min(left, key=first.__getitem__) if ready is None else ready)
+        del left[done[-1]]
     return [i for i in done if not cards[i].outside and (cards[i].box.op or cards[i].box.kind in ("module", "stretch"))]

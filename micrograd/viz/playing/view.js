@@ -281,6 +281,7 @@ function reserve() {  // for the most that the panels say at any step, so that n
   if (key === reserved || !panels.offsetWidth) return;
   reserved = key;
   const every = Math.ceil(scene.steps.length / 30), copies = [];
+  measuring = true;
   for (let k = scene.steps.length - 1; k >= 0; k -= every) {
     const copy = panels.cloneNode(true), state = stateAt(scene, k), [, why, ran] = tellers(k, scene.cards[scene.steps[k].card], state);
     copy.style.cssText = `position: absolute; visibility: hidden; width: ${panels.offsetWidth}px`;
@@ -288,6 +289,7 @@ function reserve() {  // for the most that the panels say at any step, so that n
     copy.children[1].innerHTML = ran;
     copies.push(copy);
   }
+  measuring = false;
   panels.after(...copies);  // measured together: each alone would lay out the page again
   wrap(copies);
   talk = Math.max(...copies.map(copy => copy.offsetHeight));
@@ -308,11 +310,7 @@ load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 dress();
 recall(asked);
-if (!/\b(scene|step)=/.test(asked)) {  // the view with the most cards that can be read whole, else with the fewest
-  const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
-  const view = views.find(at => layOut(at, ...space())) ?? views.at(-1);
-  if (view && view !== scene) enter(view.index, "same", [view]);
-}
+if (!/\b(scene|step)=/.test(asked)) begin("same");
 new ResizeObserver(() => {
   reserve();
   fit();

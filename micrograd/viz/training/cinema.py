@@ -1,7 +1,7 @@
 """The page that plays a movie, as one self-contained HTML file, and `still`, a picture of one frame."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from typing import Any
@@ -11,53 +11,47 @@ from ..text import clean, text_width
 from ..values import number
 from . import columns, panels
 from .elastic import Box
-from .frames import Frame, Recording
+from .frames import Frame, Histograms, Recording
 
 PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": "Curve"}
 PAD, HEAD, LEGEND = 12, 36, 26
 NARROW = 476  # width of the panels on the right of the still
 
 
-def page(film: Recording, inside: str = "", closed: str = "") -> Page:
+def page(film: Recording, opens: dict[str, str]) -> Page:
     """The page, which opens at the first frame; its static fallback shows the last.
 
-    `inside` is what a click on a point or a neuron opens; `closed` is why it opens nothing.
+    `opens` is what a click on a point or a neuron opens: see `inside`.
     """
-    frames, first = film.frames, film.frames[0]
-    kinds = panels.histograms(film)
-    moving = panels.moving(film, frames, kinds)
-    sides = _sides(film, first, frames, kinds, opens=bool(inside))
+    frames, kinds = film.frames, panels.histograms(film)
+    moving = {"frames": panels.moving(film), "kinds": kinds}
+    sides = _sides(film, frames, kinds, "inside" in opens)
     across, up = panels.plane_size(film)
     sections = ["\n".join(_section(panel, kinds) for panel in side) for side in sides if side]
     html = page_with_player(
         "movie",
         film.title,
         {
-            "frames": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
-            "kinds": {
-                name: {"tallest": kind.tallest, "reach": panels.plain(kind.reach)} for name, kind in kinds.items()
-            },
-            "inside": inside,
-            "closed": closed,
-            "ends": columns.ends(first.network) if first.network else [],
+            "moving": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
+            "ends": columns.ends(frames[0].network) if frames[0].network else [],
             "looks": columns.LOOKS,
+            **opens,
         },
-        inside or closed,
         aspect=f"{across / up:.3f}",
         sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
     )
     return Page(html, ("image/svg+xml", still(film, frames[-1]).encode()), spoken(film))
 
 
-def page_with_player(name: str, title: str, data: Any, opens: Any, **markup: str) -> str:
-    """A page of pictures; if it `opens` anything, a click there shows a player."""
+def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str) -> str:
+    """A page of pictures; if its data has "inside" or "closed", a click there shows a player."""
     return join(
         f"training/{name}",
         title,
         data,
         style="".join(asset(f"training/{sheet}.css") for sheet in ("panels", "movie", "inside")),
         script=script("training/inside.js", f"training/{name}.js"),
-        inside=asset("training/inside.html") if opens else "",
+        inside=asset("training/inside.html") if {"inside", "closed"} & data.keys() else "",
         **markup,
     )
 
@@ -73,31 +67,21 @@ def choice(count: int) -> str:
 Panel = tuple[str, str, str, float, Callable[[Box | None], str]]
 
 
-def _sides(
-    film: Recording, frame: Frame, frames: list[Frame], kinds: Mapping[str, panels.Histograms], opens: bool
-) -> list[list[Panel]]:
-    """The panels on the left, where the plane is, and those on the right."""
+def _sides(film: Recording, frames: list[Frame], kinds: dict[str, Histograms], opens: bool) -> list[list[Panel]]:
+    """The panels on the left, where the plane is, and those on the right; they show the first of the frames."""
+    frame = frames[0]
     loss: Panel = "loss", "Loss", f"{number(frame.loss)}, step {frame.step}", 180, partial(panels.loss, film, frame)
-    network: Panel = "network", "Network", "", 300, partial(_network, film, frame, frames)
     bars: Panel = "kind", "By layer", "weights", 180, partial(panels.weights, film, frame, kinds["weights"])
     right = [bars] if film.layers else []
     if film.kind == "none":
         return [[loss, *right]]
-    draw = partial(_plane, film, frame, frames, opens)
-    plane: Panel = (
-        "right",
-        PLANE[film.kind],
-        panels.right(film, frame),
-        _plane_still(film)[1] + HEAD + LEGEND + PAD,
-        draw,
-    )
-    return [[plane, loss], [network, *right]] if all(f.network for f in frames) else [[plane], [loss, *right]]
-
-
-def _network(film: Recording, frame: Frame, frames: list[Frame], box: Box | None) -> str:
-    """The network, with the answers of all frames in its image."""
+    high, draw = _plane_still(film)[1] + HEAD + LEGEND + PAD, partial(_plane, film, frames, opens)
+    plane: Panel = "right", PLANE[film.kind], panels.right(film, frame), high, draw
+    if not all(f.network for f in frames):
+        return [[plane], [loss, *right]]
     reach = columns.widest([each.network for each in film.frames])
-    return columns.network(frame.network, columns.sheet([f.network for f in frames]), len(frames), reach, box)
+    network: Panel = "network", "Network", "", 300, partial(columns.network, [f.network for f in frames], reach)
+    return [[plane, loss], [network, *right]]
 
 
 def _plane_still(film: Recording) -> tuple[int, float]:
@@ -107,15 +91,15 @@ def _plane_still(film: Recording) -> tuple[int, float]:
     return max(round(part * across), 420), part * up
 
 
-def _plane(film: Recording, frame: Frame, frames: list[Frame], opens: bool, box: Box | None) -> str:
+def _plane(film: Recording, frames: list[Frame], opens: bool, box: Box | None) -> str:
     """The boundary or the curve, and what its signs mean."""
     if box:
         x, y, wide, high = box
-        inner = panels.boundary(film, frame, frames, (x, y, wide, high - LEGEND))
+        inner = panels.boundary(film, frames, (x, y, wide, high - LEGEND))
         return "\n".join([inner, *_legend_row(film, x, y + high - 8)])
     legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
     legend += choice(len(film.points)) if opens else ""
-    return f'{panels.boundary(film, frame, frames)}\n<p class="legend">{legend}</p>'
+    return f'{panels.boundary(film, frames)}\n<p class="legend">{legend}</p>'
 
 
 def _section(panel: Panel, kinds: Iterable[str]) -> str:
@@ -138,7 +122,7 @@ def spoken(film: Recording) -> str:
 # ------------------------------------------------------------------------------------------------ one frame
 def still(film: Recording, frame: Frame) -> str:
     """A frame as an SVG document: the panels of the page, in the viewer's light or dark colours."""
-    sides = _sides(film, frame, [frame], panels.histograms(film), opens=False)
+    sides = _sides(film, [frame], panels.histograms(film), opens=False)
     high = max(sum(panel[3] + PAD for panel in side) for side in sides)
     parts, x = [], PAD
     for side in sides:

@@ -64,13 +64,17 @@ def sheet(frames: Sequence[Sequence[Layer]]) -> str:
     return uri(np.concatenate(rows))
 
 
-def network(layers: Sequence[Layer], sheet: str, frames: int, reach: Sequence[float], box: Box | None = None) -> str:
-    """The drawing; `sheet` is an image of `frames` rows, through which the page moves."""
+def network(frames: Sequence[Sequence[Layer]], reach: Sequence[float], box: Box | None = None) -> str:
+    """The drawing of the first frame; its image has a row for each frame, through which the page moves."""
+    layers, answers = frames[0], sheet(frames)
     spots = _spots(layers)
     rows = max(map(len, spots))
-    name = f"answers{crc32(sheet.encode()):x}"  # pictures with other answers may share a page
-    image = f'<image id="{name}" width="{THUMB * sum(map(len, spots[1:]))}" height="{THUMB * frames}" href="{sheet}"/>'
-    still = lines(codes(layers, reach), ends(layers, box)) if frames == 1 else ""  # a movie's page draws them itself
+    name = f"answers{crc32(answers.encode()):x}"  # pictures with other answers may share a page
+    size_of_image = f'width="{THUMB * sum(map(len, spots[1:]))}" height="{THUMB * len(frames)}"'
+    image = f'<image id="{name}" {size_of_image} href="{answers}"/>'
+    still = (
+        "" if len(frames) > 1 else lines(codes(layers, reach), ends(layers, box))
+    )  # a movie's page draws them itself
     units = [(c, k, *spot) for c, column in enumerate(spots[1:]) for k, spot in enumerate(column)]
     parts = [
         paths("network", box, "lines", still),

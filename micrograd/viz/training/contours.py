@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 
 Point = tuple[float, float]
-Edge = tuple[int, int, bool]  # from (row, column) to its neighbour below (True) or to the right
 
 
 def contours(grid: np.ndarray, level: float) -> list[list[Point]]:
@@ -23,35 +22,34 @@ def contours(grid: np.ndarray, level: float) -> list[list[Point]]:
     [[(0.25, 0.0), (0.25, 1.0)]]
     """
     grid = np.clip(np.asarray(grid, dtype=float), -1e300, 1e300)  # infinities cannot be interpolated
-    above = grid > level
-    neighbours: dict[Edge, list[Edge]] = defaultdict(list)
-    for one, other in _pieces(grid, above, level):
+    rows, columns = np.indices(grid.shape).astype(float)
+    with np.errstate(all="ignore"):  # edges that the level does not cross
+        right = columns[:, :-1] + (level - grid[:, :-1]) / np.diff(grid, axis=1)
+        down = rows[:-1] + (level - grid[:-1]) / np.diff(grid, axis=0)
+    xs, ys = np.append(right, columns[:-1]).tolist(), np.append(rows[:, :-1], down).tolist()
+    numbers = np.arange(right.size).reshape(right.shape), np.arange(right.size, len(xs)).reshape(down.shape)
+    return [[(xs[edge], ys[edge]) for edge in line] for line in _joined(_segments(grid, level, *numbers))]
+
+
+def _segments(grid: np.ndarray, level: float, right: np.ndarray, down: np.ndarray) -> Iterator[list[int]]:
+    """The segments of all cells that the level crosses, as pairs of the numbers of edges."""
+    corners = np.stack([grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]])  # clockwise
+    edges = np.stack([right[:-1], down[:, 1:], right[1:], down[:, :-1]])  # each from its corner to the next
+    above = corners > level
+    crossed = above != np.roll(above, -1, axis=0)
+    for row, column in np.argwhere(crossed.any(axis=0) & ~np.isnan(corners).any(axis=0)).tolist():
+        mine = edges[crossed[:, row, column], row, column].tolist()
+        if len(mine) == 4 and (corners[:, row, column].mean() > level) != above[0, row, column]:
+            mine = [*mine[1:], mine[0]]
+        yield from (mine[i : i + 2] for i in range(0, len(mine), 2))
+
+
+def _joined(segments: Iterator[list[int]]) -> Iterator[list[int]]:
+    """Join the segments: first into open lines, which end at the border, then into closed ones."""
+    neighbours: dict[int, list[int]] = defaultdict(list)
+    for one, other in segments:
         neighbours[one].append(other)
         neighbours[other].append(one)
-    return [[_crossing(grid, level, edge) for edge in line] for line in _joined(neighbours)]
-
-
-def _pieces(grid: np.ndarray, above: np.ndarray, level: float) -> Iterator[tuple[Edge, Edge]]:
-    """The segments of all cells that the level crosses, as pairs of edges."""
-    corners = np.stack([above[:-1, :-1], above[:-1, 1:], above[1:, 1:], above[1:, :-1]])  # clockwise
-    mixed = corners.any(0) & ~corners.all(0)
-    known = ~np.isnan(grid)
-    mixed &= known[:-1, :-1] & known[:-1, 1:] & known[1:, 1:] & known[1:, :-1]
-    for row, column in np.argwhere(mixed).tolist():
-        a, b, c, d = corners[:, row, column].tolist()
-        top, right = (row, column, False), (row, column + 1, True)
-        bottom, left = (row + 1, column, False), (row, column, True)
-        sides = ((top, a != b), (right, b != c), (bottom, c != d), (left, d != a))
-        crossed = [edge for edge, is_crossed in sides if is_crossed]
-        if len(crossed) == 4:
-            middle = grid[row : row + 2, column : column + 2].mean() > level
-            crossed = [left, top, right, bottom] if middle != a else [top, right, bottom, left]
-            yield crossed[2], crossed[3]
-        yield crossed[0], crossed[1]
-
-
-def _joined(neighbours: dict[Edge, list[Edge]]) -> Iterator[list[Edge]]:
-    """Join the segments: first into open lines, which end at the border, then into closed ones."""
     ends = [edge for edge, beside in neighbours.items() if len(beside) == 1]
     for start in [*ends, *neighbours]:
         if not neighbours[start]:
@@ -61,13 +59,6 @@ def _joined(neighbours: dict[Edge, list[Edge]]) -> Iterator[list[Edge]]:
             line.append(beside.pop())
             neighbours[line[-1]].remove(line[-2])
         yield line
-
-
-def _crossing(grid: np.ndarray, level: float, edge: Edge) -> Point:
-    row, column, down = edge
-    a, b = float(grid[row, column]), float(grid[row + down, column + (not down)])
-    part = (level - a) / (b - a)
-    return (float(column), row + part) if down else (column + part, float(row))
 
 
 def simplified(line: list[Point], tolerance: float) -> list[Point]:

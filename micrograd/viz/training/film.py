@@ -8,11 +8,11 @@
     film.save("training.html")
 
 A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` makes pictures of them, `cinema.py` the
-page that plays these, `gif.py` a GIF.
+page that plays these, `plots.py` a GIF.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,13 @@ import numpy as np
 
 from ..page import Page, image
 from ..progress import new_cell
-from . import gif
 from .cinema import page, still
 from .frames import Frame, Kind, Levels, Recording
-from .inside import Closed, Loss, inside
+from .inside import Loss, inside
 from .network import network
 from .picture import JUDGED, answering
-from .plots import class_places
-from .scores import as_array, class_scores, increasing, lattice, method, one_score, pairs, plane, samples
+from .plots import class_places, save_gif
+from .scores import as_array, class_scores, flat, increasing, lattice, method, one_score, pairs, plane, samples
 
 MAX_FRAMES = 121
 MAX_WEIGHTS = 4000  # per layer, for its histogram; of more, every second, third, ... is stored
@@ -144,9 +143,9 @@ class Movie(Recording):
         held, layers = getattr(self.optimizer, "state", {}), self.layers.values()
         names = dict.fromkeys(name for state in held.values() for name, x in state.items() if not isinstance(x, int))
         return {
-            "weights": [_part(_flat([p.data for p in layer])) for layer in layers],
+            "weights": [_part(flat([p.data for p in layer])) for layer in layers],
             "gradients": [_part(_gradient(layer)) for layer in layers],
-            **{name: [_part(_flat([held.get(p, {}).get(name) for p in layer])) for layer in layers] for name in names},
+            **{name: [_part(flat([held.get(p, {}).get(name) for p in layer])) for layer in layers] for name in names},
         }
 
     def _keep(self, new: Frame) -> None:
@@ -166,15 +165,9 @@ class Movie(Recording):
             TypeError: `point_loss` returned something without a graph.
             ValueError: the movie has no frame yet, here and in all that shows it.
         """
-        film = self._some()
-        if film.kind == "none":
-            return page(film)
-        try:
-            return page(film, self._inside())
-        except Closed as why:
-            return page(film, closed=str(why))
+        return page(self._some(), {} if self.kind == "none" else self._inside())
 
-    def _inside(self) -> str:
+    def _inside(self) -> dict[str, str]:
         """The data of the player of a point or of a neuron."""
         labels = np.full(len(self.points), None)
         for name, mine in self.classes.items():
@@ -221,7 +214,7 @@ class Movie(Recording):
             seconds: how long each frame is shown.
             width: in pixels.
         """
-        gif.save(self._some(), path, seconds, width)
+        save_gif(self._some(), path, seconds, width)
 
     def _some(self) -> "Movie":
         if not self.frames:
@@ -319,13 +312,7 @@ def _layer_of(name: str) -> str:
 
 
 def _gradient(layer: list[Any]) -> np.ndarray:
-    return _flat([getattr(p, "grad", None) for p in layer])
-
-
-def _flat(arrays: Sequence[Any]) -> np.ndarray:
-    """The numbers in one row; what is None has none."""
-    known = [np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None]
-    return np.concatenate([np.zeros(0, np.float32), *known])
+    return flat([getattr(p, "grad", None) for p in layer])
 
 
 def _part(row: np.ndarray) -> np.ndarray:

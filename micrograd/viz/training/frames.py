@@ -1,4 +1,4 @@
-"""The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `gif`."""
+"""The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `plots`."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -49,6 +49,6 @@ class Recording:
 class Histograms(NamedTuple):
     """Those of one kind of numbers (weights, gradients, what an optimizer remembers), on one scale."""
 
-    reach: float  # the scale ends there on both sides, and 0 is between two bins
+    reach: str  # the scale ends there on both sides, and 0 is between two bins
     tallest: list[int]  # bar of each layer in the whole movie
     counts: list[list[list[int]]]  # by frame and layer

@@ -8,12 +8,9 @@ function Inside(packed, closed) {
   function read() {
     const found = JSON.parse(unpack(packed));
     found.told.forEach((one, k) => { one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean); });
-    let now = [];
-    found.weights = found.weights.map(([unit, parts]) => {
-      if (!unit) return parts;
-      now = parts.map((x, k) => x + (now[k] ?? 0));
-      return now.map(x => x * unit);
-    });
+    const [unit, rows] = found.weights;
+    let now = rows[0].map(() => 0);
+    found.weights = unit ? rows.map(row => (now = row.map((x, k) => now[k] + x)).map(x => x * unit)) : rows;
     return found;
   }
   const post = message => one("#inside iframe").contentWindow.postMessage(message, "*");

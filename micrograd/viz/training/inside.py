@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from ...engine.collector import without_collector
-from ...engine.graph import Node
+from ...engine.graph import Node, node_of
 from ...engine.modes import enable_grad
 from ...engine.value import Value
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
 from ..page import pack
-from ..playing.nudge import Nudge
 from ..playing.play import plain, template
 from ..playing.program import number
 from ..playing.scenes import OPEN, Story, story
@@ -27,7 +26,7 @@ from .network import Layer
 from .scores import in_use, parameters
 
 MOST = 40_000  # weights in all frames together; with more, the page has those of the last frame
-FINEST = 8_192  # a weight is stored as a whole number of this part of the largest in its frame
+FINEST = 8_192  # a weight is stored as a whole number of this part of the largest
 TYPICAL = -0.5  # the number that stands for all others while the cards are measured
 TYPICAL_RANGE, TYPICAL_ZEROS = "-0.5000 to -0.5000", "99 of 999 are 0"
 
@@ -36,7 +35,7 @@ Source = tuple[int, int | None]  # the first number of a leaf, and how many ther
 Sources = dict[Any, Source]  # by the node
 
 
-class Closed(Exception):
+class _Closed(Exception):
     """The page could not compute the graph of a point: the message is what the page says of it."""
 
 
@@ -49,8 +48,8 @@ def inside(
     owned: Sequence[Sequence[Any]],
     columns: Sequence[Layer],
     loss: Loss | None = None,
-) -> str:
-    """The data of the page's player, packed.
+) -> dict[str, str]:
+    """The data of the page's player, packed, as "inside"; or "closed", a sentence that says why it does not open.
 
     Args:
         model: the network.
@@ -61,44 +60,40 @@ def inside(
         owned: the parameters of each layer, in the order of its weights.
         columns: the neurons.
         loss: a function of what the model returns and of the target; None shows what the model returns.
-
-    Raises:
-        Closed: the page could not compute the graph of a point.
     """
     slots = _slots(owned)
     if not slots:
-        raise Closed("The model has no parameters.")
+        return {"closed": "The model has no parameters."}
     if sum(size or 1 for _, size in slots.values()) != sum(map(len, frames[-1])):
-        raise Closed("A layer has so many weights that only some of them were recorded.")
+        return {"closed": "A layer has so many weights that only some of them were recorded."}
     told: dict[Any, dict[str, Any]] = {}
     units: list[int] = []
     with without_collector():
         for label in dict.fromkeys(labels):
             row = next(point for point, mine in zip(points, labels, strict=True) if mine == label)
-            root, columns_of = _graph(model, row, label, inputs, loss)
+            try:
+                root, columns_of = _graph(model, row, label, inputs, loss)
+            except _Closed as why:
+                return {"closed": str(why)}
             found = story(root, OPEN, {})
             if isinstance(found.program, str):
-                raise Closed(found.program)
+                return {"closed": found.program}
             units = [found.modules.get(id(module), 0) for layer in columns for module in layer.modules[:MOST_UNITS]]
             told[label] = _told(root, found, slots | columns_of)
     several = [one for k, one in enumerate(told.values()) if one not in [*told.values()][:k]]  # classes may be alike
     kinds = [several.index(told[label]) for label in labels]
     scenes = [one["story"].pop("scenes") for one in several]
     shown = frames if sum(map(len, frames[-1])) * len(frames) <= MOST else frames[-1:]
-    return pack(
-        json.dumps(
-            {
-                "page": template(),
-                "told": several,
-                "scenes": [*zip_longest(*scenes)],  # those that are almost the same side by side: they pack to half
-                "kinds": kinds,
-                "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
-                "units": units,
-                "weights": _stored([np.concatenate(frame) for frame in shown]),
-            },
-            separators=(",", ":"),
-        )
-    )
+    data = {
+        "page": template(),
+        "told": several,
+        "scenes": [*zip_longest(*scenes)],  # those that are almost the same side by side: they pack to half
+        "kinds": kinds,
+        "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
+        "units": units,
+        "weights": _stored([np.concatenate(frame) for frame in shown]),
+    }
+    return {"inside": pack(json.dumps(data, separators=(",", ":")))}
 
 
 def _slots(owned: Sequence[Sequence[Any]]) -> Sources:
@@ -106,7 +101,7 @@ def _slots(owned: Sequence[Sequence[Any]]) -> Sources:
     slots: Sources = {}
     at = 0
     for p in [p for layer in owned for p in layer]:
-        slots[getattr(p, "_node", p)] = (at, p.size if isinstance(p, Tensor) else None)
+        slots[node_of(p)] = (at, p.size if isinstance(p, Tensor) else None)
         at += p.size if isinstance(p, Tensor) else 1
     return slots
 
@@ -131,12 +126,12 @@ def _graph(
         try:
             made = model(given)
         except Exception as error:  # a function of arrays, say, which `scores` knew how to call
-            raise Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
+            raise _Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _answer(made, label)
-    root = getattr(found, "_node", found)
+    root = node_of(found)
     if not isinstance(root, Node):
         if loss is None:
-            raise Closed(f"What the model returned for one point has no graph: it is of type {type(found).__name__}.")
+            raise _Closed(f"What the model returned for one point has no graph: it is of type {type(found).__name__}.")
         raise TypeError(
             f"point_loss(answer, target) returned a {type(found).__name__}; the player of a point needs a Value or a "
             "Tensor, computed from the answer"
@@ -174,8 +169,6 @@ def _blank(told: Story) -> None:
         for card in scene.cards:
             if card.box.kind != "constant":
                 card.data, card.grad = (None if x is None else TYPICAL for x in (card.data, card.grad))
-            if card.nudge:
-                card.nudge = Nudge(0.0, 0.0, 0.0, True, card.nudge.index)
             for heat in card.heats:
                 heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
         for wire in scene.wires:
@@ -184,17 +177,12 @@ def _blank(told: Story) -> None:
 
 
 def _stored(frames: Sequence[np.ndarray]) -> list[Any]:
-    """The weights of each frame: [unit, the changes since the frame before in this unit], in whole numbers.
+    """The weights: [unit, the changes from frame to frame in this unit], in whole numbers.
 
-    A frame with a weight that is nan or inf has [0, all weights].
+    If a weight is nan or inf, [0, the weights of each frame].
     """
-    most = max((float(abs(frame[np.isfinite(frame)]).max(initial=0)) for frame in frames), default=0.0) or 1.0
-    unit, before, stored = most / FINEST, np.zeros(len(frames[-1]), int), []
-    for frame in frames:
-        if not np.isfinite(frame).all():
-            stored.append([0, [number(x) for x in frame.tolist()]])
-            continue
-        now = np.round(frame / unit).astype(int)
-        stored.append([float(f"{unit:.10g}"), (now - before).tolist()])
-        before = now
-    return stored
+    weights = np.stack(frames)
+    if not np.isfinite(weights).all():
+        return [0, [[number(x) for x in frame] for frame in weights.tolist()]]
+    unit = float(f"{(abs(weights).max() or 1.0) / FINEST:.10g}")
+    return [unit, np.diff(np.round(weights / unit).astype(int), axis=0, prepend=0).tolist()]

@@ -1,6 +1,6 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
 const film = JSON.parse(document.getElementById("film").textContent);
-film.frames = JSON.parse(unpack(film.frames));
+Object.assign(film, JSON.parse(unpack(film.moving)));
 const last = film.frames.length - 1;
 const root = document.documentElement;
 const one = selector => document.querySelector(selector);
@@ -36,9 +36,9 @@ function show(n) {
 
 // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
 function showBars(frame) {
-  const kind = one("#kind")?.value;
+  const [reach, tallest, counts] = film.kinds[one("#kind")?.value] ?? [];
   all(".layer").forEach((layer, i) => {
-    const { tallest, reach } = film.kinds[kind], parts = bars(frame.bars[kind][i]);
+    const parts = bars(counts[now][i]);
     const texts = { ".least": `\u2212${reach}`, ".most": reach, ".note": frame.notes[i] };
     layer.querySelector(".bars").setAttribute("viewBox", `0 ${-tallest[i]} 28 ${tallest[i]}`);  // BINS in panels.py
     layer.querySelectorAll(".bars path").forEach((path, half) => path.setAttribute("d", parts[half]));

@@ -5,7 +5,7 @@ the lines, the cursor, the weights and the bars; `moving` has these, one dict pe
 movie.css.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
@@ -36,7 +36,7 @@ REGIONS: list[Colour] = [
 
 
 # ------------------------------------------------------------------------------------------------ what moves
-def moving(film: Recording, frames: Sequence[Frame], kinds: Mapping[str, Histograms]) -> list[dict[str, Any]]:
+def moving(film: Recording) -> list[dict[str, Any]]:
     """For each frame, the texts and numbers that differ between frames."""
     curve, reach = Curve(film), columns.widest([frame.network for frame in film.frames])
     return [
@@ -47,12 +47,11 @@ def moving(film: Recording, frames: Sequence[Frame], kinds: Mapping[str, Histogr
             "says": says(film, frame),
             "at": curve.at(frame.step, frame.loss),
             "lines": lines(film, frame),
-            "bars": {name: kind.counts[film.frames.index(frame)] for name, kind in kinds.items()},
             "notes": _norm_texts(frame),
             "net": columns.codes(frame.network, reach),
             "dead": [columns.dead_text(layer) for layer in frame.network],
         }
-        for frame in frames
+        for frame in film.frames
     ]
 
 
@@ -123,11 +122,11 @@ def _path(points: Sequence[Sequence[int]]) -> str:
     return f"M{x},{y}l{' '.join(steps)}".replace(",-", "-").replace(" -", "-") if steps else ""
 
 
-def boundary(film: Recording, frame: Frame, frames: Sequence[Frame], box: Box | None = None) -> str:
-    """Shades, lines and points; the page moves its view box through the strip of the shades of `frames`."""
+def boundary(film: Recording, frames: Sequence[Frame], box: Box | None = None) -> str:
+    """Shades, lines and points of the first frame; the page moves its view box through the strip of all shades."""
     wide, high = plane_size(film)
     names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
-    drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frame), strict=True)]
+    drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frames[0]), strict=True)]
     picture = [*marks(film), *drawn]
     if film.kind != "curve":
         picture = [_image(film, frames), *drawn, *marks(film)]
@@ -297,21 +296,23 @@ def histograms(film: Recording) -> dict[str, Histograms]:
         numbers = [[x[np.isfinite(x)] for x in frame.states.get(name, nothing)] for frame in film.frames]
         reach = _nice(float(max((abs(x).max(initial=0) for layers in numbers for x in layers), default=0)) or 1.0)
         counts = [[np.histogram(x, BINS, (-reach, reach))[0].tolist() for x in layers] for layers in numbers]
-        found[name] = Histograms(reach, [max(1, *map(max, layer)) for layer in zip(*counts, strict=True)], counts)
+        found[name] = Histograms(
+            plain(reach), [max(1, *map(max, layer)) for layer in zip(*counts, strict=True)], counts
+        )
     return found
 
 
 def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = None) -> str:
     """A histogram of each layer, scaled to its tallest bar in the whole movie; in a box, they are side by side."""
-    reach, notes, each = plain(kind.reach), _norm_texts(frame), ""
+    notes, each = _norm_texts(frame), ""
     for i, (name, tallest) in enumerate(zip(film.layers, kind.tallest, strict=True)):
         below, above = bars(kind.counts[film.frames.index(frame)][i])
         place = box and (box[0] + i * box[2] / len(film.layers), box[1], box[2] / len(film.layers), box[3])
         texts = (
             ("name", 50, 0, -10, name),
-            ("least", 0, 100, 16, f"\u2212{reach}"),
+            ("least", 0, 100, 16, f"\u2212{kind.reach}"),
             ("name", 50, 100, 16, "0"),
-            ("end most", 100, 100, 16, reach),
+            ("end most", 100, 100, 16, kind.reach),
             ("name note", 50, 100, 34, notes[i]),
         )
         drawn = [

@@ -12,9 +12,9 @@ import numpy as np
 from ..page import Page, Svg, asset
 from . import columns
 from .cinema import choice, page_with_player
-from .inside import Closed, inside
-from .network import THUMB, Layer, network
-from .scores import as_array, lattice, parameters, plane
+from .inside import inside
+from .network import THUMB, network
+from .scores import as_array, flat, lattice, parameters, plane
 
 JUDGED = 200  # points for which a neuron that answers 0 is called dead
 MOST = 2_000  # numbers in the points that the page can look inside at
@@ -72,33 +72,19 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     wide, tall = 464, 704
     words = f"A network of {points.shape[1]} inputs and {', '.join(str(len(x.weights)) for x in layers)} neurons"
     size = f'width="{wide}" height="{tall}"'
-    drawn = partial(columns.network, layers, columns.sheet([layers]), 1, columns.widest([layers]))
+    drawn = partial(columns.network, [layers], columns.widest([layers]))
     picture = (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {wide} {tall}" '
         f'role="img" aria-label="{words}"><style>{asset("training/panels.css")}</style>'
         f'<rect class="panel-ground" {size} rx="12"/>{drawn((0, 0, wide, tall))}</svg>\n'
     )
     made = Network(picture, words)
-    try:
-        opens, closed = _inside(model, points, layers), ""
-    except Closed as why:
-        opens, closed = "", str(why)
-    shown = {"inside": opens, "closed": closed}
-    knob = choice(_shown(points)) if opens else ""
-    html = page_with_player("network", words, shown, True, network=drawn(), choice=knob)
+    some, owned = points[: max(1, MOST // points.shape[1])], parameters(model)
+    opens = inside(model, some, points.shape[1], [None] * len(some), [[flat(owned)]], [owned], layers)
+    knob = choice(len(some)) if "inside" in opens else ""
+    html = page_with_player("network", words, opens, network=drawn(), choice=knob)
     made.page = Page(html, ("image/svg+xml", picture.encode()), words)
     return made
-
-
-def _shown(points: np.ndarray) -> int:
-    return min(len(points), max(1, MOST // points.shape[1]))
-
-
-def _inside(model: Callable[..., Any], points: np.ndarray, layers: list[Layer]) -> str:
-    """The data of the player of a neuron."""
-    some, owned = points[: _shown(points)], parameters(model)
-    weights = np.concatenate([np.ravel(np.asarray(p.data, dtype=float)) for p in owned])
-    return inside(model, some, points.shape[1], [None] * len(some), [[weights]], [owned], layers)
 
 
 def answering(points: np.ndarray) -> np.ndarray:

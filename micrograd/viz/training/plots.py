@@ -1,15 +1,17 @@
-"""Plots on matplotlib axes: `plot_decision_boundary` and `plot_loss`.
+"""Plots on matplotlib axes: `plot_decision_boundary`, `plot_loss`, and the same, frame by frame, as the GIF of a movie.
 
 matplotlib is imported on the first call. Blue is above zero and orange below, as in all pictures, so that the two sides
 of a boundary are the signs of the score; of more classes, none is blue or orange. They differ in their markers too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .frames import Levels
+from .frames import Frame, Levels, Recording
 from .scores import grid_scores, increasing, leads, one_score, plane, samples
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ CLASSES = (
     ("#7F3B2E", "P"),
     ("#3D7A8A", "X"),
 )
+DPI = 100  # of a GIF
 PALEST = "#F7F7F7"
 SHADES = ["#E8A06F", PALEST, "#5FA8D3"]  # pale, so that the points stand out
 
@@ -89,13 +92,35 @@ def plot_decision_boundary(
 def draw_scores(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
     """Draw shades and lines for scores of shape (scores, y, x); return the legend texts of the lines.
 
-    Where a score is nan, the plane is hatched.
+    Where a score is nan, the plane is hatched. Shades are paler towards the boundary and darkest from three margins
+    away.
     """
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
     unknown = np.isnan(found).any(axis=0)
     if unknown.any():
         axes.contourf(xs, ys, unknown, levels=[0.5, 1.5], colors="none", hatches=["xxx"])
     found = np.clip(found, -1e9, 1e9)  # infinities have no contours
-    return (_two_sides if len(found) < 3 else _regions)(axes, xs, ys, found, levels)
+    low, middle, high = levels
+    if len(found) < 3:
+        most = 1.5 * (high - low)
+        texts = f"boundary: score {middle:g}", f"margins: score {low:g} and {high:g}"
+        lines = [(low - middle, "--"), (0.0, "-"), (high - middle, "--")]
+        shaded = [(one_score(found) - middle, -most, SHADES)]
+    else:
+        margin, most = high - middle, 3 * (high - middle)
+        texts = "boundary: the best two scores are equal", f"margins: the best one leads by {margin:g}"
+        lines = [(margin, "--"), (0.0, "-")]
+        hues = [to_rgb(class_look(i, len(found))[0]) for i in range(len(found))]
+        pale = [[(part + 1) / 2 for part in hue] for hue in hues]
+        shaded = [(lead, 0.0, [PALEST, shade]) for lead, shade in zip(leads(found), pale, strict=True)]
+    for score, least, shades in shaded:
+        colours = LinearSegmentedColormap.from_list("classes", shades)
+        axes.contourf(xs, ys, np.clip(score, -most, most), levels=np.linspace(least, most, 25), cmap=colours)
+        for level, style in lines:
+            if (score < level).any() and (score > level).any():
+                axes.contour(xs, ys, score, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
+    return texts
 
 
 def draw_points(axes: "Axes", points: np.ndarray, classes: Mapping[str, np.ndarray], count: int) -> None:
@@ -127,35 +152,6 @@ def class_look(place: int, count: int) -> tuple[str, str]:
 def colour(place: Any) -> Any:
     """The index of a class's colour. Where the markers repeat, each gets another colour."""
     return (place + place // len(CLASSES)) % len(CLASSES)
-
-
-def _two_sides(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
-    """Draw shades and lines for two classes; return the legend texts of the lines."""
-    low, middle, high = levels
-    score = one_score(found)
-    _shade(axes, xs, ys, (score - middle) / ((high - low) / 2), -3, SHADES)
-    for level, style in ((low, "--"), (middle, "-"), (high, "--")):
-        _line(axes, xs, ys, score, level, style)
-    return f"boundary: score {middle:g}", f"margins: score {low:g} and {high:g}"
-
-
-def _regions(axes: "Axes", xs: np.ndarray, ys: np.ndarray, found: np.ndarray, levels: Levels) -> tuple[str, str]:
-    """Draw shades and lines for three or more classes; return the legend texts of the lines."""
-    from matplotlib.colors import to_rgb
-
-    margin = levels[2] - levels[1]
-    for i, lead in enumerate(leads(found)):
-        pale = [(part + 1) / 2 for part in to_rgb(class_look(i, len(found))[0])]
-        _shade(axes, xs, ys, lead / margin, 0, [PALEST, pale])
-        _line(axes, xs, ys, lead, margin, "--")
-        _line(axes, xs, ys, lead, 0.0, "-")
-    return "boundary: the best two scores are equal", f"margins: the best one leads by {margin:g}"
-
-
-def _line(axes: "Axes", xs: np.ndarray, ys: np.ndarray, score: np.ndarray, level: float, style: str) -> None:
-    """Draw the contour of the score at this level, if there is one."""
-    if (score < level).any() and (score > level).any():
-        axes.contour(xs, ys, score, levels=[level], colors=INK, linestyles=style, linewidths=1.5)
 
 
 def plot_loss(
@@ -217,22 +213,60 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
     axes.legend(handles=[*axes.get_lines(), *other.get_lines()], loc="center right", frameon=False)
 
 
-def _shade(axes: "Axes", xs: np.ndarray, ys: np.ndarray, margins: np.ndarray, low: float, shades: list[Any]) -> None:
-    """Fill contours from `low` up, paler towards the boundary and darkest from three margins away."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colours = LinearSegmentedColormap.from_list("classes", shades)
-    axes.contourf(xs, ys, np.clip(margins, -3, 3), levels=np.linspace(low, 3, 25), cmap=colours)
-
-
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
     """`ax`, or the axes of a new figure."""
-    if ax is not None:
-        return ax
+    return ax or _matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]
+
+
+def _matplotlib(name: str) -> Any:
     try:
-        import matplotlib.pyplot as plt
+        return import_module(f"matplotlib.{name}")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "plots need matplotlib, which is not installed here: pip install matplotlib", name=error.name
         ) from None
-    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+# ------------------------------------------------------------------------------------------------ a movie as a GIF
+def save_gif(film: Recording, path: str | Path, seconds: float, width: int) -> None:
+    """Write a GIF, which loops: each frame lasts `seconds`, the last one two more."""
+    figure = _matplotlib("figure").Figure(figsize=(width / DPI, 0.9 * width / DPI), dpi=DPI, layout="constrained")
+    canvas = _matplotlib("backends.backend_agg").FigureCanvasAgg(figure)
+    from PIL import Image  # matplotlib needs it too
+
+    pictures = []
+    for frame in film.frames:
+        figure.clear()
+        _draw(figure, film, frame)
+        canvas.draw()
+        picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+        pictures.append(picture.quantize(64, dither=Image.Dither.NONE))
+    durations = [max(round(1000 * seconds), 20)] * len(pictures)  # browsers slow down shorter ones
+    durations[-1] += 2000
+    pictures[0].save(path, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
+
+
+def _draw(figure: Any, film: Recording, frame: Frame) -> None:
+    """One frame: the boundary or the curve, above the loss so far."""
+    if film.kind == "none":
+        _draw_loss(figure.subplots(), film, frame)
+        return
+    above, below = figure.subplots(2, height_ratios=[4, 1])
+    if film.kind == "curve":
+        above.plot(film.xs, frame.scores, color=INK)
+        above.scatter(*film.points.T, s=16, color="gray", edgecolors="white")
+        above.set_ylim(film.ys[0], film.ys[-1])
+    else:
+        found = frame.scores.reshape(-1, *frame.scores.shape[-2:])[:, ::-1]
+        draw_scores(above, film.xs, film.ys, found, film.levels)
+        draw_points(above, film.points, film.classes, len(found))
+    above.tick_params(labelsize=7)
+    _draw_loss(below, film, frame)
+
+
+def _draw_loss(axes: Any, film: Recording, frame: Frame) -> None:
+    draw_loss(axes, np.array(film.losses))
+    axes.lines[0].set_alpha(0.25)
+    axes.plot(film.losses[: frame.step + 1], color=INK)
+    axes.tick_params(labelsize=7)
+    axes.set_title(f"step {frame.step}   loss {frame.loss:.4g}", fontsize=9)

@@ -213,3 +213,9 @@ def as_array(x: Any) -> np.ndarray:
         return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
     except (TypeError, ValueError) as error:
         raise TypeError(f"the model returned {x!r:.60}; a boundary needs one score for each point, or two") from error
+
+
+def flat(arrays: Iterable[Any]) -> np.ndarray:
+    """The numbers in one row; what is None has none."""
+    known = [np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None]
+    return np.concatenate([np.zeros(0, np.float32), *known])
