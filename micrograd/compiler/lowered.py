@@ -64,12 +64,13 @@ class Read(NamedTuple):
         """The expression for what is read."""
         if self.kind == "vector" and not self.parameter:
             return f"[{', '.join(self.keys)}]"
-        return self.parameter + "".join(f"[{_key(key)}]" for key in self.keys)
+        texts = (sliced(key) if isinstance(key, slice) else repr(key) for key in self.keys)
+        return self.parameter + "".join(f"[{text}]" for text in texts)
 
 
-def _key(key: Any) -> str:
-    ends = ("" if x is None else x for x in (key.start, key.stop)) if isinstance(key, slice) else ()
-    return "{}:{}".format(*ends) if isinstance(key, slice) else repr(key)
+def sliced(x: slice) -> str:
+    """The text of a slice between square brackets."""
+    return ":".join("" if part is None else str(part) for part in (x.start, x.stop, x.step)[: 2 + bool(x.step)])
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Lowered:
             inner = ", ".join(map(self.shown, x))
             return f"[{inner}]" if x.__class__ is list else f"({inner}{',' * (len(x) == 1)})"
         if x.__class__ is slice:
-            return ":".join("" if part is None else str(part) for part in (x.start, x.stop, x.step)[: 2 + bool(x.step)])
+            return sliced(x)
         if x.__class__ is np.ndarray:
             return f"constant {kind_of(x)}"
         return "..." if x is ... else str(x)

@@ -59,7 +59,7 @@ _ELEMENTWISE = """
 """
 _ARRAYS = """
     matmul dot take take_along_axis concatenate sort argsort squeeze broadcast_to
-    .reshape .transpose .swapaxes .astype .sum .mean .max .min .cumsum .item
+    .reshape .transpose .astype .sum .mean .max .min .cumsum .item
 """
 SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accumulate, placed)}
 SPECIAL |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}

@@ -24,7 +24,7 @@ from ..tensor.optional import np
 from .frozen import MASKED, READ, Shapeless, frozen, refusing
 
 BY_COLUMNS = (("order", "F"),)
-VIEWS = {".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem", "windows"}  # may share memory
+VIEWS = {".reshape", ".transpose", "broadcast_to", "getitem", "windows"}  # may share memory
 
 
 class _Library:
@@ -107,6 +107,12 @@ class Symbol:
         """Itself, since Symbols are immutable."""
         return self
 
+    def swapaxes(self, i: int, j: int) -> Any:
+        """The transpose with these axes exchanged."""
+        order = list(range(self.ndim))
+        order[i], order[j] = order[j], order[i]
+        return self.graph.make(".transpose", (self, tuple(order)))
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -166,7 +172,7 @@ for _name, _op in (BINARY | COMPARISONS).items():
     setattr(Symbol, f"__{_name}__", _method_of)
     if _name in BINARY:
         setattr(Symbol, f"__r{_name}__", _reflected)
-for _name in ("reshape", "transpose", "swapaxes", "astype", "cumsum"):
+for _name in ("reshape", "transpose", "astype", "cumsum"):
     setattr(Symbol, _name, _method(_name))
 for _name in ("sum", "mean", "max", "min"):
     setattr(Symbol, _name, _reduction("." + _name))
