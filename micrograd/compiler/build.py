@@ -29,7 +29,6 @@ from math import prod
 from types import SimpleNamespace
 from typing import Any
 
-from ..engine import ops
 from ..engine.modes import is_grad_enabled
 from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
@@ -37,10 +36,11 @@ from ..engine.walk import grad
 from ..tensor.optional import Tensor, np
 from .arguments import TEXT, Arguments, Block
 from .backends import Executable, compiled
+from .frozen import without_draws
 from .graph import rebuilt
 from .levels import Levels
 from .lowered import Lowered, Read
-from .nodes import data_of, is_traced
+from .nodes import DETACH, data_of, is_traced
 from .normal import NormalForm
 from .symbols import Symbol
 from .trace import Leaf, Trace, tracing
@@ -110,14 +110,16 @@ class Built:
                 f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with tracing(trace):
-            tree = tree_map(given.result, trace.run(fn, given.seen, named))
+            tree = tree_map(given.result, without_draws(lambda: fn(*given.seen, **named)))
             seen = set(trace.leaves)
             for p in self.trained:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
                     trace.stand_in(p)
             self.by_identity = trace.by_identity
             self.plain = plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
-            self.vector = _is_for_levels(trace, tree, given.samples, backend)
+            recorded = any(map(_is_recorded, leaves(tree)))
+            form = NormalForm(trace.graph, list(map(data_of, leaves(tree))), None if recorded else DETACH)
+            self.vector = _is_for_levels(form, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
             self._outputs(tree, given.samples)
@@ -128,7 +130,7 @@ class Built:
         self.names: list[str] = given.names
         self.resident = bool(self.trained) and (self.vector or backend == "jax")
         if self.vector:
-            self.lowered, by = self._levels(trace, given, constants, alive)
+            self.lowered, by = self._levels(trace, form, given, constants, alive)
         else:
             self.lowered, by = self._straight(given, constants, alive, found)
         self.places: list[Read] = [x for x in by if isinstance(x, Read)]
@@ -159,7 +161,7 @@ class Built:
                     f"{type(x).__name__} {x!r:.60}"
                 )
         nodes = [x for x in leaves(tree) if is_traced(x)]
-        roots = [] if self.plain else [x for x in nodes if x.requires_grad]
+        roots = [] if self.plain else list(filter(_is_recorded, nodes))
         turn = count()  # a node that is returned twice is two outputs
         made = lambda x: Out(x, next(turn) if not self.plain and x.requires_grad else None)  # noqa: E731
         self.tree = tree_map(lambda x: made(x) if is_traced(x) else x, tree)
@@ -177,7 +179,7 @@ class Built:
 
     def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> list[tuple[Any, Any]]:
         """Pairs (where to find a node, its gradient) for each node that gets one."""
-        roots = [x for x in leaves(tree) if is_traced(x) and x.requires_grad and not self.plain]
+        roots = [] if self.plain else list(filter(_is_recorded, leaves(tree)))
         wanted = [*given.wanted, *((leaf, leaf.seen) for leaf in trace.order if leaf.seen.requires_grad)]
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
         asked = roots and wanted  # roots may require a gradient only for one that the function takes inside
@@ -199,8 +201,7 @@ class Built:
             first, updates = self._updates([(leaf.symbol, g) for leaf, g in chosen])
             pairs = []
         by, grads = [x for x, _ in pairs], [g for _, g in pairs]
-        if constants:
-            values, grads, updates = rebuilt((values, grads, updates), constants)
+        values, grads, updates = rebuilt((values, grads, updates), constants)
         if self.plain and _is_nested(self.tree):
             self.as_text, each = True, iter(values)
             values = tree_map(lambda x: next(each) if isinstance(x, Out) else x, self.tree)
@@ -251,11 +252,11 @@ class Built:
     # ---- levels
 
     def _levels(
-        self, trace: Trace, given: Arguments, constants: Any, alive: list[Leaf]
+        self, trace: Trace, form: NormalForm, given: Arguments, constants: Any, alive: list[Leaf]
     ) -> tuple[Lowered, list[Read | Leaf]]:
         """Blocks of numbers become the inputs of a second function, of arrays, which is traced in turn."""
         outs = [out.symbol for out in self.outs]
-        form = NormalForm(trace.rows, outs, constants)
+        form.merge(constants)
         trained = {id(p) for p in self.trained}
         wanted = [x for x in alive if (id(x.ref()) in trained if trained else x.seen.requires_grad)]
         free = {leaf.symbol: leaf for leaf in wanted if leaf.symbol in form.number}
@@ -309,29 +310,18 @@ class Built:
         self.code = write(self.lowered)
 
 
-def _is_for_levels(trace: Trace, tree: Any, samples: int | None, backend: str) -> bool:
+def _is_recorded(x: Any) -> bool:
+    return is_traced(x) and x.requires_grad
+
+
+def _is_for_levels(form: NormalForm, tree: Any, samples: int | None, backend: str) -> bool:
     """True if the graph is all numbers (under `batch`, one for each sample), and large enough to gain from levels."""
-    ops = len(trace.rows)
-    if samples is not None:
-        nodes = [*leaves(tree), *(leaf.seen for leaf in trace.order)]
-        of_numbers, many = not any(isinstance(x, Tensor) for x in nodes), ops > SIDE_BY_SIDE * _depth(trace.rows)
-    else:
-        of_numbers = {symbol.shape for symbol in trace.graph.symbols} <= {None}
-        many = ops > MANY and ops > WIDTH * _depth(trace.rows)
-    of_numbers = of_numbers and not trace.unrecorded
+    shapes = {None} if samples is None else {None, (samples,)}
+    of_numbers = all(x.op in ("input", "getitem") and x.shape in shapes for x in form.inputs)
+    of_numbers = of_numbers and not any(isinstance(x, Tensor) for x in leaves(tree))
+    ops, width = len(form.order), WIDTH if samples is None else SIDE_BY_SIDE
+    many = ops > width * form.depth and (ops > MANY or samples is not None)
     return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
-
-
-def _depth(rows: dict[Symbol, Any]) -> int:
-    """The length of the longest chain of operations; a sum counts as one, however long."""
-    height: dict[Symbol, int] = {}
-    for symbol, (row, values) in rows.items():
-        below = 0
-        for x in values:
-            if x.__class__ is Symbol and (h := height.get(x, 0)) > below:
-                below = h
-        height[symbol] = below + (row is not ops.add)
-    return max(height.values(), default=0)
 
 
 def _is_nested(tree: Any) -> bool:

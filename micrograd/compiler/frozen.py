@@ -76,6 +76,15 @@ def frozen(what: str, kind: type[Frozen] = Frozen) -> Frozen:
     return kind(f"{what}; at {_line(frame)}")
 
 
+def refusing(what: str) -> Callable[..., Any]:
+    """A function or method that raises it, whatever its arguments."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise frozen(what)
+
+    return refuse
+
+
 def _line(frame: Any) -> str:
     name, line = frame.f_code.co_filename, frame.f_lineno
     return f"{name}:{line}: {getline(name, line).strip()}"

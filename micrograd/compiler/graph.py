@@ -18,6 +18,7 @@ out to be known, the operation itself is run (`evaluate`):
 from __future__ import annotations
 
 import operator
+from collections import defaultdict
 from collections.abc import Callable
 from math import copysign
 from typing import Any
@@ -27,11 +28,11 @@ from ..engine.rows import Row
 from ..tensor.optional import np
 from .opset import ELEMENTWISE, evaluate
 from .simplify import RULES
-from .symbols import BINARY, COMPARISONS, Symbol, has_symbols, is_uniform, needed, stand_in, symbols_in
+from .symbols import BINARY, COMPARISONS, Symbol, is_uniform, needed, stand_in, symbols_in
 
 NUMBERS: dict[str, Callable[..., Any]] = {op: getattr(operator, name) for name, op in (BINARY | COMPARISONS).items()}
-NUMBERS |= {"negative": operator.neg, "absolute": abs, "detach": lambda a: a} | vars(floats)  # divide, power and others
-NUMBER_TYPES = dict.fromkeys(COMPARISONS.values(), np.dtype(bool))  # of other operations, None
+NUMBERS |= {"negative": operator.neg, "absolute": abs} | vars(floats)  # divide, power and others
+NUMBER_TYPES = dict.fromkeys([*COMPARISONS.values(), *map("__{}__".format, COMPARISONS)], np.dtype(bool))  # else None
 
 
 class Graph:
@@ -42,6 +43,7 @@ class Graph:
         self.symbols: list[Symbol] = []
         self.known: dict[Symbol, Any] = {}
         self._made: dict[Any, Symbol] = {}
+        self._rows: dict[Row, dict[Any, Symbol]] = defaultdict(dict)
         self._arrays: dict[int, tuple[Any, Any]] = {}  # constants: the original array, and the copy that is stored
 
     def input(self, name: str, shape: tuple[int, ...] | None = None, dtype: Any = None, order: Any = ()) -> Symbol:
@@ -79,18 +81,30 @@ class Graph:
         key = (op, named, *keys)
         found = self._made.get(key)
         if found is None:
-            if not numbers:
-                args = tuple(map(self._own, args))
-            if like is not None:
-                shape, dtype = like.shape, like.dtype
-            else:
-                shape, dtype = (None, NUMBER_TYPES.get(op)) if numbers else inferred(op, args, named)
+            args = tuple(map(self._own, args))
+            shape, dtype = inferred(op, args, named) if like is None else (like.shape, like.dtype)
             found = self._made[key] = Symbol(self, op, args, named, shape, dtype)
+        return found
+
+    def on_numbers(self, row: Row, args: tuple[Any, ...]) -> Any:
+        """The Symbol of a row on numbers (under `batch`, one for each sample), of which `rebuilt` makes operations."""
+        key, plain = args, True
+        for x in args:
+            if x.__class__ is not Symbol:
+                key = tuple(map(_key, args))
+            elif x.shape is not None:
+                plain = False
+        known = self._rows[row]
+        if (found := known.get(key)) is None:
+            if key is not args and not symbols_in(args):
+                return row.forward(*args)
+            shape, dtype = (None, NUMBER_TYPES.get(row.name)) if plain else inferred(row, args, ())
+            found = known[key] = Symbol(self, row, args, (), shape, dtype)
         return found
 
     def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
         """A row's forward function on Symbols; with settings, its constant operands are Symbols too."""
-        if not has_symbols((*operands, *row.settings.values())):
+        if not symbols_in((*operands, *row.settings.values())):
             return np.asarray(row.forward(*operands))
         if row.settings:
             operands = tuple(self.constant(x) if x.__class__ is np.ndarray else x for x in operands)
@@ -98,7 +112,7 @@ class Graph:
 
     def let_go(self) -> None:
         """Release the Symbols: they refer to their graph, and such cycles would wait for the garbage collector."""
-        self.symbols, self.known, self._made, self._arrays = [], {}, {}, {}
+        self.symbols, self.known, self._made, self._rows, self._arrays = [], {}, {}, {}, {}
 
     def _own(self, x: Any) -> Any:
         """A private copy of a constant array, made once."""
@@ -147,10 +161,12 @@ def rebuilt(outputs: Any, values: dict[Symbol, Any], rules: dict[str, Callable[.
 
     for symbol in needed(outputs):
         if symbol not in new:
-            args = renewed(symbol.args)
+            args = tuple([new[x] if x.__class__ is Symbol else renewed(x) for x in symbol.args])
             if symbol.op == "input":
                 new[symbol] = graph.input(symbol.args[0], symbol.shape, symbol.dtype, symbol.named)
-            elif has_symbols(args):
+            elif symbol.op.__class__ is not str:
+                new[symbol] = symbol.op.forward(*args)
+            elif symbols_in(args):
                 new[symbol] = graph.make(symbol.op, args, symbol.named, symbol)
             elif symbol.shape is None and symbol.op in NUMBERS:
                 new[symbol] = NUMBERS[symbol.op](*args)
@@ -165,7 +181,7 @@ def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     that leaves the shape and dtype of the result unchanged.
     """
     thin = tuple(map(_thin, args))
-    if all(a is b for a, b in zip(thin, args, strict=True)) or not has_symbols(thin):
+    if all(a is b for a, b in zip(thin, args, strict=True)) or not symbols_in(thin):
         return args
     return thin if inferred(op, thin, ()) == inferred(op, args, ()) else args
 
@@ -177,10 +193,11 @@ def _thin(x: Any) -> Any:
 
 
 def inferred(op: Any, args: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Shape and dtype of an operation."""
+    """Shape and dtype of an operation, or of what a row computes from arrays."""
     arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
     if op == ".item" or not (arrays or op == "broadcast_to"):
         return None, NUMBER_TYPES.get(op)
+    zeros = tuple(map(stand_in, args))
     with np.errstate(all="ignore"):
-        out = evaluate(op, tuple(map(stand_in, args)), dict(named))
+        out = op.forward(*zeros) if isinstance(op, Row) else evaluate(op, zeros, dict(named))
     return np.shape(out), out.dtype

@@ -236,7 +236,7 @@ class Compiled:
                 self._misses += 1
             self._programs[key] = self._last = program
             if key == (float,) * len(args) and (quick := program.quick(Compiled.__call__)):
-                self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": quick})
+                self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": quick})  # type: ignore[assignment]
             if len(self._programs) > MOST:
                 del self._programs[next(iter(self._programs))]
             return program

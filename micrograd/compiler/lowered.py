@@ -64,12 +64,13 @@ class Read(NamedTuple):
         """The expression for what is read."""
         if self.kind == "vector" and not self.parameter:
             return f"[{', '.join(self.keys)}]"
-        return self.parameter + "".join(f"[{_key(key)}]" for key in self.keys)
+        texts = (sliced(key) if isinstance(key, slice) else repr(key) for key in self.keys)
+        return self.parameter + "".join(f"[{text}]" for text in texts)
 
 
-def _key(key: Any) -> str:
-    ends = ("" if x is None else x for x in (key.start, key.stop)) if isinstance(key, slice) else ()
-    return "{}:{}".format(*ends) if isinstance(key, slice) else repr(key)
+def sliced(x: slice) -> str:
+    """The text of a slice between square brackets."""
+    return ":".join("" if part is None else str(part) for part in (x.start, x.stop, x.step)[: 2 + bool(x.step)])
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,7 @@ class Lowered:
         names: dict[Symbol, str] = {}
         turn = itertools.count(1)
         for x in self.steps:
-            operand = x.args[0]
-            known = operand if x.op == "input" else names[operand] if x.op == "detach" else ""
-            names[x] = known or f"t{next(turn)}"
+            names[x] = x.args[0] if x.op == "input" else f"t{next(turn)}"
         return names
 
     def shown(self, x: Any) -> str:
@@ -123,7 +122,7 @@ class Lowered:
             inner = ", ".join(map(self.shown, x))
             return f"[{inner}]" if x.__class__ is list else f"({inner}{',' * (len(x) == 1)})"
         if x.__class__ is slice:
-            return ":".join("" if part is None else str(part) for part in (x.start, x.stop, x.step)[: 2 + bool(x.step)])
+            return sliced(x)
         if x.__class__ is np.ndarray:
             return f"constant {kind_of(x)}"
         return "..." if x is ... else str(x)
@@ -140,7 +139,7 @@ class Lowered:
             yield f"    {read.name}{kind} = {read.place}{KINDS[read.kind]}"
         yield "steps"
         for x in self.steps:
-            if x.op not in ("input", "detach"):
+            if x.op != "input":
                 operands = [*map(self.shown, x.args), *(f"{name}={self.shown(part)}" for name, part in x.named)]
                 yield f"    {self.names[x]}: {kind_of(x)} = {x.op.lstrip('.')}({', '.join(operands)})"
         yield "outputs"
@@ -191,8 +190,6 @@ def drawing(program: Lowered) -> list[Step]:
         data = "number" if symbol.shape is None else str(symbol.shape)
         if symbol.op == "input":
             steps[symbol] = Step("", label=program.names[symbol], data=data)
-        elif symbol.op == "detach":
-            steps[symbol] = steps[symbol.args[0]]
         else:
             sign, operands = symbol.op.lstrip("."), symbol.args
             if symbol.shape is None and sign in SIGNS:

@@ -25,12 +25,8 @@ from ..engine.modes import deferred, is_tracing
 from ..engine.rows import HandWritten, Row
 from ..engine.value import Value, fill
 from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
-from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen
+from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen, refusing
 from .symbols import Symbol, stand_in
-
-
-def _writing(self: Any, *_: Any) -> Any:
-    raise frozen(WRITE.format("a Tensor"))
 
 
 def _comparison(name: str) -> Callable:
@@ -44,16 +40,7 @@ def _comparison(name: str) -> Callable:
 
 
 # detach() as a row, so that programs on arrays can do it too
-DETACH = Row("detach", lambda a: a.graph.make("detach", (a,)) if a.__class__ is Symbol else a, None)
-
-
-def _reading(what: str) -> Any:
-    """A method or an accessor that would read a number."""
-
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise frozen(READ.format(what))
-
-    return refuse
+DETACH = Row("detach", lambda a: a, None)
 
 
 class Traced:
@@ -63,18 +50,18 @@ class Traced:
     _of_integers = False  # True for an integer argument, which no transform differentiates
 
     if not TYPE_CHECKING:  # which sees the methods that these replace
-        data = property(_reading(".data"), _reading(".data"))
-        item = numpy = tolist = argmax = argmin = _reading("a number")
-        __bool__ = _reading("a condition (`if`, `while`, `and`, `max`, `sorted`)")
-        __float__ = __int__ = __index__ = __round__ = _reading("a number (float, int, round, an index)")
-        register_hook = _reading("gradients through hooks")
+        data = property(refusing(READ.format(".data")), refusing(READ.format(".data")))
+        item = numpy = tolist = argmax = argmin = refusing(READ.format("a number"))
+        __bool__ = refusing(READ.format("a condition (`if`, `while`, `and`, `max`, `sorted`)"))
+        __float__ = __int__ = __index__ = __round__ = refusing(READ.format("a number (float, int, round, an index)"))
+        register_hook = refusing(READ.format("gradients through hooks"))
 
     def _for_grad(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
         if inputs is None:
             raise frozen(BACKWARD)
         found = {node: grads[node] for node in inputs if node in grads}
         if is_tracing():
-            deferred().asked(inputs, found.values())  # type: ignore[union-attr]
+            deferred().asked(inputs)  # type: ignore[union-attr]
         return {node: self._as_node(g) for node, g in found.items()}
 
     def _as_node(self, g: Any) -> Any:
@@ -132,7 +119,7 @@ for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
 for _name in ("__eq__", "__ne__"):
     setattr(TracedTensor, _name, _comparison(_name))
 for _name in ["__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "__setitem__", "copy_", "fill_", "zero_"]:
-    setattr(TracedTensor, _name, _writing)
+    setattr(TracedTensor, _name, refusing(WRITE.format("a Tensor")))
 
 
 class TracedNode(ArrayNode):

@@ -13,7 +13,8 @@ digits.
 >>> w, x, v, y, b = (trace.value(name, requires_grad=True) for name in "wxvyb")
 >>> with tracing(trace):
 ...     out = (w * x + v * y + b) / 2
->>> form = NormalForm(trace.rows, [out._data], {})
+>>> form = NormalForm(trace.graph, [out._data])
+>>> form.merge({})
 >>> [str(leaf) for leaf in form.leaves]  # the nodes 0, 1, 2, 3 and 4
 ['w', 'x', 'v', 'y', 'b']
 >>> form.dots
@@ -29,7 +30,8 @@ from typing import Any
 
 from ..engine import ops
 from ..engine.rows import Row
-from .symbols import Symbol
+from .graph import Graph
+from .symbols import Symbol, symbols_in
 
 ONE = -1  # marks a missing factor
 LONG = 4  # a sum of more terms than this becomes a dot product with ones
@@ -37,84 +39,108 @@ Term = tuple[float, int, int]
 
 
 class NormalForm:
-    """Numbered scalars: leaves, sums of terms, and other ops. `rows` holds the op and operands of each Symbol.
+    """Numbered scalars: leaves, sums of terms, and other ops, of what the outputs depend on.
 
     `number` has the number of each Symbol's node, leaves first; for one of the constants, and for what depends on
-    constants alone, its value, a float.
+    constants alone, its value, a float. What a transparent row returns is its operand.
     """
 
-    def __init__(self, rows: dict[Symbol, Any], outs: Sequence[Any], constants: dict[Symbol, float]):
-        uses = {x: 2 for x in outs if x.__class__ is Symbol}  # at least twice, so that no other sum takes it in
-        found = []
-        for symbol, (_, values) in reversed(rows.items()):
-            if symbol in uses:
-                found.append(symbol)
-                for x in values:
+    def __init__(self, graph: Graph, outs: Sequence[Any], transparent: Row | None = None):
+        self._transparent = transparent
+        self._uses: list[int] = [0] * len(graph.symbols)
+        above = [0] * len(graph.symbols)  # the longest chain of operations from here to an output
+        for x in symbols_in(outs):
+            self._uses[x.number] = 2  # at least, so that no other sum takes it in
+        self.order: list[Symbol] = []  # the operations
+        self.inputs: list[Symbol] = []  # what is read, or not an operation on numbers
+        for symbol in reversed(graph.symbols):
+            if self._uses[symbol.number] and symbol.op.__class__ is str:
+                self.inputs.append(symbol)
+            elif self._uses[symbol.number]:
+                self.order.append(symbol)
+                times = self._uses[symbol.number] if symbol.op is transparent else 1
+                height = above[symbol.number] + (symbol.op is not ops.add)
+                for x in symbol.args:
                     if x.__class__ is Symbol:
-                        uses[x] = uses.get(x, 0) + 1
-        self.leaves: list[Any] = sorted(uses.keys() - rows.keys() - constants.keys(), key=lambda symbol: symbol.number)
-        order = [*self.leaves, *reversed(found)]
-        self._uses = [uses[symbol] for symbol in order]
-        self.nodes: int = len(order)
+                        self._uses[x.number] += times
+                        if above[x.number] < height:
+                            above[x.number] = height
+        self.depth: int = max(above, default=0)  # in which a sum counts as one, however long
+        self.order.reverse()
+        self.inputs.reverse()
+
+    def merge(self, constants: dict[Symbol, float]) -> None:
+        """Number the nodes, and merge sums; `constants` are the inputs that are known."""
+        self.leaves: list[Symbol] = [symbol for symbol in self.inputs if symbol not in constants]
+        self.nodes: int = len(self.leaves) + len(self.order)
         self.size: int = self.nodes  # the size includes the dot products, which come last
-        self.number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(order)}
-        self.number |= constants
         self.sums: dict[int, list[Term]] = {}
         self.ops: dict[int, tuple[Row, list[Any]]] = {}
-        for symbol in reversed(found):
-            self._enter(symbol, *rows[symbol])
+        self._free: dict[int, list[Term]] = {}  # sums with one user, which may take them in
+        number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(self.leaves)} | constants
+        self.number: dict[Any, Any] = number
+        for i, symbol in enumerate(self.order, len(self.leaves)):
+            xs = [number[x] if x.__class__ is Symbol else constant(x) for x in symbol.args]
+            number[symbol] = i
+            if symbol.op is self._transparent:
+                number[symbol] = xs[0]
+            elif xs[0].__class__ is float and all(x.__class__ is float for x in xs):
+                number[symbol] = float(symbol.op.forward(*xs))
+            elif terms := self._sum(symbol.op, *xs):
+                (self._free if self._uses[symbol.number] == 1 else self.sums)[i] = terms
+            else:
+                self.ops[i] = symbol.op, xs
+        self.sums |= self._free
         self._split()
 
+    def _sum(self, row: Row, a: Any, b: Any = None) -> list[Term] | None:
+        """The terms of an operation; None if it is no sum."""
+        if row is ops.mul:
+            return self._product(a, b)
+        if row is ops.add:
+            return _joined(self._terms(a), self._terms(b))
+        if row is ops.sub:
+            return _joined(self._terms(a), _scaled(self._terms(b), -1.0))
+        if row is ops.neg:
+            return _scaled(self._terms(a), -1.0)
+        if row is ops.div and b.__class__ is float and b != 0:
+            return _scaled(self._terms(a), 1.0 / b)
+        return self._product(a, a) if row.name in ("**2", "**2.0") else None
+
     def _terms(self, x: Any) -> list[Term]:
-        """An operand as a sum; a sum with no other user is merged."""
+        """An operand as a sum; one with no other user is merged."""
         if x.__class__ is float:
             return [(x, ONE, ONE)]
-        return [(1.0, x, ONE)] if self._uses[x] > 1 or x not in self.sums else self.sums.pop(x)
-
-    def _enter(self, symbol: Symbol, row: Row, values: Sequence[Any]) -> None:
-        i, xs = self.number[symbol], [self.number[x] if x.__class__ is Symbol else constant(x) for x in values]
-        if xs[0].__class__ is float and all(x.__class__ is float for x in xs):
-            self.number[symbol] = float(row.forward(*xs))
-        elif row is ops.mul:
-            self.sums[i] = self._product(*xs)
-        elif row is ops.add:
-            self.sums[i] = _joined(self._terms(xs[0]), self._terms(xs[1]))
-        elif row is ops.sub:
-            self.sums[i] = _joined(self._terms(xs[0]), _scaled(self._terms(xs[1]), -1.0))
-        elif row is ops.neg:
-            self.sums[i] = _scaled(self._terms(xs[0]), -1.0)
-        elif row is ops.div and xs[1].__class__ is float and xs[1] != 0:
-            self.sums[i] = _scaled(self._terms(xs[0]), 1.0 / xs[1])
-        elif row.name in ("**2", "**2.0"):
-            self.sums[i] = self._product(xs[0], xs[0])
-        else:
-            self.ops[i] = row, xs
+        return self._free.pop(x, None) or [(1.0, x, ONE)]
 
     def _product(self, a: Any, b: Any) -> list[Term]:
         if a.__class__ is float or b.__class__ is float:
             number, x = (a, b) if a.__class__ is float else (b, a)
             return _scaled(self._terms(x), number)
+        if a not in self._free and b not in self._free:
+            return [(1.0, a, b)]
         c, p = self._factor(a)  # which may be merged only once
         d, q = (c, p) if a == b else self._factor(b)
         return [(c * d, p, q)]
 
     def _factor(self, x: int) -> tuple[float, int]:
         """A node as a number times a node."""
-        terms = self.sums.get(x) if self._uses[x] == 1 else None
-        if terms is not None and len(terms) == 1 and terms[0][2] == ONE != terms[0][1]:
-            self.sums.pop(x)
-            return terms[0][0], terms[0][1]
-        return 1.0, x
+        (c, p, q), *more = self._free.get(x, [(1.0, ONE, ONE)])
+        if more or q != ONE or p == ONE:
+            return 1.0, x
+        del self._free[x]
+        return c, p
 
     def _split(self) -> None:
         """Turn the products in each sum into a dot product, and its other terms too if there are many."""
         self.dots: dict[int, list[Term]] = {}
-        for i, terms in self.sums.items():
-            products = [term for term in terms if term[2] != ONE]
-            single = [term for term in terms if term[2] == ONE != term[1]]
-            number = [term for term in terms if term[1] == ONE]
-            if len(products) > 1:
-                products = [self._dot([self._turned(term) for term in products])]
+        n = len(self.leaves)
+        for i in sorted(self.sums):
+            products, single, number = [], [], []
+            for term in self.sums[i]:
+                (products if term[2] != ONE else single if term[1] != ONE else number).append(term)
+            if len(products) > 1:  # each with its leaf, such as a weight, on the left
+                products = [self._dot([(c, q, p) if q < n <= p else (c, p, q) for c, p, q in products])]
             if len(single) > LONG:
                 single = [self._dot([(c, ONE, p) for c, p, _ in single])]
             rest = [(sum(c for c, _, _ in number), ONE, ONE)] if number else []
@@ -124,11 +150,6 @@ class NormalForm:
         self.dots[self.size] = terms
         self.size += 1
         return 1.0, self.size - 1, ONE
-
-    def _turned(self, term: Term) -> Term:
-        """A product with its leaf, such as a weight, on the left."""
-        c, p, q = term
-        return (c, q, p) if q < len(self.leaves) <= p else term
 
 
 def constant(x: Any) -> float:

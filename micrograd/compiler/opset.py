@@ -3,7 +3,6 @@
     name        the function of NumPy's of that name, on its operands and named settings: add, where, concatenate
     .name       the method of its first operand: .sum, .reshape
     others      the functions of `SPECIAL`: getitem, and what fills an array
-    detach      its operand
     input       a number or array that is read (see `lowered.Read`)
 
 A back end translates these and nothing else.
@@ -60,14 +59,14 @@ _ELEMENTWISE = """
 """
 _ARRAYS = """
     matmul dot take take_along_axis concatenate sort argsort squeeze broadcast_to
-    .reshape .transpose .swapaxes .astype .sum .mean .max .min .cumsum .item
+    .reshape .transpose .astype .sum .mean .max .min .cumsum .item
 """
 SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accumulate, placed)}
 SPECIAL |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}
 SPECIAL |= {f: getattr(library, f) for f in ("windows", "windows_back")}
 ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
 NUMPY_FORMS: dict[str, Callable[..., Any]] = {"mask_of": mask_of, "gated": gated}  # made by a back end, for itself
-OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL, "detach"}
+OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL}
 OWN: dict[str, Callable[..., Any]] = SPECIAL | NUMPY_FORMS
 
 
@@ -83,4 +82,4 @@ def evaluate(
         return own[op](*args)
     if op[0] == ".":
         return getattr(args[0], op[1:])(*args[1:], **named)
-    return args[0] if op == "detach" else getattr(xp, op)(*args, **named)
+    return getattr(xp, op)(*args, **named)

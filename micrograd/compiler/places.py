@@ -151,13 +151,11 @@ class Places:
 
 
 def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:
-    if step == 0 or n == 1:
-        return flat[start : start + 1]
     if (start, n, step) == (0, len(flat), 1):
         return flat
     if step < 0:
         return record(take(start + step * np.arange(n)), flat)
-    return flat[start : start + n] if step == 1 else flat[start : start + (n - 1) * step + 1 : step]
+    return flat[start : start + (n - 1) * step + 1 : step if step > 1 and n > 1 else None]
 
 
 def _step(line: np.ndarray) -> int | None:

@@ -17,9 +17,10 @@ from collections.abc import Callable
 from math import copysign
 from typing import Any
 
+from ..engine.rows import nothing
 from ..tensor.optional import library, np
 from .opset import ELEMENTWISE
-from .symbols import Symbol, has_symbols, stand_in, symbols_in
+from .symbols import Symbol, stand_in, symbols_in
 
 
 def is_number(x: Any, number: float) -> bool:
@@ -33,21 +34,18 @@ def _fits(kept: Any) -> bool:
     return kept.dtype is None or kept.dtype.kind == "f"
 
 
+def _unless(number: float, rule: Callable[..., Any] = nothing) -> Callable[..., Any]:
+    """The rule, for operations that leave an operand as it is where this number is on the right."""
+    return lambda graph, a, b: a if is_number(b, number) and _fits(a) else rule(graph, a, b)
+
+
 def _add(graph: Any, a: Any, b: Any) -> Any:
     if a.__class__ is b.__class__ is Symbol:
         for x, y in ((a, b), (b, a)):
             if y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
                 return graph.make("accumulate", (x, *y.args[:2])) if library.is_basic(y.args[1]) else None
         return None
-    if is_number(b, 0) and _fits(a):
-        return a
-    if is_number(a, 0) and _fits(b):
-        return b
-    return None
-
-
-def _subtract(graph: Any, a: Any, b: Any) -> Any:
-    return a if is_number(b, 0) and _fits(a) else None
+    return b if is_number(a, 0) and _fits(b) else None
 
 
 def _multiply(graph: Any, a: Any, b: Any) -> Any:
@@ -63,18 +61,12 @@ def _multiply(graph: Any, a: Any, b: Any) -> Any:
 
 def _is_choice(x: Any) -> bool:
     """True for a `where` of two constants on an array: an op on it can be applied to the constants now."""
-    return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not has_symbols(x.args[1:])
-
-
-def _divide(graph: Any, a: Any, b: Any) -> Any:
-    return a if is_number(b, 1) and _fits(a) else None
+    return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not symbols_in(x.args[1:])
 
 
 def _power(graph: Any, a: Any, b: Any) -> Any:
     if not _fits(a):
         return None
-    if is_number(b, 1):
-        return a
     return a * a if is_number(b, 2) else a * a * a if is_number(b, 3) and a.shape is None else None
 
 
@@ -130,17 +122,11 @@ def _reshape(graph: Any, a: Any, *shape: Any) -> Any:
         return a
     if a.op == ".reshape":
         return graph.make(".reshape", (a.args[0], wanted))
-    if a.op in ELEMENTWISE and sum(1 for _ in symbols_in(a.args)) == 1:  # an op with numbers: before the reshape
+    if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # an op with numbers: before the reshape
         inner = [x.args[0] if x.__class__ is Symbol and x.op == ".reshape" else x for x in a.args]
         if all(x.shape == wanted if x.__class__ is Symbol else x.__class__ is float for x in inner):
             return graph.make(a.op, tuple(inner))
     return None
-
-
-def _swapaxes(graph: Any, a: Any, i: int, j: int) -> Any:
-    order = list(range(a.ndim))
-    order[i], order[j] = order[j], order[i]
-    return graph.make(".transpose", (a, tuple(order)))
 
 
 def _transpose(graph: Any, a: Any, *axes: Any) -> Any:
@@ -167,18 +153,17 @@ def _astype(graph: Any, a: Any, dtype: Any) -> Any:
 
 
 RULES: dict[str, Callable[..., Any]] = {
-    "add": _add,
-    "subtract": _subtract,
-    "multiply": _multiply,
-    "divide": _divide,
-    "power": _power,
+    "add": _unless(0, _add),
+    "subtract": _unless(0),
+    "multiply": _unless(1, _multiply),
+    "divide": _unless(1),
+    "power": _unless(1, _power),
     "where": _where,
     "matmul": _matmul,
     "negative": _negative,
     ".sum": _sum,
     "absolute": _absolute,
     ".reshape": _reshape,
-    ".swapaxes": _swapaxes,
     ".transpose": _transpose,
     "broadcast_to": _broadcast_to,
     ".astype": _astype,

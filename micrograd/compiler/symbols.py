@@ -21,10 +21,10 @@ from typing import Any
 
 from ..engine.rows import Row
 from ..tensor.optional import np
-from .frozen import MASKED, READ, Shapeless, frozen
+from .frozen import MASKED, READ, Shapeless, frozen, refusing
 
 BY_COLUMNS = (("order", "F"),)
-VIEWS = {"detach", ".reshape", ".transpose", ".swapaxes", "broadcast_to", "getitem", "windows"}  # may share memory
+VIEWS = {".reshape", ".transpose", "broadcast_to", "getitem", "windows"}  # may share memory
 
 
 class _Library:
@@ -32,10 +32,8 @@ class _Library:
 
     def __getattr__(self, name: str) -> Any:
         def function(*args: Any, **named: Any) -> Any:
-            found = next(symbols_in(args), None)
-            return (
-                getattr(np, name)(*args, **named) if found is None else found.graph.make(name, args, (*named.items(),))
-            )
+            found = symbols_in(args)
+            return found[0].graph.make(name, args, (*named.items(),)) if found else getattr(np, name)(*args, **named)
 
         return function
 
@@ -55,7 +53,8 @@ class _Library:
 class Symbol:
     """The result of `op` on `args`; `shape` is None for a Python number.
 
-    `op` is "input" or one of `opset`; `args` are its operands and settings, `named` more settings.
+    `op` is "input", one of `opset` or, of numbers in a trace, a row; `args` are its operands and settings, `named` more
+    settings.
     """
 
     __slots__ = ("args", "dtype", "graph", "named", "number", "op", "shape")
@@ -108,27 +107,30 @@ class Symbol:
         """Itself, since Symbols are immutable."""
         return self
 
+    def swapaxes(self, i: int, j: int) -> Any:
+        """The transpose with these axes exchanged."""
+        order = list(range(self.ndim))
+        order[i], order[j] = order[j], order[i]
+        return self.graph.make(".transpose", (self, tuple(order)))
+
     def __len__(self) -> int:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def _frozen(self, *_: Any, **__: Any) -> Any:
-        raise frozen(READ.format("a number"))
-
 
 def _text(x: Any, depth: int) -> str:
     """An operation with its operands, nested to a given depth."""
     if x.__class__ is not Symbol or x.op == "input":
         return str(x.args[0]) if x.__class__ is Symbol else str(x)
-    return f"{x.op}({', '.join(_text(part, depth - 1) for part in x.args) if depth else '...'})"
+    return f"{getattr(x.op, 'word', x.op)}({', '.join(_text(part, depth - 1) for part in x.args) if depth else '...'})"
 
 
 for _name in ("bool", "float", "int", "index", "array", "round", "setitem"):
-    setattr(Symbol, f"__{_name}__", Symbol._frozen)
+    setattr(Symbol, f"__{_name}__", refusing(READ.format("a number")))
 for _name in ("item", "tolist"):
-    setattr(Symbol, _name, Symbol._frozen)
+    setattr(Symbol, _name, refusing(READ.format("a number")))
 
 LIBRARY = _Library()
 
@@ -170,7 +172,7 @@ for _name, _op in (BINARY | COMPARISONS).items():
     setattr(Symbol, f"__{_name}__", _method_of)
     if _name in BINARY:
         setattr(Symbol, f"__r{_name}__", _reflected)
-for _name in ("reshape", "transpose", "swapaxes", "astype", "cumsum"):
+for _name in ("reshape", "transpose", "astype", "cumsum"):
     setattr(Symbol, _name, _method(_name))
 for _name in ("sum", "mean", "max", "min"):
     setattr(Symbol, _name, _reduction("." + _name))
@@ -182,7 +184,7 @@ Symbol.__abs__ = lambda self: self.graph.make("absolute", (self,))  # type: igno
 def needed(outputs: Any) -> list[Symbol]:
     """The Symbols that the outputs depend on, operands first."""
     found: set[Symbol] = set()
-    waiting = list(symbols_in(outputs))
+    waiting = symbols_in(outputs)
     while waiting:
         symbol = waiting.pop()
         if symbol not in found:
@@ -191,18 +193,18 @@ def needed(outputs: Any) -> list[Symbol]:
     return sorted(found, key=lambda symbol: symbol.number)
 
 
-def symbols_in(x: Any) -> Iterator[Symbol]:
+def symbols_in(x: Any) -> list[Symbol]:
     """The Symbols among the arguments, in lists and tuples too."""
     if x.__class__ is Symbol:
-        yield x
-    elif x.__class__ in (tuple, list):
+        return [x]
+    found = []
+    if x.__class__ in (tuple, list):
         for part in x:
-            yield from symbols_in(part)
-
-
-def has_symbols(x: Any) -> bool:
-    """True if there is a Symbol among the arguments."""
-    return any(True for _ in symbols_in(x))
+            if part.__class__ is Symbol:
+                found.append(part)
+            else:
+                found += symbols_in(part)
+    return found
 
 
 def is_uniform(x: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ and every op is computed here (`Trace.__call__`), just as `lazy` computes ops el
 ...     y = x * x + 1
 ...     (slope,) = grad(y, x)
 >>> data_of(y), data_of(slope)
-(add(multiply(x, x), 1.0), add(x, x))
+(add(mul(x, x), 1.0), add(x, x))
 
 An outside node (a parameter that the function closes over) is replaced by a stand-in with its own Symbol, which the
 program reads from the node each time it runs. A node that was created inside, and no longer exists when the trace ends,
@@ -20,7 +20,7 @@ was a constant.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine.graph import LEAF, node_of
@@ -28,7 +28,7 @@ from ..engine.modes import Mode, deferring, is_grad_enabled
 from ..engine.rows import HandWritten, Many, Row
 from ..engine.value import Value, fill, number
 from ..tensor.optional import Tensor, new_node, np, operand, remember
-from .frozen import DRAWN, OUTSIDE, OWN_OP, UNWATCHED, frozen, without_draws
+from .frozen import DRAWN, OUTSIDE, OWN_OP, UNWATCHED, frozen, refusing
 from .graph import Graph
 from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
 from .symbols import BY_COLUMNS, Symbol
@@ -53,11 +53,8 @@ class Trace:
         self.graph: Graph = Graph()
         self.leaves: dict[int, Leaf] = {}  # by id of the outside node
         self.order: list[Leaf] = []
-        self.rows: dict[Symbol, tuple[Row, list[Any]]] = {}  # for numbers: the op and its operands
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
-        self.recording: bool = is_grad_enabled()  # else nothing is differentiated by Symbols
         self.by_identity: bool = False  # True if the function takes a gradient with respect to one of them
-        self.unrecorded: bool = False  # True if it takes one without a graph, whose ops are not in `rows`
 
     # ---- inputs
 
@@ -120,13 +117,11 @@ class Trace:
                 values.append(y)
             else:
                 return self._of_arrays(row, [*map(self.stand_in, operands)])
-        data = row.forward(*values)
-        if data.__class__ is Symbol and data not in self.rows and data.op not in ("input", "getitem"):
-            self.rows[data] = row, values
+        data = self.graph.on_numbers(row, tuple(values))
         if not wanted or row.to_a is None:  # a constant, or a comparison
             return traced_value(data)
         if not is_grad_enabled():
-            return self(DETACH, (traced_value(data),)) if self.recording else traced_value(data)
+            return self(DETACH, (traced_value(data),))
         if row.to_b is None:
             return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
         return fill(object.__new__(TracedValue), data, row, nodes[0], nodes[1], values[0], values[1])
@@ -151,27 +146,12 @@ class Trace:
 
     # ---- the run
 
-    def run(self, function: Callable, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """The function's output for traced arguments."""
-
-        def traced() -> Any:
-            with tracing(self):
-                return function(*args, **named)
-
-        return without_draws(traced)
-
-    def asked(self, inputs: Sequence[Any], gradients: Iterable[Any]) -> None:
-        """Record that these gradients were taken with respect to these inputs."""
+    def asked(self, inputs: Sequence[Any]) -> None:
+        """Record that gradients were taken with respect to these inputs."""
         self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
-        self.unrecorded = self.unrecorded or any(g.__class__ is Symbol for g in gradients)
 
-    def refuse(self) -> None:
-        """Raise because a number in an outside node was read or written."""
-        raise frozen(OUTSIDE)
-
-    def refuse_draw(self) -> None:
-        """Raise because a generator was drawn from that is not watched, such as a Dropout's `rng`."""
-        raise frozen(DRAWN)
+    refuse: Callable[..., Any] = refusing(OUTSIDE)  # a number in an outside node was read or written
+    refuse_draw: Callable[..., Any] = refusing(DRAWN)  # a generator was drawn from that is not watched: a Dropout's
 
     def refuse_op(self, name: str) -> None:
         """Raise because an op defined by the user was called, which has no rules in the table."""

@@ -190,8 +190,9 @@ def test_many_outputs_have_their_gradients_in_either_backend(backend: str):
     assert near(found, [p.grad for p in model.parameters()])
 
 
+@pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("backend", ["python", "numpy"])
-def test_what_is_detached_sends_no_gradient_in_either_backend(backend: str):
+def test_what_is_detached_sends_no_gradient_in_either_backend(backend: str, batch: bool):
     w = Value(2.0)
 
     def f(x: Any) -> Any:
@@ -199,9 +200,9 @@ def test_what_is_detached_sends_no_gradient_in_either_backend(backend: str):
             still = w * x
         return w * still + (w * w).detach() * x
 
-    out = micrograd.compile(f, backend=backend)(3.0)
+    out = micrograd.compile(f, backend=backend, batch=batch)(np.array([3.0]) if batch else 3.0)
     out.backward()
-    assert (out.data, w.grad) == (24.0, 6.0)
+    assert (out.item(), w.grad) == (24.0, 6.0)
 
 
 @pytest.mark.parametrize("w", [Value(2.0), Tensor([2.0], requires_grad=True)], ids=["value", "tensor"])

@@ -38,7 +38,7 @@ class Buffers:
         self._last: dict[Symbol, Symbol] = {}  # the last reader of each
         for symbol in order:
             for operand in symbols_in(symbol.args):
-                self.uses[operand] += 1 + (symbol.op == "detach")  # which has the same text
+                self.uses[operand] += 1
                 self._last[base(operand)] = symbol  # a reader of a view reads its base
         for symbol in symbols_in((outputs, lasting)):
             self.uses[symbol] += 2  # it gets its own line, and its memory is never overwritten
@@ -78,7 +78,7 @@ def base(symbol: Symbol) -> Symbol:
 def by_columns(order: Sequence[Symbol]) -> set[Symbol]:
     """The Symbols stored in Fortran order, as the weights of `Linear` are, and whatever is added to them."""
     found: set[Symbol] = set()
-    for symbol in order:
+    for symbol in [x for x in order if x.shape]:
         like = symbol.args[2:] if symbol.op == "matmul_like" else symbol.args if symbol.op in ELEMENTWISE else ()
         like = [x for x in like if x.__class__ is Symbol and x.shape == symbol.shape]
         if symbol.named == BY_COLUMNS or any(x in found for x in like):

@@ -24,6 +24,7 @@ from typing import Any
 
 from ...engine import floats
 from ...tensor.optional import np
+from ..lowered import sliced
 from ..opset import OWN
 from ..symbols import Symbol
 
@@ -132,6 +133,5 @@ class Text:
         if index.__class__ is tuple:
             return ", ".join(map(self.index, index)) or "()"
         if index.__class__ is slice:
-            ends = ["" if x is None else str(x) for x in (index.start, index.stop, index.step)]
-            return ":".join(ends if index.step is not None else ends[:2])
+            return sliced(index)
         return "..." if index is ... else self.argument(index)

@@ -416,7 +416,7 @@ for _name in ("matmul", "matmul_like"):
     NODES[_name] = lambda graph, x, a, b, *_: graph.add("MatMul", *graph.like(x, a, b))
 for _name in (".reshape", ".item", "squeeze"):
     NODES[_name] = lambda graph, x, a, *_, **__: graph.reshaped(x, *graph.like(x, a))
-for _name in (".astype", "detach", "input"):
+for _name in (".astype", "input"):
     NODES[_name] = lambda graph, x, a, *_, **__: graph.value(a, graph.type(x))
 NODES |= {
     "where": lambda graph, x, condition, *args: graph.add("Where", graph.value(condition, bool), *graph.like(x, *args)),

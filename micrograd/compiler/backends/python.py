@@ -148,8 +148,6 @@ class Writer(Text):
         for symbol in self.order:
             if symbol.op == "input":
                 self.of[symbol] = symbol.args[0], ATOM
-            elif symbol.op == "detach":
-                self.of[symbol] = self.of[symbol.args[0]]
             elif symbol.shape is None:
                 self._number(symbol)
             else:
@@ -259,7 +257,7 @@ class Writer(Text):
 
     def _line(self, symbol: Symbol, text: str) -> None:
         """A line for the array; a view used once is inlined instead, and that of a buffer is made with the buffer."""
-        operands = [*symbols_in(symbol.args)]  # an index may be one too
+        operands = symbols_in(symbol.args)  # an index may be one too
         head = self.argument(operands[0]) if symbol.op in VIEWS and len(operands) == 1 else ""
         if text.startswith(head) and (name := self.stock.view(head, text.removeprefix(head))) in self.stock.like:
             self.of[symbol] = name, ATOM
