@@ -35,7 +35,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dis import opmap
 from enum import Enum
-from functools import cached_property, partial, partialmethod
+from functools import cached_property, lru_cache, partial, partialmethod
 from operator import is_
 from typing import Any
 
@@ -48,8 +48,8 @@ FEW = 100  # items of a dict of numbers that is compared; a longer one is data, 
 CONSTANTS = (int, float, complex, np.generic, np.ndarray, Value, Tensor, random.Random, np.random.Generator)
 OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers compared as a whole
 LIBRARIES = {"numpy", *sys.stdlib_module_names} - {"argparse", "collections"}  # whose classes hold what users put in
-READS_ALL = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
-READS_ALL |= {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
+BY_NAME = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
+READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
 NEVER_CALLED = {"__init__", "__new__", "__repr__"}  # not called by a function that only uses an object
 Place = tuple[Any, str, Any]  # container, the expression for the place in it, what is there
 
@@ -143,7 +143,8 @@ class Ways:
     def _ask_as_whole(self, x: Any) -> bool:
         """Check what concerns a container as a whole; True if its places need no further checks."""
         if isinstance(x, Module):
-            self.asked.append(f"{self.name(x)}.training is {bool(x.training)}")
+            if not self.names.isdisjoint({"training", *BY_NAME}) or _reads_training(type(x)):
+                self.asked.append(f"{self.name(x)}.training is {bool(x.training)}")
         elif isinstance(x, OTHERS):
             self.asked.append(f"same(contents({self.name(x)}), {self.name(_contents(x))})")
             return True
@@ -183,7 +184,8 @@ class Ways:
             yield from self._of_object(x)
 
     def _of_function(self, x: types.FunctionType) -> Iterator[Place]:
-        yield from ((x, f".{name}", getattr(x, name)) for name in ("__defaults__", "__kwdefaults__"))
+        for name in filter(partial(getattr, x), ("__defaults__", "__kwdefaults__")):
+            yield x, f".{name}", getattr(x, name)
         for cell in x.__closure__ or ():
             yield from ((cell, ".cell_contents", part) for part in _contents(cell))  # nothing, of an empty cell
         if not x.__code__.co_filename.startswith(PACKAGE) and (x.__module__ or "").split(".")[0] not in LIBRARIES:
@@ -211,7 +213,7 @@ class Ways:
         for name in list(held):
             if whole or name in self.names:
                 yield x, f".{name}", held[name]
-        if hasattr(x, "__dict__"):
+        if held or (kind is not types.FunctionType and hasattr(x, "__dict__")):  # functions rarely have attributes
             others = f"{self.name(self.names - held.keys())}.isdisjoint({self.name(x)}.__dict__)"
             self.asked.append(f"len({self.name(x)}.__dict__) == {len(held)}" if whole else others)
         if ours or kind is types.FunctionType:
@@ -237,6 +239,13 @@ STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes 
 def _contents(x: Any) -> list[Any]:
     """What is in a container of any kind."""
     return x.ravel().tolist() if isinstance(x, np.ndarray) else gc.get_referents(x)
+
+
+@lru_cache
+def _reads_training(kind: type[Module]) -> bool:
+    """True if the code of a layer of ours reads its mode; what code of the user's reads is among the names."""
+    methods = [method for above in kind.__mro__ if above is not Module for method in vars(above).values()]
+    return any("training" in _names_in(getattr(method, "__code__", None)) for method in methods)
 
 
 def same_objects(found: list[Any], wanted: list[Any]) -> bool:

@@ -267,13 +267,21 @@ class Call:
         """The gradients of the operands."""
         return self.found if self.found.__class__ is list else self.found.tolist()
 
-    def sums(self, before: list[Any]) -> list[Any]:
-        """The gradients of the operands, added to what each had in `.grad`."""
-        if self.found.__class__ is not list and _are_floats(before):
+    def commit(self, before: list[Any]) -> None:
+        """Add the gradients to the operands' `.grad`, which held these numbers before."""
+        twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
+        if self.found.__class__ is not list and not twice and _are_floats(before):
             with np.errstate(all="ignore"):
-                return (vector(before) + self.found).tolist()
-        them = zip(self.operands, before, self.grads, strict=True)
-        return [part if grad is UNSET else added(p, p._fit(part)) for p, grad, part in them]
+                sums = (vector(before) + self.found).tolist()
+            for p, grad in zip(self.operands, sums, strict=True):
+                p.grad = grad
+            return
+        for p, part in zip(self.operands, self.grads, strict=True):
+            grad = p.grad  # not that in `before`: the operand may come twice
+            if grad.__class__ is float:
+                p.grad = grad + part
+            else:
+                p.grad = part if grad is UNSET else added(p, p._fit(part))
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
@@ -358,22 +366,19 @@ class ProgramRow(Many):
     def shortcut(self, node: Any) -> bool:
         """Add the call's gradients to its operands' `.grad` without a walk, if all are plain leaves."""
         call = node._y[0]
-        operands, built = call.operands, call.program.built
-        if not built.fused or (modes and pass_is_watched()):
+        operands = call.operands
+        if not call.program.built.fused or (modes and pass_is_watched()):
             return False
         if not node._is_number and node._retains_grad:
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
-            return False
-        if built.places and len({*operands}) < len(operands):  # an argument that is passed twice
             return False
         with grads_lock:
             if [p._row for p in operands].count(LEAF) < len(operands):  # all(...) would step through a generator
                 return False
             before = [p.grad for p in operands]
             try:
-                for p, grad in zip(operands, call.sums(before), strict=True):
-                    p.grad = grad
+                call.commit(before)
             except BaseException:
                 undo(list(operands), before)
                 raise
