@@ -190,7 +190,7 @@ def softmax(logits: Any, axis: int = -1) -> Any:
         return logits.softmax(axis)
     _, shifted = _shifted(logits, axis)
     parts = [x.exp() for x in shifted]
-    whole = _sum(parts)
+    whole = _total(parts)
     return [part / whole for part in parts]
 
 
@@ -209,7 +209,7 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
     if _is_tensor(logits):
         return logits.log_softmax(axis)
     _, shifted = _shifted(logits, axis)
-    whole = _sum([x.exp() for x in shifted]).log()
+    whole = _total([x.exp() for x in shifted]).log()
     return [x - whole for x in shifted]
 
 
@@ -232,7 +232,7 @@ def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
     if _is_tensor(xs):
         return xs.logsumexp(axis, keepdims)
     greatest, shifted = _shifted(xs, axis)
-    return _sum([x.exp() for x in shifted]).log() + greatest
+    return _total([x.exp() for x in shifted]).log() + greatest
 
 
 def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
@@ -397,7 +397,7 @@ def _of_tensors() -> Any:
     return losses
 
 
-def _sum(xs: list[Value]) -> Value:
+def _total(xs: list[Value]) -> Value:
     return sum(xs[1:], xs[0])
 
 
@@ -405,7 +405,7 @@ def _reduced(losses: list[Value], reduction: str) -> Any:
     """The mean or the sum of the losses; for "none", the list unchanged."""
     if reduction == "none":
         return losses
-    return _sum(losses) / len(losses) if reduction == "mean" else _sum(losses)
+    return _total(losses) / len(losses) if reduction == "mean" else _total(losses)
 
 
 def _check_reduction(reduction: Any) -> None:

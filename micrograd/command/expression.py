@@ -166,7 +166,7 @@ def _step(text: str, node: ast.expr) -> tuple[Callable, list[ast.expr]]:
         case ast.Name():
             return str, []
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return lambda: _number(value), []
+            return lambda: _literal(value), []
         case ast.UnaryOp(op, operand) if type(op) in SIGNS:
             return SIGNS[type(op)], [operand]
         case ast.BinOp(left, op, right) if type(op) in SIGNS:
@@ -176,7 +176,7 @@ def _step(text: str, node: ast.expr) -> tuple[Callable, list[ast.expr]]:
     _refuse(_why_not(node), text, *_place(text, node))
 
 
-def _number(value: float) -> float:
+def _literal(value: float) -> float:
     """A number as it was written; whole numbers stay ints, so that ops are named `**2`, not `**2.0`."""
     if isinstance(value, int) and abs(value) < 2**53:
         return value
@@ -246,14 +246,14 @@ def _run(text: str, steps: list[Step], leaves: dict[str, Value]) -> Value:
             done.append(_apply(function, *given) if operands else function())
         except TypeError as error:
             _refuse(str(error), text, *_place(text, node))
-    return _value(done[0])
+    return _as_value(done[0])
 
 
 def _apply(function: Callable, first: Any, *rest: Any) -> Any:
     """The result of a function; a plain number if all operands are, though computed by the same row."""
-    out = function(_value(first), *rest)
+    out = function(_as_value(first), *rest)
     return out if out.requires_grad else out.data
 
 
-def _value(x: Any) -> Value:
+def _as_value(x: Any) -> Value:
     return x if isinstance(x, Value) else Value(x, requires_grad=False)

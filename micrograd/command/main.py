@@ -96,7 +96,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("expression", metavar="EXPRESSION", help="what to compute, as Python writes it")
     parser.add_argument("numbers", nargs="*", metavar="NAME=NUMBER", help="one for each name: x=2 y=-1e-3 z=pi/2")
     drawing = ".html: a player that steps through it; .svg .dot .png: a drawing (.png needs Graphviz)"
-    parser.add_argument("-o", "--output", metavar="FILE", type=_path, action="append", default=[], help=drawing)
+    parser.add_argument("-o", "--output", metavar="FILE", type=_writable, action="append", default=[], help=drawing)
     parser.add_argument("--open", action="store_true", help="show the pictures written; the player, if none was")
     return parser.parse_intermixed_args([_shielded(word) for word in words])
 
@@ -107,7 +107,7 @@ def _shielded(word: str) -> str:
     return f" {word}" if word.startswith("-") and not is_option else word
 
 
-def _path(name: str) -> Path:
+def _writable(name: str) -> Path:
     if _format(name) not in FORMATS:
         raise argparse.ArgumentTypeError(f"{name!r} must end in one of {', '.join(FORMATS)}")
     return Path(name)

@@ -11,7 +11,7 @@ from ..engine.value import Value
 from ..viz.drawing.data import data_of, walk
 from ..viz.infix import name, number, written
 from ..viz.text import clean, columns, shorten
-from ..viz.values import value_text
+from ..viz.values import typeset, value_text
 
 _LONGEST = 24  # maximum width of a name
 Row = tuple[list[str], list[tuple[str, str]]]  # name, "= x * w", value, gradient; ("dv1/dx", "-3.0000") of each operand
@@ -47,19 +47,16 @@ def table(root: Value, *, typographic: bool = False, width: int | None = None) -
     return "\n".join(lines)
 
 
-def _number(x: float, typographic: bool) -> str:
-    return value_text(x).replace("-", "\u2212") if typographic else value_text(x)
-
-
 def _row(node: Value, names: Mapping[Node, str], typographic: bool) -> Row:
-    value, gradient = _number(node.data, typographic), _number(node.grad, typographic)
+    text = typeset if typographic else value_text
+    value, gradient = text(node.data), text(node.grad)
     if node.is_leaf:
         return [names[node], "", value, gradient], []
     op = node._op.lower() if node._op.isidentifier() else clean(node._op)
     operands = [name(names[p]) if p in names else name(p.label) if p.label else number(data_of(p)) for p in node._prev]
     d = "\u2202" if typographic else "d"
     local = [
-        (f"{d}{names[node]}/{d}{names[operand]}", _number(part, typographic))  # an operand used twice has two
+        (f"{d}{names[node]}/{d}{names[operand]}", text(part))  # an operand used twice has two
         for operand, part in contributions(node, 1.0)
     ]
     return [names[node], f"= {written(op, operands, tight=True)[0]}", value, gradient], local

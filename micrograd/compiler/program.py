@@ -118,7 +118,7 @@ class Program:
             outs, grads = self.code(*given)
             if built.vector and grads:
                 grads = np.concatenate(grads) if len(grads) > 1 else grads[0]
-            call = Call(self, args, given, grads, self._operands(*args))
+            call = ProgramCall(self, args, given, grads, self._operands(*args))
         if built.vector:
             outs = list(outs) if self.settings["batch"] else outs.tolist()
         if built.tree.__class__ is Out:
@@ -128,7 +128,7 @@ class Program:
 
     __call__ = _run
 
-    def _answer(self, out: Out, value: Any, call: Call | None) -> Any:
+    def _answer(self, out: Out, value: Any, call: ProgramCall | None) -> Any:
         """A node with the value, and the call as its history; without a call, the value."""
         if call is None:
             return value
@@ -141,7 +141,7 @@ class Program:
                 made._record(self.row, call.operands, (call, out.root))
         return made
 
-    def back(self, call: Call, root: int, g: Any) -> list[Any]:
+    def back(self, call: ProgramCall, root: int, g: Any) -> list[Any]:
         """The gradients, given that of one output: the second program runs on the inputs of the call."""
         back: Any = self.built.back
         if self.built.vector:
@@ -243,7 +243,7 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     return made(owner, built, named)
 
 
-class Call:
+class ProgramCall:
     """One call of a program, the history of its results; `given` is what the code ran on.
 
     If the gradients are not known yet, the code will run again and must see the same numbers: those of Values, lists
@@ -322,7 +322,7 @@ class Call:
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
         now = (*self.program._read(), *self.args)
-        if [*map(_number, leaves(now))] != [*map(_number, leaves(self.given))]:
+        if [*map(_must_equal, leaves(now))] != [*map(_must_equal, leaves(self.given))]:
             raise RuntimeError(_CHANGED)
 
 
@@ -341,7 +341,7 @@ def are_apart(given: Sequence[Any]) -> bool:
     return len(set(nodes)) == len(nodes) and below.isdisjoint(nodes)
 
 
-def _number(x: Any) -> Any:
+def _must_equal(x: Any) -> Any:
     """What must be the same in a later run: a number, or which array; its content is checked by version."""
     return x._data if isinstance(x, Value) else x if x.__class__ is float else id(data_of(x))
 

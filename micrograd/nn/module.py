@@ -134,7 +134,7 @@ class Module:
         >>> {name: array.shape for name, array in Layer(3, 1).state_dict().items()}
         {'neurons.0.w': (3,), 'neurons.0.b': ()}
         """
-        return {name: _array(held) for name, held in _by_name(self).items()}
+        return {name: _numbers_of(held) for name, held in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Load a `state_dict`. Everything is checked first: on an error nothing is loaded.
@@ -225,7 +225,7 @@ def _children(module: Module) -> list[tuple[str, Module]]:
 # To arrays and back
 
 
-def _array(held: Any) -> Any:
+def _numbers_of(held: Any) -> Any:
     import numpy as np
 
     return np.array([leaf.data for leaf in held] if isinstance(held, (list, tuple)) else held.data)
@@ -235,7 +235,7 @@ def _loaded(given: Any, held: Any) -> Any:
     """The array to load into `held`, or, if it does not fit, a message that says why."""
     import numpy as np
 
-    now = _array(held)
+    now = _numbers_of(held)
     try:
         array = np.asarray(given)
     except ValueError:

@@ -175,11 +175,11 @@ def _safetensors(source: Any) -> bytes:
     for name, x in parts.items():
         prefix = _prefix(_name(name))
         if not _has_state(x):
-            arrays[name] = _array(x, name)
+            arrays[name] = _storable(x, name)
         elif clash := next((other for other in parts if other != name and _name(other).startswith(prefix)), None):
             raise ValueError(f"found the names {name!r} and {clash!r}: they overlap: rename one of them")
         elif isinstance(x, Module):
-            arrays |= {prefix + _name(key): _array(array, key) for key, array in type(x).state_dict(x).items()}
+            arrays |= {prefix + _name(key): _storable(array, key) for key, array in type(x).state_dict(x).items()}
         else:
             packed[name] = _packed(type(x).state_dict(x), name, arrays)
     states = json.dumps(packed)
@@ -196,7 +196,7 @@ def _packed(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         case list() | tuple():
             kind = "list" if isinstance(x, list) else "tuple"
             return [kind, [_packed(part, f"{_prefix(name)}{i}", arrays) for i, part in enumerate(x)]]
-    arrays[name] = _array(x, name)
+    arrays[name] = _storable(x, name)
     return ["array", name]
 
 
@@ -246,7 +246,7 @@ def _name(name: Any) -> str:
     return name
 
 
-def _array(x: Any, name: str) -> np.ndarray:
+def _storable(x: Any, name: str) -> np.ndarray:
     """An array as the format stores it: contiguous, little-endian, of a supported dtype."""
     array = np.array(x.detach().numpy() if isinstance(x, Tensor) else x, order="C")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:

@@ -351,7 +351,7 @@ def concatenate(operands: Any, axis: int | None = 0) -> Any:
     tensors = tensors_of(operands, "concatenate")
     if axis is None:
         tensors, axis = [t.flatten() for t in tensors], 0
-    return _joined(tensors, axis)
+    return _concatenated(tensors, axis)
 
 
 @of_arrays
@@ -378,10 +378,10 @@ def stack(operands: Any, axis: int = 0) -> Any:
     if len({t.shape for t in tensors}) > 1:
         raise ValueError(f"stack needs operands of one shape, found {', '.join(str(t.shape) for t in tensors)}")
     axis = normalize_axis_index(axis, tensors[0].ndim + 1)
-    return _joined([t.expand_dims(axis) for t in tensors], axis)
+    return _concatenated([t.expand_dims(axis) for t in tensors], axis)
 
 
-def _joined(tensors: list[Tensor], axis: int) -> Tensor:
+def _concatenated(tensors: list[Tensor], axis: int) -> Tensor:
     return record(arrays.concatenate(operator.index(axis)), *tensors)
 
 
@@ -462,7 +462,7 @@ def hstack(operands: Any) -> Any:
     Tensor([1., 2., 3.])
     """
     tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
-    return _joined(tensors, 0 if tensors[0].ndim == 1 else 1)
+    return _concatenated(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @of_arrays
@@ -480,7 +480,7 @@ def vstack(operands: Any) -> Any:
     [[1.0, 2.0], [3.0, 4.0]]
     """
     tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
-    return _joined(tensors, 0)
+    return _concatenated(tensors, 0)
 
 
 __all__ = [name for name in FUNCTIONS if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]

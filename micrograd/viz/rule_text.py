@@ -1,6 +1,6 @@
-"""The rules of the derivative table as text: a row is run on Symbols, which record the operations applied to them.
+"""The rules of the derivative table as text: a row is run on Formulas, which record the operations applied to them.
 
-The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Symbols it gives "g * b"; run with the
+The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Formulas it gives "g * b"; run with the
 number 1 for g it gives the local derivative, "b". So the text shown comes from the rule that ran, and cannot get out of
 date.
 
@@ -35,7 +35,7 @@ def overload(kind: type[Recorder], signs: Mapping[str, str], record: Callable[[s
         setattr(kind, f"__r{name}__", lambda b, a, sign=sign: record(sign, a, b))
 
 
-class Symbol(Recorder):
+class Formula(Recorder):
     """Text that supports the operations of a number or an array."""
 
     def __init__(self, text: str, binds: int = ATOM, like: Any = None):
@@ -52,71 +52,71 @@ class Symbol(Recorder):
 
     # ---- the array interface that rules use
 
-    T = property(lambda self: Symbol(f"{self.within(ATOM)}.T"))
+    T = property(lambda self: Formula(f"{self.within(ATOM)}.T"))
 
-    def swapaxes(self, a: int, b: int) -> "Symbol":
+    def swapaxes(self, a: int, b: int) -> "Formula":
         """`.T` for the last two axes, else the call."""
         return self.T if {a, b} == {-1, -2} else self._method("swapaxes", a, b)
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> "Symbol":
+    def sum(self, axis: Any = None, keepdims: bool = False) -> "Formula":
         """The text of `sum`, with the arguments that are not defaults."""
         said = [f"axis={axis}"] if axis is not None else []
         return self._method("sum", *said, *(["keepdims=True"] if keepdims else []))
 
-    def reshape(self, *shape: Any) -> "Symbol":
+    def reshape(self, *shape: Any) -> "Formula":
         """The text of `reshape`."""
         return self._method("reshape", *shape)
 
-    def astype(self, dtype: Any) -> "Symbol":
+    def astype(self, dtype: Any) -> "Formula":
         """The text of `astype`."""
         return self._method("astype", dtype)
 
-    def _method(self, name: str, *arguments: Any) -> "Symbol":
-        return Symbol(f"{self.within(ATOM)}.{name}({', '.join(map(str, arguments))})")
+    def _method(self, name: str, *arguments: Any) -> "Formula":
+        return Formula(f"{self.within(ATOM)}.{name}({', '.join(map(str, arguments))})")
 
-    def __getitem__(self, index: Any) -> "Symbol":
-        return Symbol(f"{self.within(ATOM)}[...]")
+    def __getitem__(self, index: Any) -> "Formula":
+        return Formula(f"{self.within(ATOM)}[...]")
 
     # ---- rows and operators
 
     def _apply(self, row: Row, operands: Any) -> Any:
         """A row called inside a rule."""
-        a = _symbol(operands[0])
+        a = _formula(operands[0])
         if row.name.startswith("**") and row.to_b is None:
             return a ** float(row.name[2:])
         if row.word in READINGS:
-            return READINGS[row.word](*map(_symbol, operands))
-        text = ", ".join(str(_symbol(x)) for x in operands)
+            return READINGS[row.word](*map(_formula, operands))
+        text = ", ".join(str(_formula(x)) for x in operands)
         if row.word in SHAPED and a.like is not None:
             like = row.forward(a.like)
-            return Symbol(f"{SHAPED[row.word]}({text}, {like.shape})", like=like)
-        return Symbol(f"{row.word.lower()}({text})", like=a.like if row.word in TABLE else None)
+            return Formula(f"{SHAPED[row.word]}({text}, {like.shape})", like=like)
+        return Formula(f"{row.word.lower()}({text})", like=a.like if row.word in TABLE else None)
 
-    def __neg__(self) -> "Symbol":
+    def __neg__(self) -> "Formula":
         return _written("neg", self, like=self.like)
 
-    def __abs__(self) -> "Symbol":
-        return Symbol(f"abs({self})")
+    def __abs__(self) -> "Formula":
+        return Formula(f"abs({self})")
 
-    def __pow__(self, n: Any) -> "Symbol":
+    def __pow__(self, n: Any) -> "Formula":
         if _is(n, 1):
             return self
         return _written("**", self, n)
 
-    def __rpow__(self, n: Any) -> "Symbol":
+    def __rpow__(self, n: Any) -> "Formula":
         return _written("**", n, self)
 
 
-def _written(op: str, *operands: Any, like: Any = None) -> Symbol:
-    """An op applied to Symbols or numbers."""
-    return Symbol(*written(op, [(x.text, x.binds) for x in map(_symbol, operands)]), like)
+def _written(op: str, *operands: Any, like: Any = None) -> Formula:
+    """An op applied to Formulas or numbers."""
+    return Formula(*written(op, [(x.text, x.binds) for x in map(_formula, operands)]), like)
 
 
 NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}
 
 
-def _binary(sign: str, a: Any, b: Any) -> Symbol:
-    """An operator applied to a and b, one of them a Symbol, without what changes nothing: a + 0, 1 * a."""
+def _operator(sign: str, a: Any, b: Any) -> Formula:
+    """An operator applied to a and b, one of them a Formula, without what changes nothing: a + 0, 1 * a."""
     unit = NEUTRAL.get(sign)
     if _is(b, unit):
         return a
@@ -124,40 +124,40 @@ def _binary(sign: str, a: Any, b: Any) -> Symbol:
         return b
     if sign == "*" and _is(a, -1):
         return -b
-    likes = [x.like for x in (a, b) if isinstance(x, Symbol) and x.like is not None and sign != "@"]
+    likes = [x.like for x in (a, b) if isinstance(x, Formula) and x.like is not None and sign != "@"]
     return _written(sign, a, b, like=likes[0] if likes else None)
 
 
-overload(Symbol, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@"}, _binary)
+overload(Formula, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@"}, _operator)
 
 
 def _is(x: Any, number: float | None) -> bool:
     return isinstance(x, int | float) and x == number
 
 
-def _symbol(x: Any) -> Symbol:
-    return x if isinstance(x, Symbol) else Symbol(*number(x)) if isinstance(x, int | float) else Symbol(str(x))
+def _formula(x: Any) -> Formula:
+    return x if isinstance(x, Formula) else Formula(*number(x)) if isinstance(x, int | float) else Formula(str(x))
 
 
-NOTHING = Symbol("0")
+NOTHING = Formula("0")
 
 
 # Rows that replace comparisons in rules, shown as comparisons: conditions with the value 0 or 1.
-def _condition(sign: str) -> Callable[..., Symbol]:
-    return lambda a, b=NOTHING: Symbol(f"{a.within(PLUS)} {sign} {b.within(PLUS)}", CONDITION)
+def _condition(sign: str) -> Callable[..., Formula]:
+    return lambda a, b=NOTHING: Formula(f"{a.within(PLUS)} {sign} {b.within(PLUS)}", CONDITION)
 
 
-def _gate(a: Symbol, b: Symbol) -> Symbol:
+def _gate(a: Formula, b: Formula) -> Formula:
     if str(a) == str(b):
         return a  # a condition gated by itself
     if b.binds == UNARY and str(b).startswith("-") and str(b)[1:].isdigit():
-        return Symbol("0")
+        return Formula("0")
     condition = str(b) if b.binds == CONDITION else f"{b.within(PLUS)} > 0"
-    return Symbol(f"{a.within(PLUS)} if {condition} else 0", CONDITION)
+    return Formula(f"{a.within(PLUS)} if {condition} else 0", CONDITION)
 
 
 SHAPED = {"reshape": "reshape", "broadcast_to": "broadcast_to", "full": "broadcast_to", "sum_to": "sum_to"}
-READINGS: dict[str, Callable[..., Symbol]] = {
+READINGS: dict[str, Callable[..., Formula]] = {
     "step": _condition(">"),
     "above": _condition(">"),
     "equal": _condition("=="),
@@ -229,30 +229,30 @@ def _is_plain(node: Any) -> bool:
 
 
 def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
-    operands = [Symbol(f"{{{i}}}", like=like) for i, like in enumerate(likes)]
-    out = Symbol("{out}", like=out_like)
+    operands = [Formula(f"{{{i}}}", like=like) for i, like in enumerate(likes)]
+    out = Formula("{out}", like=out_like)
     locals_ = _run(row, 1.0, operands, out)
-    parts = _run(row, Symbol("g", like=out_like), operands, out)
+    parts = _run(row, Formula("g", like=out_like), operands, out)
     pairs = zip(locals_, parts, strict=True)
     return [None if part is None else RuleText(local or "", part) for local, part in pairs]
 
 
-def _run(row: Row, g: Any, operands: list[Symbol], out: Symbol) -> list[str | None]:
-    """The row's rules on Symbols; None for a rule that needs actual numbers."""
+def _run(row: Row, g: Any, operands: list[Formula], out: Formula) -> list[str | None]:
+    """The row's rules on Formulas; None for a rule that needs actual numbers."""
     if row.rules:
         used = [out, *operands] if row.of_out else operands
         texts = {i: _rule(operands[i], rule, g, *used) for i, rule in row.rules}
         return [texts[i] for i in range(len(operands))]
     try:
-        return [None if part is None else str(_symbol(part)) for part in row.rule(g, *operands)]  # type: ignore[attr-defined]
+        return [None if part is None else str(_formula(part)) for part in row.rule(g, *operands)]  # type: ignore[attr-defined]
     except (TypeError, AttributeError, ValueError, KeyError, IndexError):
         return [None] * len(operands)
 
 
-def _rule(operand: Symbol, rule: Any, *symbols: Any) -> str | None:
+def _rule(operand: Formula, rule: Any, *symbols: Any) -> str | None:
     """The text of one rule, with a `sum_to` where the engine undoes broadcasting; None if it needs numbers."""
     try:
-        part = _symbol(rule(*symbols))
+        part = _formula(rule(*symbols))
         if part.like is not None and operand.like is not None and part.like.size > operand.like.size:
             return f"sum_to({part}, {operand.like.shape})"
         return str(part)

@@ -55,7 +55,7 @@ def _em(c: str) -> float:
 SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
 
 
-def sign(op: str) -> str:
+def badge_text(op: str) -> str:
     """The text of an op's badge."""
     return SIGNS.get(op) or pretty(shorten(op, 12, "\u2026"))
 

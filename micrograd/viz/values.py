@@ -28,7 +28,7 @@ def value_text(data: Any) -> str:
     return f"{x:.4f}" if x == 0 or x != x or 1e-4 <= abs(x) < 1e6 or abs(x) == float("inf") else f"{x:.4e}"
 
 
-def number(x: float) -> str:
+def typeset(x: float) -> str:
     """`value_text`, with a real minus sign."""
     return value_text(x).replace("-", "\u2212")
 

@@ -9,7 +9,7 @@ from micrograd.engine import ops
 from micrograd.engine.graph import contributions
 from micrograd.engine.rows import Row
 from micrograd.viz.playing.program import Term
-from micrograd.viz.rule_text import Symbol, rule_texts
+from micrograd.viz.rule_text import Formula, rule_texts
 
 
 def texts(node):
@@ -110,7 +110,7 @@ def test_a_hand_written_closure_has_no_text():
 
 
 def test_brackets_stand_where_they_are_needed_and_nowhere_else():
-    a, b, c = map(Symbol, "abc")
+    a, b, c = map(Formula, "abc")
     assert str((a + b) * c) == "(a + b) * c"
     assert str(a + b * c) == "a + b * c"
     assert str(a - (b - c)) == "a - (b - c)"

@@ -285,7 +285,7 @@ def _item(graph: Graph, a: Any, ndim: int, index: Any) -> Any:
     return graph.add("Transpose", found, perm=[*range(n, n + before), *range(n), *range(n + before, n + len(rest))])
 
 
-def _written(graph: Graph, x: Symbol, into: Any, a: Any, index: Any, **reduction: str) -> str:
+def _scattered(graph: Graph, x: Symbol, into: Any, a: Any, index: Any, **reduction: str) -> str:
     """An array with the elements at an index replaced, or added to: both are flattened."""
     numbers = graph.constant(np.arange(x.size).reshape(x.shape))
     fixed = tuple(np.zeros(i.shape, int) if i.__class__ is Symbol else i for i in _tuple(index))
@@ -301,7 +301,7 @@ def _scatter(graph: Graph, x: Symbol, a: Any, index: Any, *_: Any) -> str:
     """Zeros around an array, if its index is a block; else zeros with it added."""
     block = all(i is ... or (i.__class__ is slice and i.step in (None, 1)) for i in _tuple(index))
     if not x.shape or not block:
-        return _written(graph, x, graph.zeros(x), a, index, reduction="add")
+        return _scattered(graph, x, graph.zeros(x), a, index, reduction="add")
     ends = [part.indices(n) for part, n in zip(_parts(index, x.ndim), x.shape, strict=True)]
     pads = [start for start, *_ in ends] + [n - stop for (_, stop, _), n in zip(ends, x.shape, strict=True)]
     return graph.add("Pad", a, graph.ints(*pads))
@@ -430,8 +430,8 @@ NODES |= {
         "GatherElements", a, graph.value(index, np.int64), axis=axis
     ),
     "getitem": lambda graph, x, a, index: graph.reshaped(x, _item(graph, a, len(_shape(a)), index)),
-    "setitem": lambda graph, x, a, index, b: _written(graph, x, a, b, index),
-    "accumulate": lambda graph, x, total, a, index: _written(graph, x, total, a, index, reduction="add"),
+    "setitem": lambda graph, x, a, index, b: _scattered(graph, x, a, b, index),
+    "accumulate": lambda graph, x, total, a, index: _scattered(graph, x, total, a, index, reduction="add"),
     "scatter": _scatter,
     "scatter_along_axis": lambda graph, x, a, index, axis, _: graph.add(
         "ScatterElements", graph.zeros(x), graph.value(index, np.int64), a, axis=axis, reduction="add"

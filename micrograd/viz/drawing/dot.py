@@ -47,10 +47,10 @@ def body(graph: Picture, rankdir: str) -> list[str]:
     lines = [_FAINT] if dense(graph) else []
     for box in graph.boxes:
         look = _NOT_FINITE if not_finite(box) else _LOOK.get(box.kind, "")
-        lines.append(f"\t{box.id} [{_join(f'label={_quoted(_record(box, rankdir))}', _tip(box.tip), look)}]\n")
+        lines.append(f"\t{box.id} [{_join(f'label={_quoted(_record(box, rankdir))}', _tooltip(box.tip), look)}]\n")
         if box.op:
             op = shorten(box.op, 24, "...")
-            lines.append(f"\t{box.id}op [{_join(f'label={_quoted(_text(op))}', _tip(box.tip), _OVAL)}]\n")
+            lines.append(f"\t{box.id}op [{_join(f'label={_quoted(_text(op))}', _tooltip(box.tip), _OVAL)}]\n")
             lines.append(f"\t{box.id}op -> {box.id}\n")
     crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
     for edge in graph.edges:
@@ -93,7 +93,7 @@ def _text(text: str) -> str:
     return text.replace("\\", "\\\\").replace("&", "&amp;")
 
 
-def _tip(text: str) -> str:
+def _tooltip(text: str) -> str:
     text = text.replace(f"grad {NO_GRADIENT}", "grad -")
     said = _quoted(_text(clean(text, newline=chr(10))).replace(chr(10), chr(92) + "n"))
     fits = len(said.encode()) <= LONGEST_STRING

@@ -149,7 +149,7 @@ def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Gr
         home[i] = g
     for group, counts in zip(groups, seen, strict=True):
         group.times = min(map(len, counts.values()))  # the least-called part tells how often the module was called
-    _number(graph, groups)
+    _number_alike(graph, groups)
     return groups, home
 
 
@@ -159,7 +159,7 @@ def _title(module: Any) -> str:
     return text if len(text) <= _LONGEST and "\n" not in text else type(module).__name__
 
 
-def _number(graph: Walk, groups: list[Group]) -> None:
+def _number_alike(graph: Walk, groups: list[Group]) -> None:
     """Number modules with the same title, in the order of their first results: "Neuron(2) #3"."""
     alike = Counter(group.name for group in groups)
     count: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 
 from ..page import asset
-from ..text import clean, pretty, shorten, sign, text_width
+from ..text import badge_text, clean, pretty, shorten, text_width
 from ..text import coordinate as _n
 from ..values import hue
 from .data import Box, Edge, Picture
@@ -85,7 +85,7 @@ class _Card:
     def __init__(self, box: Box, rankdir: str):
         self.box = box
         self.across = rankdir == "LR"
-        self.sign = sign(box.op)
+        self.sign = badge_text(box.op)
         self.badge = max(BADGE, text_width(self.sign, 13, bold=True) + 14) if box.op else 0.0
         self.deck = DECK if box.times > 1 else 0.0
         out = (self.badge if self.across else BADGE) / 2 if box.op else 0.0  # how far the badge protrudes
@@ -208,7 +208,7 @@ def _edges(graph: Picture, cards: list[_Card], shape: Layout, down: bool) -> lis
             route = [*route[:-1], (x + cards[edge.head].inset(y - (top + high / 2)), y)]
         thick = f' style="stroke-width:{_n(min(1.5 + 0.35 * edge.count.bit_length(), 5))}"' if edge.count > 1 else ""
         path = curve(route, 0.0 if faint else ARROW - 1, down)
-        lines.append(f'<path class="line" d="{path}"{thick}><title>{escape(_tip(graph, edge))}</title></path>')
+        lines.append(f'<path class="line" d="{path}"{thick}><title>{escape(_tooltip(graph, edge))}</title></path>')
         lines += [] if faint else [_arrow(route, down)]
         text = f"\u00d7{edge.count:,}"
         if edge.count > 1 and not crowded and (spot := _free_spot(route, down, text, taken)):
@@ -216,7 +216,7 @@ def _edges(graph: Picture, cards: list[_Card], shape: Layout, down: bool) -> lis
     return [*lines, "</g>", *labels]
 
 
-def _tip(graph: Picture, edge: Edge) -> str:
+def _tooltip(graph: Picture, edge: Edge) -> str:
     tail, head = graph.boxes[edge.tail], graph.boxes[edge.head]
     names = [shorten(box.name or box.expression or box.op or box.id, 32, "\u2026") for box in (tail, head)]
     return f"{names[0]} \u2192 {names[1]}" + (f" \u00d7{edge.count:,}" if edge.count > 1 else "")

@@ -16,9 +16,9 @@ from ..drawing.layout import Point
 from ..drawing.svg import curve
 from ..drawing.words import spoken
 from ..page import Svg, asset
-from ..text import clean, pretty, shorten, sign
+from ..text import badge_text, clean, pretty, shorten
 from ..text import coordinate as _n
-from ..values import hue, number
+from ..values import hue, typeset
 from .card import CELL, Piece, pieces
 from .clock import Clock
 from .heat import STEPS, Heat
@@ -136,13 +136,13 @@ class Film:
         route, computed = self.drawn.routes[e], self.computed[wire.head]
         if len(route) < 2:
             return ""
-        path, step, tip = curve(route), self.passes.get(wire.head), _tip(route)
+        path, step, tip = curve(route), self.passes.get(wire.head), _arrowhead(route)
         backward = []
         if wire.part is not None and step is not None:
             tip = f'<g class="{self.clock.without(step, step + 1)}">{tip}</g>'
             drawn, seen = self.clock.drawn(step, backward=True), self.clock.between(step, step + 1)
             backward.append(f'<path class="flow backward {drawn}" pathLength="1" d="{path}"/>')
-            backward.append(f'<g class="arriving {seen}">{_tip(route[::-1])}</g>')
+            backward.append(f'<g class="arriving {seen}">{_arrowhead(route[::-1])}</g>')
             if wire.part is not True:  # afterwards its width says how much flowed, its colour the sign
                 look = f'class="carried {hue(wire.part) or "none"} {self.clock.since(step + 1)}"'
                 backward.append(f'<path {look} stroke-width="{_n(self.width(wire))}" d="{path}"/>')
@@ -195,7 +195,7 @@ class Film:
             return [f'<rect class="bar" y="{_n(y)}" width="4" height="{_n(place.height - 2 * y)}" rx="2"/>']
         if kind in ("data", "grad"):
             looks = [(f"{' whole' * whole} {hue(n)}", n, when) for *when, n, whole in self.numbers(i, kind)]
-            return [_words(x, y, f"number {kind}{a} {self.clock.between(*when)}", number(n)) for a, n, when in looks]
+            return [_words(x, y, f"number {kind}{a} {self.clock.between(*when)}", typeset(n)) for a, n, when in looks]
         if kind == "heat":
             heat = next(heats)
             when = self.clock.since(self.arrivals(i)[-1][0]) if heat.name == "grad" else known
@@ -275,7 +275,7 @@ def _pill(spot: Point, kind: str, lines: list[tuple[str, str]]) -> str:
 
 
 def _badge(card: Card, place: Place) -> str:
-    text = sign(card.box.op)
+    text = badge_text(card.box.op)
     style, drop = ("op sign", 5.5) if len(text) == 1 else ("op", 4.5)
     y, wide = place.height / 2, place.badge
     rect = f'<rect class="badge" x="{_n(-wide / 2)}" y="{_n(y - 16)}" width="{_n(wide)}" height="32" rx="16"/>'
@@ -305,7 +305,7 @@ def shade(letter: str) -> tuple[str, float]:
     return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)
 
 
-def _tip(route: list[Point]) -> str:
+def _arrowhead(route: list[Point]) -> str:
     """The arrowhead at the end of a route."""
     (x, y), size = route[-1], 7 if route[-1][0] >= route[-2][0] else -7
     return f'<path class="tip" d="M{_n(x)} {_n(y)}l{-size} -3.5v7z"/>'

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ..text import clean, pretty, shorten, sign, text_width
+from ..text import badge_text, clean, pretty, shorten, text_width
 from ..values import value_text
 from .heat import Heat, said
 from .scenes import FOLDED, LEADS_NOWHERE, Card, Wire
@@ -103,7 +103,7 @@ def lines(card: Card) -> list[str]:
 
 def card_size(card: Card, uses: Sequence[Wire] = ()) -> tuple[float, float, float]:
     """(width, height, width of the badge or 0) of a card; `uses` are the wires that leave it."""
-    badge = max(BADGE, text_width(sign(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
+    badge = max(BADGE, text_width(badge_text(card.box.op), 13, bold=True) + 16) if card.box.op else 0.0
     if is_number(card):
         return max(84.0, DIGIT * len(value_text(card.data)) + 2 * PAD), 34.0, badge
     left = PAD + max(badge / 2 - 2, 0)

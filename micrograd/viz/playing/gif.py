@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..drawing.layout import Point
-from ..text import sign
-from ..values import hue, number
+from ..text import badge_text
+from ..values import hue, typeset
 from .animation import HOLD, MARGIN, Film, heat_cells, shade
 from .card import CELL, Piece, pieces
 from .heat import Heat
@@ -148,7 +148,7 @@ class _Painter:
             left = x + piece.x + (place.width if piece.x < 0 else 0)
             self._piece(piece, left, y + piece.y, i, card, place, heats)
         if place.badge:
-            text, wide = sign(card.box.op), place.badge
+            text, wide = badge_text(card.box.op), place.badge
             fill, line, ink = (ACT, ACT, PANEL) if active else (PANEL, EDGE, INK)
             self._box((x - wide / 2, middle - 16, wide, 32), 16, fill, line)
             self._text(x, middle, text, 19 if len(text) == 1 else 13, ink, "mm", bold=True)
@@ -160,7 +160,7 @@ class _Painter:
             self._box((x, y, 4, place.height - 2 * piece.y), 2, colour, colour)
         elif piece.kind in ("data", "grad"):
             seen = self._now(self.film.numbers(i, piece.kind))
-            text, fill = (number(seen[2]), HUES.get(hue(seen[2]), INK)) if seen else ("\u2013", QUIET)
+            text, fill = (typeset(seen[2]), HUES.get(hue(seen[2]), INK)) if seen else ("\u2013", QUIET)
             self._text(x, y, text, 13, fill, anchor, bold=bool(seen and seen[3]))
         elif piece.kind == "heat":
             heat = next(heats)

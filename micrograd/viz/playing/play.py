@@ -35,7 +35,7 @@ from ..drawing.data import Box, term
 from ..drawing.words import spoken
 from ..page import Page, asset, join, script, source
 from ..progress import progress
-from ..text import clean, shorten, sign
+from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Film
 from .card import is_number, pieces
@@ -216,12 +216,12 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
         look=_number_of(look, known["looks"]),
         **own,
         kind=box.kind,
-        op=sign(box.op) if box.op else "",
+        op=badge_text(box.op) if box.op else "",
         call=box.op if box.op.isidentifier() else "",
         box=_points([(place.x, place.y), (place.width, place.height)]),
         badge=round(place.badge),
-        data=_number(card.data),
-        grad=_number(card.grad),
+        data=_rounded(card.data),
+        grad=_rounded(card.grad),
         shape=card.shape,
         uses=card.uses or None,
         times=box.times if box.times > 1 else None,
@@ -248,8 +248,8 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
     return _lean(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
-        local=_number(wire.local),
-        part=True if wire.part is True else _number(wire.part),
+        local=_rounded(wire.local),
+        part=True if wire.part is True else _rounded(wire.part),
         rule=_number_of(wire.rule, known["rules"]) if shown else None,
         use=wire.use and (wire.use[0] - base, wire.use[1]),
         weight=None if wire.weight is None else wire.weight - base,
@@ -262,7 +262,7 @@ def _lean(**fields: Any) -> dict[str, Any]:
     return {name: x for name, x in fields.items() if x is not None and x is not False and x not in ("", [])}
 
 
-def _number(x: Any) -> float | str | None:
+def _rounded(x: Any) -> float | str | None:
     """A number for JSON, with ten digits, more than is shown; nan and infinity become JavaScript's names for them."""
     if x is None:
         return None

@@ -72,7 +72,7 @@ class Term(Recorder):
             entries[2] = entries[2] if {*entries[2]} - {1.0} else 1
         if len(entries[0]) > MOST_ENTRIES:
             raise ValueError("a matrix with too many entries")
-        return Term(["linear", self.tree, {"c": [*map(_packed, entries), out.shape]}], out)
+        return Term(["linear", self.tree, {"c": [*map(_column, entries), out.shape]}], out)
 
     def _over(self, name: str, axis: Any, keepdims: bool) -> "Term":
         """The largest or smallest elements over an axis."""
@@ -101,7 +101,7 @@ for _name in ("sum", "mean", "reshape", "transpose", "swapaxes", "astype", "cums
     )
 
 
-def _packed(column: Any) -> Any:
+def _column(column: Any) -> Any:
     """A column of a matrix's entries: None if it counts from 0, one number if all are the same."""
     if not isinstance(column, list):
         return column

@@ -242,7 +242,7 @@ class _Teller:
             card.heats = card.heats if card.box.kind != "module" else []  # not the weights of the result
         wires = self._wires(sub, local, cards)
         first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
-        forward = _forward(cards, wires, first)
+        forward = _in_order(cards, wires, first)
         backward = [i for i in reversed(forward) if self._sends(i, cards, wires)]
         at = len(self.scenes)
         self.scenes.append(Scene(part.title, cards, wires, forward, backward, part.parent, part.tab, part.note))
@@ -424,7 +424,7 @@ def _moved(group: Group, place: Sequence[int] | Mapping[int, int]) -> Group:
     return replace(group, members=[place[i] for i in group.members])
 
 
-def _forward(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:
+def _in_order(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> list[int]:
     """The boxes that compute something, in topological order; within a cycle, in the order of `first`."""
     into: list[set[int]] = [set() for _ in cards]
     for wire in wires:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..page import Page, asset, join, pack, script
 from ..text import clean, text_width
-from ..values import number
+from ..values import typeset
 from . import columns, panels
 from .elastic import Box
 from .frames import Frame, Histograms, Recording
@@ -70,7 +70,7 @@ Panel = tuple[str, str, str, float, Callable[[Box | None], str]]
 def _sides(film: Recording, frames: list[Frame], kinds: dict[str, Histograms], opens: bool) -> list[list[Panel]]:
     """The panels on the left, where the plane is, and those on the right; they show the first of the frames."""
     frame = frames[0]
-    loss: Panel = "loss", "Loss", f"{number(frame.loss)}, step {frame.step}", 180, partial(panels.loss, film, frame)
+    loss: Panel = "loss", "Loss", f"{typeset(frame.loss)}, step {frame.step}", 180, partial(panels.loss, film, frame)
     bars: Panel = "kind", "By layer", "weights", 180, partial(panels.weights, film, frame, kinds["weights"])
     right = [bars] if film.layers else []
     if film.kind == "none":

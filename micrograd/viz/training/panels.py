@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..values import number
+from ..values import typeset
 from . import columns
 from .contours import contours, simplified
 from .elastic import Box, drawing, paths, size
@@ -43,10 +43,10 @@ def moving(film: Recording) -> list[dict[str, Any]]:
         {
             "step": f"step {frame.step}",
             "right": right(film, frame),
-            "loss": number(frame.loss),
+            "loss": typeset(frame.loss),
             "says": says(film, frame),
             "at": curve.at(frame.step, frame.loss),
-            "lines": lines(film, frame),
+            "lines": boundary_paths(film, frame),
             "notes": _norm_texts(frame),
             "net": columns.codes(frame.network, reach),
             "dead": [columns.dead_text(layer) for layer in frame.network],
@@ -59,20 +59,20 @@ def says(film: Recording, frame: Frame) -> str:
     """A frame as one sentence."""
     last = film.frames[-1].step
     how_right = right(film, frame)
-    return f"Step {frame.step} of {last}: loss {number(frame.loss)}{how_right and ', '}{how_right}."
+    return f"Step {frame.step} of {last}: loss {typeset(frame.loss)}{how_right and ', '}{how_right}."
 
 
 def right(film: Recording, frame: Frame) -> str:
     """How right the answers are, in words."""
     if frame.accuracy is None:
         return ""
-    return f"off by {number(frame.accuracy)}" if film.kind == "curve" else f"{100 * frame.accuracy:.3g}\u202f% right"
+    return f"off by {typeset(frame.accuracy)}" if film.kind == "curve" else f"{100 * frame.accuracy:.3g}\u202f% right"
 
 
 def _norm_texts(frame: Frame) -> list[str]:
     """For each layer, the norm of its gradient, and how many of its weights are nan or inf."""
     odd = [int((~np.isfinite(w)).sum()) for w in frame.states["weights"]]
-    norms = [number(norm) if norm else "\u2013" for norm in frame.norms]
+    norms = [typeset(norm) if norm else "\u2013" for norm in frame.norms]
     return [f"gradient {n}{f', {k} nan or inf' if k else ''}" for n, k in zip(norms, odd, strict=True)]
 
 
@@ -88,14 +88,14 @@ def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(scores), len(PALETTE) - 1, np.clip(margins / DARKEST, -1, 1) * SHADES + SHADES)
 
 
-def lines(film: Recording, frame: Frame) -> list[str]:
+def boundary_paths(film: Recording, frame: Frame) -> list[str]:
     """The paths of margin, boundary and margin; of regions, one path for all boundaries; of a curve, the curve."""
     if film.kind == "none":
         return []
     if film.kind == "curve":
         curve = np.stack([film.xs, frame.scores], axis=1)[np.isfinite(frame.scores)]
         places = simplified(np.clip(_on_panel(film, curve), -999, 1999).tolist(), 0.4)
-        return [_path(places)]
+        return [_svg_path(places)]
     if film.kind == "regions":
         return ["".join(_level(film, lead, 0.0) for lead in leads(frame.scores))]
     return [_level(film, frame.scores, level) for level in film.levels]
@@ -103,10 +103,10 @@ def lines(film: Recording, frame: Frame) -> list[str]:
 
 def _level(film: Recording, grid: np.ndarray, level: float) -> str:
     """The path of the lines of a level."""
-    return "".join(_path(simplified(line, 0.06), _unit(film)) for line in contours(grid, level))
+    return "".join(_svg_path(simplified(line, 0.06), _unit(film)) for line in contours(grid, level))
 
 
-def _path(line: Sequence[Sequence[float]], unit: float = 1.0) -> str:
+def _svg_path(line: Sequence[Sequence[float]], unit: float = 1.0) -> str:
     """An SVG path of straight segments, in whole numbers and in relative coordinates, which are shorter."""
     places = [(round(x * unit), round(y * unit)) for x, y in line]
     steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(places) if (x0, y0) != (x1, y1)]
@@ -117,7 +117,9 @@ def boundary(film: Recording, frames: Sequence[Frame], box: Box | None = None) -
     """Shades, lines and points of the first frame; the page moves its view box through the strip of all shades."""
     wide, high = plane_size(film)
     names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
-    drawn = [f'<path class="{name}" d="{path}"/>' for name, path in zip(names, lines(film, frames[0]), strict=True)]
+    drawn = [
+        f'<path class="{name}" d="{path}"/>' for name, path in zip(names, boundary_paths(film, frames[0]), strict=True)
+    ]
     picture = [*marks(film), *drawn]
     if film.kind != "curve":
         picture = [_image(film, frames), *drawn, *marks(film)]

@@ -35,7 +35,7 @@ def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:
         b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),  # 8 bits a pixel, with a palette
         b"PLTE": bytes(part for colour in palette for part in colour[:3]),
         b"tRNS": bytes(colour[3] for colour in palette),
-        b"IDAT": _packed(pixels.astype(np.uint8)),
+        b"IDAT": _compressed(pixels.astype(np.uint8)),
         b"IEND": b"",
     }
     return b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, chunks, chunks.values()))
@@ -45,7 +45,7 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def _packed(pixels: np.ndarray) -> bytes:
+def _compressed(pixels: np.ndarray) -> bytes:
     """The compressed rows, as they are (filter 0) or as differences from the pixel on the left (1)."""
     ways = enumerate((pixels, np.diff(pixels, axis=1, prepend=np.uint8(0))))
     return min((zlib.compress(np.insert(rows, 0, way, axis=1).tobytes(), 9) for way, rows in ways), key=len)
