@@ -18,16 +18,16 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 ROOMS: dict[str, tuple[set[str], int]] = {
     "engine": (set(), 1440),
     "tensor": ({"engine"}, 1890),
-    "autograd": ({"engine", "tensor"}, 710),
+    "autograd": ({"engine", "tensor"}, 700),
     "functional": ({"engine", "tensor"}, 155),
     "optim": ({"engine", "tensor"}, 325),
-    "nn": ({"engine", "tensor", "functional"}, 755),
+    "nn": ({"engine", "tensor", "functional"}, 745),
     "compiler": ({"engine", "tensor", "autograd", "nn", "optim"}, 3435),
-    "viz": ({"engine"}, 405),  # what its three rooms share
-    "viz.drawing": ({"engine", "viz"}, 1120),
-    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1505),
-    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1395),
-    "command": ({"engine", "viz", "viz.drawing"}, 425),
+    "viz": ({"engine"}, 395),  # what its three rooms share
+    "viz.drawing": ({"engine", "viz"}, 1110),
+    "viz.playing": ({"engine", "viz", "viz.drawing"}, 1500),
+    "viz.training": ({"engine", "tensor", "viz", "viz.drawing", "viz.playing"}, 1320),
+    "command": ({"engine", "viz", "viz.drawing"}, 415),
 }
 FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code
 SHOW = {  # imported when somebody asks for a picture or a text

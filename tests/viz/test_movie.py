@@ -203,7 +203,7 @@ def test_the_strip_has_a_picture_a_frame_transparent_at_the_boundary():
 def test_the_lines_lie_where_the_score_is_that_of_the_level():
     film = filmed([1.0], model=lambda p: 2 * p[:, 0] - 3)
     wide = film.xs[-1] - film.xs[0]
-    for level, path in zip((-1, 0, 1), panels.lines(film, film.frames[0]), strict=True):
+    for level, path in zip((-1, 0, 1), panels.boundary_paths(film, film.frames[0]), strict=True):
         x = 1000 * ((level + 3) / 2 - film.xs[0]) / wide
         assert path == f"M{x:.0f},0l0,{panels.plane_size(film)[1]}"
 

@@ -209,7 +209,7 @@ def test_a_movie_of_numbers_is_of_the_curve():
     np.testing.assert_allclose(film.frames[0].scores, 2 * film.xs)
     assert film.frames[0].accuracy == pytest.approx(0.5)  # the root mean square error
     assert "off by 0.5000" in embedded(film.page().html)["frames"][0]["says"]
-    assert len(panels.lines(film, film.frames[0])) == 1
+    assert len(panels.boundary_paths(film, film.frames[0])) == 1
     ET.fromstring(film.still())
 
 
