@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..engine.graph import hooked, node_of
 from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
@@ -34,7 +33,13 @@ from .resident import AwayValue
 MOST = 128  # programs cached by one function; the oldest is dropped first
 
 
-CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
+class CacheInfo(NamedTuple):
+    """Cache statistics of a compiled function: calls that found their program, and calls that had to trace."""
+
+    hits: int
+    misses: int
+    maxsize: int
+    currsize: int
 
 
 def compile(
