@@ -109,7 +109,7 @@ class Built:
                 f"with update= the function closes over its parameters, found one among the arguments: "
                 f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
-        with tracing(trace):
+        with tracing(trace), np.errstate(all="ignore"):  # in a trace of a batch, zeros stand for samples
             tree = tree_map(given.result, without_draws(lambda: fn(*given.seen, **named)))
             seen = set(trace.leaves)
             for p in self.trained:

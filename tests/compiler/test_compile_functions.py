@@ -158,7 +158,9 @@ def test_parameters_may_be_called_what_a_program_calls_its_own():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("two", [np.float64(2.0), np.float32(2.0), np.int64(2)], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "two", [np.float64(2.0), np.float32(2.0), np.int64(2), np.array(2.0)], ids=lambda x: type(x).__name__
+)
 @pytest.mark.parametrize("op", [add, sub, mul, truediv, pow], ids=lambda op: op.__name__)
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_number_of_numpys_meets_a_value_compiled_as_it_does_uncompiled(two: Any, op: Any, swap: bool):
