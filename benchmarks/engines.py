@@ -14,6 +14,7 @@ OTHERS = {"autograd": "autograd==1.9.1", "mygrad": "mygrad==2.5.0", "tinygrad": 
 JAX = "jax==0.10.2 jaxlib==0.10.2 ml-dtypes==0.6.0 opt-einsum==3.4.0"  # as jax[cpu]; NumPy and SciPy are here already
 FETCHED = {"classic": CLASSIC, **OTHERS, "jax": JAX}
 COMPILERS = ("torch-compiled", "jax")
+BACKENDS = {"backend=python": None, "backend=numpy": None, "backend=jax": PEERS / "jax"}  # ours, beside "auto"
 PROBES = {  # a library that can be imported may still find nothing to compute with
     "tinygrad": "from tinygrad import Tensor; Tensor([1.0]).tolist()",
     "jax": "import jax; jax.jit(lambda x: x + 1)(1.0).block_until_ready()",
@@ -28,7 +29,8 @@ def installed() -> dict[str, Path | None]:
         engines["classic"] = PEERS / "classic"
     if importlib.util.find_spec("torch"):
         engines |= {"torch": None} | ({"torch-compiled": None} if works("torch-compiled") else {})
-    return engines | {name: PEERS / name for name in (*OTHERS, "jax") if (PEERS / name).is_dir() and works(name)}
+    engines |= {name: PEERS / name for name in (*OTHERS, "jax") if (PEERS / name).is_dir() and works(name)}
+    return engines | {name: folder for name, folder in BACKENDS.items() if folder is None or "jax" in engines}
 
 
 def install(name: str, packages: str) -> bool:

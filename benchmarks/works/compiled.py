@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.clock import seconds_a_call, warm_up
-from benchmarks.engines import COMPILERS
+from benchmarks.engines import BACKENDS, COMPILERS
 from benchmarks.table import Goal, Row, times_as_long, times_faster
 from benchmarks.work import Figures, Measured, Work
 from benchmarks.works import jitted, moons, readme_graph, tensor_steps
@@ -23,6 +23,8 @@ ALPHA, RATE, SIZES = jitted.ALPHA, jitted.RATE, (2, 16, 16, 1)
 AT_MOST = {"moons": Goal(2, 3, more_is_better=False), "readme": Goal(1.2, 2, more_is_better=False)}
 ONE_CALL = {"torch": Goal(2.5, 2), "torch-compiled": Goal(1, 0.5), "jax": Goal(1, 0.5)}
 TENSOR_GOALS = dict(zip(tensor_steps.SIZES, (Goal(3.5, 3.5), Goal(1.25, 1.25), Goal(0.92, 0.92)), strict=True))
+# "auto" is Python for the README's graph, and NumPy for the rest; JAX takes no programs of plain numbers
+ON = {"python": ("moons", "update"), "numpy": ("readme",), "jax": ("moons", "update", *tensor_steps.SIZES)}
 JAX_GOALS = {next(iter(tensor_steps.SIZES)): Goal(1.2, 1.2)}
 
 
@@ -44,7 +46,7 @@ def network() -> Any:
 # ---- each gives the functions to time, by the name of the work; a function gives a number to compare
 
 
-def compiled(data: Any) -> dict[str, Callable[[], float]]:
+def compiled(data: Any, backend: str = "auto") -> dict[str, Callable[[], float]]:
     """Everything, compiled."""
     import numpy as np
 
@@ -54,8 +56,8 @@ def compiled(data: Any) -> dict[str, Callable[[], float]]:
 
     model, points, labels = network(), np.array(data["points"]), np.array(data["labels"])
     opt = SGD(model.parameters(), lr=RATE)
-    loss = micrograd.compile(lambda x, y: loss_of(model, x, y), scalars=True)
-    graph = micrograd.compile(readme_graph.expression)
+    loss = micrograd.compile(lambda x, y: loss_of(model, x, y), scalars=True, backend=backend)
+    graph = micrograd.compile(readme_graph.expression, backend=backend)
     both = micrograd.value_and_grad(graph)
 
     def forward_and_backward() -> float:
@@ -76,13 +78,30 @@ def compiled(data: Any) -> dict[str, Callable[[], float]]:
         return a.grad
 
     twin = network()
-    whole = micrograd.compile(lambda x, y: loss_of(twin, x, y), scalars=True, update=SGD(twin.parameters(), lr=RATE))
+    update = SGD(twin.parameters(), lr=RATE)
+    whole = micrograd.compile(lambda x, y: loss_of(twin, x, y), scalars=True, update=update, backend=backend)
     works = {"moons": forward_and_backward, "step": step, "readme": lambda: both(-4.0, 2.0)[1][0]}
     works["update"] = lambda: whole(points, labels).data
-    return works | {"readme backward": through_backward} | {size: tensor_step(size) for size in tensor_steps.SIZES}
+    return (
+        works
+        | {"readme backward": through_backward}
+        | {size: tensor_step(size, backend) for size in tensor_steps.SIZES}
+    )
 
 
-def tensor_step(size: str) -> Callable[[], float]:
+def on(backend: str) -> Callable[[Any], dict[str, Callable[[], float]]]:
+    """The works on one back end, of those that "auto" runs on another."""
+
+    def functions(data: Any) -> dict[str, Callable[[], float]]:
+        if backend == "jax":
+            jitted.one_thread()
+        works = compiled(data, backend)
+        return {name: works[name] for name in ON[backend]}
+
+    return functions
+
+
+def tensor_step(size: str, backend: str) -> Callable[[], float]:
     """The step of `tensor_steps` as one program."""
     import micrograd
     from micrograd import Tensor
@@ -93,7 +112,7 @@ def tensor_step(size: str) -> Callable[[], float]:
     params = [Tensor(p.T, requires_grad=True) for layer in layers for p in layer]
     signs = tensor_steps.signs_of(classes)
 
-    @micrograd.compile(update=SGD(params, lr=tensor_steps.RATE))
+    @micrograd.compile(update=SGD(params, lr=tensor_steps.RATE), backend=backend)
     def step(h: Any) -> Any:
         h = tensor_steps.scores(h, params, linear, Tensor.relu)
         return (1 - h * signs).relu().mean() if h.shape[1] == 1 else cross_entropy(h, classes)
@@ -198,6 +217,7 @@ ENGINES = {
     "torch": torchs,
     "torch-compiled": jitted.torchs,
     "jax": jitted.jaxs,
+    **{f"backend={name}": on(name) for name in ON},
 }
 CALLS = {"moons": 300, "step": 200, "update": 500, "readme": 20_000, "readme backward": 5_000}
 CALLS |= {name: calls for name, (_, _, calls) in tensor_steps.SIZES.items()}
@@ -214,6 +234,7 @@ def measure(engine: str, data: Any) -> Iterator[Figures]:
         figures = {}
         for name, function in functions.items():
             calls = {"moons": 1, "readme backward": 500}[name] if engine == "classic" else CALLS[name]
+            calls = 5 if engine == "backend=python" else calls
             seconds = seconds_a_call(function, calls)
             figures[name] = {"first": first[name], "losses": losses.get(name), "seconds": seconds}
         yield figures
@@ -237,6 +258,7 @@ def rows(measured: Measured) -> list[Row]:
         tensor_steps.check(size, of(size))
     moon, readme = "moons, forward and backward, compiled", "README graph, compiled"
     step = "moons, whole training step, compiled"
+    names = {"moons": moon, "update": f"{step}, update=", "readme": f"{readme}, numbers in and out"}
     return [
         times_faster(moon, collector, of("moons"), "classic", Goal(2500, 2500)),
         times_as_long(moon, collector, of("moons"), "numpy", AT_MOST["moons"]),
@@ -249,6 +271,13 @@ def rows(measured: Measured) -> list[Row]:
         times_as_long(f"{readme}, numbers in and out", collector, of("readme"), "python", AT_MOST["readme"]),
         times_faster(f"{readme}, `loss.backward()`", collector, of("readme backward"), "classic", Goal(10, 10)),
         *(row for size in tensor_steps.SIZES for row in tensor_rows(size, collector, of(size))),
+        *(
+            times_faster(
+                f"{names.get(work, f'tensor step {work}, compiled')}, by default", collector, of(work), backend
+            )
+            for backend in BACKENDS
+            for work in ON[backend.removeprefix("backend=")]
+        ),
     ]
 
 

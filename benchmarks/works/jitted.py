@@ -40,11 +40,16 @@ def torchs(data: Any) -> dict[str, Callable[[], float]]:
     return _steps(data, step, torch.tensor, relu, linear, cross_entropy)
 
 
-def jaxs(data: Any) -> dict[str, Callable[[], float]]:
-    """The steps with `jax.jit`."""
+def one_thread() -> None:
+    """Keep JAX, which is not imported yet, to one thread."""
     os.environ["XLA_FLAGS"] = ONE_CPU
     if hasattr(os, "sched_setaffinity"):  # else its pool has a thread for each core
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def jaxs(data: Any) -> dict[str, Callable[[], float]]:
+    """The steps with `jax.jit`."""
+    one_thread()
     import jax
     import jax.numpy as jnp
 
