@@ -33,7 +33,7 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
         if name not in home_of and name[0] != "_" and find_spec(f"{package}.{name}"):
             return import_module(f".{name}", package)
         if name not in home_of and (name[0] == "_" or name not in others()):
-            from .engine.words import unknown  # not at the top: `import micrograd` loads no engine
+            from .common.words import unknown  # not at the top: `import micrograd` loads no engine
 
             raise unknown(f"module {package!r}", name)
         home = import_module(f".{home_of.get(name, made)}", package)

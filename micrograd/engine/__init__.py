@@ -1,4 +1,4 @@
-"""The scalar engine. It depends on the standard library only.
+"""The heart: a scalar engine, complete by itself. It depends on the standard library only.
 
 A complete reverse-mode engine fits on a page:
 
@@ -34,32 +34,43 @@ A complete reverse-mode engine fits on a page:
 
 Every line of it is still there. Where it went, and why it grew:
 
-    data, grad, operands, rules     `graph.Node`. In place of closures it stores the row of the op and the numbers that
+    data, grad, operands, rules     `value.Node`. In place of closures it stores the row of the op and the numbers that
                                     the rules need. A closure over its own node is a reference cycle, and collecting
                                     those cycles would take nine tenths of the time; and a later change of `data` must
                                     not change a gradient
     __add__, __mul__                `value.Value`: the operators, and how an op is recorded; numbers as operands
     lambda g: g * other.data        `ops`, a table with one `Row` (`rows`) per op, written as algebra on g, so that one
                                     line serves numbers, arrays, nodes (higher derivatives) and symbols (`compile`)
-    visit, order, seen              `walk.topological`: iterative, so a chain of a million nodes does not overflow the
-                                    stack; `walk.towards` visits only what leads to given inputs
-    rule(node.grad)                 `graph.contributions`; a gradient reaches hooks first, and closures that users write
-    operand.grad += ...             `walk.propagate` sums in a dict, `walk.commit` writes the sums: all at once, or none
-                                    after an error or a Ctrl-C. A second pass adds the right amount
-    backward                        `walk.backward` and `walk.grad`, from several roots; `scalar_walk` does the same for
-                                    graphs of plain Values, twice as fast
+    other.data * ...                `floats`, the functions of `math`, returning inf or nan where `math` raises
+    visit, order, seen              `walk.search`: iterative, so a chain of a million nodes does not overflow the stack;
+                                    `walk.prune` leaves out what leads to none of the inputs that were asked for
+    rule(node.grad)                 `walk.propagate`, with `row.send` for all but plain numbers
+    operand.grad += ...             sums in a separate slot, `_sum`. A second pass adds the right amount; and after
+                                    an error or a Ctrl-C every `.grad` is as it was
+    backward                        `walk.run`, one pass for all: for `Value.backward` and for `walk.grad`, from several
+                                    roots (and `modes`: no_grad, enable_grad, for which the page above has no line)
 
-What it has no line for:
+That is the heart. It is complete by itself, and everything else of the library hangs on five seams. The folder above,
+`scalars/`, uses all of them, and `tests/engine/test_alone.py` has an example of each, in a few lines.
 
-    methods      x.exp(), x.maximum(y), ...: methods made from the table
-    floats       the functions of `math`, returning inf or nan where `math` raises
-    modes        no_grad, enable_grad, detect_anomaly; and the hook by which `lazy` and `compile` intercept ops
-    grad_fn      the graph through PyTorch's interface
-    words        names from other libraries, for error messages: `view` is `reshape` here
-    trees        nested lists, tuples and dicts, mapped and flattened
-    collector    a context manager that pauses the garbage collector
+    what runs instead of an op      `modes.intercept` holds a function (row, operands) -> node, or None. A `Mode` whose
+                                    `variable` it is sets it: `lazy` defers the op, `compile` computes it on symbols,
+                                    `strict` looks at it
+    what sees a complete gradient   `walk.watchers` is a list of functions (node, gradient) -> gradient. A pass calls
+                                    them for each node, before it sends: `register_hook`, `detect_anomaly`
+    a row of any operands           a subclass of `Row` with its own `send(node, g, create_graph)`, which returns pairs
+                                    (operand, gradient). `node._record(row, operands, values)` makes it the row of a
+                                    node, with the tuple of operands in `_x` and the values in `_y`: closures that users
+                                    write (`_backward`), `Function`, released graphs, compiled functions, ops of arrays
+    a kind of node                  a subclass of `Node` with seven methods: `_apply` records an op, `_constant` and
+                                    `_seed` make a constant and a first gradient, `_used` and `_plain` prepare what the
+                                    rules compute on, `_fit` and `_plus` what they return. Value has them last in its
+                                    class; `Tensor` is the other kind
+    names attached from outside     rows that enter `ops.TABLE`, a library of functions for them in `rows.LIBRARIES`,
+                                    methods set on `Value` and `Node`: `sinh`, `show`, `register_hook`, words of other
+                                    libraries. `micrograd/__init__.py`, which is above, attaches those of `scalars/`
 
-Read `value` first, then `ops`, `graph` and `walk`: they are the engine.
+Read `value` first, then `rows`, `ops` and `walk`; `floats` and `modes` when they are met.
 """
 
 from .value import Value as Value

@@ -1,335 +1,194 @@
-"""The walk: propagating gradients through a graph, from its roots back to its leaves.
+"""The walk: from a graph to an order of its nodes, and back through the order with the gradients.
 
-    topological   the order                    each node after its operands
-    towards       the order, to some inputs    without the nodes that lead to none of them
-    propagate     the rules, in reverse        gradients are summed in a dict local to the pass
-    commit        the sums go to `.grad`       all or nothing: a pass that fails changes no `.grad`
+    search        the order: each node after its operands, leaves included
+    prune         without what leads to none of the given inputs
+    propagate     the rules, in reverse; a complete gradient goes to `.grad`
+    run           all three, with nothing changed if something raises
 
-The passes of this file keep no state on the nodes (except `_known_in`, see `towards`), so threads may walk graphs that
-share nodes. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the rounding, depends
-only on the program.
+A pass sums the gradients on the nodes, in the slot `_sum`, which nobody else reads. The search writes a mark there, an
+object that belongs to this pass alone: the node was found, and nothing was sent to it yet. Then come the sums. Where
+`_sum` is None, in a constant or a node that was pruned, nothing is sent. What an earlier pass left in the slot does no
+harm, so after an error or a Ctrl-C only `.grad` has to be undone.
 
-A graph of plain Values takes the fast path in `scalar_walk.py`, which does keep its sums on the nodes, under a lock.
+Passes take turns, by a lock. One that user code starts inside another, in a hook or a closure, puts back the sums that
+it found. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the rounding, depends only
+on the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
-from . import scalar_walk
-from .graph import Node, added, contributions, grads_lock, hooked_nodes, is_node, node_of, run_hooks, undo, was_let_go
-from .modes import enable_grad, is_anomaly_enabled, is_tracing, modes, pass_is_watched, stand_in
-from .rows import LetGo
+from .ops import mul, passed
+from .rows import LEAF
+
+Nodes = Sequence[Any]
+_TIMES_B, _TIMES_A = mul.to_a, mul.to_b  # the rules g * b and g * a
+# Each is called with (node, its complete gradient) and returns the gradient. One that is false is left out.
+watchers: list[Callable[[Any, Any], Any]] = []
+running: list[object] = []  # the marks of the passes under way: several if user code starts one inside another
+lock: threading.RLock = threading.RLock()
+turn: Any = lock  # what a pass holds while it runs; `scalars/turns.py` puts there one that does not wait forever
 
 
-def topological(roots: Iterable[Node]) -> list[Node]:
-    """The inner nodes below the roots, in topological order: each after its operands.
-
-    An iterative depth-first search. A visited node is pushed back with a None on top; its operands go above that, so
-    when the None is popped, they have all been listed.
-    """
-    order: list[Node] = []
-    seen: set[Node] = set()
-    waiting: list[Any] = [root for root in roots if root._row][::-1]
-    while waiting:
-        node = waiting.pop()
-        if node is None:
-            order.append(waiting.pop())
-        elif node not in seen:
-            seen.add(node)
-            waiting += (node, None)
-            for below in reversed(node._operands):
-                if below is not None and below._row:
-                    waiting.append(below)
-    return order
-
-
-def towards(
-    roots: Iterable[Node], inputs: Iterable[Node], scopes: tuple[object, ...] = (), beyond: bool = True
-) -> tuple[list[Node], set[Any]]:
-    """The inner nodes on a path from the roots to an input, and the nodes that lead to other leaves.
-
-    Args:
-        roots: where the search starts.
-        inputs: leaves or inner nodes.
-        scopes: where the search runs, innermost first (see `modes.differentiating`). A node that an earlier search in
-            one of them found to lead elsewhere is older than the inputs, and is skipped: many searches of one large
-            graph traverse it once. A scope ends with its transform, after which its inputs are no leaves.
-        beyond: whether to search below an input for the others.
-
-    Returns:
-        The nodes on the paths in topological order, and the set of nodes that lead to a leaf other than the inputs.
-
-    Raises:
-        RuntimeError: a path goes through a graph that an earlier pass released.
-    """
-    inputs = set(inputs)
-    leads: set[Any] = inputs | {node._row for node in inputs if isinstance(node._row, LetGo)}
-    others: set[Any] = set()
-    order: list[Node] = []
-    seen: set[Any] = set()
-    waiting: list[Any] = []
-
-    def meet(nodes: Iterable[Any]) -> None:
-        for node in nodes:
-            if node is not None and (row := node._row) is not None:
-                if row and node._known_in not in scopes:
-                    waiting.append(node)
-                elif node not in leads:
-                    others.add(node)
-
-    meet(roots)
-    while waiting:
-        node = waiting.pop()
-        if node is None:
-            node = waiting.pop()
-            below, gone = _below(node), node._row.__class__ is LetGo
-            if not leads.isdisjoint(below):
-                if gone:
-                    raise was_let_go(node._row)
-                leads.add(node)
-                order.append(node)
-            if gone or not others.isdisjoint(below):
-                others.add(node)
-        elif node not in seen and (beyond or node not in inputs):
-            seen.add(node)
-            waiting += (node, None)
-            meet(reversed(_below(node)))
-    if scopes:
-        for node in others - leads:
-            if node._row and not isinstance(node._row, LetGo):
-                node._known_in = scopes[0]
-    return order, others
-
-
-def _below(node: Any) -> Sequence[Any]:
-    """A node's operands; of a released node, the `ways` of its row."""
-    row = node._row
-    return row.ways if row.__class__ is LetGo else node._operands
-
-
-def propagate(grads: dict[Node, Any], create_graph: bool, order: Sequence[Node], wanted: Iterable[Node] = ()) -> None:
-    """Propagate the gradients of the roots back through the nodes of the order.
-
-    `grads` maps the roots to their gradients, and is updated in place: afterwards it has the gradients of the leaves,
-    of the nodes with `_retains_grad`, and of those in `wanted`. Under `create_graph` they are recorded.
-    """
-    watched = hooked_nodes()
-    checking = is_anomaly_enabled()
-    wanted = set(wanted)
-    summed: set[Node] = set()
-    with enable_grad() if create_graph else nullcontext(), next(iter(grads))._quiet():
-        for node in reversed(order):
-            g = grads.pop(node, None)
-            if g is None:
-                continue  # no gradient reached it, such as when a `Function` returned None
-            if watched and node in watched:
-                watched.remove(node)
-                g = run_hooks(node, g)
-            if node._retains_grad or node in wanted:
-                grads[node] = g
-            for operand, part in contributions(node, g, create_graph):
-                if checking and _is_nan(part):
-                    raise RuntimeError(
-                        f"the backward of '{node._op}' produced a nan for its operand {operand!r}; "
-                        f"it was created at {node._made_at}"
-                    )
-                if operand in grads:
-                    grads[operand] = operand._plus(grads[operand], part, operand in summed)
-                    summed.add(operand)
-                else:
-                    grads[operand] = part
-    for node in [node for node in grads if node in watched]:
-        grads[node] = run_hooks(node, grads[node])
-
-
-def _is_nan(part: Any) -> bool:
-    data = part._data if isinstance(part, Node) else part
-    unequal = data != data
-    return unequal if isinstance(unequal, bool) else unequal.any()
-
-
-def commit(grads: dict[Node, Any]) -> None:
-    """Write a pass's gradients to `.grad`: added for leaves and Tensors, set for inner Values. All or nothing."""
-    with grads_lock:
-        before = [node.grad for node in grads]
-        try:
-            for node, g in grads.items():
-                node.grad = g if node._row and node._is_number else added(node, g)
-        except BaseException:
-            undo(list(grads), before)
-            raise
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The public functions, and what the transforms and the compiler use
-
-
-def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
+def search(
+    roots: Iterable[Any], mark: object, order: list[Any], grads_before: list[Any], sums_before: list[Any]
 ) -> None:
-    """Accumulate the gradients of the roots into `.grad` of every leaf that they depend on.
+    """Append the nodes below the roots that require a gradient to the order, each after its operands, and mark them.
 
-    Args:
-        tensors: the roots: one Value or Tensor, or a list of one kind.
-        grad_tensors: the gradients at the roots, in the same order, each of its root's shape; None is 1, which for a
-            Tensor needs a single element.
-        retain_graph: whether to keep the graph for another pass. By default the graph of Values is kept, and that of
-            Tensors released unless `create_graph`.
-        create_graph: make the gradients nodes, which can be differentiated again.
-        inputs: the nodes to compute gradients for, instead of all leaves.
-
-    Raises:
-        RuntimeError: a root or an input is a constant, or an earlier pass released the graph.
-        TypeError: a root or an input is not a node, or Values and Tensors are mixed.
-        ValueError: a gradient does not have its root's shape, or there is not one for each root.
-
-    If a pass raises, no `.grad` has changed.
-
-    >>> from micrograd import Value, backward
-    >>> x = Value(3.0)
-    >>> backward([x * 2, x * x], grad_tensors=[1.0, 10.0])
-    >>> x.grad
-    62.0
+    A depth-first search that does not recurse: `path` leads from the root to the node, and `below` is the operand to
+    enter next. `grads_before` gets the `.grad` of each node and, inside another pass, `sums_before` gets its `_sum`.
     """
-    roots = _nodes(tensors, "a root")
-    targets = None if inputs is None else _nodes(inputs, "an input")
-    grads = _seeds(roots, grad_tensors, create_graph)
-    order = None
-    if targets is not None or not _is_plain(roots, create_graph) or not scalar_walk.backward(grads):
-        order = topological(roots) if targets is None else towards(roots, targets)[0]
-        propagate(grads, create_graph, order, targets or ())
-        with enable_grad() if create_graph else nullcontext():
-            commit(roots[0]._for_grad(grads, targets))
-    let_go(roots, order, retain_graph, create_graph)
-    for root in roots:
-        if not root._row:
-            root._backward()  # a no-op, unless the user assigned a closure to the leaf
+    nested = len(running) > 1
+    rest: dict[Any, Iterator[Any]] = {}
+    for node in roots:
+        if node._sum is mark:
+            continue
+        path: list[Any] = []
+        below = node._a
+        while True:
+            if below is None or below._sum is mark or below._row is None:
+                below = node._b
+                if below is None and node._a is None:  # it has any number of operands, or none
+                    below = _next_below(node, mark, rest)
+                if below is None or below._sum is mark or below._row is None:  # its operands are done, and so is it
+                    if nested:
+                        sums_before.append(node._sum)
+                    grads_before.append(node._gradient)
+                    order.append(node)
+                    node._sum = mark
+                    if not path:
+                        break
+                    node = path.pop()
+                    continue
+            path.append(node)
+            node = below
+            below = node._a
 
 
-def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    allow_unused: bool = False,
-) -> tuple[Any, ...]:
-    """The gradients of the sum of the outputs with respect to each input. No `.grad` changes.
+def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]]) -> Any:
+    """Of a node with any number of operands, the next one to visit; None if none is left."""
+    operands = node._x
+    if operands.__class__ is not tuple:  # a node of two numbers
+        return None
+    if len(operands) > 4:  # a few may be looked at again each time
+        operands = rest.setdefault(node, iter(operands))
+    for below in operands:
+        if below is not None and below._sum is not mark and below._row is not None:
+            return below
+    return None
 
-    Args:
-        outputs: one Value or Tensor, or a list of one kind.
-        inputs: one node or a list: leaves or inner nodes.
-        grad_outputs: the gradients at the outputs, as `grad_tensors` of `backward`.
-        retain_graph, create_graph: as in `backward`.
-        allow_unused: return None for an input that no output depends on, instead of raising.
 
-    Returns:
-        A tuple with one gradient per input: a float for a Value, an array of its shape and dtype for a Tensor; a node
-        of the same kind under `create_graph`.
+def prune(order: Nodes, mark: object, inputs: set[Any]) -> list[Any]:
+    """Unmark what is no input and leads to none, so that nothing is sent to it; those nodes of the order that lead."""
+    on_the_way = []
+    for node in order:
+        if any(n is not None and n._sum is mark for n in node._operands):
+            on_the_way.append(node)
+        elif node not in inputs:
+            node._sum = None
+    return on_the_way
 
-    Raises:
-        RuntimeError: an output or an input is a constant, an input is unused, or an earlier pass released the graph.
-        TypeError: an output or an input is not a node, or Values and Tensors are mixed.
 
-    >>> from micrograd import Value, grad
-    >>> x = Value(2.0)
-    >>> (slope,) = grad(x**3, x, create_graph=True)
-    >>> slope, grad(slope, x)
-    (Value(data=12.0, grad=0), (12.0,))
+def propagate(
+    order: Nodes, mark: object, create_graph: bool, inputs: Any, ends: Any, reached: dict[Any, Any], store: bool
+) -> None:
+    """Run the rules, the last node's first. A complete gradient goes to `.grad` or, for the inputs, to `reached`.
+
+    The two rules of a node of numbers are written out, with those of + and *: `row.send`, which every other node calls,
+    would take twice the time.
     """
-    outputs, inputs = _nodes(outputs, "an output"), _nodes(inputs, "an input")
-    grads = _seeds(outputs, grad_outputs, create_graph)
-    order = None
-    if not _is_plain(outputs, create_graph) or not scalar_walk.gradients(grads, inputs):
-        order = towards(outputs, inputs)[0]
-        propagate(grads, create_graph, order, inputs)
-    for i, node in enumerate(inputs):
-        if node not in grads and not allow_unused:
-            raise RuntimeError(
-                f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
-            )
-    let_go(outputs, order, retain_graph, create_graph)
-    found, given, result = outputs[0]._for_grad(grads, inputs), set(), []
-    for node in inputs:
-        g = found.get(node)
-        result.append(g.copy() if node in given and hasattr(g, "copy") else g)  # no two results are one array
-        given.add(node)
-    return tuple(result)
+    times_b, times_a, watching = _TIMES_B, _TIMES_A, [*filter(None, watchers)]
+    special = watching or create_graph or inputs is not None
+    taken: set[int] = set()  # the ids of the arrays that are in a `.grad` by now: no other `.grad` may share one
+    for node in reversed(order):
+        g = node._sum
+        if g is mark or g is None:  # nothing was sent to it, or it was pruned
+            continue
+        row = node._row
+        a = node._a
+        b = node._b
+        plain = not (a is None and b is None)
+        if plain and not special:
+            node._gradient = g
+        else:
+            for watch in watching:
+                g = watch(node, g)
+            if inputs is not None:
+                if node in inputs:
+                    reached[node] = g
+                    if store:
+                        node._gradient = g if row and node._is_number else node._plus(node._gradient, g, taken)
+                    if node in ends:
+                        continue
+            elif row is LEAF or node._retains_grad:
+                node._gradient = node._plus(node._gradient, g, taken)
+            elif node._is_number:
+                node._gradient = g
+            if create_graph or not plain:
+                node._sum = None  # an array need not live longer
+                for operand, part in row.send(node, g, create_graph):
+                    if (total := operand._sum) is not None:
+                        operand._sum = part if total is mark else operand._plus(total, part)
+                continue
+        if a is not None and (total := a._sum) is not None:
+            rule = row.to_a
+            try:
+                part = g if rule is passed else g * node._y if rule is times_b else rule(g, node._x, node._y)
+            except ArithmeticError:
+                part = node._ieee(rule, g, node._x, node._y)
+            a._sum = part if total is mark else total + part
+        if b is not None and (total := b._sum) is not None:
+            rule = row.to_b
+            try:
+                part = g if rule is passed else g * node._x if rule is times_a else rule(g, node._x, node._y)
+            except ArithmeticError:
+                part = node._ieee(rule, g, node._x, node._y)
+            b._sum = part if total is mark else total + part
 
 
-def partials(output: Any, inputs: Sequence[Node], g: Any = None, create_graph: bool = False) -> tuple[Any, ...]:
-    """The gradients of an output with respect to inputs treated as independent, even if one was computed from another.
+def run(
+    roots: Nodes, seeds: Nodes, create_graph: bool = False, inputs: Any = None, stop: bool = False, store: bool = False
+) -> tuple[list[Any], dict[Any, Any]]:
+    """One pass, from the roots and their gradients: the order, and the gradients of those inputs that have one.
 
-    None for an input that the output does not depend on.
+    Without inputs the gradients go to `.grad`, and with `store` those of the inputs do: added for a leaf or an array,
+    set for an inner number. With `stop` an input sends nothing on, as if it were a leaf.
     """
-    grads = seeded(output, g, create_graph) if output.requires_grad else {}
-    if grads:
-        propagate(grads, create_graph, towards([*grads], inputs, beyond=False)[0], inputs)
-    return tuple([grads.get(node) for node in inputs])
+    mark, order, sums_before, grads_before, reached = object(), [], [], [], {}
+    wanted = None if inputs is None else {*inputs}
+    with turn:
+        depth = len(running)
+        try:
+            running.append(mark)
+            search(roots, mark, order, grads_before, sums_before)
+            on_the_way = prune(order, mark, wanted) if wanted else order
+            for root, seed in zip(roots, seeds, strict=False):
+                if (total := root._sum) is not None:
+                    root._sum = seed if total is mark else root._plus(total, seed)
+            ends = wanted if stop or not wanted else wanted.difference(on_the_way)
+            propagate(order, mark, create_graph, wanted, ends, reached, store)
+            return on_the_way, reached
+        except BaseException:
+            for node, grad in zip(order, grads_before, strict=False):
+                node._gradient = grad
+            raise
+        finally:
+            del running[depth:]
+            if running or create_graph or not (roots and roots[0]._is_number):  # a number does no harm in `_sum`
+                for node, was in zip(order, sums_before or repeat(None), strict=False):
+                    node._sum = was
 
 
-def seeded(outputs: Any, grad_outputs: Any, create_graph: bool) -> dict[Node, Any]:
-    """The gradients at the outputs, checked, as a pass starts from them."""
-    return _seeds(_nodes(outputs, "an output"), grad_outputs, create_graph)
+def topological(roots: Nodes) -> list[Any]:
+    """The nodes below the roots that require a gradient, leaves included, each after its operands."""
+    return run(roots, (), inputs=())[0]
 
 
-def short_cut(grads: dict[Node, Any], inputs: Sequence[Node]) -> bool:
-    """Propagate the gradients to the inputs by `scalar_walk`. Returns False, having done nothing, if it cannot."""
-    return _is_plain([*grads], False) and scalar_walk.gradients(grads, inputs)
-
-
-def let_go(roots: Sequence[Node], order: list[Node] | None, retain_graph: bool | None, create_graph: bool) -> None:
-    """Release the graphs below the roots, unless they are to be retained; see `backward` for the default."""
-    if retain_graph is None:
-        retain_graph = create_graph or roots[0]._is_number
-    if not retain_graph:
-        order = topological(roots) if order is None else order
-        if any(node._saves for node in order):
-            for node in order:
-                node._let_go()
-
-
-def _is_plain(roots: Sequence[Node], create_graph: bool) -> bool:
-    """True if the fast scalar path may be tried."""
-    return roots[0]._is_number and not (create_graph or (modes and pass_is_watched()))
-
-
-def _seeds(roots: Sequence[Node], gradients: Any, create_graph: bool) -> dict[Node, Any]:
-    """The gradients at the roots, checked; those of a root that is listed twice are summed."""
-    if gradients is None and len(roots) == 1:
-        return {roots[0]: roots[0]._seed(None, create_graph)}
-    if gradients is None or (len(roots) == 1 and not isinstance(gradients, (list, tuple))):
-        gradients = [gradients] * len(roots)
-    if not isinstance(gradients, (list, tuple)) or len(gradients) != len(roots):
-        found = f"{len(gradients)} of them" if isinstance(gradients, (list, tuple)) else type(gradients).__name__
-        raise ValueError(f"{len(roots)} roots need a list of {len(roots)} gradients, one each or None; found {found}")
-    grads: dict[Node, Any] = {}
-    for root, gradient in zip(roots, gradients, strict=True):
-        seed = root._seed(stand_in(gradient), create_graph)
-        grads[root] = root._plus(grads[root], seed) if root in grads else seed
-    return grads
-
-
-def _nodes(given: Any, what: str) -> tuple[Node, ...]:
-    """The nodes of one Value or Tensor, or of several, as a tuple; checked."""
-    single = is_node(given) or not isinstance(given, Iterable)
-    nodes: tuple[Any, ...] = (given,) if single else tuple(given)  # type: ignore[arg-type]
-    if modes or not single or not isinstance(given, Node):  # else it is a single Value: nothing to convert
-        nodes = tuple([node_of(stand_in(x)) for x in nodes])
-    if not nodes:
-        raise ValueError(f"found an empty list where {what} is needed")
-    for node in nodes:
-        if not isinstance(node, Node):
-            raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")
-        if node._row is None:
-            raise RuntimeError(f"{what} requires no gradient: {node!r} is a constant or was made inside no_grad()")
-    if len(nodes) > 1 and len({node._is_number for node in nodes}) > 1 and not is_tracing():
-        raise TypeError("found Values and Tensors together: a pass is over one kind or the other")
-    return nodes
+def grad(outputs: Nodes, inputs: Nodes, create_graph: bool = False) -> list[Any]:
+    """The gradients of the sum of the outputs with respect to the inputs, None if there is none. No `.grad` changes."""
+    seeds = [output._seed(None, create_graph) for output in outputs]
+    return [*map(run(outputs, seeds, create_graph, inputs)[1].get, inputs)]

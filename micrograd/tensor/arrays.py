@@ -1,4 +1,4 @@
-"""Rows for arrays: shapes, selection, reductions and matrix products. The elementwise rows are in `engine/ops.py`.
+"""Rows for arrays, and their settings: shapes, selection, reductions, products. The elementwise ones are in `ops.py`.
 
 As in `ops`, a rule uses only what arrays and Tensors share: operators, methods of the same name, other rows. A
 parameter named `like` is used for its shape and dtype only, so its value is not saved. Most rows have settings (an
@@ -12,37 +12,46 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from numbers import Number
+from types import EllipsisType
 from typing import Any, TypeVar
 
-from ..engine import ops
-from ..engine.ops import lib
-from ..engine.rows import Many, Row
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from ..engine.rows import Row, lib
+from ..scalars import ops
+from ..scalars.kinds import traced
+from ..scalars.rows import Many
 from .library import index_types, is_basic
 
-Axis = int | tuple[int, ...] | None
+Shape = int | Sequence[int]
+Axis = int | Sequence[int] | None
 Maker = TypeVar("Maker", bound=Callable[..., Row])
 
 
-def maker(make: Maker) -> Maker:
-    """Cache a function that makes a row from its settings, whose numbers must be integers.
-
-    The cache does not distinguish 2.0 from 2, so it could return a row made with a float where an int is needed. The
-    arguments become `row.settings`.
-    """
+def noted(make: Maker) -> Maker:
+    """Have a function that makes a row note its arguments in `row.settings`."""
     names = make.__code__.co_varnames[: make.__code__.co_argcount]
 
-    @lru_cache(maxsize=4096)
     @wraps(make)
     def made(*settings: Any) -> Row:
-        settings = tuple(map(_setting, settings))
         row = make(*settings)
         row.settings = dict(zip(names, settings, strict=False))  # which leaves out defaults
         return row
 
     return made  # type: ignore[return-value]
+
+
+def maker(make: Maker) -> Maker:
+    """Cache a function that makes a row from its settings, whose numbers must be integers, and note them.
+
+    The cache does not distinguish 2.0 from 2, so it could return a row made with a float where an int is needed.
+    """
+    make = noted(make)
+    return lru_cache(maxsize=4096)(wraps(make)(lambda *settings: make(*map(_setting, settings))))  # type: ignore
 
 
 def _setting(x: Any) -> Any:
@@ -51,7 +60,7 @@ def _setting(x: Any) -> Any:
     return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
 
 
-def keepdims_shape(like: Any, axis: Axis) -> tuple[int, ...]:
+def keepdims_shape(like: Any, axis: Any) -> tuple[int, ...]:
     """The shape of a reduction over the axis with keepdims."""
     axes = range(like.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return tuple(1 if i in axes or i - like.ndim in axes else n for i, n in enumerate(like.shape))
@@ -60,6 +69,60 @@ def keepdims_shape(like: Any, axis: Axis) -> tuple[int, ...]:
 def spread(g: Any, like: Any, axis: Axis) -> Any:
     """The gradient of a reduction, broadcast to the shape that was reduced."""
     return full(like.shape)(g) if axis is None else broadcast_to(like.shape)(reshape(keepdims_shape(like, axis))(g))
+
+
+# ---- settings as users pass them, checked
+
+
+def plain_array(x: Any) -> Any:
+    """The numbers of a Tensor, or of what makes an array, as a new array that later writes to x do not change."""
+    return traced(x)._node._data.copy() if hasattr(type(x), "_node") else np.array(x)
+
+
+def plain_index(index: Any) -> Any:
+    """An index as NumPy takes it: Tensors become arrays; arrays and lists are copied, against later changes."""
+    if isinstance(index, tuple):
+        return tuple(map(plain_index, index))
+    if hasattr(type(index), "_node"):
+        return plain_array(index)
+    if isinstance(index, (slice, bool, EllipsisType)) or index is None:
+        return index
+    if isinstance(index, (int, np.integer)):
+        return int(index)
+    array = np.array(index)
+    return array if array.size or isinstance(index, np.ndarray) else array.astype(int)  # NumPy makes floats of []
+
+
+def real_dtype(dtype: Any) -> np.dtype:
+    """The dtype; TypeError if it is not one of real numbers."""
+    found = np.dtype(dtype)
+    if found.kind not in "fiub":
+        raise TypeError(f"a Tensor holds real numbers, found dtype {found}")
+    return found
+
+
+def lengths(*shape: Any) -> tuple[int, ...]:
+    """A shape passed as separate ints, or as one sequence of them."""
+    found = shape[0] if len(shape) == 1 and isinstance(shape[0], (Sequence, np.ndarray)) else shape
+    try:
+        return tuple(map(operator.index, found))
+    except TypeError:
+        raise TypeError(f"a shape is made of ints, found {found!r:.60}") from None
+
+
+def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes that `axis` names, as a tuple; None is all."""
+    found = axis_of(axis, ndim)
+    return tuple(range(ndim)) if found is None or not ndim else found if isinstance(found, tuple) else (found,)
+
+
+def axis_of(axis: Any, ndim: int) -> Any:
+    """An axis as a row's setting: a non-negative int, a tuple of them, or None; AxisError if out of bounds."""
+    if axis is None:
+        return None
+    if isinstance(axis, (tuple, list, range)):
+        return normalize_axis_tuple(tuple(axis), ndim)
+    return normalize_axis_index(operator.index(axis), max(ndim, 1))
 
 
 # ---- shapes
@@ -81,9 +144,8 @@ def transpose(axes: tuple[int, ...]) -> Row:
 @maker
 def broadcast_to(shape: tuple[int, ...]) -> Row:
     """a broadcast to the shape, without a copy."""
-    return Row(
-        "broadcast_to", lambda a: lib(a).broadcast_to(a, shape), lambda g, _out, like: sum_to(like.shape)(g), view=True
-    )
+    back = lambda g, _out, like: sum_to(like.shape)(g)  # noqa: E731
+    return Row("broadcast_to", lambda a: lib(a).broadcast_to(a, shape), back, view=True)
 
 
 @maker
@@ -114,29 +176,22 @@ def astype(dtype: Any) -> Row:
 # ---- selection
 
 
+@noted
 def getitem(index: Any) -> Row:
     """a[index], for every kind of index that NumPy has. An element selected twice gets the sum of both gradients."""
+    at = index
     if index_types(index) <= {int}:  # with an Ellipsis NumPy returns a view even of a single element
-        index = (*index, ...) if isinstance(index, tuple) else (index, ...)
-    return Row(
-        "getitem",
-        lambda a: a[index],
-        lambda g, _out, like: scatter(index, like.shape)(g),
-        view=is_basic(index),
-        settings={"index": index},
-    )
+        at = (*index, ...) if isinstance(index, tuple) else (index, ...)
+    return Row("getitem", lambda a: a[at], lambda g, _out, like: scatter(at, like.shape)(g), view=is_basic(index))
 
 
+@noted
 def scatter(index: Any, shape: tuple[int, ...]) -> Row:
     """The adjoint of `getitem`: zeros of the shape, with a added at the index."""
-    return Row(
-        "scatter",
-        lambda a: lib(a).scatter(a, index, shape),
-        lambda g, _out, like: getitem(index)(g),
-        settings={"index": index, "shape": shape},
-    )
+    return Row("scatter", lambda a: lib(a).scatter(a, index, shape), lambda g, _out, like: getitem(index)(g))
 
 
+@noted
 def setitem(index: Any) -> Row:
     """A copy of a in which a[index] is replaced by b."""
 
@@ -144,13 +199,7 @@ def setitem(index: Any) -> Row:
         part = getitem(index)(g)
         return part if is_basic(index) else part * _winners(index, like)
 
-    return Row(
-        "setitem",
-        lambda a, b: lib(a).setitem(a, index, b),
-        lambda g, _a, _b: setitem(index)(g, 0.0),
-        to_b,
-        settings={"index": index},
-    )
+    return Row("setitem", lambda a, b: lib(a).setitem(a, index, b), lambda g, _a, _b: setitem(index)(g, 0.0), to_b)
 
 
 def _winners(index: Any, like: Any) -> Any:
@@ -162,35 +211,25 @@ def _winners(index: Any, like: Any) -> Any:
     return 1.0 * (places[index] == turn)
 
 
-def take_along_axis(indices: Any, axis: int) -> Row:
-    """NumPy's take_along_axis; the integer indices have as many dimensions as a."""
-    return Row(
-        "take_along_axis",
-        lambda a: lib(a).take_along_axis(a, indices, axis),
-        lambda g, _out, like: _put_along_axis(indices, axis, like.shape)(g),
-        settings={"indices": indices, "axis": axis},
-    )
+@noted
+def take_along_axis(indices: Any, axis: int, name: str = "take_along_axis") -> Row:
+    """NumPy's take_along_axis; the integer indices have as many dimensions as a. By those of argsort, it is `sort`."""
+    back = lambda g, _out, like: _put_along_axis(indices, axis, like.shape)(g)  # noqa: E731
+    return Row(name, lambda a: lib(a).take_along_axis(a, indices, axis), back)
 
 
+@noted
 def _put_along_axis(indices: Any, axis: int, shape: tuple[int, ...]) -> Row:
     """The adjoint of `take_along_axis`."""
-    return Row(
-        "put_along_axis",
-        lambda a: lib(a).scatter_along_axis(a, indices, axis, shape),
-        lambda g, _out, like: take_along_axis(indices, axis)(g),
-        settings={"indices": indices, "axis": axis, "shape": shape},
-    )
+    back = lambda g, _out, like: take_along_axis(indices, axis)(g)  # noqa: E731
+    return Row("put_along_axis", lambda a: lib(a).scatter_along_axis(a, indices, axis, shape), back)
 
 
+@noted
 def where(condition: Any) -> Row:
     """a where the condition, a plain boolean array, holds, else b."""
-    return Row(
-        "where",
-        lambda a, b: lib(condition).where(condition, a, b),
-        lambda g, like, _: where(condition)(g, 0.0),
-        lambda g, _, like: where(condition)(0.0, g),
-        settings={"condition": condition},
-    )
+    to_a, to_b = lambda g, like, _: where(condition)(g, 0.0), lambda g, _, like: where(condition)(0.0, g)
+    return Row("where", lambda a, b: lib(condition).where(condition, a, b), to_a, to_b)
 
 
 # ---- windows, for convolution and pooling
@@ -202,22 +241,15 @@ def windows(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int,
 
     A window starts at every `stride`-th element of an axis, and takes every `dilation`-th element from there.
     """
-    return Row(
-        "windows",
-        lambda a: lib(a).windows(a, size, stride, dilation),
-        lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g),
-        view=True,
-    )
+    back = lambda g, _out, like: _windows_back(size, stride, dilation, like.shape)(g)  # noqa: E731
+    return Row("windows", lambda a: lib(a).windows(a, size, stride, dilation), back, view=True)
 
 
 @maker
 def _windows_back(size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...], shape: Any) -> Row:
     """The adjoint of `windows`: zeros of the shape, with each window added at its position."""
-    return Row(
-        "windows_back",
-        lambda a: lib(a).windows_back(a, size, stride, dilation, shape),
-        lambda g, _out, like: windows(size, stride, dilation)(g),
-    )
+    back = lambda g, _out, like: windows(size, stride, dilation)(g)  # noqa: E731
+    return Row("windows_back", lambda a: lib(a).windows_back(a, size, stride, dilation, shape), back)
 
 
 # ---- reductions
@@ -266,23 +298,6 @@ def cumsum(axis: int) -> Row:
     return Row("cumsum", lambda a: a.cumsum(axis=axis), lambda g, _out, _a: flip(cumsum(axis)(flip(g))))
 
 
-@maker
-def sort(axis: int) -> Row:
-    """a sorted in ascending order along the axis."""
-    return Row("sort", lambda a: lib(a).sort(a, axis), lambda g, _out, a: _sorted_as(axis, False)(g, a))
-
-
-@maker
-def _sorted_as(axis: int, forth: bool) -> Row:
-    """a permuted along the axis by the order that sorts b or, unless `forth`, by its inverse."""
-
-    def forward(a: Any, b: Any) -> Any:
-        places = lib(b).argsort(b, axis, "stable")
-        return lib(a).take_along_axis(a, places if forth else lib(b).argsort(places, axis), axis)
-
-    return Row("sorted_as", forward, lambda g, _a, b: _sorted_as(axis, not forth)(g, b), lambda g, _a, b: ops.zero(b))
-
-
 # ---- products
 
 matmul: Row = Row(
@@ -310,3 +325,32 @@ def concatenate(axis: int) -> Many:
         return parts
 
     return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, needs_values=False)
+
+
+@lru_cache(maxsize=1024)
+def einsum(inputs: tuple[str, ...], output: str) -> Many:
+    """An einsum in which no operand repeats a letter. The gradient of an einsum is another einsum:
+
+        out  = einsum("ij,jk->ik", a, b)
+        da   = einsum("ik,jk->ij", g, b)      g replaces the operand, whose letters become those of the result
+
+    A letter that only this operand has, and that was summed, occurs in neither g nor the others: the gradient is
+    broadcast along its axis.
+    """
+    names = {c: i for i, c in enumerate(dict.fromkeys("".join(inputs)))}
+    letters, kept = [[names[c] for c in s] for s in inputs], [names.get(c, len(names)) for c in output]
+
+    def part(g: Any, i: int, operands: tuple[Any, ...]) -> Any:
+        others = [*inputs[:i], *inputs[i + 1 :]]
+        kept = "".join(c for c in inputs[i] if c in output or any(c in letters for letters in others))
+        part = einsum((output, *others), kept)(g, *operands[:i], *operands[i + 1 :])
+        lengths = dict(zip(kept, part.shape, strict=True))
+        part = reshape(tuple(lengths.get(c, 1) for c in inputs[i]))(part)
+        return broadcast_to(np.broadcast_shapes(part.shape, operands[i].shape))(part)
+
+    return Many(
+        "einsum",
+        lambda *xs: lib(xs[0]).einsum_of(letters, kept, *xs),
+        lambda g, *operands: [part(g, i, operands) for i in range(len(inputs))],
+        settings={"inputs": inputs, "output": output},
+    )

@@ -5,7 +5,7 @@ and dtype of a Tensor, an array, or a list of numbers. In all of them:
 
 - `requires_grad` makes the Tensor a parameter; it needs a float dtype.
 - `dtype` is a real NumPy dtype.
-- `rng` is the NumPy Generator to draw from; by default the package's own, which `manual_seed` seeds.
+- `rng` is the NumPy Generator to draw from, by default the package's own, which `manual_seed` seeds.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ..common.words import checked
 from .randomness import generator
 from .tensor import Tensor, lengths
 
 Shape = int | Sequence[int]
+Generator = np.random.Generator | None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -30,7 +32,7 @@ def zeros(*shape: Shape, requires_grad: bool = False, dtype: Any = None) -> Tens
 
     Args:
         *shape: the lengths of the axes, as several ints or one sequence.
-        requires_grad: whether to accumulate a gradient in `.grad`; for float dtypes only.
+        requires_grad: whether to accumulate a gradient in `.grad`, for float dtypes only.
         dtype: a real NumPy dtype, float64 by default.
 
     Returns:
@@ -75,14 +77,12 @@ def full(shape: Shape, value: float, *, requires_grad: bool = False, dtype: Any 
     return Tensor(np.full(lengths(shape), value, dtype), requires_grad=requires_grad)
 
 
-def randn(
-    *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
-) -> Tensor:
+def randn(*shape: Shape, rng: Generator = None, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """Draw samples from the standard normal distribution.
 
     Args:
         *shape, requires_grad, dtype: as in `zeros`.
-        rng: the NumPy Generator to draw from; by default the package's own, which `manual_seed` seeds.
+        rng: the NumPy Generator to draw from, by default the package's own, which `manual_seed` seeds.
 
     Returns:
         A Tensor of that shape.
@@ -96,9 +96,7 @@ def randn(
     return Tensor(generator(rng).standard_normal(lengths(*shape)), requires_grad=requires_grad, dtype=dtype)
 
 
-def rand(
-    *shape: Shape, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
-) -> Tensor:
+def rand(*shape: Shape, rng: Generator = None, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """Draw samples from the uniform distribution on [0, 1).
 
     Args:
@@ -123,7 +121,7 @@ def arange(*bounds: float, requires_grad: bool = False, dtype: Any = None) -> Te
     Args:
         *bounds: `arange(stop)`, `arange(start, stop)` or `arange(start, stop, step)`.
         requires_grad: as in `zeros`.
-        dtype: a real NumPy dtype; by default an integer one if all bounds are integers, else float64.
+        dtype: a real NumPy dtype, by default an integer one if all bounds are integers, else float64.
 
     Returns:
         A Tensor of shape (ceil((stop - start) / step),).
@@ -160,7 +158,7 @@ def eye(rows: int, columns: int | None = None, *, requires_grad: bool = False, d
 
     Args:
         rows: the number of rows.
-        columns: the number of columns; by default that of rows.
+        columns: the number of columns, by default that of rows.
         requires_grad, dtype: as in `zeros`.
 
     Returns:
@@ -174,11 +172,6 @@ def eye(rows: int, columns: int | None = None, *, requires_grad: bool = False, d
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Like another Tensor
-
-
-def _like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
-    x = x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(x)
-    return x.shape, x.dtype if dtype is None else dtype
 
 
 def zeros_like(x: Any, *, requires_grad: bool = False, dtype: Any = None) -> Tensor:
@@ -226,13 +219,11 @@ def full_like(x: Any, value: float, *, requires_grad: bool = False, dtype: Any =
     >>> full_like([1.0, 2.0], 7)
     Tensor([7., 7.])
     """
-    shape, dtype = _like(x, dtype)
-    return full(shape, value, requires_grad=requires_grad, dtype=dtype)
+    x = x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(x)
+    return full(x.shape, value, requires_grad=requires_grad, dtype=x.dtype if dtype is None else dtype)
 
 
-def randn_like(
-    x: Any, *, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
-) -> Tensor:
+def randn_like(x: Any, *, rng: Generator = None, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """Draw samples from the standard normal distribution, in the shape of a Tensor.
 
     Args:
@@ -248,13 +239,10 @@ def randn_like(
     >>> randn_like([1.0, 2.0]).shape
     (2,)
     """
-    shape, dtype = _drawn_like(x, dtype)
-    return randn(shape, rng=rng, requires_grad=requires_grad, dtype=dtype)
+    return _drawn_like(randn, x, dtype, rng=rng, requires_grad=requires_grad)
 
 
-def rand_like(
-    x: Any, *, rng: np.random.Generator | None = None, requires_grad: bool = False, dtype: Any = None
-) -> Tensor:
+def rand_like(x: Any, *, rng: Generator = None, requires_grad: bool = False, dtype: Any = None) -> Tensor:
     """Draw samples from the uniform distribution on [0, 1), in the shape of a Tensor.
 
     Args:
@@ -270,12 +258,16 @@ def rand_like(
     >>> rand_like([1.0, 2.0]).shape
     (2,)
     """
-    shape, dtype = _drawn_like(x, dtype)
-    return rand(shape, rng=rng, requires_grad=requires_grad, dtype=dtype)
+    return _drawn_like(rand, x, dtype, rng=rng, requires_grad=requires_grad)
 
 
-def _drawn_like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
-    shape, dtype = _like(x, dtype)
-    if np.dtype(dtype).kind != "f":  # as integers, all samples of rand would be 0
-        raise TypeError(f"random draws are floats, found dtype {np.dtype(dtype)}: pass dtype=float")
-    return shape, dtype
+def _drawn_like(draw: Any, x: Any, dtype: Any, **named: Any) -> Tensor:
+    like = zeros_like(x, dtype=dtype)
+    if like.dtype.kind != "f":  # as integers, all samples of rand would be 0
+        raise TypeError(f"random draws are floats, found dtype {like.dtype}: pass dtype=float")
+    return draw(like.shape, dtype=like.dtype, **named)
+
+
+for _name, _function in [*globals().items()]:
+    if getattr(_function, "__module__", "") == __name__ and _name[0] != "_":
+        globals()[_name] = checked(_function)

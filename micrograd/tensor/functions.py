@@ -2,8 +2,9 @@
 
 Most are generated: one for each public row of `ops`, taking Values, Tensors, arrays and numbers, and one for each
 method of Tensor, taking arrays too. The others are written here, and registered by `@function`. If an operand is a
-node, so is the result; arrays and lists of numbers give arrays, as in NumPy. An array of Values (the product of an
-array and a Value is one) is left to NumPy, whose functions call the Values' methods.
+node, so is the result; arrays and lists of numbers give arrays, as in NumPy. (An array of Values, such as the product
+of an array and a Value, is for NumPy's own functions, which call the Values' methods.) NumPy's functions of the same
+names call these for Tensors: the protocols are at the end.
 
 >>> from micrograd.tensor import Tensor
 >>> x = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
@@ -21,134 +22,96 @@ from __future__ import annotations
 import builtins
 import inspect
 import operator
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial, wraps
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..engine import ops
-from ..engine.graph import Node
-from ..engine.modes import stand_in
+from ..common.trees import leaves, tree_map
+from ..common.words import check, unknown
 from ..engine.rows import Row
-from ..engine.value import Value
-from ..engine.words import check, unknown
+from ..engine.value import Node, Value
+from ..scalars import ops
+from ..scalars.kinds import hidden, is_node, read_data, traced
 from . import arrays
-from .node import may_meet, record
-from .settings import Axis as Axis  # for the signatures of methods, which are those of functions here
-from .settings import Shape as Shape
-from .settings import plain_array
+from .arrays import Axis as Axis  # for the signatures of methods, which are those of functions here
+from .arrays import Shape as Shape
+from .arrays import plain_array
+from .node import may_meet, operand, record
 from .tensor import Tensor, as_tensor
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def function(made: Callable) -> Callable:
-    """Register a public function, which also implements NumPy's function of the same name for Tensors."""
-    FUNCTIONS[made.__name__] = made
-    return made
+    """Register a public function of Tensors, arrays and lists; if none is a Tensor, the result is an array.
+
+    It also implements NumPy's function of the same name for Tensors.
+    """
+
+    @wraps(made)
+    def called(*operands: Any, **named: Any) -> Any:
+        check(named)
+        out = made(*operands, **named)
+        if any(map(is_node, leaves((operands, named)))):
+            return out
+        return [part.data for part in out] if isinstance(out, list) else out.data[()]
+
+    FUNCTIONS[made.__name__] = called
+    return called
 
 
 def _operand(x: Any) -> Any:
     """An operand as rows take it: nodes and numbers unchanged, lists as arrays."""
-    return x if isinstance(x, (Node, Tensor, int, float)) or hasattr(x, "_apply") else _checked_array(x, True)
-
-
-def _checked_array(x: Any, of_values: bool = False) -> np.ndarray:
-    array = np.asarray(x)
-    if array.dtype.kind in "fiub" or (of_values and _has_values(array)):
-        return array
-    raise TypeError(f"found {type(x).__name__} {x!r:.60}: an operand is a node, a number or an array of numbers")
-
-
-def _has_values(x: Any) -> bool:
-    """True for an array of Values, or of Values and numbers."""
-    return isinstance(x, np.ndarray) and x.dtype.kind == "O" and all(isinstance(v, (Value, int, float)) for v in x.flat)
+    return x if isinstance(x, (int, float)) or hasattr(x, "_apply") else operand(np.asarray(x))[1]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Generated from the tables
+# Generated from the tables, and from the methods of Tensor
 
 
-def elementwise(row: Row, name: str = "") -> Callable:
-    """The function of a row."""
+def elementwise(row: Row, name: str) -> Callable:
+    """The function of a row, with an example."""
 
     def unary(a: Any) -> Any:
-        return _applied(row, _operand(a))
+        return row(_operand(a))
 
     def binary(a: Any, b: Any) -> Any:
-        return _applied(row, _operand(a), _operand(b))
+        return row(_operand(a), _operand(b))
 
-    return _described(unary if row.to_b is None else binary, name, _documented(row, name))
-
-
-def _documented(row: Row, name: str) -> str:
-    """The docstring of a row's function, with an example."""
+    made = unary if row.to_b is None else binary
+    made.__name__ = made.__qualname__ = name
     takes, numbers = "a, b: nodes, arrays or numbers, broadcast together", (3.0, 4.0)
     if row.to_b is None:
         takes, numbers = "a: a node, an array or a number", (0.5,) if row.forward(0.5) > -1 else (2.0,)
-    returns = "The result for each element: a node for nodes, an array for arrays, else a number"
+    returns = "The result for each element, as a node for nodes, an array for arrays, and else a number"
     call = f"round(micrograd.{name}({', '.join(map(str, numbers))}), 4)"
     example = f">>> import micrograd\n>>> {call}\n{round(row.forward(*numbers), 4)}\n"
-    return f"{row.doc}.\n\nArgs:\n    {takes}.\n\nReturns:\n    {returns}.\n\n{example}"
-
-
-def _applied(row: Row, *operands: Any) -> Any:
-    """The row applied to the operands; elementwise in Python if one is an array of Values."""
-    if any(map(_has_values, operands)):
-        return np.frompyfunc(row, len(operands), 1)(*operands)
-    return row(*operands)
-
-
-def _described(made: Callable, name: str, doc: str | None) -> Callable:
-    made.__name__ = made.__qualname__ = name
-    made.__module__, made.__doc__ = __name__, doc
+    made.__doc__ = f"{row.doc}.\n\nArgs:\n    {takes}.\n\nReturns:\n    {returns}.\n\n{example}"
     return made
 
 
-def _with_settings(name: str, maker: Callable[..., Row]) -> Callable:
-    def made(a: Any, *settings: Any, **named: Any) -> Any:
-        return _applied(maker(*settings, **named), _operand(a))
-
-    return _described_by(getattr(Tensor, name), made)
-
-
-def of_array(method: Callable) -> Callable:
-    """The function of a method of Tensor; it takes arrays and lists too, and returns arrays for them."""
-    numpys = getattr(np, method.__name__, None)
-
-    def made(a: Any, *settings: Any, **named: Any) -> Any:
-        check(named)
-        if isinstance(a, Tensor):
-            return method(a, *settings, **named)
-        array = _checked_array(a, numpys is not None)
-        if array.dtype == object:
-            return numpys(array, *settings, **named)  # type: ignore[misc]
-        out = method(Tensor(array), *settings, **named)
-        return [part.data for part in out] if isinstance(out, list) else out.data[()]
-
-    return _described_by(method, made)
-
-
-def _described_by(method: Callable, made: Callable) -> Callable:
-    """Name, signature and docstring of a method, for a function whose first parameter is `a`."""
-    self, *settings = inspect.signature(method).parameters.values()
+def _like_method(name: str, made: Callable) -> Callable:
+    """A function whose first parameter is `a`, with the name, the signature and the docstring of a method of Tensor."""
+    method = getattr(Tensor, name)
     made = wraps(method)(made)  # whose `__wrapped__` tells where the annotations are defined
+    self, *settings = inspect.signature(method).parameters.values()
     made.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
     takes = "    a: a Tensor, or an array or a list, for which the result is an array.\n"
-    doc = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)
-    return _described(made, method.__name__, doc)
+    made.__doc__ = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)
+    made.__module__, made.__qualname__ = __name__, name
+    return made
 
 
-for _name, _row in ops.PUBLIC.items():
-    function(elementwise(_row, _name))
+FUNCTIONS |= {name: elementwise(row, name) for name, row in ops.PUBLIC.items()}
 for _name, _maker in ops.MAKERS.items():
-    function(_with_settings(_name, _maker))
+    FUNCTIONS[_name] = _like_method(_name, lambda a, *rest, _of=_maker, **named: _of(*rest, **named)(_operand(a)))
 for _name, _method in vars(Tensor).items():
-    if _name[0] != "_" and inspect.isfunction(_method) and _name not in FUNCTIONS:
-        function(of_array(_method))
+    if _name[0] != "_" and _name not in FUNCTIONS and inspect.isfunction(_method):
+        function(_like_method(_name, lambda a, *rest, _of=_method, **named: _of(as_tensor(a), *rest, **named)))
 
 
 def __getattr__(name: str) -> Callable:
@@ -165,13 +128,12 @@ def __dir__() -> list[str]:
 # Written by hand: functions of one array that are not methods
 
 
-@function
 def pow(a: Any, exponent: Any) -> Any:
     """a ** exponent, elementwise.
 
     Args:
         a: a Value, a Tensor, an array or a number.
-        exponent: likewise; broadcast with a.
+        exponent: likewise, broadcast with a.
 
     Returns:
         A node if one of the two is, else an array or a number.
@@ -180,7 +142,10 @@ def pow(a: Any, exponent: Any) -> Any:
     (8.0, Value(data=8.0, grad=0))
     """
     a, exponent = _operand(a), _operand(exponent)
-    return a**exponent if isinstance(a, (Node, Tensor)) else _applied(ops.pow, a, exponent)
+    return a**exponent if isinstance(a, (Node, Tensor)) else ops.pow(a, exponent)
+
+
+FUNCTIONS["pow"] = pow
 
 
 @function
@@ -188,13 +153,13 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """Choose from a where the condition holds, else from b.
 
     Args:
-        condition: booleans, or numbers that count as true unless 0: an array, a Tensor, or for Values a single one.
-        a, b: nodes, arrays or numbers; the three are broadcast together.
+        condition: booleans, or numbers that count as true unless 0, as an array, a Tensor, or for Values a single one.
+        a, b: nodes, arrays or numbers. The three are broadcast together.
 
     Returns:
         An array, a Tensor if one of the three is, or a Value.
 
-    a and b get the gradient where they were chosen, and 0 elsewhere; the condition gets none.
+    a and b get the gradient where they were chosen, and 0 elsewhere. The condition gets none.
 
     >>> from micrograd.tensor import Tensor
     >>> x = Tensor([-1.0, 2.0], requires_grad=True)
@@ -207,12 +172,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
-    chosen = stand_in(condition)._node._data if isinstance(condition, Tensor) else _checked_array(condition)
-    row = arrays.where(chosen != 0)  # a new array, unaffected by later writes to the condition
-    if isinstance(a, Tensor) or isinstance(b, Tensor):
-        return record(row, _operand(a), _operand(b))
-    out = row.forward(_operand(a), _operand(b))
-    return Tensor(out) if isinstance(condition, Tensor) else out
+    chosen = traced(condition)._node._data if isinstance(condition, Tensor) else _operand(np.asarray(condition))
+    return record(arrays.where(chosen != 0), a, b)  # != makes a new array, unaffected by later writes to the condition
 
 
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
@@ -224,13 +185,13 @@ def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
 
 
 @function
-@of_array
-def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
+def take_along_axis(a: Any, indices: Any, axis: int | None = -1) -> Any:
     """Select elements along the axis by index, such as those from `argsort`, or from `argmax` with keepdims.
 
     Args:
-        indices: integers, of as many dimensions as a; the other axes are broadcast.
-        axis: the axis of the indices; None flattens a first.
+        a: a Tensor, or an array or a list, for which the result is an array.
+        indices: integers, of as many dimensions as a. The other axes are broadcast.
+        axis: the axis of the indices, or None to flatten a first.
 
     Returns:
         The elements, in the shape of the broadcast indices.
@@ -246,7 +207,7 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    places = plain_array(indices)
+    a, places = as_tensor(a), plain_array(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
     if axis is None:
@@ -268,12 +229,12 @@ def _with_length(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, .
 
 
 @function
-@of_array
 def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     """Split a along the axis.
 
     Args:
-        sections: the number of parts, all of one length; or a list of the indices at which to cut.
+        a: a Tensor, or an array or a list, for which the result is a list of arrays.
+        sections: the number of parts, all of one length, or a list of the indices at which to cut.
         axis: the axis to split.
 
     Returns:
@@ -286,12 +247,13 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
     >>> [part.tolist() for part in split(Tensor([1, 2, 3, 4]), [1, 3])]
     [[1], [2, 3], [4]]
     """
+    a = as_tensor(a)
     axis = normalize_axis_index(axis, a.ndim)
     length = a.shape[axis]
     if isinstance(sections, (int, np.integer)):
         if sections < 1 or length % sections:
             raise ValueError(f"axis {axis} of shape {a.shape} cannot be split into {sections} equal sections")
-        sections = range(length // sections, length, length // sections) if length else [0] * (sections - 1)
+        sections = [length // sections * i for i in range(1, sections)]
     cuts = [None, *map(operator.index, sections), None]
     before = (slice(None),) * axis
     return [a[(*before, slice(start, stop))] for start, stop in pairwise(cuts)]
@@ -299,25 +261,6 @@ def split(a: Any, sections: int | Sequence[int], axis: int = 0) -> Any:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Functions of several arrays
-
-
-def of_arrays(made: Callable) -> Callable:
-    """Register a function of several arrays, or of a list of them, that returns a Tensor.
-
-    If no operand is a Tensor, the result is an array. If one is an array of Values, NumPy's function of that name runs.
-    """
-
-    @wraps(made)
-    def called(*operands: Any, **named: Any) -> Any:
-        check(named)
-        given = (*operands, *named.values())
-        every = [x for part in given for x in (part if isinstance(part, (list, tuple)) else (part,))]
-        if any(map(_has_values, every)):
-            return getattr(np, made.__name__)(*operands, **named)
-        out = made(*operands, **named)
-        return out if any(isinstance(x, (Tensor, Node)) for x in every) else out.data[()]
-
-    return function(called)
 
 
 def tensors_of(operands: Any, what: str) -> list[Tensor]:
@@ -329,16 +272,16 @@ def tensors_of(operands: Any, what: str) -> list[Tensor]:
     return [*map(as_tensor, operands)]
 
 
-@of_arrays
+@function
 def concatenate(operands: Any, axis: int | None = 0) -> Any:
     """Join a list of operands along an existing axis.
 
     Args:
         operands: Tensors or arrays, whose shapes differ at most along the axis.
-        axis: the axis to join along; None flattens them first.
+        axis: the axis to join along, or None to flatten them first.
 
     Returns:
-        A Tensor if one of them is, else an array; its length along the axis is the sum of theirs.
+        A Tensor if one of them is, else an array. Its length along the axis is the sum of their lengths.
 
     Raises:
         TypeError: `operands` is not a list.
@@ -351,10 +294,10 @@ def concatenate(operands: Any, axis: int | None = 0) -> Any:
     tensors = tensors_of(operands, "concatenate")
     if axis is None:
         tensors, axis = [t.flatten() for t in tensors], 0
-    return _concatenated(tensors, axis)
+    return record(arrays.concatenate(operator.index(axis)), *tensors)
 
 
-@of_arrays
+@function
 def stack(operands: Any, axis: int = 0) -> Any:
     """Join a list of operands along a new axis.
 
@@ -363,7 +306,7 @@ def stack(operands: Any, axis: int = 0) -> Any:
         axis: the position of the new axis in the result.
 
     Returns:
-        A Tensor if one of them is, else an array; of their shape with length n inserted at `axis`.
+        A Tensor if one of them is, else an array, of their shape with length n inserted at `axis`.
 
     Raises:
         TypeError: `operands` is not a list.
@@ -377,15 +320,10 @@ def stack(operands: Any, axis: int = 0) -> Any:
     tensors = tensors_of(operands, "stack")
     if len({t.shape for t in tensors}) > 1:
         raise ValueError(f"stack needs operands of one shape, found {', '.join(str(t.shape) for t in tensors)}")
-    axis = normalize_axis_index(axis, tensors[0].ndim + 1)
-    return _concatenated([t.expand_dims(axis) for t in tensors], axis)
+    return concatenate([t.expand_dims(axis) for t in tensors], axis)
 
 
-def _concatenated(tensors: list[Tensor], axis: int) -> Tensor:
-    return record(arrays.concatenate(operator.index(axis)), *tensors)
-
-
-@of_arrays
+@function
 def matmul(a: Any, b: Any) -> Any:
     """a @ b, for vectors, matrices or batches of matrices.
 
@@ -394,7 +332,7 @@ def matmul(a: Any, b: Any) -> Any:
         b: shape (..., k, m), or (k,) for a vector.
 
     Returns:
-        A Tensor if one of the two is, else an array; of shape (..., n, m), without the axis that a vector lacks.
+        A Tensor if one of the two is, else an array, of shape (..., n, m), without the axis that a vector lacks.
 
     Raises:
         ValueError: an operand is a number, or the shapes do not match.
@@ -406,16 +344,16 @@ def matmul(a: Any, b: Any) -> Any:
     return operator.matmul(*tensors_of([a, b], "matmul"))
 
 
-@of_arrays
+@function
 def dot(a: Any, b: Any) -> Any:
-    """NumPy's dot product: a sum over the last axis of a and the second to last of b (the only one of a vector).
+    """NumPy's dot product, a sum over the last axis of a and the second to last of b (the only one of a vector).
 
     Args:
         a: shape (..., k), or a number.
         b: shape (..., k, m) or (k,), or a number.
 
     Returns:
-        A Tensor if one of the two is, else an array; of shape (*a.shape[:-1], *b.shape[:-2], m). Numbers multiply.
+        A Tensor if one of the two is, else an array, of shape (*a.shape[:-1], *b.shape[:-2], m). Numbers multiply.
 
     >>> from micrograd.tensor import Tensor
     >>> dot(Tensor([1.0, 2.0]), [3.0, 4.0])
@@ -424,20 +362,21 @@ def dot(a: Any, b: Any) -> Any:
     x, y = tensors_of([a, b], "dot")
     if not x.ndim or not y.ndim:
         return x * y
-    columns = y.transpose(-2, *range(y.ndim - 2), -1) if y.ndim > 2 else y
-    out = x @ columns.reshape(columns.shape[0], -1) if y.ndim > 2 else x @ y
-    return out.reshape((*x.shape[:-1], *columns.shape[1:]))
+    if y.ndim < 3:
+        return x @ y
+    columns = y.transpose(-2, *range(y.ndim - 2), -1)
+    return (x @ columns.reshape(len(columns), -1)).reshape((*x.shape[:-1], *columns.shape[1:]))
 
 
-@of_arrays
+@function
 def outer(a: Any, b: Any) -> Any:
-    """The outer product: each element of a times each of b.
+    """The outer product, each element of a times each of b.
 
     Args:
-        a, b: Tensors or arrays; flattened.
+        a, b: Tensors or arrays, which are flattened.
 
     Returns:
-        A Tensor if one of the two is, else an array; of shape (a.size, b.size).
+        A Tensor if one of the two is, else an array, of shape (a.size, b.size).
 
     >>> from micrograd.tensor import Tensor
     >>> outer(Tensor([1.0, 2.0]), [3.0, 4.0]).tolist()
@@ -447,9 +386,9 @@ def outer(a: Any, b: Any) -> Any:
     return x.reshape(-1, 1) * y.flatten()
 
 
-@of_arrays
+@function
 def hstack(operands: Any) -> Any:
-    """Join a list of operands horizontally: along the second axis, or for vectors along their only one.
+    """Join a list of operands horizontally, along the second axis, or for vectors along their only one.
 
     Args:
         operands: Tensors or arrays, whose shapes differ at most along that axis.
@@ -462,12 +401,12 @@ def hstack(operands: Any) -> Any:
     Tensor([1., 2., 3.])
     """
     tensors = [x if x.ndim else x.reshape(1) for x in tensors_of(operands, "hstack")]
-    return _concatenated(tensors, 0 if tensors[0].ndim == 1 else 1)
+    return concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@of_arrays
+@function
 def vstack(operands: Any) -> Any:
-    """Join a list of operands vertically: along the first axis, where a vector is a row.
+    """Join a list of operands vertically, along the first axis, where a vector is a row.
 
     Args:
         operands: Tensors or arrays, whose shapes differ at most along that axis.
@@ -479,8 +418,196 @@ def vstack(operands: Any) -> Any:
     >>> vstack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])]).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    tensors = [x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")]
-    return _concatenated(tensors, 0)
+    return concatenate([x if x.ndim > 1 else x.reshape(1, -1) for x in tensors_of(operands, "vstack")])
+
+
+@function
+def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
+    """Einstein summation over the named axes of the operands, with all of NumPy's notation.
+
+    Args:
+        subscripts: a letter for each axis, as in "ij,jk->ik". Axes with the same letter are multiplied elementwise, and
+            letters missing from the result are summed. A letter repeated in one operand takes its diagonal, "..." is
+            for axes that are broadcast. Without "->", the result has the letters that occur once, in alphabetical
+            order.
+        operands: one Tensor, array or list for each part of `subscripts`. Instead of a string, a list of ints may
+            follow each operand, and one for the result: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+        optimize: as NumPy has it; the operands are multiplied in a good order in any case.
+
+    Returns:
+        A Tensor, or an array if no operand is a Tensor, with one axis for each letter of the result.
+
+    Raises:
+        ValueError: the subscripts do not fit the operands, or axes with the same letter differ in length.
+        TypeError: there are neither subscripts nor lists of ints.
+
+    >>> from micrograd.tensor import Tensor
+    >>> m = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> einsum("ij,j->i", m, [1.0, 10.0]), einsum("ii", m)
+    (Tensor([21., 43.]), Tensor(5.))
+    """
+    given = [subscripts, *operands]
+    places = range(1, len(given)) if isinstance(subscripts, str) else range(0, len(given) // 2 * 2, 2)
+    tensors = tensors_of([given[i] for i in places], "einsum")
+    inputs, output = _letters(given, places, [t.shape for t in tensors])
+    pairs = [_diagonal(t, letters) for t, letters in zip(tensors, inputs, strict=True)]
+    row = arrays.einsum(tuple(letters for _, letters in pairs), output)
+    return record(row, *[t for t, _ in pairs])
+
+
+def _letters(given: list[Any], places: Sequence[int], shapes: list[tuple[int, ...]]) -> tuple[list[str], str]:
+    """The letters of each operand and of the result, with "..." replaced by letters, as NumPy parses them."""
+    for i, shape in zip(places, shapes, strict=True):
+        given[i] = np.broadcast_to(0.0, shape)
+    try:
+        path: Any = np.einsum_path(*given, optimize=False, einsum_call=True)[1]  # type: ignore[call-overload]
+    except (ValueError, TypeError) as error:
+        error.add_note(f"in einsum of {', '.join(map(repr, given[:1] if 0 not in places else given[1::2]))}: {shapes}")
+        raise
+    order, *rest = path[0]  # all operands, in one step
+    text, _, output = next(part for part in rest if isinstance(part, str)).partition("->")
+    inputs = [letters for _, letters in sorted(zip(order, text.split(","), strict=True))]
+    for letters, shape in zip(inputs, shapes, strict=True):
+        if len({*zip(letters, shape, strict=True)}) > len({*letters}):
+            raise ValueError(f"einsum takes the diagonal of axes of one length, found {letters!r} for shape {shape}")
+    return inputs, output
+
+
+def _diagonal(a: Tensor, letters: str) -> tuple[Tensor, str]:
+    """The Tensor with distinct letters: its diagonal over the axes of a repeated one."""
+    unique = "".join(dict.fromkeys(letters))
+    if len(unique) == len(letters):
+        return a, letters
+    grid = np.ix_(*(np.arange(a.shape[letters.index(c)]) for c in unique))
+    return a[tuple(grid[unique.index(c)] for c in letters)], unique
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# NumPy's protocols: on a Tensor `np.exp(t)`, `np.sum(t, axis=0)` and `array * t` call the functions above. A NumPy
+# function without a counterpart here runs on the arrays if that loses no gradient: for Tensors that require none, or
+# if the result has no floats (a shape, an index, a bool, a string). Otherwise it raises.
+
+OPERATORS: dict[np.ufunc, Row] = {
+    np.add: ops.add, np.subtract: ops.sub, np.multiply: ops.mul, np.divide: ops.div, np.power: ops.pow,
+    np.negative: ops.neg, np.remainder: ops.remainder, np.floor_divide: ops.floor_divide,
+}  # fmt: skip
+RENAMED = {  # NumPy's parameters that have another name here
+    "a_min": "low", "a_max": "high", "min": "low", "max": "high", "indices_or_sections": "sections", "x": "a", "y": "b",
+    "newshape": "shape",  # before NumPy 2.1
+}  # fmt: skip
+
+
+def _round(a: Tensor, decimals: int = 0) -> Any:
+    """np.round: to so many decimals."""
+    scale = 10.0 ** abs(decimals)
+    return (a * scale).round() / scale if decimals > 0 else (a / scale).round() * scale if decimals else a.round()
+
+
+ROWS: dict[Any, Callable[..., Any]] = {ufunc: partial(record, row) for ufunc, row in OPERATORS.items()}
+ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made in FUNCTIONS.items()}
+ROWS |= {np.rint: FUNCTIONS["round"], np.round: _round, np.around: _round}
+ROWS |= {np.amax: FUNCTIONS["max"], np.amin: FUNCTIONS["min"]}
+del ROWS[None]  # functions that NumPy does not have
+REFLECTED: dict[Any, Callable[..., Any]] = {  # the comparison with its operands in the other order
+    np.less: operator.gt, np.less_equal: operator.ge, np.greater: operator.lt, np.greater_equal: operator.le,
+    np.equal: operator.eq, np.not_equal: operator.ne,
+}  # fmt: skip
+SHAPE_ALONE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
+
+
+def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+    """`__array_ufunc__` of Tensor: NumPy's elementwise functions."""
+    if method != "__call__" or named:  # np.add.reduce, or with an `out`
+        name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
+        return _on_arrays(getattr(ufunc, method), inputs, named, name)
+    if ufunc in ROWS:
+        return ROWS[ufunc](*inputs)
+    if ufunc in REFLECTED:
+        return REFLECTED[ufunc](*inputs[::-1])
+    return _on_arrays(ufunc, inputs, named, ufunc.__name__)
+
+
+def array_function(self: Tensor, function: Callable, types: Any, args: Any, named: Any) -> Any:
+    """`__array_function__` of Tensor: all other NumPy functions."""
+    if function not in ROWS:
+        return _on_arrays(function, args, named, function.__name__)
+    ours, takes = ROWS[function], _signature(ROWS[function])
+    head, rest = _arguments(function, args, named, takes.parameters)
+    try:
+        takes.bind(*head, **rest)
+    except TypeError:  # np.sum(x, dtype=...), np.where(condition)
+        lacking = [f"{name}=" for name in rest if name not in takes.parameters]
+        return _on_arrays(function, args, named, function.__name__, lacking)
+    return ours(*head, **rest)
+
+
+_signature: Callable[..., inspect.Signature] = lru_cache(maxsize=1024)(inspect.signature)
+
+
+def _arguments(function: Callable, args: Any, named: Any, takes: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The first argument of a NumPy function, or all positional ones of einsum; and the others, by the names here."""
+    try:
+        theirs = _signature(function)
+    except ValueError:  # some functions in C have none in an older NumPy: np.concatenate(arrays, axis, out)
+        own = {name: x for name, x in named.items() if x is not None and (name, x) != ("casting", "same_kind")}
+        return args[:2] if len(args) == 3 and args[2] is None else args, own
+    given, rest = theirs.bind(*args, **named).arguments, {}
+    first, *others = theirs.parameters.values()
+    head = given.pop(first.name)
+    for name, x in (given | given.pop("kwargs", {})).items():
+        here = RENAMED.get(name, name)
+        if here in takes:
+            rest[name if here in rest else here] = x
+        elif not any(
+            p.name == name and (x is p.default or (isinstance(x, (str, int)) and x == p.default)) for p in others
+        ):
+            rest[name] = x
+    return head if first.kind is inspect.Parameter.VAR_POSITIONAL else (head,), rest
+
+
+Tensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+Tensor.__array_function__ = array_function  # type: ignore[attr-defined]
+
+
+def _on_arrays(function: Any, args: Any, named: dict[str, Any], name: str, lacking: Sequence[str] = ()) -> Any:
+    """NumPy's own function, if no gradient is lost by it; until that is known, on arrays that it cannot write to.
+
+    `lacking` are keywords without which it would be recorded.
+    """
+    read = (args, [*named.values()])
+    if function in SHAPE_ALONE:  # of the first argument
+        read = args[1:], [x for key, x in named.items() if key not in ("a", "prototype")]
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in leaves(read)):
+        args, named = tree_map(lambda x: x.data if isinstance(x, Tensor) else x, (args, named))
+        return function(*args, **named)
+    try:
+        if not name.endswith(".at"):  # which writes to arrays that cannot be written to
+            with hidden(None):  # a result without floats has no derivative to miss
+                shown = tree_map(_read_only, (args, named))
+                out = function(*shown[0], **shown[1])
+            if not any(map(_is_float, leaves(out))):
+                return out
+    except ValueError as error:
+        if "read-only" not in str(error) and not lacking:
+            raise
+    recording = ", ".join(sorted({f.__name__ for f in ROWS}))
+    hint = f"leave out {', '.join(lacking)}" if lacking else f"use one of NumPy's functions that do: {recording}"
+    call = f"numpy.{name}({', '.join(['...', *(lacking or named)])})"
+    raise TypeError(f"{call} records no graph of a Tensor: pass t.detach(), or {hint}")
+
+
+def _read_only(x: Any) -> Any:
+    """The same as an array that cannot be written to."""
+    x = read_data(x._node) if isinstance(x, Tensor) else x
+    if isinstance(x, np.ndarray):
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
+def _is_float(x: Any) -> bool:
+    """True if x has floats, through which a gradient could flow."""
+    return isinstance(x, float) or np.dtype(getattr(x, "dtype", bool)).kind in "fc"
 
 
 __all__ = [name for name in FUNCTIONS if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -13,17 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import ops
-from ..engine.ops import lib
-from ..engine.rows import Each, Row
-from .arrays import Axis, broadcast_to, keepdims_shape, maker, mean, reshape
+from ..engine.rows import Row, lib
+from ..scalars import ops
+from ..scalars.rows import Each
+from .arrays import Axis, broadcast_to, keepdims_shape, maker, mean, noted, reshape
 from .arrays import sum as total
 
 # ---- affine layers
 
-column_sums: Row = Row(
-    "column_sums", lambda a: lib(a).column_sums(a), lambda g, _out, like: broadcast_to(like.shape)(g)
-)
+column_sums: Row = Row("column_sums", lambda a: lib(a).column_sums(a), lambda g, _o, like: broadcast_to(like.shape)(g))
 
 linear: Each = Each(
     "linear",
@@ -64,6 +62,7 @@ deviation: Row = _root("std")
 length: Row = _root("norm")
 
 
+@noted
 def norm(ord: float, axis: Axis, keepdims: bool) -> Row:
     """(|a|**ord).sum(axis)**(1/ord). The gradient is 0 where a is 0, and where the norm is."""
 
@@ -73,12 +72,7 @@ def norm(ord: float, axis: Axis, keepdims: bool) -> Row:
         ratio = (size + (1 - ops.step(size))) / (out + (1 - ops.step(out)))  # without a division by 0
         return g * ops.step(out) * ops.sign(a) * ratio ** (ord - 1)
 
-    return Row(
-        "norm",
-        lambda a: (abs(a) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord),
-        rule,
-        settings={"ord": ord, "axis": axis, "keepdims": keepdims},
-    )
+    return Row("norm", lambda a: (abs(a) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord), rule)
 
 
 # ---- softmax and its logarithm
@@ -143,6 +137,7 @@ def hinge(reduction: str) -> Row:
 OF_PAIRS = {"hinge": hinge}  # the losses of scores and targets, by the name that `functional` gives them
 
 
+@noted
 def cross_entropy(classes: np.ndarray, reduction: str) -> Row:
     """-log(softmax(a)) at these classes, reduced. The gradient is softmax - onehot, divided by n for the mean."""
 
@@ -158,4 +153,4 @@ def cross_entropy(classes: np.ndarray, reduction: str) -> Row:
         slope = softmax(-1)(a) - onehot
         return slope * (g / classes.size if reduction == "mean" else g)
 
-    return Row("cross_entropy", forward, rule, settings={"classes": classes, "reduction": reduction})
+    return Row("cross_entropy", forward, rule)

@@ -4,8 +4,8 @@ A Value is a node; a Tensor refers to one. An in-place operation gives the same 
 used the old value keep the old node. Edges lead from node to node (`node.py`), so later writes to a Tensor never
 redirect them.
 
-A Tensor may be a view of another. A write to either is visible in both, and, if it is recorded, in the gradients of
-both: the base gets a new history, and its views get theirs on the next access.
+A Tensor may be a view of another, and a write to either is visible in both. If it is recorded, only one of them gets
+the new history, and the others raise when they are used (`node.py`).
 
 `t.data` returns an array that the caller may write to undetected. So if a graph has saved it, t gets a copy and the
 graph keeps the original. If other Tensors share the memory they must see the write, so no copy is made, and the
@@ -21,14 +21,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..engine import ops, walk
-from ..engine.grad_fn import GradFn
-from ..engine.graph import LEAF, RemovableHandle, grads_lock
-from ..engine.modes import is_grad_enabled, is_tracing, look, modes, stand_in
-from ..engine.rows import HandWritten, Row, nothing
+from ..engine.modes import is_grad_enabled, modes_on
+from ..engine.rows import LEAF, Row
+from ..engine.walk import lock
+from ..scalars import ops, roots
+from ..scalars.grad_fn import GradFn
+from ..scalars.hooks import RemovableHandle
+from ..scalars.kinds import is_tracing, read_data, setting, traced, watched
+from ..scalars.rows import Closure, nothing
 from . import arrays
-from .node import Array, ArrayNode, fits, handle, move, new_node, operand, order, outdate, record, write
-from .settings import plain_index, real_dtype
+from .arrays import plain_index, real_dtype
+from .node import Array, ArrayNode, array_of, changing_node, fits, handle, new_node, operand, order, record, write
 
 
 def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
@@ -36,15 +39,17 @@ def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
 
     def method(self: Handle, other: Any) -> Any:
         if is_tracing():
-            return compare(stand_in(self), other)
+            return compare(traced(self), other)
         return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
 
     return method
 
 
-def _attribute(path: str, doc: str) -> Any:
-    """A property that reads an attribute of the node, or of its array."""
-    return property(operator.attrgetter(path), doc=doc)
+class Count(int):
+    """A number of elements; to call it, as in PyTorch, raises."""
+
+    def __call__(self, *axis: Any) -> Any:
+        raise TypeError("size is a number here, not a method: x.shape has the lengths of the axes")
 
 
 def _of_node(name: str, doc: str) -> Any:
@@ -52,13 +57,17 @@ def _of_node(name: str, doc: str) -> Any:
     return property(lambda self: getattr(self._node, name), lambda self, x: setattr(self._node, name, x), doc=doc)
 
 
+def _of_data(name: str, doc: str) -> Any:
+    """A property of the array, which `compile` watches."""
+    return property(lambda self: getattr((watched(self) if modes_on else self)._node._data, name), doc=doc)
+
+
 class Handle:
     """A Tensor without the methods that compute new Tensors."""
 
-    __slots__ = ("__dict__", "__weakref__", "_node", "_view", "_late")  # for the last two see `node.move`
+    __slots__ = ("__dict__", "__weakref__", "_node", "_view")
     _node: ArrayNode
-    _view: tuple[Handle, Any]
-    _late: tuple[ArrayNode, weakref.ref]
+    _view: tuple[Handle, Handle, Row]  # of a view: its base, the Tensor that it was made from, and the row
 
     def __init__(
         self,
@@ -71,70 +80,71 @@ class Handle:
         label: str = "",
     ):
         if isinstance(data, Handle):
-            data = look(data._node)
-        array = np.array(data)
+            data = read_data(data._node)
+        array = array_of(data)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"a Tensor holds real numbers, found dtype {array.dtype} from {data!r:.60}")
-        self._node = new_node(array if dtype is None else array.astype(real_dtype(dtype), copy=False))
+        array = array if dtype is None else array.astype(real_dtype(dtype), copy=False)
+        _check_float(array.dtype, requires_grad)
+        self._node = new_node(array, LEAF if requires_grad else None)
         self._node._handle = weakref.ref(self)
         if label:
             self.label = label
         if not isinstance(_children, tuple) or _children:
             children = _checked_operands(_children)
             if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
-                self._node._hand_write(HandWritten(_op, nothing), children)
-        if requires_grad:
-            self.requires_grad_()
+                self._node._record(Closure(_op, nothing), children, None)
 
     # ---- attributes
 
-    shape: tuple[int, ...] = _attribute("_node._data.shape", "The lengths of the axes, a tuple of ints.")
-    ndim: int = _attribute("_node._data.ndim", "The number of axes.")
-    size: int = _attribute("_node._data.size", "The number of elements.")
-    dtype: np.dtype[Any] = _attribute("_node._data.dtype", "The NumPy dtype of the elements.")
-    is_leaf: bool = _attribute("_node.is_leaf", "True if no recorded operation produced this.")
-    grad_fn: GradFn | None = _attribute("_node.grad_fn", "A view of the op that produced this, or None for a leaf.")
+    shape: tuple[int, ...] = _of_data("shape", "The lengths of the axes, a tuple of ints.")
+    ndim: int = _of_data("ndim", "The number of axes.")
+    dtype: np.dtype[Any] = _of_data("dtype", "The NumPy dtype of the elements.")
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return Count((watched(self) if modes_on else self)._node._data.size)
+
+    is_leaf: bool = _of_node("is_leaf", "True if no recorded operation produced this.")
+    grad_fn: GradFn | None = _of_node("grad_fn", "A view of the op that produced this, or None for a leaf.")
     label: str = _of_node("label", "The name shown in drawings.")
-    _op: str = _attribute("_node._op", "")
+    _op: str = _of_node("_op", "")
     _backward: Callable[[], object] = _of_node("_backward", "")
 
     @property
     def data(self) -> Array:
         """The array. Writing to it changes the Tensor and its views.
 
-        A graph that saved the old values is not affected, except if there are views: then its backward pass raises.
-        Write to `t.data` directly: an array obtained before the forward pass may be the one that the graph saved.
+        A graph that saved the old values is not affected, except if there are views, when its backward pass raises.
+        Write to `t.data` directly, since an array obtained before the forward pass may be the one that the graph saved.
         """
-        node = self._node
-        if modes:
-            look(node)
+        node = changing_node(self)
         storage = node._store
         if storage is not None and storage.users:
-            with grads_lock:  # another thread's step may be writing to the array
+            with lock:  # another thread's step may be writing to the array
                 if storage.views:
-                    storage.show(node._data)
+                    storage.hand_out(node._data)
                 elif node._store is storage:
                     node._data, node._store = node._data.copy(order="K"), None
         return node._data
 
     @data.setter
     def data(self, data: Any) -> None:
-        node = self._node
-        if modes:
-            look(node)
+        node = changing_node(self)
         if data is node._data:  # `t.data += 1` has already written to it
-            storage = node.storage
-            storage.version += 1
-            storage.shown = None
+            node.storage.version += 1
             return
         array = ArrayNode.kind(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
-        move(self, np.asarray(array, order=order(node._data)))
+        node._data, node._store = np.asarray(array, order=order(node._data)), None  # views keep the old memory
+        if hasattr(self, "_view"):
+            del self._view
 
     @property
     def grad(self) -> Any:
-        """The accumulated gradient: None, an array of self's shape, or (under `create_graph=True`) a Tensor."""
+        """The accumulated gradient, which is None, an array of self's shape, or under `create_graph=True` a Tensor."""
         return self._node.grad
 
     @grad.setter
@@ -150,7 +160,7 @@ class Handle:
     @property
     def requires_grad(self) -> bool:
         """True for a parameter and anything computed from one. Assign to it to freeze or unfreeze a leaf."""
-        return self._node._row is not None
+        return (watched(self, True) if modes_on else self)._node._row is not None
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -168,23 +178,18 @@ class Handle:
         Raises:
             RuntimeError: the dtype is not a float, or self is not a leaf.
         """
-        if wanted and self.dtype.kind != "f":
-            raise RuntimeError(
-                f"only floating-point Tensors can require a gradient, found dtype {self.dtype}: write 1.0 for 1, "
-                "or pass a dtype"
-            )
+        setting(self)
+        _check_float(self.dtype, wanted)
         node = self._node
         if wanted == (node._row is not None):
             return self
         node.requires_grad = not wanted  # as it is; raises for an inner node
         # Constant and leaf are separate nodes, so graphs that used the constant still see one. The constant holds the
-        # leaf's node in `_a`, to be restored with its hooks by unfreezing
-        other = node._a or new_node(node._data)
-        for name in ("_data", "_store", "_handle", "grad", "label"):
+        # leaf's node in `_leaf`, to be restored with its hooks by unfreezing
+        other = node._leaf or new_node(node._data)
+        for name in ("_data", "_store", "_handle", "_gradient", "label"):
             setattr(other, name, getattr(node, name))
-        other._row, other._a = (LEAF, None) if wanted else (None, node)
-        if wanted and node._store is not None and node._store.views:
-            outdate(self)
+        other._row, other._leaf = (LEAF, None) if wanted else (None, node)
         self._node = other  # all or nothing, whenever a Ctrl-C comes
         node._row = None
         return self
@@ -217,10 +222,11 @@ class Handle:
         >>> x.grad
         array([ 2., 40.])
         """
-        node = stand_in(self)._node if modes else self._node
+        node = traced(self)._node if modes_on else self._node
+        compiled = getattr(node._row, "run_compiled", None)
         plain = gradient is None and not retain_graph and not create_graph and inputs is None
-        if not (plain and node._row and node._row.shortcut(node)):
-            walk.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+        if not (plain and compiled and compiled(node)):
+            roots.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
     def realize(self) -> Self:
         """Compute a Tensor that `lazy` deferred.
@@ -239,8 +245,8 @@ class Handle:
         >>> x.detach()
         Tensor([1., 2.])
         """
-        known = stand_in(self)
-        return self._node.storage.share(handle(new_node(look(self._node)))) if known is self else known.detach()
+        known = traced(self)
+        return self._node.storage.share(handle(new_node(read_data(self._node)))) if known is self else known.detach()
 
     def retain_grad(self) -> None:
         """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf.
@@ -290,21 +296,6 @@ class Handle:
     def __setitem__(self, index: Any, value: Any) -> None:
         write(self, arrays.setitem(plain_index(index)), value)
 
-    def __iadd__(self, other: Any) -> Self:
-        return write(self, ops.add, other)
-
-    def __isub__(self, other: Any) -> Self:
-        return write(self, ops.sub, other)
-
-    def __imul__(self, other: Any) -> Self:
-        return write(self, ops.mul, other)
-
-    def __itruediv__(self, other: Any) -> Self:
-        return write(self, ops.div, other)
-
-    def __ipow__(self, other: Any) -> Self:
-        return write(self, ops.pow, other)
-
     def copy_(self, other: Any) -> Self:
         """Copy other into self.
 
@@ -347,13 +338,13 @@ class Handle:
         """The index of the maximum.
 
         Args:
-            axis: the axis to search along; None searches the flattened array.
+            axis: the axis to search along, or None to search the flattened array.
             keepdims: keep that axis with length 1.
 
         Returns:
             A plain integer, or an integer array without the axis.
         """
-        return look(self._node).argmax(axis, keepdims=keepdims)
+        return read_data(self._node).argmax(axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The index of the minimum.
@@ -364,21 +355,36 @@ class Handle:
         Returns:
             A plain integer, or an integer array without the axis.
         """
-        return look(self._node).argmin(axis, keepdims=keepdims)
+        return read_data(self._node).argmin(axis, keepdims=keepdims)
 
     def __len__(self) -> int:
-        return len(self._node._data)
+        return len((watched(self) if modes_on else self)._node._data)
 
     def __bool__(self) -> bool:
-        return bool(look(self._node))
+        return bool(read_data(self._node))
 
-    def item(self) -> Any:
-        """The single element, as a Python number."""
-        return look(self._node).item()
+    def item(self, *index: Any) -> Any:
+        """The single element, or the one at an index, as a Python number.
+
+        Args:
+            *index: where it is; nothing for a Tensor of one element.
+
+        Returns:
+            A number.
+
+        Raises:
+            ValueError: there is no index, and not one element.
+        """
+        array = read_data(self._node)
+        if not index and array.size != 1:
+            raise ValueError(
+                f"only one number is a Python number, found shape {array.shape}: index it, or use tolist()"
+            )
+        return array.item(*index)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        return look(self._node).tolist()
+        return read_data(self._node).tolist()
 
     def numpy(self) -> Array:
         """The array, which shares self's memory.
@@ -386,7 +392,7 @@ class Handle:
         Raises:
             RuntimeError: self requires a gradient: use `detach().numpy()`.
         """
-        look(self._node)
+        read_data(self._node)
         if self.requires_grad:
             raise RuntimeError("this Tensor requires a gradient, which an array cannot carry: use detach().numpy()")
         return self.data
@@ -404,9 +410,20 @@ class Handle:
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not self.is_leaf:
             raise RuntimeError(f"a Tensor made by '{self._op}' has a history that cannot be copied: copy its detach()")
+        data = read_data(self._node).copy(order="K")
         grad = self.grad.copy() if isinstance(self.grad, Array) else self.grad
-        state = (type(self), look(self._node).copy(order="K"), grad, self.requires_grad, self.label)
+        state = (type(self), data, grad, self.requires_grad, self.label)
         return _restore, state, self.__dict__ or None
+
+
+for _name, _row in {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": ops.div, "pow": ops.pow}.items():
+    setattr(Handle, f"__i{_name}__", lambda self, other, row=_row: write(self, row, other))
+
+
+def _check_float(dtype: np.dtype[Any], requires_grad: bool) -> None:
+    if requires_grad and dtype.kind != "f":
+        why = f"found dtype {dtype}: write 1.0 for 1, or pass a dtype"
+        raise RuntimeError(f"only floating-point Tensors can require a gradient, {why}")
 
 
 def _checked_operands(children: Any) -> tuple[ArrayNode, ...]:
@@ -419,8 +436,6 @@ def _checked_operands(children: Any) -> tuple[ArrayNode, ...]:
 
 
 def _restore(cls: type[Handle], data: Array, grad: Any, requires_grad: bool, label: str) -> Handle:
-    tensor = object.__new__(cls)
-    tensor._node = new_node(data, LEAF if requires_grad else None)
-    tensor._node._handle = weakref.ref(tensor)
-    tensor._node.grad, tensor._node.label = grad, label
+    tensor = handle(new_node(data, LEAF if requires_grad else None), cls)
+    tensor._node._gradient, tensor._node.label = grad, label
     return tensor

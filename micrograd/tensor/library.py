@@ -109,6 +109,4 @@ def einsum_of(letters: Sequence[Sequence[int]], output: Sequence[int], *operands
     return np.array(out) if len(operands) == 1 else np.asarray(out)
 
 
-@lru_cache(maxsize=64)
-def _ones(n: int, dtype: Any) -> np.ndarray:
-    return np.ones(n, dtype)
+_ones = lru_cache(maxsize=64)(np.ones)

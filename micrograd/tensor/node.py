@@ -1,47 +1,95 @@
 """The node of an array: what it saves for backward, and how ops on Tensors, in place or not, are recorded.
 
-A node saves only the values that its row's rules use.
+A node saves only the values that its row's rules use. A `Storage` counts the in-place writes to its memory, and `Saved`
+lists the storages of the values that a node saved, with their versions, so that the backward pass can raise if one was
+written to since.
 """
 
 from __future__ import annotations
 
 import operator
 import weakref
+from collections import deque
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import pairwise
+from contextlib import nullcontext
+from functools import lru_cache, partial
 from types import FunctionType
 from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..engine import ops
-from ..engine.graph import LEAF, Node, grads_lock
-from ..engine.modes import (
-    deferred,
-    enable_grad,
-    is_anomaly_enabled,
-    is_differentiating,
-    is_grad_enabled,
-    is_tracing,
-    line_of_the_user,
-    look,
-    modes,
-    stand_in,
-)
-from ..engine.rows import PLAIN, Each, HandWritten, Many, Row
-from ..engine.value import Value
+from ..engine.modes import interceptor, is_grad_enabled, modes_on, no_grad
+from ..engine.rows import LEAF, LIBRARIES, Row
+from ..engine.value import Node, Value
+from ..scalars import ops
+from ..scalars.anomaly import is_anomaly_enabled
+from ..scalars.kinds import changing, is_differentiating, is_tracing, line_of_the_user, read_data, traced
+from ..scalars.rows import Closure, Each, Many
 from . import arrays
 from . import library as array_library
-from .storage import Saved, Storage
+from .library import is_basic
 
 Tensor = Any  # `tensor.py` imports this file, and sets its class as `ArrayNode.kind`
 
 Array = np.ndarray
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 _LISTS = (list, tuple, memoryview)  # converted to arrays; a memoryview is what `array.data` returns
-PLAIN.add(Array)
-ops.LIBRARIES |= dict.fromkeys((Array, *np.sctypeDict.values()), array_library)  # with NumPy's scalar types
+LIBRARIES.update(dict.fromkeys((Array, *np.sctypeDict.values()), array_library))  # with NumPy's scalar types
 _new = object.__new__
+
+
+class Storage:
+    """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
+
+    version: int = 0
+    users: int = 0
+    views: Any = ()  # weak references to the other Tensors that share the memory
+    handed_out: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
+
+    def share(self, tensor: Any) -> Any:
+        """Register another Tensor of this memory; returns it."""
+        self.views = self.views or set()
+        self.views.add(weakref.ref(tensor, self.views.discard))
+        tensor._node._store = self
+        return tensor
+
+    def hand_out(self, array: np.ndarray) -> None:
+        """Note that the caller gets this array, while a graph needs it and other Tensors share it."""
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        self.compare()
+        self.handed_out = array, array.copy()
+
+    def compare(self) -> None:
+        """Count a write to the array that was handed out."""
+        if self.handed_out is not None and not np.array_equal(*self.handed_out, equal_nan=True):
+            self.version += 1
+            self.handed_out = self.handed_out[0], self.handed_out[0].copy()
+
+    def check(self, version: int, name: str) -> None:
+        """Raise if anything was written since that version, which the named op saved."""
+        self.compare()
+        if self.version != version:
+            raise RuntimeError(
+                f"an array that '{name}' needs for its gradient was changed in place: it is at version "
+                f"{self.version}, version {version} is needed; change a copy, or change it after backward()"
+            )
+
+
+class Saved(list[tuple[Storage, int]]):
+    """The storages of the values that a node saved, with their versions. Each counts in `Storage.users` until freed."""
+
+    __slots__ = ()
+
+    def __init__(self, storages: Sequence[Storage]):
+        for storage in storages:
+            storage.users += 1
+            storage.compare()
+            self.append((storage, storage.version))
+
+    def __del__(self) -> None:
+        for storage, _ in self:
+            storage.users -= 1
 
 
 class ArrayNode(Node):
@@ -49,17 +97,15 @@ class ArrayNode(Node):
 
     `_x` has the operands and `_y` the values that the rules are called with. The storages of those values that the
     rules use (`_needed`) are in `_saved`, with their versions: they must not be written to. Of the others the rules
-    use the shape only. `_a` caches the result of `_prev`; in a constant that was a leaf, it is the leaf's node.
+    use the shape only.
     """
 
-    __slots__ = ("_handle", "_store")
-    _retains_grad = False
+    __slots__ = ("_handle", "_leaf", "_saved", "_store")
 
-    kind: type[Any]  # Tensor, and LateTensor for views whose new history is not made yet; `tensor.py` sets both
-    late_kind: type[Any]
+    kind: type[Any]  # Tensor; set by `tensor.py`
     _store: Storage | None
-    _operands = Node._x  # type: ignore[assignment]  # two of Node's slots, reused under other names
-    _saved: Any = Node._b  # Saved, or an empty tuple
+    _saved: Any  # Saved, or an empty tuple
+    _leaf: Any  # of a constant that was a leaf: the leaf's node
 
     @property
     def tensor(self) -> Tensor:
@@ -86,12 +132,10 @@ class ArrayNode(Node):
     @property
     def _prev(self) -> tuple[Node, ...]:
         """The operands, in order, repeats and constants included."""
-        if not self._row or None not in self._x:
-            return self._x or ()
-        if self._a is None:  # plain numbers and arrays: make their constants on first access, and reuse them
+        if None in self._x:  # plain numbers and arrays: make their constants on first access, and reuse them
             pairs = zip(self._x, self._y, strict=True)
-            self._a = tuple(self._constant(np.array(x)) if n is None else n for n, x in pairs)
-        return self._a
+            self._x = tuple(self._constant(np.array(x)) if n is None else n for n, x in pairs)
+        return super()._prev
 
     def _constant(self, data: Any) -> ArrayNode:
         return new_node(np.asarray(data))
@@ -100,29 +144,30 @@ class ArrayNode(Node):
         like = self._data
         if gradient is None:
             if like.size != 1:
-                raise RuntimeError(f"backward() of a Tensor of shape {like.shape} needs a gradient of that shape")
+                raise RuntimeError(
+                    f"backward() starts from one number, found a Tensor of shape {like.shape}: "
+                    "call .sum() or .mean() first, or pass a gradient of that shape"
+                )
             gradient = np.ones(like.shape, like.dtype)
             if not create_graph:
                 return gradient
-        if isinstance(gradient, self.kind):
-            array, seed = gradient._node._data, gradient
-        else:
-            array = seed = np.asarray(gradient)
+        seed = gradient if isinstance(gradient, self.kind) else self.kind(gradient)
+        array = seed._node._data
         if array.shape != like.shape:
             raise ValueError(f"found a gradient of shape {array.shape} for a Tensor of shape {like.shape}")
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"a gradient holds real numbers, found dtype {array.dtype}")
-        if create_graph:
-            seed = seed if isinstance(seed, self.kind) else self.kind(array)
-            return seed if array.dtype == like.dtype else seed.astype(like.dtype)
-        return array.astype(like.dtype)
+        if not create_graph:
+            return array.astype(like.dtype)
+        return seed if array.dtype == like.dtype else seed.astype(like.dtype)
 
-    def _used(self, create_graph: bool) -> tuple[Any, Any]:
-        if self._saved:
-            for storage, version in self._saved:
-                if storage.version != version:
-                    storage.check(version, self._op)
-        return self._x, self._as_nodes(self._y) if create_graph and self._row.needs_values else self._y
+    def _used(self, create_graph: bool) -> Sequence[Any]:
+        for storage, version in self._saved:
+            if storage.version != version or storage.handed_out is not None:
+                storage.check(version, self._op)
+        if not (create_graph and self._row.needs_values):
+            return self._y
+        sources = (self, *self._x) if self._row.of_out else self._x
+        pairs = enumerate(zip(sources, self._y, strict=True))
+        return [x if n is None else self._as_it_was(i, n, x) for i, (n, x) in pairs]
 
     @property
     def _needed(self) -> list[int]:
@@ -136,32 +181,41 @@ class ArrayNode(Node):
             )
         return getattr(operand, "tensor", operand)
 
+    def _plain(self, x: Any) -> Any:
+        if not isinstance(x, self.kind) or not ops.redefines_operators(type(x), self.kind):
+            return x
+        plain = _new(self.kind)
+        plain._node = x._node
+        return plain
+
+    def _forget(self) -> None:
+        self._y, self._saved = None, ()
+
     def _quiet(self) -> Any:
         return np.errstate(all="ignore")
 
-    def _for_grad(self, grads: dict[Any, Any], inputs: Sequence[Any] | None) -> dict[Any, Any]:
-        """The gradients for `.grad`: all, or those of the inputs. No array is shared with another, or is a view."""
-        kept, taken = {}, set()
-        for node, g in grads.items() if inputs is None else [(n, grads[n]) for n in inputs if n in grads]:
-            if g.__class__ is Array and (g.base is not None or id(g) in taken):
-                g = np.array(g, order=order(node._data))
-            taken.add(id(g))
-            kept[node] = g
-        return kept
+    def _own(self, g: Any, taken: set[int], /) -> Any:
+        if g.__class__ is Array and (g.base is not None or id(g) in taken):
+            g = np.array(g, order=order(self._data))
+        taken.add(id(g))
+        return g
 
     def _fit(self, part: Any) -> Any:
         """A gradient in the shape and dtype of this node, summed over the axes that broadcasting added or stretched."""
         like = self._data
+        if part.__class__ is Array and part.shape == like.shape and part.dtype == like.dtype:
+            return part
         if part.__class__ is not Array and not isinstance(part, self.kind):
             part = np.asarray(part)
         if part.shape != like.shape:
             part = arrays.sum_to(like.shape)(part)
         return part if part.dtype == like.dtype else arrays.astype(like.dtype)(part)
 
-    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
-        if ours and grad.__class__ is Array is g.__class__:
-            return np.add(grad, g, out=grad)
-        total = super()._plus(grad, g)
+    def _plus(self, total: Any, part: Any, taken: Any = None, /) -> Any:
+        if total is None:
+            return self._own(part, taken)
+        with no_grad() if isinstance(total, self.kind) and part.__class__ is Array else nullcontext():
+            total = ops.add(total, part)
         return total if isinstance(total, self.kind) else np.asarray(total)
 
     def _for_hook(self, g: Any) -> Any:
@@ -172,17 +226,17 @@ class ArrayNode(Node):
 
     def _as_now(self) -> Any:
         twin: Any = super()._as_now()
-        twin._handle, twin._store = self._handle, self._store
+        for name in ArrayNode.__slots__:
+            setattr(twin, name, getattr(self, name))
         return twin
 
-    def _hand_write(self, row: HandWritten, operands: tuple[Any, ...]) -> None:
-        nodes = (self, *operands)
-        self._record(row, operands, [n._data for n in nodes], [n.storage for n in nodes])
-
-    def _record(self, row: Row, operands: Sequence[Any], values: Any, saved: Sequence[Storage] = ()) -> None:
+    def _record(self, row: Row, operands: Sequence[Any], values: Any, saved: Sequence[Storage] = (), /) -> None:
         """As for any node; `saved` are the storages of the values, which must not be written to before the pass."""
-        self._a, self._x, self._y, self._saved, self._row = None, operands, values, saved and Saved(saved), row
-        if modes and is_anomaly_enabled():
+        if type(row) is Closure:
+            nodes = (self, *operands)
+            row, values, saved = _ArrayClosure(row.name, row.run), [n._data for n in nodes], [n.storage for n in nodes]
+        self._x, self._y, self._saved, self._row = operands, values, saved and Saved(saved), row
+        if modes_on and is_anomaly_enabled():
             self._made_at = line_of_the_user()
 
     def _check_unchanged(self) -> None:
@@ -194,11 +248,20 @@ class ArrayNode(Node):
                     "pass: change a copy, or change it after backward()"
                 )
 
-    def _zero(self) -> Array:
-        return np.zeros(self._data.shape, np.result_type(self._data, np.float16))
-
     def __repr__(self) -> str:
         return repr(self.tensor)
+
+
+class _ArrayClosure(Closure):
+    """The closure of an array node. It may read arrays of Tensors, which must be as they were."""
+
+    def zero(self, operand: Any) -> Array:
+        return np.zeros(operand._data.shape, np.result_type(operand._data, np.float16))
+
+    def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
+        if not create_graph:
+            node._check_unchanged()
+        return super().send(node, node._for_hook(g), create_graph)
 
 
 def same_array(a: Array, b: Array) -> bool:
@@ -208,8 +271,9 @@ def same_array(a: Array, b: Array) -> bool:
 def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
     """A node with an array, and without operands or a Tensor."""
     node = _new(ArrayNode)
-    node._data, node.grad, node._row, node._store = data, None, row, storage
-    node._a = node._b = node._x = node._y = None
+    node._data, node._row, node._store = data, row, storage
+    node._gradient = node._a = node._b = node._y = node._sum = node._leaf = None
+    node._x = node._saved = ()
     node._handle = _no_tensor
     return node
 
@@ -223,9 +287,9 @@ def order(array: Array) -> Any:
     return "F" if array.flags.fnc else "C"
 
 
-def handle(node: ArrayNode) -> Tensor:
-    """A new Tensor that wraps the node."""
-    tensor = _new(ArrayNode.kind)
+def handle(node: ArrayNode, kind: Any = None) -> Tensor:
+    """A new Tensor, or one of a subclass, that wraps the node."""
+    tensor = _new(kind or ArrayNode.kind)
     tensor._node = node
     node._handle = weakref.ref(tensor)
     return tensor
@@ -237,10 +301,12 @@ def handle(node: ArrayNode) -> Tensor:
 
 def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
     """The indices of the values that a row's rules use, where `wants` says which operands need a gradient."""
-    if isinstance(row, Many) and not row.rules:
+    if not row.rules:
         return [*range(len(wants))] if row.needs_values else []
-    rules = [rule.__code__ if isinstance(rule, FunctionType) else None for i, rule in row.rules if wants[i]]
-    needed = row.needed[wants] = _named(len(wants) + row.of_out, *rules)
+    pairs = zip(row.rules, wants, strict=True)
+    rules = [rule.__code__ if isinstance(rule, FunctionType) else None for rule, wanted in pairs if wanted]
+    needed = _named(len(wants) + row.of_out, *rules)
+    vars(row).setdefault("needed", {})[wants] = needed
     return needed
 
 
@@ -260,24 +326,37 @@ def operand(x: Any) -> tuple[ArrayNode | None, Any]:
     """The node of an operand (None for a plain number or array), and its value."""
     if isinstance(x, ArrayNode.kind):
         return x._node, x._node._data
-    if isinstance(x, (int, float, np.integer, np.floating, np.bool_)) or (
-        x.__class__ is Array and x.dtype.kind in "fiub"
-    ):
-        return None, x
-    if isinstance(x, _LISTS) and (array := np.array(x)).dtype.kind in "fiub":
+    array = array_of(x) if isinstance(x, _LISTS) else x
+    if isinstance(x, _NUMBERS) or (array.__class__ is Array and array.dtype.kind in "fiub"):
         return None, array
     if may_meet(x):
         return lifted(x)._node, x._data
-    raise TypeError(f"a Tensor's operand is a Tensor, a real number or an array of them, found {type(x).__name__}")
+    found = type(x).__name__ + (f" of dtype {array.dtype}" if array.__class__ is Array else "")
+    hint = " (of an array of Values: np.exp, np.sum and the like)" * (found[-6:] == "object")
+    raise TypeError(f"an operand is a node, a real number or an array of real numbers, found {found}{hint}")
+
+
+def array_of(data: Any) -> Array:
+    """A new array of the data; the error for rows of different lengths names them."""
+    try:
+        return np.array(data)
+    except ValueError:
+        rows = [data]
+        while all(isinstance(row, _LISTS) for row in rows):
+            rows = [x for row in rows for x in row]
+            found = dict.fromkeys(str(len(x)) if isinstance(x, _LISTS) else "a number" for x in rows)
+            if len(found) > 1:
+                raise ValueError(f"rows of different lengths: found {' and '.join([*found][:2])}") from None
+        raise
 
 
 def record(row: Row, *operands: Any) -> Tensor:
     """Apply a row to Tensors, arrays and numbers, and record it."""
-    if modes and (defer := deferred()):
+    if modes_on and (defer := interceptor()):
         return defer(row, [np.array(x) if isinstance(x, _LISTS) else x for x in operands])
     nodes: list[Any] = []
     values: list[Any] = []
-    for x in operands:
+    for x in operands:  # `zip` would take twice the time
         node, value = operand(x)
         nodes.append(node)
         values.append(value)
@@ -290,227 +369,170 @@ def record(row: Row, *operands: Any) -> Tensor:
     node = new_node(data if data.__class__ is Array else np.asarray(data))
     made = handle(remember(node, row, tuple(nodes), values))
     if row.view and nodes[0] is not None and np.may_share_memory(node._data, values[0]):
-        made._view = (operands[0], row) if not modes or is_grad_enabled() else (lineage(operands[0])[-1], None)
+        made._view = base_of(operands[0]), operands[0], row
         (nodes[0]._store or nodes[0].storage).share(made)
     return made
 
 
-def remember(node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], values: Sequence[Any]) -> ArrayNode:
+def remember(
+    node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], values: Sequence[Any], written: Any = False
+) -> ArrayNode:
     """Give the node its history, if it is of floats, an operand requires a gradient and grad mode is on.
 
-    The node saves what its rules use: arrays of Tensors with their versions, and copies of plain arrays.
+    The node saves what its rules use: arrays of Tensors with their versions, and copies of plain arrays and of arrays
+    in the storage that is about to be `written` to.
     """
     wants = tuple([n is not None and n._row is not None for n in operands])
-    if True not in wants or (modes and not is_grad_enabled()) or node._data.dtype.kind != "f":
+    if True not in wants or (modes_on and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
     sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
-    needed, saved = row.needed.get(wants), []
+    needed, saved = getattr(row, "needed", {}).get(wants), []
     for i in _needed(row, wants) if needed is None else needed:
         source = sources[i]
-        if source is not None:
+        if source is not None and source._store is not written:
             saved.append(source._store or source.storage)
         elif seen[i].__class__ is Array:
-            seen[i] = seen[i].copy()
+            seen[i] = seen[i].copy(order="K")
     node._record(row, operands, seen, saved)
     return node
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Recording an in-place op, and updating the views
+# Recording an in-place op
+#
+# To Python, `x[i] += y` is `v = x[i]; v += y; x[i] = v`. Where a history is involved, `v += y` gives v its own
+# memory, and x cannot be used until `x[i] = v`. So shared memory is written to by recorded ops on the whole base alone,
+# after which its views that have a history cannot be used: they would show what they were not computed from.
+
+
+class Unusable(ArrayNode):
+    """In place of the node of a Tensor that shows values which its history does not give: every use raises.
+
+    `_awaited` is a view that was written to, with its row: assigned to its place, it makes the Tensor usable again.
+    """
+
+    __slots__ = ("_awaited", "_was", "_why")
+
+    def __init__(self, node: ArrayNode, why: str, awaited: Any):
+        self._was, self._why, self._awaited = node, why, awaited
+        self._handle, self._store = node._handle, node._store
+
+    @property
+    def _data(self) -> Any:  # type: ignore[override]
+        raise RuntimeError(self._why)
+
+    _row = grad = _data  # type: ignore[assignment]
+
+
+def _usable(node: Any) -> ArrayNode:
+    """The node itself, also of a Tensor that cannot be used."""
+    return node._was if node.__class__ is Unusable else node
+
+
+def _is_awaited(node: Unusable, row: Row, other: Any) -> bool:
+    """True if the row assigns the awaited view to its place."""
+    view, made_by = node._awaited or (None, row)
+    index = row.settings.get("index")
+    return view is not None and other is view and is_basic(index) and arrays.getitem(index).settings == made_by.settings
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The Tensor that this one is a view of, perhaps through other views; else the Tensor itself."""
+    return tensor._view[0] if hasattr(tensor, "_view") else tensor
+
+
+def _relatives(tensor: Tensor) -> list[Tensor]:
+    """The base of this Tensor and its other views that share this memory, if they share the history too."""
+    base, storage = base_of(tensor), tensor._node.storage
+    kin = [t for ref in tuple(storage.views) if (t := ref()) is not None and t is not base and base_of(t) is base]
+    if shared := base._node._store is storage:
+        kin.append(base)
+    cut = shared and _usable(base._node)._row is not None  # then a constant view was meant as one
+    return [t for t in kin if t is not tensor and (row := _usable(t._node)._row) != LEAF and (row or not cut)]
+
+
+def changing_node(tensor: Tensor) -> ArrayNode:
+    """The node of a Tensor whose data are about to change, or could without notice."""
+    node = tensor._node
+    if modes_on:
+        read_data(node)
+    changing(node)
+    return node
 
 
 def write(tensor: Tensor, row: Row, other: Any) -> Any:
     """Apply a row in place: the same Tensor with new values and, if it is recorded, a new node on top of the old."""
-    if modes:
-        look(tensor._node)
-    node = tensor._node
+    if tensor._node.__class__ is Unusable and _is_awaited(tensor._node, row, other):
+        tensor._node = tensor._node._was
+    node = changing_node(tensor)
     b, y = operand(other)
-    wanted = node._row is not None or (b is not None and b._row is not None)
-    if not wanted and node._store is not None and node._store.views:
-        wanted = lineage(tensor)[-1]._node._row is not None
-    if wanted and is_grad_enabled():
-        with grads_lock:  # two threads may write to two views of one base
-            _write_recorded(row, lineage(tensor) if node.storage.views else [tensor], b, y)
+    base = _usable(base_of(tensor)._node)
+    if base._store is not node._store:
+        base = node
+    if any(n is not None and n._row is not None for n in (node, b, base)) and is_grad_enabled():
+        _refuse(row, node, base)
+        _write_recorded(tensor, row, b, y)
     else:
-        _change(node, row, y)
+        result = _result(row, node._data, y)
+        node.storage.version += 1  # first, so that no Ctrl-C leaves a write that is not counted
+        np.copyto(node._data, result)
     return tensor
 
 
-def _write_recorded(row: Row, line: list[Tensor], b: ArrayNode | None, y: Any) -> None:
-    """Record an in-place op on the first of `line`, and on each Tensor that it is a view of, the write to its part."""
-    node = line[0]._node
-    _refuse(row, line)
-    made = remember(new_node(node._data, storage=node.storage), row, (node, b), (node._data, y))
-    old, data, storage, nodes = _copy_saved(made), node._data, node.storage, [tensor._node for tensor in line]
-    version, before = storage.version, old if old is not data else data.copy(order="K")
-    try:
-        _change(node, row, y)
-        if old is not data:  # the old node keeps the old values, for `create_graph`
-            node._data, node._store = old, None
-        _succeed(line[0], node, made)
-        for view, parent in pairwise(line):
-            above = parent._node
-            after = new_node(above._data, storage=above.storage)
-            made = remember(after, _copy_slices(view._view[1]), (above, made), (above._data, made._data))
-            _succeed(parent, above, made)
-        if storage.views:
-            outdate(line[-1])
-    except BaseException:  # such as Ctrl-C, or a warning that is an error, which NumPy raises after it has written
-        node._data, node._store = data, storage
-        if storage.version != version:
-            np.copyto(data, before)
-            storage.version = version
-        for tensor, then in zip(line, nodes, strict=True):
-            if tensor._node is not then:
-                _succeed(tensor, tensor._node, then)
-        if storage.views:
-            outdate(line[-1])
-        raise
+def _write_recorded(tensor: Tensor, row: Row, b: ArrayNode | None, y: Any) -> None:
+    """Record an in-place op. A view gets new memory, and its base awaits `x[i] = view`; other Tensors keep theirs.
 
-
-def _refuse(row: Row, line: list[Tensor]) -> None:
-    """Raise if an in-place op on the first of this line cannot be recorded."""
-    base = line[-1]
-    if base.dtype.kind != "f":
-        raise RuntimeError(f"'{row.name}' in place would have a Tensor of dtype {base.dtype} require a gradient")
-    for x in line:
-        made_by = x._node._row
-        if made_by == LEAF or (made_by and not base._node._row):
-            leaf = "a leaf" if line[0]._node._row == LEAF else "a view of a leaf"
-            raise RuntimeError(
-                f"'{row.name}' in place on {leaf} that requires a gradient: "
-                "write y = x + ..., or do it inside no_grad()"
-            )
-        if x is not base and x._view[1] is None:
-            raise RuntimeError(
-                f"'{row.name}' in place on a view that was made inside no_grad() cannot be recorded: "
-                "make the view outside, or write to it inside no_grad() too"
-            )
-
-
-_IN_PLACE = {ops.add: operator.iadd, ops.sub: operator.isub, ops.mul: operator.imul, ops.div: operator.itruediv}
-
-
-def _change(node: ArrayNode, row: Row, y: Any) -> None:
-    """Overwrite a node's data with row(data, y); NumPy's in-place operators do it without a temporary array."""
-    data = node._data
-    node.storage.version += 1  # first: NumPy raises a warning that is an error after it has written
-    try:
-        if row in _IN_PLACE:
-            _IN_PLACE[row](data, y)
-        else:
-            result = np.asarray(row.forward(data, y))
-            if result.shape != data.shape:
-                raise ValueError(f"'{row.name}' in place would change the shape {data.shape} to {result.shape}")
-            np.copyto(data, result, casting="same_kind")
-    except (ValueError, TypeError, IndexError) as error:  # nothing was written
-        node.storage.version -= 1
-        error.add_note(f"in '{row.name}' in place of shapes {data.shape} and {np.shape(y)}")
-        raise
-
-
-def _copy_saved(node: ArrayNode) -> Array:
-    """Replace saved values that the in-place op is about to overwrite by copies, in the op's node.
-
-    Returns the array with the old data: the copy, if there is one.
+    Everything changes in one call, in C, which a Ctrl-C cannot interrupt.
     """
-    storage = node.storage
-    if node._saved and node._saved.drop(storage):
-        pairs = zip(node._x, node._y, strict=True)
-        node._y = [x if n is None or n._store is not storage else x.copy(order="K") for n, x in pairs]
-    return node._y[0]
+    node, memory, storage = tensor._node, tensor._node._data, tensor._node.storage
+    made, awaited = new_node(_result(row, memory, y)), {}
+    if hasattr(tensor, "_view"):
+        steps, awaited = [partial(delattr, tensor, "_view")], {tensor._view[1]: (tensor, tensor._view[2])}
+        why = f"{_statement(row)} on a view of this Tensor was not recorded in it: write x[i] = ... or x[i] += ..., "
+        why += "with the Tensor for x and the whole index for i"
+    else:
+        steps = [partial(np.copyto, memory, made._data), partial(setattr, storage, "version", storage.version + 1)]
+        made._data, made._store = memory, storage
+        why = "this view shows a Tensor that was written to after the view was made: make the view again"
+    remember(made, row, (node, b), (memory, y), storage)
+    made.label, made._gradient = node.label, node._gradient
+    made._retains_grad, made._handle = node._retains_grad, node._handle
+    changes = [(t, "_node", Unusable(_usable(t._node), why, awaited.get(t))) for t in _relatives(tensor)]
+    changes += [(tensor, "_node", made), (node, "_handle", _no_tensor)]
+    changes += [(node, "_gradient", None), (node, "_retains_grad", False)]
+    if made._row and made._y[0] is not memory:  # the old node keeps the old values, for `create_graph`
+        changes += [(node, "_data", made._y[0]), (node, "_store", None)]
+    deque(map(operator.call, [*steps, *(partial(setattr, *change) for change in changes)]), 0)
 
 
-def _copy_slices(view: Row) -> Row:
-    """The row of a write through a view: a copy of a in which view(a) is replaced by b."""
-
-    def forward(a: Any, b: Any) -> Any:
-        out = a.copy()
-        view.forward(out)[...] = b
-        return out
-
-    return Row("copy_slices", forward, lambda g, _a, _b: _copy_slices(view)(g, 0.0), lambda g, _a, _b: view(g))
-
-
-def _succeed(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
-    """Give a Tensor a new node, and move to it what belongs to the Tensor: label, grad and `_retains_grad`."""
-    _inherit(tensor, old, new)
-    tensor._node = new
-    _retire(old)
+def _refuse(row: Row, node: ArrayNode, base: ArrayNode) -> None:
+    """Raise if an in-place op on a Tensor with this node and this base cannot be recorded."""
+    if base._data.dtype.kind != "f":
+        raise RuntimeError(f"{_statement(row)} would have a Tensor of dtype {base._data.dtype} require a gradient")
+    if LEAF in (node._row, base._row) or (node._row and not base._row):
+        leaf = "a leaf" if node._row == LEAF else "a view of a leaf"
+        instead = "" if row.name == "setitem" else f"; for a new Tensor, write y = x {row.name} ..."
+        raise RuntimeError(
+            f"{_statement(row)} would change {leaf} that requires a gradient: in a training step, write it inside "
+            f"no_grad(), change x.data, or use an optimizer{instead}"
+        )
 
 
-def _inherit(tensor: Tensor, old: ArrayNode, new: ArrayNode) -> None:
-    new.label, new.grad, new._retains_grad = old.label, old.grad, old._retains_grad
-    new._handle = weakref.ref(tensor)
+def _statement(row: Row) -> str:
+    """An in-place op as one writes it."""
+    return "x[i] = ..." if row.name == "setitem" else f"x {row.name}= ..."
 
 
-def _retire(node: ArrayNode) -> None:
-    node._handle, node.grad, node._retains_grad = _no_tensor, None, False
-
-
-# A view stores its parent and the row that made it (None inside `no_grad`) in `_view`. When a write is recorded, or the
-# base unfrozen, the views of that memory lose their nodes. `_late` has the new one, which gets its history from the
-# parent's on the next access, and the view's entry in `Storage.current`. Nodes do not refer to parents: Tensors do.
-
-
-def move(tensor: Tensor, data: Array) -> None:
-    """Give a Tensor new memory. Its views keep the old memory, and get a Tensor of the old node as their parent."""
-    node, storage = tensor._node, tensor._node._store
-    if storage is not None and storage.views:
-        was = handle(Node._as_now(node))  # type: ignore[arg-type]
-        storage.share(was)
-        if hasattr(tensor, "_view"):
-            was._view = tensor._view
-            del tensor._view
-        for ref in tuple(storage.views):
-            parent, row = getattr(view := ref(), "_view", (None, None))
-            if view is not None and parent is tensor:
-                view._view = (was, row)
-    node._data, node._store = data, None
-
-
-def lineage(tensor: Tensor) -> list[Tensor]:
-    """The Tensor, its parent if it is a view, and so on up to the base."""
-    line = [tensor]
-    while hasattr(line[-1], "_view"):
-        line.append(line[-1]._view[0])
-    return line
-
-
-def outdate(base: Tensor) -> None:
-    """Remove the nodes of the views of a Tensor that was written to or unfrozen, and make them LateTensors.
-
-    A view stays one until its next access, so that n writes through n views remove each only once.
-    """
-    storage = base._node.storage
-    with grads_lock:
-        for ref in tuple(storage.current):
-            tensor = ref()
-            if not getattr(tensor, "_view", (None, None))[1]:  # it will never lose its history
-                storage.current.discard(ref)
-            elif (node := tensor._node)._row != LEAF and any(x is base for x in lineage(tensor)[1:]):
-                late = new_node(node._data, storage=storage)
-                _inherit(tensor, node, late)
-                tensor._late, tensor.__class__ = (late, ref), ArrayNode.late_kind
-                del tensor._node  # not before: a Ctrl-C may come at any line
-                _retire(node)
-                storage.current.discard(ref)
-
-
-def renewed(tensor: Tensor) -> ArrayNode:
-    """The new node of an outdated view. Outdated parents come first, in a loop, so that long chains do not recurse."""
-    with grads_lock, enable_grad():
-        late = [tensor]
-        while (parent := late[-1]._view[0]).__class__ is ArrayNode.late_kind:
-            late.append(parent)
-        for x in reversed(late):
-            if x.__class__ is ArrayNode.late_kind:  # else another thread has done it
-                parent, row = x._view
-                late_node, ref = x._late
-                late_node.storage.current.add(ref)
-                x._node = remember(late_node, row, (parent._node,), (parent._node._data,))
-                x.__class__ = ArrayNode.kind
-    return tensor._node
+def _result(row: Row, a: Array, y: Any) -> Array:
+    """row(a, y), as an array that can be written to a."""
+    try:
+        result = np.asarray(row.forward(a, y))
+        if result.shape != a.shape:
+            raise ValueError(f"{_statement(row)} would change the shape {a.shape} to {result.shape}")
+        return result.astype(a.dtype, casting="same_kind", copy=False)
+    except (ValueError, TypeError, IndexError) as error:
+        error.add_note(f"in {_statement(row)} of shapes {a.shape} and {np.shape(y)}")
+        raise
 
 
 def fits(x: Any) -> bool:
@@ -532,9 +554,9 @@ def lifted(x: Any) -> Any:
     """A number as an array of shape (); a Value as a Tensor that sends its gradient back to the Value."""
     if not isinstance(x, Value):
         return np.asarray(x)
-    x = stand_in(x)
+    x = traced(x)
     node = new_node(np.broadcast_to(x._data, ()))
-    tensor = deferred().tensor_of(node) if is_tracing() else handle(node)  # type: ignore[union-attr]
+    tensor = interceptor().tensor_of(node) if is_tracing() else handle(node)  # type: ignore[union-attr]
     return _crossed(tensor, node, LIFT, x)
 
 
@@ -545,7 +567,7 @@ def lowered(x: Any) -> Any:
     data = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
     if tensor is None:
         return data
-    value = deferred().value_of(data) if is_tracing() else Value(data, requires_grad=False)  # type: ignore[union-attr]
+    value = interceptor().value_of(data) if is_tracing() else Value(data, requires_grad=False)  # type: ignore[union-attr]
     return _crossed(value, value, LOWER, tensor._node)
 
 
@@ -557,4 +579,4 @@ def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
 
 
 LIFT = Each("tensor", lifted, lambda g, _a: lowered(g))
-LOWER = Each("number", lowered, lambda g, _a: lifted(g))
+LOWER = Many("number", lowered, lambda g, _a: [lifted(g)])

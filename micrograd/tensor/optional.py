@@ -11,43 +11,33 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+__all__ = ["ArrayNode", "Storage", "Tensor", "arrays", "handle", "library", "new_node", "np"]
+__all__ += ["operand", "record", "remember", "stack"]
+
 try:
     import numpy as np
 
     from . import arrays, library
-    from .functions import stack
-    from .node import ArrayNode, handle, new_node, operand, record, remember
-    from .storage import Storage
-    from .tensor import Tensor
+    from .functions import Tensor, stack
+    from .node import ArrayNode, Storage, handle, new_node, operand, record, remember
 except ModuleNotFoundError as _error:
     if _error.name != "numpy":
         raise
 
-    class Absent:
-        """The kind of what NumPy would have made."""
+    class _Kind(type):
+        def __getattr__(cls, name: str) -> Any:
+            if name[:2] == "__":
+                raise AttributeError(name)
+            return cls
 
-        def __init__(self, *_: Any, **__: Any):
-            pass
+        def __call__(cls, *_: Any, **__: Any) -> Any:  # such as np.errstate()
+            return nullcontext()
 
-    class Nothing:
-        """A module whose every name is such a kind; it is false."""
+        __bool__: Any = staticmethod(bool)
+
+    class Absent(metaclass=_Kind):
+        """The kind of what NumPy would have made, which no object has, and NumPy itself: false, with every name."""
 
         __file__ = "no NumPy/-"
-        errstate: Any = staticmethod(lambda **_: nullcontext())
 
-        @property
-        def random(self) -> Any:
-            return self
-
-        def __getattr__(self, name: str) -> Any:
-            return Absent
-
-        def __bool__(self) -> bool:
-            return False
-
-    _kinds = {name: type(name, (Absent,), {}) for name in ("ArrayNode", "Storage", "Tensor")}
-    _functions = dict.fromkeys(("handle", "new_node", "operand", "record", "remember", "stack"), Absent)
-    globals().update(_kinds | _functions | dict.fromkeys(("np", "arrays", "library"), Nothing()))
-
-__all__ = ["ArrayNode", "Storage", "Tensor", "arrays", "handle", "library", "new_node", "np"]
-__all__ += ["operand", "record", "remember", "stack"]
+    globals().update(dict.fromkeys(__all__, Absent))

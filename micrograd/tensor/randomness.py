@@ -11,7 +11,9 @@ _generator = np.random.default_rng()
 
 
 def manual_seed(seed: int) -> None:
-    """Seed all random numbers of micrograd: Python's `random`, for networks of Values, and its own NumPy generator.
+    """Seed all random numbers of micrograd, Python's `random` for networks of Values and the package's NumPy generator.
+
+    Use it at the top of a program whose runs are to be equal.
 
     NumPy's global state (`np.random.seed`) is not used.
 

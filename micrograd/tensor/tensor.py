@@ -9,49 +9,56 @@ import builtins
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..engine import ops
-from ..engine.methods import Elementwise, elementwise
-from ..engine.rows import Row
-from ..engine.words import checked
+from ..common.words import checked
+from ..engine.rows import lib
+from ..scalars import ops
+from ..scalars.kinds import read_data, traced
+from ..scalars.methods import Elementwise, elementwise
 from . import arrays, fused
+from .arrays import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
 from .handle import Handle, comparison
-from .node import ArrayNode, fits, lifted, may_meet, record, renewed
-from .settings import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
+from .node import ArrayNode, fits, lifted, may_meet, record
 
 
-def _binary(row: Row) -> tuple[Callable[[Tensor, Any], Tensor], Callable[[Tensor, Any], Tensor]]:
+def _operator(apply: Callable[[Any, Any], Any]) -> tuple[Callable[[Tensor, Any], Any], Callable[[Tensor, Any], Any]]:
     """The methods of a binary operator: `__op__` and `__rop__`."""
 
     def method(self: Tensor, other: Any) -> Any:
-        return record(row, self, other) if fits(other) else NotImplemented
+        return apply(self, other) if fits(other) else NotImplemented
 
     def reflected(self: Tensor, other: Any) -> Any:
-        return record(row, other, self) if fits(other) else NotImplemented
+        return apply(other, self) if fits(other) else NotImplemented
 
     return method, reflected
+
+
+_to_a_node, _of_a_number = _operator(partial(record, ops.pow))
 
 
 @elementwise(
     lambda row: lambda self: record(row, self),
     lambda row: lambda self, other: record(row, self, other),
-    _binary,
+    lambda row: _operator(partial(record, row)),
     comparison,
 )
 class Tensor(Handle, Elementwise):
     """An array that records the operations that produced it.
 
+    Use it instead of Values for data and weights in bulk, where a graph with a node for each number would be slow.
+
     Args:
-        data: a number, a (nested) list of numbers, an array or a Tensor; always copied. Python floats become float64.
+        data: a number, a (nested) list of numbers, an array or a Tensor, which is copied. Python floats become float64.
         _children, _op: the operands and the name of a hand-written op. Assign its backward as `out._backward = f`, a
             function without arguments that adds to the operands' `.grad`, which are zeros when it runs.
-        requires_grad: whether to accumulate a gradient in `.grad`; for float dtypes only.
-        dtype: a real NumPy dtype; by default that of the data.
+        requires_grad: whether to accumulate a gradient in `.grad`, for float dtypes only.
+        dtype: a real NumPy dtype, by default that of the data.
         label: the name shown in drawings.
 
     Raises:
@@ -82,10 +89,9 @@ class Tensor(Handle, Elementwise):
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (int, float, np.integer, np.floating)):
             return record(ops.power(float(other) if isinstance(other, np.number) else other), self)
-        return record(ops.pow, self, other) if fits(other) else NotImplemented
+        return _to_a_node(self, other)
 
-    def __rpow__(self, other: Any) -> Any:
-        return record(ops.pow, other, self) if fits(other) else NotImplemented
+    __rpow__ = _of_a_number
 
     def astype(self, dtype: Any) -> Tensor:
         """A copy with another dtype.
@@ -110,11 +116,11 @@ class Tensor(Handle, Elementwise):
         """The elements in another shape, in C order.
 
         Args:
-            shape: the new lengths, as one sequence or as several ints; one of them may be -1, for what remains.
+            shape: the new lengths, as one sequence or as several ints. One of them may be -1, for what remains.
             *more: the other lengths, if `shape` is the first.
 
         Returns:
-            A Tensor of that shape: a view where NumPy makes one.
+            A Tensor of that shape, which is a view where NumPy makes one.
 
         Raises:
             ValueError: the shape has another number of elements.
@@ -122,18 +128,13 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2, 3, 4]).reshape(2, -1).tolist()
         [[1, 2], [3, 4]]
         """
-        wanted = lengths(shape, *more)
-        if wanted.count(-1) == 1:
-            rest = -math.prod(wanted)
-            if rest > 0 and self.size % rest == 0:  # else NumPy says what is wrong
-                wanted = tuple(self.size // rest if n == -1 else n for n in wanted)
-        return record(arrays.reshape(wanted), self)
+        return record(arrays.reshape(lengths(shape, *more)), self)
 
     def flatten(self, start: int = 0) -> Tensor:
         """Merge the axes from `start` on into one.
 
         Args:
-            start: the first axis to merge; by default all axes are.
+            start: the first axis to merge, by default of all axes.
 
         Returns:
             A Tensor of shape (*shape[:start], product of the other lengths).
@@ -148,7 +149,7 @@ class Tensor(Handle, Elementwise):
         """The axes in another order.
 
         Args:
-            axes: the axes in their new order, as one sequence or as several ints; None reverses them.
+            axes: the axes in their new order, as one sequence or as several ints, or None to reverse them.
             *more: the other axes, if `axes` is the first.
 
         Returns:
@@ -173,34 +174,32 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[[1, 2, 3]]]).swapaxes(0, 2).shape
         (3, 1, 1)
         """
-        order = list(range(self.ndim))
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
-        order[a], order[b] = order[b], order[a]
-        return self.transpose(order)
+        return self.transpose([b if i == a else a if i == b else i for i in range(self.ndim)])
 
     T = property(transpose, doc="The transpose.")
 
-    def expand_dims(self, axis: int) -> Tensor:
-        """Insert an axis of length 1.
+    def expand_dims(self, axis: int | Sequence[int]) -> Tensor:
+        """Insert axes of length 1.
 
         Args:
-            axis: its position in the result.
+            axis: the position in the result, an int or several.
 
         Returns:
-            A view of one dimension more.
+            A view of as many dimensions more.
 
         >>> Tensor([1, 2, 3]).expand_dims(0).shape
         (1, 3)
         """
-        shape = list(self.shape)
-        shape.insert(normalize_axis_index(axis, self.ndim + 1), 1)
-        return self.reshape(shape)
+        ndim = self.ndim + (len(axis) if isinstance(axis, Sequence) else 1)
+        axes, lengths = normalize_axis_tuple(axis, ndim), iter(self.shape)
+        return self.reshape([1 if i in axes else next(lengths) for i in range(ndim)])
 
     def squeeze(self, axis: Axis = None) -> Tensor:
         """Remove axes of length 1.
 
         Args:
-            axis: the axes to remove, an int or several; None removes all of length 1.
+            axis: the axes to remove, an int or several, or None for all of length 1.
 
         Returns:
             A view without them.
@@ -239,7 +238,7 @@ class Tensor(Handle, Elementwise):
         """Reverse the order of the elements along axes.
 
         Args:
-            axis: an int or several; None reverses along all axes.
+            axis: an int or several, or None for all axes.
 
         Returns:
             A view of the same shape.
@@ -255,7 +254,7 @@ class Tensor(Handle, Elementwise):
 
         Args:
             shift: the number of places, or one for each axis.
-            axis: an int or several; None shifts the flattened elements, and restores the shape.
+            axis: an int or several, or None to shift the flattened elements and restore the shape.
 
         Returns:
             A Tensor of the same shape.
@@ -270,7 +269,7 @@ class Tensor(Handle, Elementwise):
 
         Args:
             repeats: how often, an int or one for each element along the axis.
-            axis: the axis to repeat along; None flattens first.
+            axis: the axis to repeat along, or None to flatten first.
 
         Returns:
             A Tensor that is longer along the axis.
@@ -294,43 +293,50 @@ class Tensor(Handle, Elementwise):
         """
         return _chosen(self, np.tile, reps)
 
-    def pad(self, pad_width: Any, mode: str = "constant", constant_values: float = 0) -> Tensor:
+    def pad(self, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
         """Pad each axis at both ends.
 
         Args:
-            pad_width: the number of elements to add: one int, a pair (before, after), or a pair for each axis.
-            mode: "constant", or a mode of NumPy's that repeats elements: "edge", "reflect", "symmetric", "wrap".
-            constant_values: the number to pad with in mode "constant".
+            pad_width: the number of elements to add, as one int, a pair (before, after), or a pair for each axis.
+            mode: "constant", or a mode of NumPy's that repeats elements ("edge", "reflect", "symmetric", "wrap"), or
+                what they have in common ("mean", "maximum", "minimum", "median"), or runs down to 0 ("linear_ramp").
+            constant_values: what to pad with in mode "constant", a number, or as `pad_width`.
 
         Returns:
-            A Tensor with each length increased by its pair.
+            A Tensor with each length increased by its pair. The gradient flows through all that was padded.
 
         Raises:
-            TypeError, ValueError: a `pad_width` that is no int, is negative, or does not fit the number of axes.
+            TypeError, ValueError: a `pad_width` that is no int, is negative, or does not fit the number of axes, or a
+                mode that is none of these.
 
         >>> Tensor([1, 2]).pad((1, 2)).tolist()
         [0, 1, 2, 0, 0]
+        >>> Tensor([1.0, 3.0]).pad(1, "mean").tolist()
+        [2.0, 1.0, 3.0, 2.0]
         """
-        if mode != "constant":
+        if mode in ("edge", "reflect", "symmetric", "wrap"):
             return _chosen(self, np.pad, pad_width, mode=mode)
         widths = np.broadcast_to(pad_width, (self.ndim, 2))
         if widths.dtype.kind not in "iu":
             raise TypeError(f"pad_width is made of ints, found {pad_width!r:.60}")
         if widths.min(initial=0) < 0:
             raise ValueError(f"pad_width is never negative, found {pad_width!r:.60}: an index removes elements")
+        if mode != "constant":
+            return _padded(self, mode, widths.tolist())
         sides = list(zip(widths.tolist(), self.shape, strict=True))
         whole = slice(None)  # of an axis without padding: a program for any batch has no length of it
         index = tuple(slice(before, before + n) if before or after else whole for (before, after), n in sides)
         shape = tuple(before + n + after for (before, after), n in sides)
-        if not constant_values:
+        if constant_values.__class__ in (int, float) and not constant_values:
             return record(arrays.scatter(index, shape), self)
-        return record(arrays.setitem(index), np.full(shape, constant_values, self.dtype), self)
+        around = np.pad(np.zeros(self.shape, self.dtype), widths, constant_values=constant_values)
+        return record(arrays.setitem(index), around, self)
 
     def diag(self, k: int = 0) -> Tensor:
         """The diagonal of a matrix, or the matrix with a given diagonal.
 
         Args:
-            k: which diagonal: 0 is the main one, those above it are positive.
+            k: the number of the diagonal, 0 for the main one and positive above it.
 
         Returns:
             The k-th diagonal of a matrix, a vector. Of a vector of length n, a square matrix of n + abs(k) rows with
@@ -345,7 +351,7 @@ class Tensor(Handle, Elementwise):
         return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
 
     def tril(self, k: int = 0) -> Tensor:
-        """The lower triangle: zero above the k-th diagonal of the last two axes.
+        """The lower triangle, with zeros above the k-th diagonal of the last two axes.
 
         Args:
             k: the last diagonal to keep, as in `diag`.
@@ -359,7 +365,7 @@ class Tensor(Handle, Elementwise):
         return record(arrays.where(_triangle(self, k)), self, 0)
 
     def triu(self, k: int = 0) -> Tensor:
-        """The upper triangle: zero below the k-th diagonal of the last two axes.
+        """The upper triangle, with zeros below the k-th diagonal of the last two axes.
 
         Args:
             k: the first diagonal to keep, as in `diag`.
@@ -376,7 +382,7 @@ class Tensor(Handle, Elementwise):
         """Sort in ascending order.
 
         Args:
-            axis: the axis to sort along; None flattens first.
+            axis: the axis to sort along, or None to flatten first.
 
         Returns:
             A Tensor of the same shape, or a vector for None. The gradient is permuted back.
@@ -384,7 +390,10 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([3, 1, 2]).sort()
         Tensor([1, 2, 3])
         """
-        return self.flatten().sort(0) if axis is None else record(arrays.sort(axis_of(axis, self.ndim)), self)
+        if axis is None:
+            return self.flatten().sort(0)
+        a, along = traced(self)._node._data, axis_of(axis, self.ndim)
+        return record(arrays.take_along_axis(lib(a).argsort(a, along, "stable"), along, "sort"), self)
 
     # ---- reductions: `axis` is None (all axes), an int or several; `keepdims` keeps them with length 1
 
@@ -392,7 +401,7 @@ class Tensor(Handle, Elementwise):
         """The sum over axes.
 
         Args:
-            axis: an int or several; None is all axes.
+            axis: an int or several, or None for all axes.
             keepdims: keep the reduced axes with length 1.
 
         Returns:
@@ -410,7 +419,7 @@ class Tensor(Handle, Elementwise):
             axis, keepdims: as in `sum`.
 
         Returns:
-            A Tensor without those axes; nan for a mean of no elements.
+            A Tensor without those axes. The mean of no elements is nan.
 
         >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).mean(axis=0)
         Tensor([2., 3.])
@@ -424,7 +433,7 @@ class Tensor(Handle, Elementwise):
             axis, keepdims: as in `sum`.
 
         Returns:
-            A Tensor without those axes. Tied elements share the gradient equally; `argmax` gives the index.
+            A Tensor without those axes. Tied elements share the gradient equally, and `argmax` gives the index.
 
         >>> Tensor([[1.0, 4.0], [3.0, 2.0]]).max(axis=0)
         Tensor([3., 4.])
@@ -438,7 +447,7 @@ class Tensor(Handle, Elementwise):
             axis, keepdims: as in `sum`.
 
         Returns:
-            A Tensor without those axes. Tied elements share the gradient equally; `argmin` gives the index.
+            A Tensor without those axes. Tied elements share the gradient equally, and `argmin` gives the index.
 
         >>> Tensor([[1.0, 4.0], [3.0, 2.0]]).min(axis=0)
         Tensor([1., 2.])
@@ -446,7 +455,7 @@ class Tensor(Handle, Elementwise):
         return record(arrays.extreme("min", axis_of(axis, self.ndim), keepdims), self)
 
     def var(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The variance over axes: the sum of squared deviations, divided by n - ddof.
+        """The variance over axes, the sum of squared deviations divided by n - ddof.
 
         Args:
             axis, keepdims: as in `sum`.
@@ -464,7 +473,7 @@ class Tensor(Handle, Elementwise):
         return ((self - mean) ** 2).sum(axis, keepdims) / (n - ddof)
 
     def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
-        """The standard deviation over axes: the square root of the variance.
+        """The standard deviation over axes, the square root of the variance.
 
         Args:
             axis, keepdims, ddof: as in `var`.
@@ -495,8 +504,7 @@ class Tensor(Handle, Elementwise):
         factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1
         while n > 1:
             half = n // 2
-            last = [factors[2 * half :]] if n % 2 else []
-            factors = record(arrays.concatenate(0), factors[:half] * factors[half : 2 * half], *last)
+            factors = record(arrays.concatenate(0), factors[:half] * factors[half : 2 * half], factors[2 * half :])
             n -= half
         shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
@@ -527,15 +535,19 @@ class Tensor(Handle, Elementwise):
             raise ValueError(
                 f"a norm over {len(axes)} axes takes ord={fits}, found {ord!r}: name an axis, or flatten()"
             )
-        if ord in _NORMS:
-            return _NORMS[ord](self, axis, keepdims)
+        if ord == 2:
+            return record(fused.length, (self * self).sum(axis, keepdims))
+        if abs(ord) == math.inf:
+            return abs(self).max(axis, keepdims) if ord == math.inf else abs(self).min(axis, keepdims)
+        if ord in (0, 1):
+            return abs(self if ord else self.sign()).sum(axis, keepdims)
         return record(fused.norm(float(ord), axes, keepdims), self)
 
     def cumsum(self, axis: int | None = None) -> Tensor:
         """The cumulative sum.
 
         Args:
-            axis: the axis to sum along; None flattens first.
+            axis: the axis to sum along, or None to flatten first.
 
         Returns:
             A Tensor of the same shape, or a vector for None.
@@ -592,11 +604,9 @@ class Tensor(Handle, Elementwise):
 
     # ---- products
 
-    def __matmul__(self, other: Any) -> Any:
-        return _matmul(self, other) if fits(other) else NotImplemented
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return _matmul(other, self) if fits(other) else NotImplemented
+    __matmul__: ClassVar[Callable[[Any, Any], Tensor]]
+    __rmatmul__: ClassVar[Callable[[Any, Any], Tensor]]
+    __matmul__, __rmatmul__ = _operator(lambda a, b: _matmul(a, b))
 
 
 def _triangle(a: Tensor, k: int) -> np.ndarray:
@@ -612,27 +622,48 @@ def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
     return record(arrays.getitem(places), a.flatten())
 
 
-_NORMS: dict[Any, Callable[..., Tensor]] = {
-    0: lambda a, *over: abs(a.sign()).sum(*over),
-    1: lambda a, *over: abs(a).sum(*over),
-    2: lambda a, *over: record(fused.length, (a * a).sum(*over)),
-    math.inf: lambda a, *over: abs(a).max(*over),
-    -math.inf: lambda a, *over: abs(a).min(*over),
-}
-for _name, _method in [*vars(Tensor).items()]:
-    if callable(_method) and "axis" in inspect.signature(_method).parameters:
+def _padded(a: Tensor, mode: str, widths: list[tuple[int, int]]) -> Tensor:
+    """The Tensor padded by what NumPy computes along each axis in turn."""
+    if not (mode == "linear_ramp" or mode in _STATISTICS):
+        known = ", ".join(["constant", "edge", "reflect", "symmetric", "wrap", *_STATISTICS, "linear_ramp"])
+        raise ValueError(f"found the mode {mode!r:.60}: a Tensor is padded in the modes {known}")
+    if a.dtype.kind != "f":  # NumPy rounds what it computes of integers, and no gradient is lost
+        return Tensor(np.pad(read_data(a._node), widths, mode))  # type: ignore[call-overload]
+    for axis, (before, after) in enumerate(widths):
+        if before + after and mode == "linear_ramp":  # linear, so it is a product with the ramps of a unit matrix
+            ramps = np.pad(np.eye(a.shape[axis], dtype=a.dtype), ((before, after), (0, 0)), mode)
+            a = (a.swapaxes(axis, -1) @ ramps.T).swapaxes(axis, -1)
+        elif before + after:
+            ends = _STATISTICS[mode](a, axis, True)
+            a = record(arrays.concatenate(axis), *[ends] * before, a, *[ends] * after)
+    return a
+
+
+def _median(a: Tensor, axis: int, _keepdims: bool) -> Tensor:
+    in_order, n = a.sort(axis).swapaxes(axis, 0), a.shape[axis]
+    return ((in_order[(n - 1) // 2] + in_order[n // 2]) / 2).expand_dims(0).swapaxes(axis, 0)
+
+
+_STATISTICS = {"mean": Tensor.mean, "maximum": Tensor.max, "minimum": Tensor.min, "median": _median}
+for _name, _method in [*vars(Tensor).items(), ("__init__", Handle.__init__)]:
+    if callable(_method) and not {"axis", "_children"}.isdisjoint(inspect.signature(_method).parameters):
         setattr(Tensor, _name, checked(_method))
 
 
 def _matmul(a: Any, b: Any) -> Tensor:
     """a @ b, where a vector is a row on the left and a column on the right."""
     a, b = as_tensor(a), as_tensor(b)
-    if a.ndim == 0 or b.ndim == 0:
+    left, right = a.shape, b.shape  # once: they are properties
+    if not left or not right:
         raise ValueError(
-            f"@ needs at least one dimension on each side, found shapes {a.shape} and {b.shape}: use * for a number"
+            f"@ needs at least one dimension on each side, found shapes {left} and {right}: use * for a number"
         )
-    out = record(arrays.matmul, a if a.ndim > 1 else a.expand_dims(0), b if b.ndim > 1 else b.expand_dims(1))
-    gone = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]
+    k, n = left[-1], right[max(len(right) - 2, 0)]
+    if k != n:
+        hint = f": did you mean a @ b.{'T' if len(right) == 2 else 'swapaxes(-1, -2)'}?" if k == right[-1] else ""
+        raise ValueError(f"cannot multiply {left} by {right}: their inner lengths are {k} and {n}{hint}")
+    out = record(arrays.matmul, a if len(left) > 1 else a.expand_dims(0), b if len(right) > 1 else b.expand_dims(1))
+    gone = [axis for axis, shape in ((-2, left), (-1, right)) if len(shape) == 1]
     return out.squeeze(gone) if gone else out
 
 
@@ -643,22 +674,10 @@ def as_tensor(x: Any) -> Tensor:
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     """x @ weight.T + bias as one node; see `functional.linear`."""
-    x, weight = as_tensor(x), as_tensor(weight)
-    if bias is None:
-        return x @ weight.T
-    bias = as_tensor(bias)
-    if weight.ndim == 2 and bias.ndim == 1:
+    x, weight, bias = as_tensor(x), as_tensor(weight), None if bias is None else as_tensor(bias)
+    if bias is not None and weight.ndim == 2 and bias.ndim == 1:
         return record(fused.linear, x, weight, bias)
-    return x @ weight.T + bias
+    return x @ weight.T if bias is None else x @ weight.T + bias
 
 
-class LateTensor(Tensor):
-    """A view whose base was written to. The first access to `_node` makes its new node, and turns it into a Tensor."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        return renewed(self) if name == "_node" else object.__getattribute__(self, name)
-
-
-ArrayNode.kind, ArrayNode.late_kind = Tensor, LateTensor
+ArrayNode.kind = Tensor

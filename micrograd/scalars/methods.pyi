@@ -12,70 +12,70 @@ class Elementwise:
 
     def exp(self) -> Self:
         """e to the power of a."""
+    def log(self) -> Self:
+        """The natural logarithm, and -inf at 0."""
+    def sqrt(self) -> Self:
+        """The square root, and nan below 0."""
+    def sin(self) -> Self:
+        """The sine, in radians."""
+    def cos(self) -> Self:
+        """The cosine, in radians."""
+    def tanh(self) -> Self:
+        """The hyperbolic tangent."""
+    def sigmoid(self) -> Self:
+        """1 / (1 + exp(-a))."""
+    def abs(self) -> Self:
+        """The absolute value. The gradient at 0 is 0."""
+    def relu(self) -> Self:
+        """max(a, 0). The gradient at 0 is 0."""
+    def sign(self) -> Self:
+        """-1, 0 or 1."""
+    def maximum(self, other: Any) -> Self:
+        """The larger of the two, which gets the gradient. A tie shares the gradient equally."""
     def exp2(self) -> Self:
         """2 to the power of a."""
     def expm1(self) -> Self:
         """exp(a) - 1, accurate for small a."""
-    def log(self) -> Self:
-        """The natural logarithm; -inf at 0, nan below."""
     def log2(self) -> Self:
         """The logarithm to base 2."""
     def log10(self) -> Self:
         """The logarithm to base 10."""
     def log1p(self) -> Self:
         """log(1 + a), accurate for small a."""
-    def sqrt(self) -> Self:
-        """The square root; nan below 0."""
     def square(self) -> Self:
         """a * a."""
     def reciprocal(self) -> Self:
         """1 / a."""
-    def sin(self) -> Self:
-        """The sine, in radians."""
-    def cos(self) -> Self:
-        """The cosine, in radians."""
     def tan(self) -> Self:
         """The tangent, in radians."""
     def arcsin(self) -> Self:
-        """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+        """The inverse sine, in [-pi/2, pi/2], and nan outside [-1, 1]."""
     def arccos(self) -> Self:
-        """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+        """The inverse cosine, in [0, pi], and nan outside [-1, 1]."""
     def arctan(self) -> Self:
         """The inverse tangent, in [-pi/2, pi/2]."""
     def sinh(self) -> Self:
         """The hyperbolic sine."""
     def cosh(self) -> Self:
         """The hyperbolic cosine."""
-    def tanh(self) -> Self:
-        """The hyperbolic tangent."""
     def arcsinh(self) -> Self:
         """The inverse hyperbolic sine."""
     def arccosh(self) -> Self:
-        """The inverse hyperbolic cosine; nan below 1."""
+        """The inverse hyperbolic cosine, and nan below 1."""
     def arctanh(self) -> Self:
-        """The inverse hyperbolic tangent; nan outside [-1, 1]."""
-    def sigmoid(self) -> Self:
-        """1 / (1 + exp(-a))."""
+        """The inverse hyperbolic tangent, and nan outside [-1, 1]."""
     def softplus(self) -> Self:
         """log(1 + exp(a)), without overflow."""
     def gelu(self) -> Self:
         """The Gaussian error linear unit, tanh approximation (Hendrycks and Gimpel, 2016)."""
     def hypot(self, other: Any) -> Self:
-        """sqrt(a * a + b * b), without overflow; the gradient at 0 is 0."""
+        """sqrt(a * a + b * b), without overflow. The gradient at 0 is 0."""
     def arctan2(self, other: Any) -> Self:
         """The angle of the point (x, y) = (b, a), in [-pi, pi]."""
     def logaddexp(self, other: Any) -> Self:
         """log(exp(a) + exp(b)), without overflow."""
-    def abs(self) -> Self:
-        """The absolute value; the gradient at 0 is 0."""
-    def relu(self) -> Self:
-        """max(a, 0); the gradient at 0 is 0."""
-    def maximum(self, other: Any) -> Self:
-        """The larger of the two, which gets the gradient; a tie shares it equally."""
     def minimum(self, other: Any) -> Self:
-        """The smaller of the two, which gets the gradient; a tie shares it equally."""
-    def sign(self) -> Self:
-        """-1, 0 or 1."""
+        """The smaller of the two, which gets the gradient. A tie shares the gradient equally."""
     def floor(self) -> Self:
         """The greatest integer not above a."""
     def ceil(self) -> Self:
@@ -83,19 +83,21 @@ class Elementwise:
     def trunc(self) -> Self:
         """a rounded towards 0."""
     def round(self) -> Self:
-        """The nearest integer; halves round to even."""
+        """The nearest integer, where halves round to even."""
     def leaky_relu(self, slope: float = 0.01) -> Self:
-        """a where it is positive, else slope * a; the gradient at 0 is the slope."""
+        """a where a is positive, else slope * a. The gradient at 0 is the slope."""
     def clip(self, low: float | None = None, high: float | None = None) -> Self:
-        """Clip a to [low, high]; the gradient at the bounds is 1."""
+        """Clip a to [low, high]. The gradient at the bounds is 1."""
     def pow(self, exponent: Any) -> Self:
         """self ** exponent."""
     def __pos__(self) -> Self: ...
     def __float__(self) -> float:
-        """The number; raises inside a transform, where `math.sin(x)` would silently drop the derivative."""
+        """The number; raises inside a transform, where `math.sin(x)` would drop the derivative, and warns elsewhere."""
     def __format__(self, spec: str) -> str: ...
     def __int__(self) -> int: ...
     def __round__(self, ndigits: int | None = None) -> float: ...
+    def _without_gradient(self) -> Any:
+        """The number for the caller's caller, with a warning if a gradient would have been recorded."""
     def show(self, **options: Any) -> Any:
         """An interactive page that steps forward and backward through the graph."""
     def __dir__(self) -> list[str]: ...

@@ -5,22 +5,23 @@ Editors and type checkers read `methods.pyi`, which `docs/stubs.py` generates fr
 
 from __future__ import annotations
 
-import inspect
 import operator
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
+from warnings import warn
 
+from ..common.words import NAMES, unknown
+from ..engine.modes import is_grad_enabled, modes_on
+from ..engine.rows import Row
+from ..engine.value import Value, method_of, number, operator_of
 from . import ops
-from .modes import is_differentiating
-from .rows import Row
-from .words import NAMES, unknown
+from .kinds import attach, is_differentiating, is_tracing, traced
 
 Class = TypeVar("Class", bound=type)
 OPERATORS = {"add": ops.add, "sub": ops.sub, "mul": ops.mul}
 OPERATORS |= {"truediv": ops.div, "mod": ops.remainder, "floordiv": ops.floor_divide}
 SIGNS = {"neg": ops.neg, "abs": ops.abs_}
-BINARY = "\n\nArgs:\n    other: b; self is a.\n\nReturns:\n    A node."
-SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+BINARY = "\n\nArgs:\n    other: b, where self is a.\n\nReturns:\n    A node."
 
 
 class Elementwise:
@@ -39,26 +40,44 @@ class Elementwise:
         """
         return self**exponent  # type: ignore[operator]
 
+    def leaky_relu(self, slope: float = 0.01) -> Self:
+        return ops.leaky_relu(slope)(self)
+
+    def clip(self, low: float | None = None, high: float | None = None) -> Self:
+        return ops.clip(low, high)(self)
+
     def __pos__(self) -> Self:
         return self
 
     def __float__(self) -> float:
-        """The number; raises inside a transform, where `math.sin(x)` would silently drop the derivative."""
+        """The number; raises inside a transform, where `math.sin(x)` would drop the derivative, and warns elsewhere."""
+        number = self._without_gradient()
         if self.requires_grad and is_differentiating():  # type: ignore[attr-defined]
             raise TypeError(
                 "float() of a node would lose its derivative, in a function that is being differentiated: compute on "
                 "the node (x.sin(), not math.sin(x)), or take its .data or .item() if the number alone is meant"
             )
-        return float(self.item())  # type: ignore[attr-defined]
+        return float(number)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)  # type: ignore[attr-defined]
 
     def __int__(self) -> int:
-        return int(self.item())  # type: ignore[attr-defined]
+        return int(self._without_gradient())
 
     def __round__(self, ndigits: int | None = None) -> float:
-        return round(self.item(), ndigits)  # type: ignore[attr-defined]
+        return round(self._without_gradient(), ndigits)
+
+    def _without_gradient(self) -> Any:
+        """The number for the caller's caller, with a warning if a gradient would have been recorded."""
+        number = self.item()  # type: ignore[attr-defined]
+        if self.requires_grad and is_grad_enabled() and not is_differentiating():  # type: ignore[attr-defined]
+            warn(
+                "no gradient flows through float(x) or a function of math: use the method (x.exp(), ...), or x.data "
+                "if you mean the number",
+                stacklevel=3,
+            )
+        return number
 
     def show(self, **options: Any) -> Any:
         """An interactive page that steps forward and backward through the graph.
@@ -74,7 +93,7 @@ class Elementwise:
         return player(self, **options)
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in NAMES]
+        return [name for name in object.__dir__(self) if name not in NAMES]
 
 
 def _foreign(name: str) -> property:
@@ -83,9 +102,11 @@ def _foreign(name: str) -> property:
     def refuse(node: Any) -> Any:
         raise unknown(f"a {type(node).__name__}", name)
 
-    return property(refuse, doc=f"Not here: the word is {NAMES[name]}.")
+    return property(refuse, doc=f"Not here. Use {NAMES[name]}.".replace("Use there is", "There is"))
 
 
+for _name, _maker in ops.MAKERS.items():
+    getattr(Elementwise, _name).__doc__ = _maker.__doc__
 for _name in NAMES:
     setattr(Elementwise, _name, _foreign(_name))
 
@@ -96,7 +117,7 @@ def elementwise(
     arithmetic: Callable[[Row], tuple[Callable[..., Any], Callable[..., Any]]],
     comparison: Callable[[Callable], Callable],
 ) -> Callable[[Class], Class]:
-    """Class decorator: add a method for each public row, operator, comparison and maker of rows.
+    """Class decorator: add a method for each public row, operator and comparison.
 
     `unary` and `binary` make the method of a row, `arithmetic` those of an operator, `__op__` and `__rop__`, and
     `comparison` that of a function of the module `operator`.
@@ -113,21 +134,28 @@ def elementwise(
             _enter(cls, f"__{name}__", unary(row), None)
         for compare in (operator.lt, operator.le, operator.gt, operator.ge):
             _enter(cls, f"__{compare.__name__}__", comparison(compare), None)
-        for name, maker in ops.MAKERS.items():
-            method = _with_settings(maker)
-            settings = inspect.signature(maker).parameters.values()
-            method.__signature__ = inspect.Signature([SELF, *settings])  # type: ignore[attr-defined]
-            _enter(cls, name, method, maker.__doc__)
         return cls
 
     return decorate
-
-
-def _with_settings(maker: Callable[..., Row]) -> Callable:
-    return lambda self, *settings, **named: maker(*settings, **named)(self)
 
 
 def _enter(cls: type, name: str, method: Callable, doc: str | None) -> None:
     method.__name__, method.__qualname__, method.__module__ = name, f"{cls.__name__}.{name}", cls.__module__
     method.__doc__ = doc
     setattr(cls, name, method)
+
+
+def _compare(compare: Callable[[float, Any], bool]) -> Callable[[Value, Any], Any]:
+    """The method of a comparison: it compares the numbers and returns a bool."""
+
+    def method(self: Value, other: Any) -> Any:
+        if modes_on and is_tracing():
+            return compare(traced(self), other)
+        y = other._data if isinstance(other, Value) else number(other)
+        return NotImplemented if y is None else compare(self._data, y)
+
+    return method
+
+
+attach(Value)(Elementwise)
+elementwise(method_of, method_of, operator_of, _compare)(Value)

@@ -1,0 +1,7 @@
+"""What knows nothing of gradients.
+
+trees        nested lists, tuples and dicts, mapped and flattened
+collector    a context manager that pauses the garbage collector
+undo         a context manager that takes changes back if not all of them are made
+words        names of other libraries and misspelt keywords, for error messages
+"""

@@ -1,0 +1,24 @@
+"""What hangs on the heart's seams for scalars, a file each. The engine imports none of it.
+
+floats     the functions of `math`, returning inf or nan where `math` raises
+ops        more rows of the derivative table
+rows       rows with any number of operands
+kinds      what is a node; what a mode replaces, or refuses to read
+modes      set_grad_enabled; modes as decorators of generators and coroutines
+methods    x.exp(), x.maximum(y), comparisons, ...: what Value and Tensor have in common
+closures   ops that users write, with `_backward`, a closure
+hooks      register_hook
+anomaly    detect_anomaly
+release    what `retain_graph=False` makes of a graph
+turns      a pass that waits for another thread's in vain raises
+grad_fn    the graph through PyTorch's interface
+roots      backward and grad, from several roots, to given inputs, checked
+value      what else a Value can do, attached to it
+"""
+
+from . import anomaly as anomaly
+from . import closures as closures
+from . import hooks as hooks
+from . import methods as methods
+from . import turns as turns
+from . import value as value

@@ -1,0 +1,87 @@
+"""`detect_anomaly`: a watcher that looks for the first nan of a pass, and at each node the line that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from ..engine import walk
+from ..engine.modes import Mode, Variable, modes_on, value_of
+from ..engine.rows import Row
+from ..engine.value import Node
+from .kinds import attach, is_tracing, line_of_the_user
+
+_checking: Variable = ContextVar("checking", default=None)
+_seen: dict[Any, list[tuple[Any, Any]]] = {}  # for each pass under way: its nodes and their gradients so far
+_record = Node._record
+
+
+def is_anomaly_enabled() -> bool:
+    """True inside `detect_anomaly`, but not in a trace, which has no numbers to check."""
+    return value_of(_checking, False) and not is_tracing()
+
+
+@attach(Node)
+class _Noting:
+    _made_at = "a line that ran outside of detect_anomaly"
+
+    def _record(self: Any, row: Row, operands: Sequence[Any], values: Any, /) -> None:
+        _record(self, row, operands, values)
+        if modes_on and is_anomaly_enabled():
+            self._made_at = line_of_the_user()
+
+
+class detect_anomaly(Mode):
+    """Context manager or decorator in which a backward pass that makes a NaN raises, with the line of the forward pass.
+
+    Use it for debugging, when a loss has become nan. Run forward and backward inside it. It is slow.
+
+    Args:
+        fn: the function to decorate, or nothing in a `with`.
+
+    Raises:
+        RuntimeError: in the backward pass, when a rule returns a NaN.
+
+    >>> from micrograd import Value, detect_anomaly
+    >>> x = Value(0.0)
+    >>> with detect_anomaly():
+    ...     (x * x.log()).backward()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    RuntimeError: the backward of 'log' produced a nan for its operand Value(data=0.0, grad=0)...
+    """
+
+    variable = _checking
+    value = True
+
+    def __enter__(self) -> None:
+        walk.watchers.append(_refuse_nan)
+        super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        walk.watchers.remove(_refuse_nan)
+        _seen.clear()
+
+
+def _refuse_nan(node: Any, g: Any) -> Any:
+    """A watcher of the walk: raise if an op sent a nan to this node."""
+    if not is_anomaly_enabled():
+        return g
+    for mark in [mark for mark in _seen if mark not in walk.running]:
+        del _seen[mark]
+    seen = _seen.setdefault(walk.running[-1], [])
+    for by, its in seen if _is_nan(g) else ():
+        if any(n is node and _is_nan(part) for n, part in by._row.send(by, its, hasattr(its, "_apply"))):
+            _seen.clear()
+            raise RuntimeError(
+                f"the backward of '{by._op}' produced a nan for its operand {node!r}; it was created at {by._made_at}"
+            )
+    seen.append((node, g))
+    return g
+
+
+def _is_nan(part: Any) -> bool:
+    data = getattr(getattr(part, "_node", part), "_data", part)
+    unequal = data != data
+    return unequal if isinstance(unequal, bool) else unequal.any()
