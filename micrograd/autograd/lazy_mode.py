@@ -4,45 +4,46 @@ A node that is not computed yet is an object with empty slots. Reading one of th
 or a drawing) makes Python call `__getattr__`, which computes the node and everything it depends on, and turns it into
 an ordinary node. So no other module needs to know about lazy mode.
 
-Shapes are unknown until the arrays are computed, so an op that needs one (`@`, `transpose`, `reshape` with a -1,
-indexing by a mask) computes its operand. If an operand is modified before it is used, the access raises; writes through
-an array obtained from `.data` are not detected and will be used.
+Shapes are unknown until the arrays are computed, so an op that needs one (`@`, `transpose`, `sort`, indexing by a
+mask) computes its operand. A pending node is also computed when something that it reads is about to change: a Value, or
+the memory of a Tensor, which may have views. Reading `t.data` counts as a change, because one can write to the array
+that it returns. (A write to an array that was taken before the op was recorded goes unnoticed.)
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 import numpy as np
 
-from ..engine.graph import SLOTS, Node, grads_lock, node_of
-from ..engine.modes import Mode, deferred, deferring, enable_grad, is_grad_enabled, is_tracing, no_grad
+from ..engine.modes import Mode, enable_grad, intercept, interceptor, is_grad_enabled, no_grad
 from ..engine.rows import Row
-from ..engine.value import Value
-from ..tensor.node import lifted, may_meet, same_array
+from ..engine.value import SLOTS, Value
+from ..engine.walk import lock
+from ..scalars.kinds import before_change, is_node, is_tracing, node_of
+from ..tensor.node import lifted, may_meet
 from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
 
 
 class _Later:
-    """A pending node: `_todo` is its row, its operands, their states, and whether to record it."""
+    """A pending node: `_todo` is its row, its operands, and whether to record it."""
 
     __slots__ = ()
     _waiting = True
-    _todo: tuple[Row, Sequence[Any], Sequence[Any], bool]
-    _when_ready: Callable[[Node], None]  # called once computed: a module tags its outputs; see `nn.module`
+    _todo: tuple[Callable[..., Any], Sequence[Any], bool]
 
     def __getattr__(self, name: str) -> Any:
-        if name not in (*SLOTS, "_node"):
+        if name not in (*SLOTS, "grad", "_node"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         realize(self)
         return getattr(self, name)
 
     def __setattr__(self, name: str, x: Any) -> None:
-        if name in SLOTS:
+        if name in (*SLOTS, "grad"):
             realize(self)
         object.__setattr__(self, name, x)
 
@@ -69,22 +70,45 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
     if kind is LazyTensor:  # now, since the transform may be over when it is computed
         operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
     out: Any = object.__new__(kind)
-    out._todo = row, operands, tuple(map(_state, operands)), is_grad_enabled()
+    out._todo = row, operands, is_grad_enabled()
+    with lock:
+        for x in filter(is_node, operands):
+            _reads(out, x)
     return out
 
 
-def _state(x: Any) -> Any:
-    """What tells whether x is modified: its number or array, whether it is frozen, and how often it was written to."""
-    if isinstance(x, Tensor) and not isinstance(x, _Later):
-        return x._node, x._node._data, x._node.storage, x._node.storage.version
-    return (x.requires_grad, x._data) if isinstance(x, Value) and not isinstance(x, _Later) else None
+# For each Value and memory of Tensors, the pending nodes that read it, by id. A pending node has its own `_readers`.
+_readers: WeakKeyDictionary[Any, WeakValueDictionary[int, Any]] = WeakKeyDictionary()
 
 
-def _changed(x: Any, then: Any) -> bool:
-    if then is None or isinstance(x, Value):
-        return then is not None and then != (x.requires_grad, x._data)
-    node, data, storage, version = then
-    return x._node is not node or storage.changed(version) or not same_array(x._node._data, data)
+def _reads(pending: Any, x: Any) -> None:
+    """Note that a pending node reads x."""
+    place, key = (vars(x), "_readers") if isinstance(x, _Later) else (_readers, _memory(node_of(x)))
+    place.setdefault(key, WeakValueDictionary())[id(pending)] = pending
+
+
+def _memory(node: Any) -> Any:
+    return node if node._is_number else node.storage
+
+
+def _compute_readers(*nodes: Any) -> None:
+    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for."""
+    if _readers:
+        with lock:
+            for memory in map(_memory, nodes):
+                for reader in [*_readers.get(memory, {}).values()]:
+                    try:
+                        realize(reader)
+                    except Exception as error:
+                        reader._todo = _raise, (error,), True
+                _readers.pop(memory, None)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+before_change.append(_compute_readers)
 
 
 def realize(node: Any) -> Any:
@@ -96,16 +120,13 @@ def realize(node: Any) -> Any:
     Returns:
         The same object, computed, along with everything it depends on. Iterative, so the depth is not limited.
 
-    Raises:
-        RuntimeError: an operand was modified after the op was recorded.
-
     >>> with lazy():
     ...     b = Value(2.0) * 3
     >>> realize(b)
     Value(data=6.0, grad=0)
     """
     path = [node]
-    with grads_lock, _eager():
+    with lock, _eager():
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
@@ -118,34 +139,34 @@ def realize(node: Any) -> Any:
 
 def _compute(node: Any) -> None:
     """Run the row on computed operands, and become the result."""
-    row, operands, states, recording = node._todo
-    for x, state in zip(operands, states, strict=True):
-        if _changed(x, state):
-            raise RuntimeError(
-                f"an operand of '{row.name}' was changed before lazy mode computed it: realize() it first"
-            )
+    row, operands, recording = node._todo
     with enable_grad() if recording else no_grad():
         made = row(*operands)
     if isinstance(made, Tensor):
-        node._node, made._node._handle = made._node, weakref.ref(node)
+        node._node, made._node._handle = made._node, ref(node)
         if hasattr(made, "_view"):
             node._view = made._view
             node._node.storage.share(node)
     for name in () if isinstance(made, Tensor) else SLOTS:
         object.__setattr__(node, name, getattr(made, name))
+    readers = vars(node).pop("_readers", {})
     del node._todo
     node.__class__ = type(made)
-    if then := vars(node).pop("_when_ready", None):
-        then(node_of(node))
+    for reader in [*readers.values()]:
+        _reads(reader, node)
+    if (mark := vars(node).pop("_made_by", None)) and node_of(node)._row:  # a module's; see `nn.module`
+        node_of(node)._made_by = (*mark[:-1], tuple(map(node_of, mark[-1])))
 
 
 class lazy(Mode):
-    """Context manager and decorator that defers computation: ops build the graph, `.data` or `realize` computes it.
+    """Context manager and decorator that defers computation until `.data` or `realize` asks for a number.
+
+    Use it to build a graph whose results are perhaps not needed, or to look at a graph before it is computed.
 
     Each node is computed once, with everything it depends on. See `realize` for what raises.
 
     Args:
-        fn: the function to decorate; nothing in a `with`.
+        fn: the function to decorate, or nothing in a `with`.
 
     >>> a = Value(2.0)
     >>> with lazy():
@@ -155,9 +176,11 @@ class lazy(Mode):
     6.0
     """
 
-    _variable = deferring
-    _value = property(lambda self: deferred() if is_tracing() else _defer)  # a trace computes nothing anyway
+    variable = intercept
+    value: Any = property(  # a trace computes nothing anyway
+        lambda self: interceptor() if is_tracing() else _defer, doc="The function that runs instead of each op."
+    )
 
 
 class _eager(Mode):
-    _variable, _value = deferring, None
+    variable, value = intercept, None

@@ -29,19 +29,20 @@ Otherwise it consists of nodes, connected to what was read; under `no_grad` thes
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import wraps
+from contextlib import contextmanager, nullcontext
+from functools import partial, wraps
 from typing import Any
 
-from ..engine.graph import LEAF, Node, is_node, node_of
-from ..engine.modes import differentiating, enable_grad, is_grad_enabled, is_tracing, open_scopes, stand_in
-from ..engine.rows import Row
-from ..engine.trees import leaves, refilled, tree_map
+from ..common.trees import leaves, refilled, tree_map
+from ..engine.modes import enable_grad, is_grad_enabled
+from ..engine.rows import LEAF
 from ..engine.value import Value
-from ..engine.walk import propagate, seeded, short_cut, towards
-from ..tensor.optional import Tensor, np, stack
+from ..engine.walk import run, topological
+from ..scalars.kinds import differentiating, is_node, is_tracing, node_of, traced
+from ..scalars.ops import copied
+from ..scalars.roots import seeded
+from ..tensor.optional import Tensor, handle, np, stack
 from .forward_mode import detached, forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
@@ -49,7 +50,6 @@ __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "j
 # ---------------------------------------------------------------------------------------------------------------------
 # Arguments and results
 
-copied: Row = Row("copy", operator.pos, lambda g, _out, _a: g)
 ONES = object()  # the default gradients at the outputs
 
 
@@ -83,134 +83,104 @@ class Call:
         self.has_nodes: bool = self.tracing or any(map(is_node, points))
         dtypes = [x.dtype for x in points if isinstance(x, (Tensor, np.ndarray))]
         self.dtype: np.dtype[Any] | None = np.result_type(*dtypes) if dtypes else None
-        seen = [tree_map(self._node, x) for x in args]
-        with self._grad_enabled():
-            for i in self.chosen:
-                seen[i] = tree_map(lambda x: _fresh(x) if is_point(x) else x, seen[i])
+        with enable_grad():
+            seen = [tree_map(partial(self._node, fresh=i in self.chosen), x) for i, x in enumerate(args)]
         self.points: list[Any] = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
         self.own: list[Any] = [node for node in self.points if not node._row]
-        with self._grad_enabled(), self._open():
+        with enable_grad(), self._open():
             output = fn(*seen, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
-        self.aux: Any = None
-        if has_aux:
-            output, self.aux = output
-        self.output: Any = (
-            _output(output) if output is None else tree_map(lambda y: y if y is None else _output(y), output)
-        )
-        roots = [node_of(y) for y in leaves((self.output, self.aux)) if _requires_grad(y)]
-        order, others = towards(roots, self.points, open_scopes())
-        self.order: list[Node] = order
-        self.read: bool = not others.isdisjoint(roots)  # True if fn read another node that requires a gradient
+        output, aux = output if has_aux else (output, None)
+        self.aux: Any = aux
+        whole = tree_map(lambda y: y if y is None else _output(y), output)  # None: a gradient by an integer
+        self.output: Any = _output(None) if output is None else whole
+        self.read: bool = bool(_from_leaves((self.output, self.aux)))  # fn read another node that requires a gradient
 
-    def _node(self, x: Any) -> Any:
-        """An argument as a node; anything that cannot be differentiated is returned unchanged."""
-        if not is_point(x) or is_node(x):
-            return stand_in(x)
-        alone = not isinstance(x, np.ndarray) and self.dtype is None
-        node = Value(float(x), requires_grad=False) if alone else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
-        return stand_in(node)
-
-    def _grad_enabled(self) -> AbstractContextManager[Any]:
-        return nullcontext() if self.recording else enable_grad()
+    def _node(self, x: Any, fresh: bool) -> Any:
+        """An argument as fn sees it: a node, if it can be differentiated; a fresh one, if it is."""
+        if is_point(x) and not is_node(x):
+            alone = not isinstance(x, np.ndarray) and self.dtype is None
+            x = Value(float(x), requires_grad=False) if alone else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
+        return _fresh(traced(x)) if fresh and is_point(x) else traced(x)
 
     @contextmanager
     def _open(self) -> Iterator[None]:
         """A context in which the inputs are leaves, which nested calls find; outside it they are copied constants."""
         with differentiating():
             for node in self.own:
-                node._row, node._a, node._x, node._y = LEAF, None, None, None
+                node._row, node._a, node._x, node._y = LEAF, None, (), None
             try:
                 yield
             finally:
-                for node in self.own:
-                    _close(node)
+                for node in self.own:  # else a later call would take it for a parameter
+                    data = node._data
+                    node._record(copied, (node._constant(data),), [data, data])
 
-    @property
-    def create_graph(self) -> bool:
-        """True if the results are differentiable nodes, as they always are while `compile` traces."""
-        return self.tracing or (self.recording and self.read)
+    def _records(self, given: Sequence[Any] = ()) -> bool:
+        """True if the results are differentiable nodes, as they always are while `compile` traces.
 
-    def answer(self, tree: Any) -> Any:
-        """fn's output as nodes, or plain if the arguments are plain; non-nodes are returned unchanged."""
-        if self.create_graph:
+        They lead back to what fn read, and to the gradients or tangents that were given.
+        """
+        return self.tracing or (self.recording and self.read) or (is_grad_enabled() and any(map(_requires_grad, given)))
+
+    def answer(self, tree: Any, given: Sequence[Any] = ()) -> Any:
+        """The results as nodes, or plain if all arguments and seeds are plain; non-nodes are returned unchanged."""
+        if self._records(given):
             return self._connected(tree)
-        plain = detached if self.has_nodes else (lambda y: y.data[()] if isinstance(y, Tensor) else y.data)
+        has_nodes = self.has_nodes or any(map(is_node, given))
+        plain = detached if has_nodes else (lambda y: y.data[()] if isinstance(y, Tensor) else y.data)
         return tree_map(lambda y: plain(y) if is_node(y) else y, tree)
 
     def _connected(self, tree: Any) -> Any:
         """The tree, with each node that depends only on inputs of this call, and on no leaf, made a constant."""
         if self.tracing and self.recording:
             return tree
-        roots = [node_of(y) for y in leaves(tree) if _requires_grad(y)]
-        others = towards(roots, (), open_scopes())[1] if self.recording else ()
-        return tree_map(lambda y: detached(y) if _requires_grad(y) and node_of(y) not in others else y, tree)
+        kept = _from_leaves(tree) if self.recording else ()
+        return tree_map(lambda y: detached(y) if _requires_grad(y) and node_of(y) not in kept else y, tree)
 
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
         ys = list(leaves(outputs))
         gs = [np.ones(y.shape) if isinstance(y, Tensor) else 1.0 for y in ys] if seeds is ONES else list(leaves(seeds))
         if len(gs) != len(ys):
-            raise ValueError(f"found {len(gs)} gradients for {len(ys)} outputs: each needs its own")
+            raise ValueError(f"found {len(gs)} gradients for {len(ys)} outputs: each output needs one gradient")
         if any(y is not None and g is None for y, g in zip(ys, gs, strict=True)):
             raise TypeError("found None as the gradient of an output: write zeros for one that does not count")
-        create_graph = self.create_graph or self._recorded(gs)
         pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
-        found = self._found(pairs, create_graph) if pairs else {}
-        has_nodes = create_graph or self.has_nodes or any(map(is_node, gs))
-        parts = (_answer(node, found.get(node), has_nodes) for node in self.points)
-        tree: Any = tuple(self._in_form(self.args[i], parts) for i in self.chosen)
-        tree = self._connected(tree) if create_graph else tree
-        return tree if isinstance(self.argnum, tuple) or len(tree) > 1 else tree[0]
+        found = self._found(pairs, self._records(gs)) if pairs else {}
+        parts = iter(self.answer([_as_node(node, found.get(node)) for node in self.points], gs))
 
-    def _recorded(self, given: list[Any]) -> bool:
-        """True if a given gradient (or tangent) requires a gradient, so that the result must lead back to it."""
-        return is_grad_enabled() and any(map(_requires_grad, given))
+        def part(x: Any) -> Any:
+            g = next(parts) if is_point(x) else None  # that of a float is a float, even if fn saw a Tensor
+            return float(g) if isinstance(g, np.generic) and not isinstance(x, np.ndarray) else g
+
+        tree: Any = tuple(tree_map(part, self.args[i]) for i in self.chosen)
+        return tree if isinstance(self.argnum, tuple) or len(tree) > 1 else tree[0]
 
     def _found(self, pairs: list[tuple[Any, Any]], create_graph: bool) -> dict[Any, Any]:
         """The gradients of the inputs that have one, from pairs (output, gradient)."""
-        ys, gs = map(list, zip(*pairs, strict=True))
-        grads = seeded(ys, gs, create_graph)
+        roots = [node_of(y) for y, _ in pairs]
+        seeds = seeded(roots, [g for _, g in pairs], create_graph)
         try:
-            if create_graph:  # which may call user functions again
-                with self._open():
-                    propagate(grads, True, self.order, self.points)
-            elif self.read or not short_cut(grads, self.points):
-                propagate(grads, False, self.order, self.points)
+            with roots[0]._quiet(), self._open(), enable_grad() if create_graph else nullcontext():
+                return run(roots, seeds, create_graph, self.points)[1]  # which may call user functions again
         except RuntimeError as error:
             if create_graph and not self.has_nodes:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
             raise
-        return {node: node._for_grad(grads, [node])[node] for node in self.points if node in grads}
-
-    def _in_form(self, arg: Any, parts: Iterator[Any]) -> Any:
-        """The gradients with the structure of an argument; a float's gradient is a float, even if fn saw a Tensor."""
-
-        def part(x: Any) -> Any:
-            g = next(parts) if is_point(x) else None
-            return float(g) if isinstance(g, np.generic) and not isinstance(x, np.ndarray) else g
-
-        return tree_map(part, arg)
 
     def push(self, tangents: Any) -> Any:
         """The tangents of fn's output, given those of the arguments."""
-        ts = [stand_in(t) for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
+        ts = [traced(t) for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
-        create_graph = self.create_graph or self._recorded(ts)
+        create_graph = self._records(ts)
         given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
         with self._open(), enable_grad() if create_graph else nullcontext():
-            found = forward(self.order, given, create_graph)
-        has_nodes = create_graph or self.has_nodes or any(map(is_node, ts))
-
-        def tangent(y: Any) -> Any:
-            if y is None:
-                return None
-            return _answer(node_of(y), found.get(node_of(y)), has_nodes)
-
-        tree = tree_map(tangent, self.output)
-        return self._connected(tree) if create_graph else tree
+            found = forward(topological(_roots(self.output)), given, create_graph)
+        tangent = lambda y: y if y is None else _as_node(node_of(y), found.get(node_of(y)))  # noqa: E731
+        return self.answer(tree_map(tangent, self.output), ts)
 
 
 def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
@@ -234,32 +204,41 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
 
 
 def _fresh(x: Any) -> Any:
-    """An input of a call. A node enters as a recorded copy, since fn may also close over the original."""
-    if x.requires_grad:
-        return copied(x)
-    x = detached(x)
-    x.requires_grad = True
-    return x
+    """An input of a call. A node enters as a recorded copy, since fn may also close over the original.
 
-
-def _close(node: Any) -> None:
-    """Turn a leaf into a copy of a constant, so that it is not taken for a parameter afterwards."""
-    data = node._data
-    node._record(copied, (node._constant(data),), [data, data])
-
-
-def _answer(node: Any, g: Any, as_node: bool) -> Any:
-    """A gradient (or tangent) of the node, as a number, a new array (NumPy's number for shape ()), or a node.
-
-    None means zero.
+    That of a class of the user's is one too, with the methods and the attributes of x.
     """
+    made = copied(x) if x.requires_grad else detached(x)
+    if not made.requires_grad:
+        made.requires_grad = True
+    if not all(kind.__module__.startswith("micrograd.") for kind in type(x).__mro__[:-1]):
+        if type(made) is not type(x):  # an op on Tensors makes a Tensor
+            made = handle(made._node, type(x))
+        vars(made).update((name, held) for name, held in vars(x).items() if name[0] != "_")
+    return made
+
+
+def _roots(tree: Any) -> list[Any]:
+    """The nodes of the tree that require a gradient."""
+    return [node_of(y) for y in leaves(tree) if _requires_grad(y)]
+
+
+def _from_leaves(tree: Any) -> set[Any]:
+    """Those nodes below the tree that were computed from a leaf: a parameter, or an input of an enclosing call."""
+    found: set[Any] = set()
+    for node in topological(_roots(tree)):
+        if node._row is LEAF or not found.isdisjoint(node._operands):
+            found.add(node)
+    return found
+
+
+def _as_node(node: Any, g: Any) -> Any:
+    """A gradient (or tangent) of the node as a node, which shares no memory; None means zero."""
     if is_node(g):
         return g
     if node._is_number:
-        g = 0.0 if g is None else g
-        return Value(g, requires_grad=False) if as_node else g
-    g = np.zeros(node._data.shape, node._data.dtype) if g is None else np.array(g)
-    return Tensor(g) if as_node else g[()]
+        return Value(0.0 if g is None else g, requires_grad=False)
+    return Tensor(np.zeros(node._data.shape, node._data.dtype) if g is None else g)
 
 
 def _requires_grad(x: Any) -> bool:
@@ -269,7 +248,7 @@ def _requires_grad(x: Any) -> bool:
 def _output(y: Any) -> Any:
     """An output of fn as a node; a plain number or array becomes a constant."""
     if is_node(y):
-        return stand_in(y)
+        return traced(y)
     if isinstance(y, np.ndarray):
         return Tensor(y)
     if isinstance(y, (int, float, np.number)):
@@ -281,15 +260,24 @@ def _output(y: Any) -> Any:
 # The transforms
 
 
+class Transformable:
+    """Base class of functions, such as compiled ones, which have their own transforms."""
+
+    __slots__ = ()
+
+    def transformed(self, transform: Callable) -> Any:
+        """The `gradient`, or another transform, of this function."""
+        raise NotImplementedError
+
+
 def _of_compiled(transform: Callable) -> Any:
     """Wrap a transform so that, applied to a compiled function, it returns a compiled function."""
 
     @wraps(transform)
     def transformed(fn: Callable, *options: Any, **named: Any) -> Any:
-        compiled = getattr(fn, "transformed", None)
-        if compiled is None:
+        if not isinstance(fn, Transformable):
             return transform(fn, *options, **named)
-        return compiled(lambda fn: transform(fn, *options, **named))
+        return fn.transformed(lambda fn: transform(fn, *options, **named))
 
     return transformed
 
@@ -298,15 +286,17 @@ def _of_compiled(transform: Callable) -> Any:
 def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of fn.
 
+    Use it where the derivative itself is wanted as a function, rather than `.grad` of parameters.
+
     Args:
         fn: function of floats, arrays, Values or Tensors, or lists, tuples and dicts of them, returning Values or
             Tensors. An output with several elements counts as their sum.
-        argnum: index of the argument to differentiate, or a tuple of indices; by default every argument that can be.
-        has_aux: True if fn returns a pair (output, aux); aux is not differentiated.
+        argnum: index of the argument to differentiate, or a tuple of indices, by default every argument that can be.
+        has_aux: True if fn returns a pair (output, aux), of which aux is not differentiated.
 
     Returns:
-        Function of fn's arguments that returns the gradient, with the structure and shapes of the argument: bare for
-        one argument, a tuple for several or if `argnum` is a tuple. With `has_aux` it returns (gradient, aux).
+        Function of fn's arguments that returns the gradient, with the structure and shapes of the argument, in a tuple
+        if there are several or `argnum` is a tuple. With `has_aux` it returns (gradient, aux).
 
     Raises:
         TypeError: (when called) no argument can be differentiated, or fn returns something other than numbers or nodes.
@@ -336,6 +326,8 @@ def value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function that computes fn and its gradient in one pass.
 
+    Use it where a loop needs the loss and its gradient, such as an optimizer of another library.
+
     Args:
         fn, argnum, has_aux: as for `gradient`.
 
@@ -358,7 +350,9 @@ def value_and_grad(
 
 
 def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Vector-Jacobian product: reverse mode, with the incoming gradient supplied later.
+    """Vector-Jacobian product in reverse mode, with the incoming gradient supplied later.
+
+    Use it where one forward pass is followed by backward passes with several gradients.
 
     Args:
         fn: as for `gradient`.
@@ -382,12 +376,14 @@ def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """Jacobian-vector product: fn(*primals) and its derivative along the tangents, in forward mode.
+    """Jacobian-vector product, fn(*primals) and its derivative along the tangents, in forward mode.
+
+    Use it for a function of few inputs with many outputs, or for the derivative in one direction.
 
     Args:
         fn: as for `gradient`.
         primals: the arguments of fn, as a tuple or list.
-        tangents: the direction: one tangent for each primal, of its structure and shape.
+        tangents: the direction, one tangent for each primal, of its structure and shape.
 
     Returns:
         Pair (value, tangent), both with the structure and shape of fn's output.
@@ -403,7 +399,7 @@ def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[
         raise TypeError(f"jvp takes a tuple of arguments and one of tangents, found {primals!r:.40}, {tangents!r:.40}")
     found, needed = len(list(leaves(tangents))), len(list(leaves(primals)))
     if found != needed:
-        raise ValueError(f"found {found} tangents for {needed} arguments: each needs its own")
+        raise ValueError(f"found {found} tangents for {needed} arguments: each argument needs one tangent")
     call = Call(fn, tuple(primals), {})
     return call.answer(call.output), call.push(tangents)
 
@@ -412,13 +408,14 @@ def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[
 def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of fn, one backward pass for each output element.
 
+    Use it for a function with several outputs, each of which has a gradient.
+
     Args:
         fn, argnum: as for `gradient`.
 
     Returns:
         Function of fn's arguments. For an output of shape (m, ...) and an argument of shape (n, ...) it returns shape
-        (m, ..., n, ...); each element of an output list is replaced by its gradients. Bare for one argument, a tuple
-        for several.
+        (m, ..., n, ...). Each element of an output list is replaced by its gradients. Several arguments give a tuple.
 
     Raises:
         TypeError, IndexError: as for `gradient`.
@@ -458,11 +455,13 @@ def _rows(call: Call, y: Tensor) -> Any:
 def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
     """Return a function that computes the Hessian of fn, as the Jacobian of its gradient.
 
+    Use it for the curvature of a function of few numbers.
+
     Args:
-        fn, argnum: as for `gradient`; an output with several elements counts as their sum.
+        fn, argnum: as for `gradient`. An output with several elements counts as their sum.
 
     Returns:
-        Function of fn's arguments: shape (n, ..., n, ...) for one argument of shape (n, ...), or nested tuples.
+        Function of fn's arguments, of shape (n, ..., n, ...) for one argument of shape (n, ...), or nested tuples.
 
     Raises:
         TypeError, IndexError: as for `gradient`.
@@ -478,7 +477,8 @@ def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callab
 def hvp(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products, at the cost of about two gradients.
 
-    The Hessian is never formed: the dot product of fn's gradient with v is differentiated (compare Pearlmutter, 1994).
+    Use it where the Hessian itself would be too large, as in Newton's method for many parameters. The Hessian is never
+    formed, since the dot product of fn's gradient with v is differentiated (compare Pearlmutter, 1994).
 
     Args:
         fn, argnum: as for `gradient`.
@@ -488,7 +488,7 @@ def hvp(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[.
         a tuple for several), as has the result.
 
     Raises:
-        TypeError, IndexError: as for `gradient`; also if v is None, or contains it.
+        TypeError, IndexError: as for `gradient`, and also if v is None, or contains it.
         ValueError: (when called) v has more or fewer leaves than the gradient.
 
     >>> hvp(lambda x: (x**3).sum())(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
