@@ -3,7 +3,7 @@
 For Values, a list has the scores of one sample, and a list of lists those of a batch; a plain number in a list is a
 constant. A loss is a Value: the mean over the items or samples, or with `reduction="sum"` their sum; with "none" it is
 a list with one Value for each. For Tensors it is a Tensor, of shape () or, with "none", of the shape of the targets.
-`tensor/losses.py` does what is different for Tensors, and is imported, with NumPy, on the first call.
+`tensor/functional.py` does what is different for Tensors, and is imported, with NumPy, on the first call.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy
@@ -23,8 +23,9 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from .engine.modes import is_tracing
+from .engine.modes import interceptor
 from .engine.value import Value
+from .scalars.kinds import is_tracing, traced, verify
 
 Number = Value | float
 
@@ -35,18 +36,22 @@ Number = Value | float
 def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
     """Hinge loss, max(0, 1 - target * score).
 
+    Use it to separate two classes, labelled -1 and 1, by a margin.
+
     Args:
         scores: a list of n Values, or a Tensor of any shape. Float.
-        targets: -1 or 1 for each score: a list of n numbers, or a Tensor, array or list of the scores' shape.
+        targets: -1 or 1 for each score, as a list of n numbers, or a Tensor, array or list of the scores' shape.
         reduction: "mean", "sum" or "none" (one loss per score).
 
     Returns:
-        The loss: a Value, or a list of n for "none"; or a Tensor of shape (), or of the targets' shape for "none".
+        A Value for a list, or with "none" a list of n. A Tensor of shape () for a Tensor, or with "none" of the
+        targets' shape.
 
     Raises:
         ValueError: a target is not -1 or 1, the lengths or shapes differ, or there are no scores.
 
-    The gradient with respect to a score is -target where target * score < 1, else 0; divided by n for "mean".
+    The gradient with respect to a score is -target where target * score < 1, and 0 elsewhere. For "mean" it is divided
+    by n.
 
     >>> hinge([Value(0.5), Value(3.0)], [1, 1]).data
     0.25
@@ -57,13 +62,16 @@ def hinge(scores: Any, targets: Any, reduction: str = "mean") -> Any:
 def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
     """Squared error, (output - target)**2.
 
+    Use it for regression, where the targets are numbers rather than classes.
+
     Args:
         outputs: a list of n Values, or a Tensor of any shape. Float.
         targets: a list of n numbers, or a Tensor, array or list of the outputs' shape.
         reduction: "mean", "sum" or "none" (one loss per output).
 
     Returns:
-        The loss: a Value, or a list of n for "none"; or a Tensor of shape (), or of the targets' shape for "none".
+        A Value for a list, or with "none" a list of n. A Tensor of shape () for a Tensor, or with "none" of the
+        targets' shape.
 
     Raises:
         ValueError: the lengths or shapes differ, or there are no outputs.
@@ -77,15 +85,17 @@ def mse(outputs: Any, targets: Any, reduction: str = "mean") -> Any:
 def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     """Binary cross-entropy between sigmoid(logits) and target probabilities, without overflow.
 
+    Use it for questions with the answers yes and no. Pass the logits themselves, without a sigmoid.
+
     Args:
         logits: a list of n Values, or a Tensor of any shape. Float.
-        targets: a probability in [0, 1] for each logit: a list of n numbers, or a Tensor, array or list of the logits'
-            shape.
+        targets: a probability in [0, 1] for each logit, as a list of n numbers, or a Tensor, array or list of the
+            logits' shape.
         reduction: "mean", "sum" or "none" (one loss per logit).
 
     Returns:
-        The loss in nats: a Value, or a list of n for "none"; or a Tensor of shape (), or of the targets' shape for
-        "none".
+        The loss in nats. It is a Value for a list, or with "none" a list of n, and a Tensor of shape () for a Tensor,
+        or with "none" of the targets' shape.
 
     Raises:
         ValueError: a target is outside [0, 1], the lengths or shapes differ, or there are no logits.
@@ -95,9 +105,10 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     >>> round(bce_with_logits([Value(0.0), Value(1e4)], [1, 1]).data, 4)
     0.3466
     """
-    return _of_pairs(
+    loss = _of_pairs(
         "bce", lambda x, t: t * (-x).softplus() + (1 - t) * x.softplus(), logits, targets, reduction, _PROBABILITY
     )
+    return _watched(loss, "bce_with_logits", logits)
 
 
 # What a target must be: a predicate on numbers or, elementwise, on arrays; and the words for it
@@ -112,10 +123,17 @@ def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction
         return _of_tensors().of_pairs(name, formula, scores, targets, reduction, allowed)
     scores, targets = _values(scores, "scores"), _values(targets, "targets")
     _check_lengths(scores, targets)
-    for i, t in enumerate(targets if allowed and not is_tracing() else ()):
-        if not allowed[0](t.data):
-            raise ValueError(f"targets[{i}] is {t.data}: {allowed[1]}")
+    if allowed:
+        verify([traced(t)._data for t in targets], lambda found: _check_targets(found, *allowed))
     return _reduced([formula(s, t) for s, t in zip(scores, targets, strict=True)], reduction)
+
+
+def _check_targets(targets: Sequence[Any], allowed: Callable[[Any], Any], needed: str) -> None:
+    """Raise for the first target that is not allowed; each is a number or, in a compiled batch, one for each sample."""
+    for i, t in enumerate(targets):
+        for x in t.ravel().tolist() if hasattr(t, "ravel") else [t]:
+            if not allowed(x):
+                raise ValueError(f"targets[{i}] is {x}: {needed}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -125,13 +143,16 @@ def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction
 def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
     """Cross-entropy between unnormalised scores and class indices, -log(softmax(logits)[target]).
 
+    Use it to train a classifier of several classes. Pass the logits themselves, without a softmax.
+
     Args:
         logits: a list of C Values, a list of n such lists, or a Tensor of shape (..., C). Float.
-        target: class indices in [0, C): one int, a list of n ints, or integers of shape (...).
+        target: class indices in [0, C), as one int, a list of n ints, or integers of shape (...).
         reduction: "mean", "sum" or "none" (one loss per sample). It has no effect on a single list of Values.
 
     Returns:
-        The loss in nats: a Value, or a list of n for "none"; or a Tensor of shape (), or (...) for "none".
+        The loss in nats. It is a Value for lists, or with "none" a list of n, and a Tensor of shape () for a Tensor, or
+        with "none" of shape (...).
 
     Raises:
         IndexError: a target is outside [0, C).
@@ -145,12 +166,16 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
     """
     _check_reduction(reduction)
     if _is_tensor(logits):
-        return _of_tensors().cross_entropy(logits, target, reduction)
-    return _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
+        loss = _of_tensors().cross_entropy(logits, target, reduction)
+    else:
+        loss = _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
+    return _watched(loss, "cross_entropy", logits)
 
 
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     """Negative log-likelihood, -log_probs[target], for log-probabilities such as those of `log_softmax`.
+
+    Use it where the log-probabilities are needed anyway. Otherwise `cross_entropy` does both steps.
 
     Args:
         log_probs: a list of C Values, a list of n such lists, or a Tensor of shape (..., C). Float.
@@ -176,6 +201,8 @@ def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
 def softmax(logits: Any, axis: int = -1) -> Any:
     """exp(logit) / sum(exp(logits)), without overflow.
 
+    Use it to turn scores into probabilities that sum to 1. The losses take the scores themselves.
+
     Args:
         logits: a list of Values, or a Tensor of any shape. Float.
         axis: the axis of a Tensor along which the probabilities sum to 1.
@@ -197,6 +224,8 @@ def softmax(logits: Any, axis: int = -1) -> Any:
 def log_softmax(logits: Any, axis: int = -1) -> Any:
     """log(softmax(logits)), accurate even where the probability underflows.
 
+    Use it where logarithms of probabilities are added or compared.
+
     Args:
         logits, axis: as in `softmax`.
 
@@ -216,9 +245,11 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
 def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
     """log(exp(x0) + exp(x1) + ...), without overflow.
 
+    Use it to add numbers that are given by their logarithms, or as a smooth maximum.
+
     Args:
         xs: a list of Values, or a Tensor of any shape. Float.
-        axis: the axis of a Tensor to reduce; None is all.
+        axis: the axis of a Tensor to reduce, or None for all.
         keepdims: keep the reduced axes of a Tensor with length 1.
 
     Returns:
@@ -279,6 +310,8 @@ binary_cross_entropy_with_logits = bce_with_logits
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight.T + bias.
 
+    Use it where the weights are not those of a layer `Linear`.
+
     Args:
         x: a Tensor of shape (..., in), or what makes one.
         weight: shape (out, in).
@@ -305,14 +338,16 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
 def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
-    """2D convolution (cross-correlation: the filters are not flipped).
+    """2D convolution, as a cross-correlation, which does not flip the filters.
+
+    Use it on images where the filters are not those of a layer `Conv2d`.
 
     Args:
         x: the images, of shape (..., channels, height, width).
         weight: the filters, of shape (filters, channels / groups, *size).
         bias: one number per filter, of shape (filters,), or None.
-        stride: the step between windows: an int, or a pair (rows, columns), as are the next two.
-        padding: the number of zeros on each side; or "valid" for none, or "same" to preserve the size (stride 1 only).
+        stride: the step between windows, an int or a pair (rows, columns), as are the next two.
+        padding: the number of zeros on each side, or "valid" for none, or "same" to preserve the size (stride 1 only).
         dilation: the step between the elements of a window.
         groups: the number of groups that the channels are divided into, each with separate filters.
 
@@ -329,18 +364,19 @@ def conv2d(
     >>> conv2d([[[0.0, 0.0, 5.0, 5.0]]], edges)
     Tensor([[[ 0., -5.,  0.]]])
     """
-    from .tensor.convolution import conv2d
-
-    return conv2d(x, weight, bias, stride, padding, dilation, groups)
+    return _of_tensors().conv2d(x, weight, bias, stride, padding, dilation, groups)
 
 
 def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
-    """2D max pooling: the maximum of each window. Among tied elements the first gets the gradient.
+    """2D max pooling, the maximum of each window.
+
+    Use it to shrink images and keep the strongest response of each region. Among tied elements the first gets the
+    gradient.
 
     Args:
         x: the images, of shape (..., channels, height, width).
         kernel_size: the size of a window, an int or a pair.
-        stride: as in `conv2d`; by default `kernel_size`, so that windows do not overlap.
+        stride: as in `conv2d`, by default `kernel_size`, so that windows do not overlap.
         padding, dilation: as in `conv2d`, but padding is with -inf, numbers only, and at most half the kernel size.
 
     Returns:
@@ -353,13 +389,13 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     >>> max_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 5.0]]], 2)
     Tensor([[[4., 5.]]])
     """
-    from .tensor.convolution import max_pool2d
-
-    return max_pool2d(x, kernel_size, stride, padding, dilation)
+    return _of_tensors().max_pool2d(x, kernel_size, stride, padding, dilation)
 
 
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Any:
-    """2D average pooling: the mean of each window, padded zeros included.
+    """2D average pooling, the mean of each window, padded zeros included.
+
+    Use it to shrink images, or with the whole image as the window to average each channel.
 
     Args:
         x: the images, of shape (..., channels, height, width).
@@ -376,9 +412,7 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
     >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)
     Tensor([[[2.5, 1.5]]])
     """
-    from .tensor.convolution import avg_pool2d
-
-    return avg_pool2d(x, kernel_size, stride, padding)
+    return _of_tensors().avg_pool2d(x, kernel_size, stride, padding)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -391,10 +425,17 @@ def _is_tensor(x: Any) -> bool:
 
 @cache
 def _of_tensors() -> Any:
-    """The losses for Tensors, imported on demand since they load NumPy."""
-    from .tensor import losses
+    """The losses and layers for Tensors, imported on demand since they load NumPy."""
+    from .tensor import functional
 
-    return losses
+    return functional
+
+
+def _watched(loss: Any, name: str, scores: Any) -> Any:
+    """The loss; `nn.strict_mode` looks at its scores."""
+    if watch := getattr(interceptor(), "watch_scores", None):
+        watch(name, scores)
+    return loss
 
 
 def _total(xs: list[Value]) -> Value:
@@ -449,7 +490,10 @@ def _class(target: Any, classes: int, name: str) -> int:
     try:
         i = index(target)
     except TypeError:
-        raise TypeError(f"{name} must be the index of a class, found {type(target).__name__}") from None
+        hint = ": if it is one-hot, pass the place of its 1" if _is_list(target) else ""
+        raise TypeError(f"{name} must be the index of a class, found {type(target).__name__}{hint}") from None
     if not 0 <= i < classes:
-        raise IndexError(f"{name} is {i}: with {classes} classes it must be from 0 to {classes - 1}")
+        raise IndexError(
+            f"{name} is {i}: with {classes} classes it must be from 0 to {classes - 1}, since labels count from 0"
+        )
     return i

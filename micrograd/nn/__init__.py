@@ -1,10 +1,11 @@
 """Neural networks: `Module`, scalar networks small enough to draw, and layers of Tensors.
 
-    module.py     `Module`, the base class: parameters, train and eval, state dicts
-    neurons.py    `Neuron`, `Layer`, `MLP`: scalar networks, built of Values
-    layers.py     `Linear`, `Sequential` and the other layers of Tensors
-    saving.py     `micrograd.save` and `micrograd.load`
-    batches.py    `micrograd.batches`
+    module.py        `Module`, the base class: parameters, train and eval, state dicts
+    neurons.py       `Neuron`, `Layer`, `MLP`: scalar networks, built of Values
+    layers.py        `Linear`, `Sequential` and the other layers of Tensors
+    saving.py        `micrograd.save` and `micrograd.load`
+    batches.py       `micrograd.batches`
+    strict_mode.py   `micrograd.strict`
 
 Names are looked up on first use, so importing this package does not load NumPy.
 

@@ -21,13 +21,15 @@ def batches(
 ) -> Iterator[Batch]:
     """Iterate once over arrays in random mini-batches.
 
+    Use it as the inner loop of a training, `for x, y in batches(images, labels, size=32)`, once in each epoch.
+
     Args:
         *arrays: arrays, Tensors or sequences, each with n samples on its first axis.
-        size: samples in a batch, over all workers; the last batch is smaller if `size` does not divide n.
-        rng: NumPy generator that draws the order; by default the package's (`micrograd.manual_seed`), or where NumPy
+        size: samples in a batch, over all workers. The last batch is smaller if `size` does not divide n.
+        rng: NumPy generator that draws the order, by default the package's (`micrograd.manual_seed`), or where NumPy
             is not installed Python's. Workers that share the batches must seed it alike.
-        share: this worker's number, from 0, and the number of workers. Each gets its part of every batch; these differ
-            by one sample at most, and are empty where a batch has fewer samples than there are workers.
+        share: this worker's number, from 0, and the number of workers. Each gets its part of every batch. The parts
+            differ by one sample at most, and are empty where a batch has fewer samples than there are workers.
 
     Returns:
         Iterator of tuples with one part of each array, of shape (size, ...), or (about size / workers, ...). Every

@@ -21,13 +21,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 
-from ..engine.modes import deferred, is_tracing, stand_in
+from ..common.words import checked
+from ..engine.modes import interceptor
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
-from ..tensor.convolution import Pair, pair
+from ..scalars.kinds import is_tracing, traced, verify
+from ..tensor.functional import Pair, pair
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
@@ -37,12 +40,14 @@ Rng = np.random.Generator | None
 
 
 class Parameter(Tensor):
-    """A trainable Tensor: it requires a gradient by default. Results computed from it are plain Tensors.
+    """A trainable Tensor, which requires a gradient by default.
+
+    Use it for the weights of a layer that you write yourself. Results computed from it are plain Tensors.
 
     Args:
         data: array of any shape, or nested lists.
         requires_grad: False freezes it.
-        dtype: dtype of the elements, by default that of `data`; float64 for Python floats.
+        dtype: dtype of the elements, by default that of `data`, which is float64 for Python floats.
         label: name in drawings.
 
     >>> weight = Parameter([[1.0, 2.0]])
@@ -50,12 +55,15 @@ class Parameter(Tensor):
     ((1, 2), True, 'Tensor')
     """
 
+    @checked
     def __init__(self, data: Any, *, requires_grad: bool = True, dtype: Any = None, label: str = ""):
         super().__init__(data, requires_grad=requires_grad, dtype=dtype, label=label)
 
 
 class Linear(Module):
-    """Affine layer: x @ weight.T + bias. Maps shape (..., in_features) to (..., out_features).
+    """Affine layer, x @ weight.T + bias. Maps shape (..., in_features) to (..., out_features).
+
+    Use it as the fully connected layer of a network, with an activation between two of them.
 
     Args:
         in_features, out_features: sizes of the last axis of input and output.
@@ -87,7 +95,7 @@ class Linear(Module):
 
     @classmethod
     def from_neurons(cls, layer: Layer) -> Self:
-        """Convert a scalar `Layer`; its activation is not included.
+        """Convert a scalar `Layer`, without its activation.
 
         Args:
             layer: neurons with n inputs each.
@@ -133,6 +141,8 @@ class Linear(Module):
 class ReLU(Module):
     """Rectified linear unit, max(x, 0), elementwise.
 
+    Use it between layers. It is cheap, and its gradient does not vanish for positive inputs.
+
     >>> ReLU()([-1.0, 2.0])
     Tensor([0., 2.])
     """
@@ -143,6 +153,8 @@ class ReLU(Module):
 
 class Tanh(Module):
     """Hyperbolic tangent, elementwise.
+
+    Use it between layers where outputs from -1 to 1 are wanted.
 
     >>> Tanh()([0.0])
     Tensor([0.])
@@ -155,6 +167,8 @@ class Tanh(Module):
 class Sigmoid(Module):
     """Logistic sigmoid, 1 / (1 + exp(-x)), elementwise.
 
+    Use it to turn logits into probabilities. For training, pass the logits to `bce_with_logits` instead.
+
     >>> Sigmoid()([0.0])
     Tensor([0.5])
     """
@@ -166,7 +180,7 @@ class Sigmoid(Module):
 class GELU(Module):
     """Gaussian error linear unit, elementwise, in its tanh approximation (Hendrycks and Gimpel, 2016).
 
-    The same as PyTorch's `GELU(approximate="tanh")`.
+    Use it between layers as a smooth relative of ReLU. It is PyTorch's `GELU(approximate="tanh")`.
 
     >>> GELU()([0.0])
     Tensor([0.])
@@ -177,7 +191,9 @@ class GELU(Module):
 
 
 class Flatten(Module):
-    """Flatten each sample: shape (N, a, b, ...) becomes (N, a * b * ...).
+    """Flatten each sample, so that shape (N, a, b, ...) becomes (N, a * b * ...).
+
+    Use it between convolutions and a `Linear`.
 
     >>> Flatten()(np.ones((5, 2, 3))).shape
     (5, 6)
@@ -189,9 +205,9 @@ class Flatten(Module):
 
 
 class Dropout(Module):
-    """Dropout: in training, zero each element with probability p and scale the others by 1 / (1 - p).
+    """Dropout, which in training zeroes each element with probability p and scales the others by 1 / (1 - p).
 
-    The identity after `eval()` (Srivastava et al., 2014). The shape is unchanged.
+    Use it against overfitting. After `eval()` it is the identity (Srivastava et al., 2014). The shape is unchanged.
 
     Args:
         p: probability of zeroing an element, from 0 to 1.
@@ -216,7 +232,7 @@ class Dropout(Module):
         if not self.training or self.p == 0:
             return x
         if is_tracing():
-            deferred().refuse_draw()  # type: ignore[union-attr]
+            interceptor().refuse_draw()  # type: ignore[union-attr]
         dtype = x.dtype if x.dtype.kind == "f" else float
         return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p or 1)).astype(dtype)
 
@@ -225,7 +241,9 @@ class Dropout(Module):
 
 
 class SoftmaxLoss(Module):
-    """Softmax cross-entropy: `functional.cross_entropy` as a module, called with (logits, targets).
+    """Softmax cross-entropy, `functional.cross_entropy` as a module, called with (logits, targets).
+
+    Use it where a loss is passed around as an object.
 
     Args:
         reduction: "mean", "sum" or "none".
@@ -246,13 +264,15 @@ class SoftmaxLoss(Module):
 class Sequential(Module):
     """Layers applied one after the other, each to the output of the one before.
 
+    Use it for a network without branches, so that no class needs to be written.
+
     Args:
         *layers: modules or any other functions of one argument.
 
     Raises:
         TypeError: a layer is not callable.
 
-    Layers are indexed and iterated over like a list. In the state dict their names are their indices: "0.weight".
+    Layers are indexed and iterated over like a list. In the state dict they are named by their indices, as "0.weight".
 
     >>> model = Sequential(Linear(2, 3), Tanh(), Linear(3, 1))
     >>> len(model), list(model.state_dict())
@@ -261,6 +281,10 @@ class Sequential(Module):
 
     def __init__(self, *layers: Callable[[Any], Any]):
         for i, layer in enumerate(layers):
+            if isinstance(layer, type) and issubclass(layer, Module):
+                name = layer.__name__
+                needs = any(p.default is p.empty for p in signature(layer).parameters.values())
+                raise TypeError(f"layer {i} is the class {name}: write {name}({'...' if needs else ''})")
             if not callable(layer):
                 raise TypeError(f"layer {i} must be a module or a function, found {type(layer).__name__} {layer!r:.50}")
         self.layers: list[Callable[[Any], Any]] = list(layers)
@@ -290,12 +314,14 @@ class Sequential(Module):
 
 
 class Conv2d(Module):
-    """2-D convolution: `functional.conv2d` as a layer. Maps (..., in_channels, H, W) to (..., out_channels, H', W').
+    """2-D convolution, `functional.conv2d` as a layer. Maps (..., in_channels, H, W) to (..., out_channels, H', W').
+
+    Use it on images, where the same small pattern may appear anywhere.
 
     Args:
         in_channels: channels of the input.
         out_channels: number of filters, which is the number of channels of the output.
-        kernel_size: size of a filter in pixels: an int, or a pair (rows, columns), as are `stride` and `dilation`.
+        kernel_size: size of a filter in pixels, an int or a pair (rows, columns), as are `stride` and `dilation`.
         stride, padding, dilation, groups: see `functional.conv2d`.
         bias: False omits the bias, one number for each filter.
         dtype: dtype of the parameters, float64 by default.
@@ -349,12 +375,14 @@ class Conv2d(Module):
 
 
 class MaxPool2d(Module):
-    """Max pooling: `functional.max_pool2d` as a layer. Maps (..., C, H, W) to (..., C, H', W').
+    """Max pooling, `functional.max_pool2d` as a layer. Maps (..., C, H, W) to (..., C, H', W').
+
+    Use it after a convolution, to shrink the image and keep the strongest response of each region.
 
     Args:
-        kernel_size: size of the window in pixels: an int or a pair (rows, columns).
+        kernel_size: size of the window in pixels, an int or a pair (rows, columns).
         stride: step between windows, `kernel_size` by default.
-        padding: pixels added on each side; they never are the maximum.
+        padding: pixels added on each side, which are never the maximum.
         dilation: step between the pixels of a window.
 
     >>> MaxPool2d(2)(np.ones((5, 3, 6, 6))).shape
@@ -375,12 +403,14 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(Module):
-    """Average pooling: `functional.avg_pool2d` as a layer. Maps (..., C, H, W) to (..., C, H', W').
+    """Average pooling, `functional.avg_pool2d` as a layer. Maps (..., C, H, W) to (..., C, H', W').
+
+    Use it to shrink an image, or to average each channel at the end of a network.
 
     Args:
-        kernel_size: size of the window in pixels: an int or a pair (rows, columns).
+        kernel_size: size of the window in pixels, an int or a pair (rows, columns).
         stride: step between windows, `kernel_size` by default.
-        padding: pixels added on each side; see `functional.avg_pool2d`.
+        padding: pixels added on each side, as in `functional.avg_pool2d`.
 
     >>> AvgPool2d(2)(np.ones((5, 3, 6, 6))).shape
     (5, 3, 3, 3)
@@ -403,10 +433,12 @@ class AvgPool2d(Module):
 
 
 class LayerNorm1d(Module):
-    """Layer normalisation over the last axis (Ba et al., 2016): (x - mean) / sqrt(variance + eps) * weight + bias.
+    """Layer normalisation over the last axis (Ba et al., 2016), (x - mean) / sqrt(variance + eps) * weight + bias.
+
+    Use it in transformers and other deep networks. It does not depend on the batch, so training and `eval()` agree.
 
     Args:
-        dim: size of the last axis; `weight` (ones) and `bias` (zeros) have shape (dim,).
+        dim: size of the last axis. `weight` (ones) and `bias` (zeros) have shape (dim,).
         eps: added to the variance.
         dtype: dtype of the parameters, float64 by default.
 
@@ -436,12 +468,14 @@ class LayerNorm1d(Module):
 
 
 class RMSNorm(Module):
-    """Root-mean-square normalisation: x / sqrt(mean(x**2) + eps) * weight (Zhang and Sennrich, 2019).
+    """Root-mean-square normalisation, x / sqrt(mean(x**2) + eps) * weight (Zhang and Sennrich, 2019).
+
+    Use it as a cheaper layer normalisation, as recent language models do.
 
     Args:
         normalized_shape: size of the last axis, or sizes of the last axes, over which the mean is taken. `weight`
             (ones) has this shape.
-        eps: added to the mean square; by default the machine epsilon of the input's dtype.
+        eps: added to the mean square, by default the machine epsilon of the input's dtype.
         elementwise_affine: False omits the weight.
         dtype: dtype of the weight, float64 by default.
 
@@ -476,13 +510,14 @@ class RMSNorm(Module):
 
 
 class BatchNorm1d(Module):
-    """Batch normalisation of each feature (Ioffe and Szegedy, 2015): (x - mean) / sqrt(variance + eps) * weight + bias.
+    """Batch normalisation of each feature (Ioffe and Szegedy, 2015), (x - mean) / sqrt(variance + eps) * weight + bias.
 
-    Training uses the statistics of the batch, and moves the running ones towards them (the variance as estimated with
-    n - 1). After `eval()` the running ones are used, and no longer change.
+    Use it between a layer and its activation in a deep network that is trained in mini-batches. Training uses the
+    statistics of the batch, and moves the running ones towards them (the variance as estimated with n - 1). After
+    `eval()` the running ones are used, and no longer change.
 
     Args:
-        num_features: size of axis 1; `weight`, `bias`, `running_mean` and `running_var` have shape (num_features,).
+        num_features: size of axis 1. `weight`, `bias`, `running_mean` and `running_var` have shape (num_features,).
         eps: added to the variance.
         momentum: fraction by which the running statistics move towards those of a batch.
         dtype: dtype of the parameters and the statistics, float64 by default.
@@ -523,10 +558,8 @@ class BatchNorm1d(Module):
         """Mean and variance of each feature in the batch; updates the running statistics."""
         n, axes = x.size // self.weight.size, (0, 2)[: x.ndim - 1]
         if is_tracing():
-            raise RuntimeError(
-                "in training, BatchNorm1d updates its running statistics, which a compiled function cannot do: "
-                "call eval() on the model first, or do not compile the training step"
-            )
+            what = "the running statistics of BatchNorm1d, as training does (call eval() on the model first)"
+            interceptor().refuse_change(what)  # type: ignore[union-attr]
         if n < 2:
             raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs at least two")
         mean, variance = x.mean(axes), x.var(axes)
@@ -546,6 +579,8 @@ class BatchNorm1d(Module):
 
 class Embedding(Module):
     """Lookup table of vectors. Maps integer indices of shape (...) to (..., embedding_dim).
+
+    Use it as the first layer for letters, words and other things that are numbered but not measured.
 
     Args:
         num_embeddings: number of vectors.
@@ -568,13 +603,11 @@ class Embedding(Module):
         self.weight: Parameter = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
     def forward(self, indices: Any) -> Tensor:
-        places = stand_in(indices)._node._data if isinstance(indices, Tensor) else np.asarray(indices)
+        places = traced(indices)._node._data if isinstance(indices, Tensor) else np.asarray(indices)
         if places.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")
-        n = len(self.weight)
-        if places.size and not is_tracing() and not (places.min() >= 0 and places.max() < n):
-            wrong = places.min() if places.min() < 0 else places.max()
-            raise IndexError(f"found the index {wrong}: with {n} embeddings it must be from 0 to {n - 1}")
+        n = len(self.weight)  # read now: a check that reads the weight in each call would fetch it from a program
+        verify(places, lambda found: _check_indices(found, n))
         return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:
@@ -583,6 +616,12 @@ class Embedding(Module):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Input checks
+
+
+def _check_indices(places: np.ndarray, n: int) -> None:
+    if places.size and not (places.min() >= 0 and places.max() < n):
+        wrong = places.min() if places.min() < 0 else places.max()
+        raise IndexError(f"found the index {wrong}: with {n} embeddings it must be from 0 to {n - 1}")
 
 
 def _check_features(x: Tensor, n: int, layer: Module) -> None:

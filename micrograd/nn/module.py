@@ -7,25 +7,34 @@ from contextvars import ContextVar
 from functools import wraps
 from reprlib import recursive_repr
 from textwrap import indent
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from ..engine.graph import Node, is_node, node_of
-from ..engine.modes import evaluating, modes, no_grad
-from ..engine.trees import leaves
+from ..common.trees import leaves
+from ..common.words import OF_MODULES, KeywordsChecked, unknown
+from ..engine.modes import Mode, Variable, interceptor, modes_on, no_grad
+from ..engine.value import Node
+from ..scalars.kinds import is_node, is_tracing, node_of
 
 # The modules being called, outermost first.
 _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
 
 
-class Module:
+class evaluation(Mode):
+    """All modules are in evaluation mode, and none is changed; see `Module.training`."""
+
+    variable: Variable = ContextVar("evaluation", default=None)
+    value = True
+
+
+class Module(KeywordsChecked):
     """Base class of networks and their parts.
 
-    A subclass defines `forward` (or `__call__`) and stores its parameters as attributes. Nodes, modules, and lists,
-    tuples and dicts of these are found there, in the order in which they were set; alternatively, override
-    `parameters()`. Leaves that require no gradient (frozen weights, running statistics) are not trained, but are saved
-    with the rest. An attribute may have any name, even `modules`: the library calls these methods on the class.
+    Use it for a network that is more than a sequence of layers. A subclass defines `forward` (or `__call__`) and stores
+    its parameters as attributes. Nodes, modules, and lists, tuples and dicts of these are found there, in the order in
+    which they were set, unless the subclass overrides `parameters()`. Leaves that require no gradient (frozen weights,
+    running statistics) are not trained, but are saved with the rest.
 
-    `training` is True until `eval()` is called; layers such as Dropout depend on it.
+    `training` is True until `eval()` is called, and layers such as Dropout depend on it.
 
     >>> from micrograd import Value, nn
     >>> class Line(nn.Module):
@@ -42,11 +51,13 @@ class Module:
 
     @property
     def training(self) -> bool:
-        """True until `eval()` is called; False while a picture is made of the model's answers."""
-        return self._training and not evaluating.get()
+        """True until `eval()` is called, and False while a picture is made of the model's answers."""
+        return self._training and not evaluation.variable.get()
 
     @training.setter
     def training(self, mode: bool) -> None:
+        if is_tracing() and mode != self._training:
+            interceptor().refuse_change(f"the training of {type(self).__name__}")  # type: ignore[union-attr]
         self._training = mode
 
     def __init_subclass__(cls, signs: bool = False, parts_sign: bool = False, **kwargs: Any) -> None:
@@ -59,6 +70,11 @@ class Module:
         super().__init_subclass__(**kwargs)
         if "__call__" in vars(cls) and not signs:
             cls.__call__ = _signing(vars(cls)["__call__"], parts_sign)
+
+    if not TYPE_CHECKING:  # for which every attribute would exist
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the subclass's `forward`; TypeError if it has none."""
@@ -73,19 +89,13 @@ class Module:
         Returns:
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
-        found = dict.fromkeys(leaf for _, held in _state(self) for leaf in leaves(held))
+        held = _state(self._held(), (self,))  # not of self: a subclass that overrides this may call it
+        found = dict.fromkeys(leaf for _, x in held for leaf in leaves(x))
         return [leaf for leaf in found if leaf.requires_grad]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
-        found: dict[Module, None] = {}
-        waiting: list[Module] = [self]
-        while waiting:
-            module = waiting.pop()
-            if module not in found:
-                found[module] = None
-                waiting += [child for _, child in _children(module)][::-1]
-        return list(found)
+        return list({id(x): x for _, x in _held_in(self) if isinstance(x, Module)}.values())
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode, here and in all submodules.
@@ -101,7 +111,7 @@ class Module:
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode: Dropout is the identity, BatchNorm1d uses its running statistics. Returns self."""
+        """Set evaluation mode for predictions, in which Dropout is off and BatchNorm1d uses its running statistics."""
         return type(self).train(self, False)
 
     def named_parameters(self) -> list[tuple[str, Any]]:
@@ -117,7 +127,7 @@ class Module:
         return [(names[p], p) for p in dict.fromkeys(type(self).parameters(self))]
 
     def zero_grad(self) -> None:
-        """Reset every parameter's `.grad`: to 0 for a Value, to None for a Tensor."""
+        """Reset every parameter's `.grad` before the next backward pass, to 0 for a Value and to None for a Tensor."""
         for p in type(self).parameters(self):
             p.grad = 0 if isinstance(p, Node) else None
 
@@ -137,14 +147,14 @@ class Module:
         return {name: _numbers_of(held) for name, held in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Load a `state_dict`. Everything is checked first: on an error nothing is loaded.
+        """Load a `state_dict`. Everything is checked first, so that on an error nothing is loaded.
 
         Args:
             state: dict of arrays by name, with the names and shapes of `state_dict()`.
 
         Raises:
             TypeError: `state` is not a mapping.
-            ValueError: names are missing or unexpected, or arrays do not fit; the message lists every problem.
+            ValueError: names are missing or unexpected, or arrays do not fit. The message lists every problem.
         """
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
@@ -168,7 +178,8 @@ class Module:
 
     @recursive_repr("(...)")
     def __repr__(self) -> str:
-        below = "".join(f"\n({name}): {child!r}" for name, child in _children(self))
+        children = [(name, x) for name, x in _held_in(self._held(), deep=False) if isinstance(x, Module)]
+        below = "".join(f"\n({name}): {child!r}" for name, child in children)
         return f"{type(self).__name__}({type(self).extra_repr(self)}{indent(below, '  ')}{chr(10) if below else ''})"
 
 
@@ -176,22 +187,37 @@ class Module:
 # Finding what a module holds
 
 
-def _state(module: Module, path: str = "", outer: tuple[Module, ...] = ()) -> list[tuple[str, Any]]:
-    """Pairs (name, leaf or list of Values) in a module; a list of Values is one entry.
+def _held_in(
+    x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True, listed: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Pairs (name, object) of the modules, leaves and lists of Values in x; a module comes before what it holds.
 
-    `outer` has the enclosing modules, since a module may refer to its parent.
+    `outer` has the objects around x, since a module may refer to its parent. Without `deep`, modules are not entered;
+    with `listed`, what an overridden `parameters()` lists and no attribute has is an entry too.
     """
-    held: list[tuple[str, Any]] = []
-    for name, x in _nearest(module._held(), path):
-        if not isinstance(x, Module):
-            held.append((name, x))
-        elif not any(x is other for other in (*outer, module)):
-            held += _state(x, f"{name}.", (*outer, module))
-    if type(module).parameters is not Module.parameters:  # overridden: it may list leaves that are in no attribute
-        known = {leaf for _, below in held for leaf in leaves(below)}
-        if others := [p for p in dict.fromkeys(type(module).parameters(module)) if p not in known]:
-            held.append((f"{path}parameters", others))
-    return held
+    if (is_node(x) and x.is_leaf) or _is_list_of_values(x):
+        yield path.removesuffix("."), x
+    elif isinstance(x, (Module, list, tuple, dict)) and not any(x is other for other in outer):
+        if is_module := isinstance(x, Module):
+            yield path.removesuffix("."), x
+        held = x._held() if is_module else x if isinstance(x, dict) else dict(enumerate(x))
+        known: set[int] = set()  # by id, since a module may have an == of the user's
+        for key, item in held.items() if deep or not is_module else ():
+            for pair in _held_in(item, f"{path}{key}.", (*outer, x), deep, listed):
+                known.update(map(id, leaves(pair[1])))
+                yield pair
+        if isinstance(x, Module) and listed and type(x).parameters is not Module.parameters:
+            others = [p for p in dict.fromkeys(type(x).parameters(x)) if id(p) not in known]
+            yield from [(f"{path}parameters", others)] if others else []
+
+
+def _is_list_of_values(x: Any) -> bool:
+    return isinstance(x, (list, tuple)) and bool(x) and all(isinstance(item, Node) and item.is_leaf for item in x)
+
+
+def _state(x: Any, outer: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Pairs (name, leaf or list of Values): what the state dict of a module holds, as one entry each."""
+    return ((name, held) for name, held in _held_in(x, "", outer, listed=True) if not isinstance(held, Module))
 
 
 def _by_name(module: Module) -> dict[str, Any]:
@@ -202,23 +228,6 @@ def _by_name(module: Module) -> dict[str, Any]:
             raise ValueError(f"two things in this module have the name {name!r} in its state: rename a key")
         named[name] = held
     return named
-
-
-def _nearest(x: Any, path: str = "", outer: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Pairs (name, object) of the modules, leaves and lists of Values in a dict of attributes, and nothing in them."""
-    if isinstance(x, Module) or (is_node(x) and x.is_leaf) or _is_list_of_values(x):
-        yield path.removesuffix("."), x
-    elif isinstance(x, (list, tuple, dict)) and not any(x is container for container in outer):
-        for key, item in x.items() if isinstance(x, dict) else enumerate(x):
-            yield from _nearest(item, f"{path}{key}.", (*outer, x))
-
-
-def _is_list_of_values(x: Any) -> bool:
-    return isinstance(x, (list, tuple)) and bool(x) and all(isinstance(item, Node) and item.is_leaf for item in x)
-
-
-def _children(module: Module) -> list[tuple[str, Module]]:
-    return [(name, x) for name, x in _nearest(module._held()) if isinstance(x, Module)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -250,11 +259,9 @@ def _loaded(given: Any, held: Any) -> Any:
 
 
 def _assign(held: Any, array: Any) -> None:
-    if isinstance(held, (list, tuple)):
-        for leaf, number in zip(held, array.tolist(), strict=True):
+    if isinstance(held, (Node, list, tuple)):
+        for leaf, number in zip(leaves(held), array.ravel().tolist(), strict=True):
             leaf.data = number
-    elif isinstance(held, Node):
-        held._data = array.item()
     else:
         with no_grad():
             held.copy_(array)
@@ -276,7 +283,7 @@ def _signing(call: Callable, parts_sign: bool = False) -> Callable:
         finally:
             _calling.reset(token)
         if not parts_sign:
-            made = {node for node in _flat(out) if (modes and _waits(node)) or (node._row and not node._made_by)}
+            made = {node for node in _flat(out) if (modes_on and _waits(node)) or (node._row and not node._made_by)}
             inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args) if made else ()
             for node in made.difference(inputs):  # an input that is passed through would refer to itself
                 sign(node, modules, inputs)
@@ -294,12 +301,10 @@ def calling(module: Module) -> tuple[Module, ...]:
 def sign(out: Any, modules: tuple[Module, ...], inputs: tuple[Any, ...]) -> None:
     """Set `out._made_by` to the modules being called, outermost first, and the inputs of the last one.
 
-    Only non-leaf nodes are tagged, and the first tag, that of the innermost module, is kept. A node that `lazy` has
-    deferred is tagged when it is computed.
+    Only non-leaf nodes are tagged, and the first tag, that of the innermost module, is kept. What `lazy` has deferred
+    is tagged itself, and hands the tag on to its node.
     """
-    if modes and _waits(out):
-        vars(out).setdefault("_when_ready", lambda ready: sign(ready, modules, _flat(inputs)))
-    elif out._row and not out._made_by:
+    if ((modes_on and _waits(out)) or out._row) and not getattr(out, "_made_by", ()):
         out._made_by = (*modules, inputs)
 
 
@@ -310,7 +315,7 @@ def _waits(x: Any) -> bool:
 
 def _flat(tree: Any) -> tuple[Any, ...]:
     """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
-    found = [x if modes and _waits(x) else node_of(x) for x in leaves(tree)]
+    found = [x if modes_on and _waits(x) else node_of(x) for x in leaves(tree)]
     return tuple([x for x in found if isinstance(x, Node) or _waits(x)])
 
 

@@ -12,8 +12,7 @@ from numbers import Real
 from operator import index, mul
 from typing import Any
 
-from ..engine.graph import Node
-from ..engine.value import Value
+from ..engine.value import Node, Value
 from .module import Module, calling, sign
 
 # Activations: the name of the method of Value, and the word for it in a neuron's repr.
@@ -29,15 +28,15 @@ ACTIVATIONS = {
 
 
 class Neuron(Module, signs=True):
-    """A neuron: activation(w0*x0 + w1*x1 + ... + b), one Value from `nin` inputs.
+    """A neuron, which computes activation(w0*x0 + w1*x1 + ... + b), one Value from `nin` inputs.
+
+    Use it to see and to draw the smallest network there is. Call it with a list of `nin` Values or numbers.
 
     Args:
         nin: number of inputs.
         nonlin: False omits the activation.
         activation: a name in `ACTIVATIONS`, or a function of one Value.
-        rng: generator of the initial weights; by default Python's global one.
-
-    Call it with a list of `nin` Values or numbers.
+        rng: generator of the initial weights, by default Python's global one.
 
     Raises:
         TypeError: an argument has the wrong type, or an input is neither a Value nor a number.
@@ -74,13 +73,13 @@ class Neuron(Module, signs=True):
 
     def __call__(self, x: Iterable[Any]) -> Any:
         if not isinstance(x, tuple) or len(x) != len(self.w):
-            x = _inputs(x, len(self.w))
+            x = _inputs(x, self, len(self.w))
         try:
             act: Any = sum(map(mul, self.w, x), self.b)
         except TypeError:
             act = None
         if not isinstance(act, Node):
-            raise _no_number_in(x)
+            raise _no_sample(x, self)
         if self.nonlin:
             f = self.activation
             act = getattr(act, f)() if isinstance(f, str) else f(act)
@@ -96,12 +95,13 @@ class Neuron(Module, signs=True):
 class Layer(Module, parts_sign=True):
     """`nout` neurons on the same `nin` inputs.
 
+    Use it to build a network of neurons that differs from an `MLP`. Call it with a list of `nin` Values or numbers. It
+    returns a list of `nout` Values, or one Value if `nout` is 1.
+
     Args:
         nin: number of inputs of each neuron.
         nout: number of neurons.
         **kwargs: as for `Neuron`.
-
-    Call it with a list of `nin` Values or numbers: it returns a list of `nout` Values, or one Value if `nout` is 1.
 
     Raises:
         TypeError, ValueError: as for `Neuron`.
@@ -116,7 +116,7 @@ class Layer(Module, parts_sign=True):
         self.neurons: list[Neuron] = [Neuron(nin, **kwargs) for _ in range(whole(nout, "nout"))]
 
     def __call__(self, x: Iterable[Any]) -> Any:
-        x = _inputs(x)
+        x = _inputs(x, self)
         out = [n(x) for n in self.neurons]
         return out[0] if len(out) == 1 else out
 
@@ -125,22 +125,24 @@ class Layer(Module, parts_sign=True):
 
 
 class MLP(Module, parts_sign=True):
-    """Multi-layer perceptron: layers in sequence, the last one without an activation.
+    """Multi-layer perceptron, layers in sequence, the last one without an activation.
+
+    Use it for a network that is small enough to draw. Call it with **one sample**, a list of `nin` Values or numbers,
+    and for many samples write `[model(x) for x in samples]`. It returns a list of `nouts[-1]` Values, so that one
+    writes `model(x)[0] - 1`, but a Value if `nouts[-1]` is 1.
 
     Args:
         nin: number of inputs.
         nouts: number of neurons in each layer.
         activation, rng: as for `Neuron`.
 
-    Call it with a list of `nin` Values or numbers: it returns a list of `nouts[-1]` Values, or one Value if that is 1.
-
     Raises:
         TypeError, ValueError: as for `Neuron`, or `nouts` is not a non-empty sequence.
 
     >>> from micrograd.nn import MLP
     >>> model = MLP(3, [4, 4, 1], activation="tanh")
-    >>> len(model.parameters())
-    41
+    >>> len(model.parameters()), model([1.0, -2.0, 0.5]).is_leaf
+    (41, False)
     """
 
     def __init__(
@@ -161,9 +163,10 @@ class MLP(Module, parts_sign=True):
         ]
 
     def __call__(self, x: Iterable[Any]) -> Any:
+        out: Any = _inputs(x, self)
         for layer in self.layers:
-            x = layer(x)
-        return x
+            out = layer(out)
+        return out
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(map(str, self.layers))}]"
@@ -173,28 +176,30 @@ class MLP(Module, parts_sign=True):
 # Argument checks
 
 
-def _inputs(x: Any, wanted: int | None = None) -> tuple[Any, ...]:
+def _inputs(x: Any, network: Module, wanted: int | None = None) -> tuple[Any, ...]:
     """The inputs as a tuple; a single number counts as one input."""
-    if isinstance(x, (str, set, frozenset, dict)):
-        raise TypeError(f"the inputs are a list of Values or numbers, in order; found {type(x).__name__}")
     try:
-        x = tuple(x)
+        inputs = None if isinstance(x, (str, set, frozenset, dict)) else tuple(x)
     except TypeError:
-        if not isinstance(x, (Node, float, int)):
-            raise TypeError(f"the inputs are a list of Values or numbers, found {type(x).__name__}") from None
-        x = (x,)
-    if wanted is not None and len(x) != wanted:
-        raise ValueError(f"found {len(x)} inputs for a neuron with {wanted} weights: it needs one input for each")
-    return x
+        inputs = (x,) if isinstance(x, (Node, float, int)) else None
+    if inputs is None:
+        raise TypeError(f"the inputs are a list of Values or numbers, found {type(x).__name__}")
+    if inputs and hasattr(inputs[0], "__len__") and getattr(inputs[0], "ndim", 1):
+        raise _no_sample(inputs, network)
+    if wanted is not None and len(inputs) != wanted:
+        raise ValueError(f"found {len(inputs)} inputs for a neuron with {wanted} weights: it needs one input for each")
+    return inputs
 
 
-def _no_number_in(x: tuple[Any, ...]) -> TypeError:
-    """The error for inputs that are not all Values or numbers."""
+def _no_sample(x: tuple[Any, ...], network: Module) -> TypeError:
+    """The error for inputs that are not all Values or numbers, such as a whole batch."""
     i, item = next((i, item) for i, item in enumerate(x) if not isinstance(item, (Node, Real)))
-    return TypeError(
-        f"input {i} is a {type(item).__name__}: a network of Values takes one sample, a list of numbers or "
-        "Values; for many samples write [model(x) for x in samples]"
-    )
+    needed = next((len(part.w) for part in Module.modules(network) if isinstance(part, Neuron)), 0)
+    lengths = getattr(item, "shape", (len(item),) if isinstance(item, (list, tuple)) else ())
+    text = f"{'an' if isinstance(network, MLP) else 'a'} {type(network).__name__} takes one sample of {needed} numbers"
+    if lengths:
+        text += f", found shape {(len(x), *lengths)}: write [model(x) for x in samples], or use nn.Sequential"
+    return TypeError(text if hasattr(item, "shape") else f"input {i} is a {type(item).__name__}: {text}")
 
 
 def whole(n: Any, name: str) -> int:

@@ -1,66 +1,58 @@
 """`save` and `load`: networks, optimizers and schedules in a safetensors file, a format that other tools read too.
 
 A file consists of a header with names, shapes and dtypes, followed by the raw numbers. Unlike a pickle, it contains
-nothing that is executed. Its metadata holds a SHA-256 of the content and, as JSON, what the states of optimizers and
-schedules hold besides arrays.
+nothing that is executed. Its metadata holds, as JSON, what the states of optimizers and schedules hold besides arrays.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from ..common.undo import all_or_nothing
 from ..tensor.tensor import Tensor
 from .module import Module
 
-try:
-    import fcntl
-except ImportError:  # Windows, which does not replace a file that another process has open
-    fcntl = None
-
 FilePath = str | os.PathLike[str]
+EXPORTS = {".onnx": "to_onnx", ".js": "to_js", ".mjs": "to_js"}  # the methods of a compiled function
 STATES = "micrograd.states"  # the key in the metadata
+_saving = Lock()  # two threads may save to one path
 
 
 def save(source: Any, path: FilePath, dtype: Any = None) -> None:
-    """Save modules, optimizers, schedules and arrays to one safetensors file, or a compiled function to an .onnx file.
+    """Save modules, optimizers, schedules and arrays as safetensors, or a compiled function as ONNX or JavaScript.
+
+    Use it to keep a trained model, to resume a training later (`load`), or to run a model where there is no Python.
 
     Args:
-        source: an object with `state_dict()` and `load_state_dict()`; or a dict, whose values are such objects and
-            arrays (or Tensors, or numbers) of dtypes up to 64 bits; or a function made by `compile`, after a call.
-        path: the file to write; for a compiled function its name ends in .onnx.
-        dtype: of the floats of an .onnx file: float32 (the default) or float64.
+        source: an object with `state_dict()` and `load_state_dict()`, or a dict of such objects and of arrays, Tensors
+            or numbers by name. For .onnx and .js it is a function made by `compile`, after a call.
+        path: the file to write. For a compiled function its name ends in .onnx, .js or .mjs.
+        dtype: dtype of the floats of an .onnx file, float32 (the default) or float64.
 
     Raises:
         IsADirectoryError: `path` is a directory.
         ModuleNotFoundError: an .onnx file needs the package onnx, which is missing.
-        RuntimeError: the compiled function was not called yet, or does something that ONNX has no form of.
+        RuntimeError: the compiled function was not called yet, or does something that the format has no form of.
         TypeError: `source` is of another type, or has something in its state that the format lacks.
-        ValueError: a name is not a string, is reserved by the format, or begins like that of another object; or the
-            file's name does not fit what is saved.
+        ValueError: a name is not a string, is reserved by the format, or begins like that of another object. The file's
+            name does not fit what is saved.
 
-    The arrays of an object `model` are called `model.weight` and so on; alone, `weight`. What else is in the state of
-    an optimizer or a schedule is stored in the metadata, exactly. The write is atomic: a temporary file is written next
-    to the target, takes over its permissions and replaces it, so that a crash leaves either the old file or the new
-    one. A target that is not a regular file (a pipe, `/dev/null`) is written to directly.
+    A dict gives its names to the arrays, so `{"model": model}` stores `model.weight`. The write is atomic, so that a
+    crash leaves either the old file or the new one. Only one process at a time may save to a path.
 
-    An .onnx file holds the program of the last call that was traced, for arrays of its sizes, with the parameters as
-    they are now; other tools run it without Python (onnxruntime: in a browser, on a phone). Call the function under
-    `no_grad`, with the model in `eval` mode. Called with a second batch size too (both above 1), it is saved with a
-    free axis, "batch". The inputs have the names of the function's parameters, without those that it does not use.
-
-        f = compile(model)
-        with no_grad():
-            f(images[:2]), f(images[:3])
-        save(f, "model.onnx")
+    A compiled function is saved as the last call traced it, with the parameters as they are now. For .onnx, call it
+    under `no_grad` with the model in `eval` mode, and with two batch sizes above 1 if the batch is to be a free axis. A
+    .js file may also hold a training step (`update=`), which goes on training there. The guides `docs/elsewhere.md` and
+    `docs/fast.md` show how such files are run.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -71,30 +63,31 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"save() needs the path of a file, found {os.fspath(path)!r}: that is a folder")
-    export = getattr(type(source), "to_onnx", None)
-    if (target.suffix == ".onnx") != (export is not None):
+    export = getattr(type(source), EXPORTS.get(target.suffix, ""), None)
+    if (target.suffix in EXPORTS) != hasattr(type(source), "to_onnx"):
         raise ValueError(
             f"found {type(source).__name__} to be saved as {target.name!r}: a function made by compile() is saved as "
-            ".onnx, and nothing else is"
+            ".onnx or .js, and nothing else is"
         )
-    if dtype is not None and export is None:
+    if dtype is not None and target.suffix != ".onnx":
         raise TypeError(f"found dtype={dtype!r}: that is for .onnx files; other numbers keep their dtype")
-    content = _safetensors(source) if export is None else export(source, dtype)
+    content = _safetensors(source) if export is None else export(source, *[dtype] * (target.suffix == ".onnx"))
     if target.exists() and not target.is_file():
         target.write_bytes(content)
     else:
-        target = target.resolve()
-        with _alone_in(target.parent):
-            _replace(target, content)
+        with _saving:
+            _replace(target.resolve(), content)
 
 
 def load(path: FilePath, into: Any = None) -> dict[str, Any]:
     """Load a safetensors file, as arrays and into the objects whose states it holds.
 
+    Use it to get a trained model back, or to resume a training.
+
     Args:
         path: the file to read.
-        into: an object, or a dict of objects by name, as they were saved; a file may hold more than is asked for. If
-            one of them does not fit, none is changed.
+        into: an object, or a dict of objects by name, as they were saved. The file may hold more than these. If one of
+            them does not fit, none is changed.
 
     Returns:
         Dict of NumPy arrays by name.
@@ -104,7 +97,7 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         TypeError: `into` has no state.
         ValueError: the file is damaged or no safetensors file, or holds no state that fits.
 
-    A training that resumes bit for bit saves all that a step depends on, and draws its batches from the step:
+    A training that resumes bit for bit saves all that a step depends on, and draws its batches from the step.
 
     >>> import tempfile
     >>> from micrograd.nn import Linear
@@ -129,19 +122,20 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         pass
     try:
         with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
+            packed = json.loads((file.metadata() or {}).get(STATES, "{}"))
             arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
         if odd := [x.dtype for x in arrays.values() if x.dtype.kind not in "fiub"]:  # a package that onnx needs adds it
             raise TypeError(f"NumPy has no {odd[0]}")
-    except (SafetensorError, TypeError, AttributeError) as error:
+    except (SafetensorError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}") from error
-    wanted, states = metadata.get("sha256"), metadata.get(STATES, "{}")
-    if wanted is not None and wanted != _digest(arrays, states):
-        raise ValueError(f"{os.fspath(path)} is damaged: its content is not what its SHA-256 says")
-    packed = json.loads(states)
+    undo: list[Any] = []  # those that did fit get their own states back
     try:
-        _fill([(x, _state_of(x, name, arrays, packed)) for name, x in objects.items()])
-    except ValueError as error:
+        with all_or_nothing(undo):
+            for name, x in objects.items():
+                before = type(x).state_dict(x)
+                type(x).load_state_dict(x, _state_of(x, name, arrays, packed))
+                undo.append(partial(type(x).load_state_dict, x, before))
+    except BaseException as error:
         error.add_note(f"while loading {os.fspath(path)}")
         raise
     return arrays
@@ -177,13 +171,12 @@ def _safetensors(source: Any) -> bytes:
         if not _has_state(x):
             arrays[name] = _storable(x, name)
         elif clash := next((other for other in parts if other != name and _name(other).startswith(prefix)), None):
-            raise ValueError(f"found the names {name!r} and {clash!r}: they overlap: rename one of them")
+            raise ValueError(f"found the names {name!r} and {clash!r}: they overlap, so rename one of them")
         elif isinstance(x, Module):
             arrays |= {prefix + _name(key): _storable(array, key) for key, array in type(x).state_dict(x).items()}
         else:
             packed[name] = _packed(type(x).state_dict(x), name, arrays)
-    states = json.dumps(packed)
-    return to_bytes(arrays, {"sha256": _digest(arrays, states)} | ({STATES: states} if packed else {}))
+    return to_bytes(arrays, {STATES: json.dumps(packed)} if packed else None)
 
 
 def _packed(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
@@ -206,7 +199,7 @@ def _unpacked(x: Any, arrays: Mapping[str, np.ndarray]) -> Any:
             return {key: _unpacked(part, arrays) for key, part in parts.items()}
         case ["list" | "tuple" as kind, parts]:
             return (list if kind == "list" else tuple)(_unpacked(part, arrays) for part in parts)
-        case ["array", name]:
+        case ["array", name] if name in arrays:
             return arrays[name][()]  # one number is no array in NumPy: the result of an eager step
     return x
 
@@ -220,20 +213,6 @@ def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mappi
         found = ", ".join(map(repr, packed)) or "none"
         raise ValueError(f"the file has no state of a {type(x).__name__} called {name!r}; states there: {found}")
     return _unpacked(packed[name], arrays)
-
-
-def _fill(found: list[tuple[Any, Any]]) -> None:
-    """Load each state into its object; if one does not fit, those before it get their own back."""
-    done: list[tuple[Any, Any]] = []
-    try:
-        for x, state in found:
-            before = type(x).state_dict(x)
-            type(x).load_state_dict(x, state)
-            done.append((x, before))
-    except BaseException:
-        for x, before in reversed(done):
-            type(x).load_state_dict(x, before)
-        raise
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -254,31 +233,6 @@ def _storable(x: Any, name: str) -> np.ndarray:
             f"{name} has dtype {array.dtype}, which safetensors cannot hold: it takes numbers up to 64 bits"
         )
     return array.astype(array.dtype.newbyteorder("<"))
-
-
-def _digest(arrays: Mapping[str, np.ndarray], states: str) -> str:
-    """SHA-256 of names, dtypes, shapes and numbers, and of the states, if there are any."""
-    digest = hashlib.sha256(b"" if states == "{}" else states.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name!r} {array.dtype.name} {array.shape}\n".encode())
-        digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
-    return digest.hexdigest()
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Hold a lock on the directory, against other saves. The system releases it if the process dies."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _replace(path: Path, content: bytes) -> None:

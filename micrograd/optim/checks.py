@@ -7,7 +7,19 @@ from numbers import Real
 from types import MethodType
 from typing import Any
 
-from ..engine.graph import Node, is_node
+from ..common.words import KeywordsChecked
+from ..engine.modes import interceptor, modes_on
+from ..engine.value import Node
+from ..scalars.kinds import is_node, is_tracing
+
+
+class Settings(KeywordsChecked):
+    """Base class of optimizers and schedules: `compile` refuses a change of theirs while it traces a function."""
+
+    def __setattr__(self, name: str, x: Any) -> None:
+        if modes_on and is_tracing() and name[0] != "_":
+            interceptor().refuse_change(f"the {name} of {type(self).__name__}")  # type: ignore[union-attr]
+        super().__setattr__(name, x)
 
 
 def parameters_of(params: Any, who: str) -> list[Any]:
@@ -22,22 +34,19 @@ def parameters_of(params: Any, who: str) -> list[Any]:
     listed = list(params)
     if not listed:
         raise ValueError(f"{found} an empty one: there is nothing to train")
+    seen: set[Any] = set()
     for i, p in enumerate(listed):
-        _check_parameter(p, f"parameter {i} of {who}")
-    if len(set(listed)) < len(listed):
-        seen: set[Any] = set()
-        twice = next(i for i, p in enumerate(listed) if p in seen or seen.add(p))
-        raise ValueError(f"parameter {twice} of {who} is in the list twice: it would be updated twice per step")
+        name = f"parameter {i} of {who}"
+        if not is_node(p):
+            raise TypeError(f"{name} is a {type(p).__name__}, not a Value or a Tensor: plain numbers cannot be trained")
+        if not p.requires_grad:
+            raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")
+        if not p.is_leaf:
+            raise ValueError(f"{name} is the result of '{p._op}': train its operands, or a leaf made from its detach()")
+        if p in seen:
+            raise ValueError(f"{name} is in the list twice: it would be updated twice per step")
+        seen.add(p)
     return listed
-
-
-def _check_parameter(p: Any, name: str) -> None:
-    if not is_node(p):
-        raise TypeError(f"{name} is a {type(p).__name__}, not a Value or a Tensor: plain numbers cannot be trained")
-    if not p.requires_grad:
-        raise ValueError(f"{name} is a constant, {p!r}: make it with requires_grad=True, or leave it out")
-    if not p.is_leaf:
-        raise ValueError(f"{name} is the result of '{p._op}': train its operands, or a leaf made from its detach()")
 
 
 def parts_of(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:

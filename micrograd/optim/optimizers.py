@@ -10,10 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
+from functools import partial
+from operator import is_
 from typing import Any
 
-from ..engine.graph import Node, node_of
-from .checks import no_count, not_negative, parameters_of, parts_of, unlike
+from ..common.undo import all_or_nothing
+from ..common.words import checked
+from ..engine.modes import interceptor, modes_on
+from ..engine.value import Node, Value
+from ..scalars.kinds import node_of, plain
+from .checks import Settings, no_count, not_negative, parameters_of, parts_of, unlike
 
 Total = Callable[[Any], Any] | None
 
@@ -24,16 +30,18 @@ class State(dict[str, Any]):
     __slots__ = ("__weakref__", "store")
 
 
-class Optimizer:
-    """Base class of optimizers. A subclass defines `_update`.
+class Optimizer(Settings):
+    """Base class of optimizers.
+
+    Use it to write an update rule of your own, as the method `_update` of a subclass.
 
     Args:
         params: the leaves to train, as an iterable of Values and Tensors.
         lr: learning rate, for an optimizer that has one.
-        reduce: for several workers, each with its share of every batch: a function that takes all gradients of this
+        reduce: a function for several workers, each with its share of every batch. It takes all gradients of this
             worker as one flat NumPy array, which it may write to, and returns their sum over all workers. See
             `Optimizer.reduce`.
-        **settings: other hyperparameters; like `lr`, they become attributes and part of the state dict.
+        **settings: other hyperparameters, which become attributes and part of the state dict as `lr` does.
 
     Raises:
         TypeError: `params` is not an iterable of Values and Tensors, a setting is not a number, or `reduce` is not
@@ -62,6 +70,8 @@ class Optimizer:
         if not (reduce is None or callable(reduce)):
             raise TypeError(f"reduce= takes a function that sums an array over all workers, found {reduce!r:.50}")
         self._total, self._reduced = reduce, False
+        self._used: list[Any] = []  # the gradients that the last step used, which are sums if there is a `reduce=`
+        self._copies: dict[Any, Any] = {}  # of the parameters' arrays, for a step that fails
         self.params: list[Any] = parameters_of(params, type(self).__name__)
         self.state: dict[Any, dict[str, Any]] = {p: State() for p in self.params}
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
@@ -74,8 +84,8 @@ class Optimizer:
                 setattr(self, name, not_negative(getattr(self, name), name))
 
     def zero_grad(self) -> None:
-        """Reset every parameter's `.grad`: to 0 for a Value, to None for a Tensor."""
-        self._reduced = False
+        """Reset every parameter's `.grad` before the next backward pass, to 0 for a Value and to None for a Tensor."""
+        self.__dict__.update(_reduced=False, _used=[])
         for p in self.params:
             p.grad = 0 if isinstance(p, Node) else None
 
@@ -84,9 +94,10 @@ class Optimizer:
     def reduce(self) -> None:
         """Replace the gradients by their sums over all workers, in one call of the function `reduce=`.
 
-        Call it between the last backward pass of a step and what needs the whole gradient, such as `clip_grad_norm`;
-        `step()` calls it if this was not done. Every worker must call it equally often. A Tensor that no backward pass
-        has reached counts as zeros, and has a gradient afterwards. Without `reduce=`, the gradients stay as they are.
+        Call it between the last backward pass of a step and what needs the whole gradient, such as `clip_grad_norm`.
+        Otherwise `step()` calls it. Every worker must call it equally often. A Tensor that no backward pass has reached
+        counts as zeros, and has a gradient afterwards. Gradients that the last step has used are sums already, and stay
+        as they are, as do all without `reduce=`.
 
         Raises:
             RuntimeError: the gradients of this step are reduced already.
@@ -107,22 +118,42 @@ class Optimizer:
             raise RuntimeError(
                 "the gradients of this step are reduced already: call zero_grad() and backward() before the next time"
             )
-        if self._total is not None:
+        grads = [p.grad for p in self.params]
+        if self._total is not None and not (self._used and all(map(is_, grads, self._used))):
             from ..tensor.flat import summed  # not at the top: one worker with Values needs no NumPy
 
-            data, grads = [_plain(p) for p in self.params], [_plain(p.grad) for p in self.params]
-            for p, g in zip(self.params, summed(self._total, data, grads), strict=True):
-                p.grad = g
-        self._reduced = True
+            _set_grads(self.params, summed(self._total, [*map(plain, self.params)], [*map(plain, grads)]))
+        self.__dict__["_reduced"] = True  # without a call, so no Ctrl-C comes between the sums and this
 
     def step(self) -> None:
-        """Update every parameter once, from its `.grad`, after `reduce()`. A NaN propagates to the parameter."""
+        """Update every parameter once, from its `.grad`, after `reduce()`. A NaN propagates to the parameter.
+
+        If it raises, Ctrl-C included, no parameter and no state has changed.
+        """
         if not self._reduced:
             self.reduce()
-        self._reduced = False
-        for p in self.params:
-            if p.grad is not None:  # None: no backward pass has reached this Tensor
-                self._update(p, _plain(p.grad), self.state[p])
+        if modes_on and (watch := getattr(interceptor(), "watch_step", None)):  # see `nn.strict_mode`
+            watch(self)
+        grads = [p.grad for p in self.params]
+        self.__dict__.update(_reduced=False, _used=grads)
+        ours = type(self)._update.__module__ == __name__  # our rules replace what is in a state, others may write to it
+        copied: Callable[..., Any] = dict if ours else lambda x: deepcopy(dict(x))
+        # None: no backward pass has reached this Tensor
+        steps = [(p, g, self.state[p]) for p, g in zip(self.params, grads, strict=True) if g is not None]
+        data = [p._data if isinstance(p, Node) else self._copied(p) for p, _, _ in steps]
+        states = [copied(state) if state else () for _, _, state in steps]
+        with all_or_nothing([partial(_put_back, steps, data, states)]):
+            for p, g, state in steps:
+                self._update(p, g if g.__class__ is float else plain(g), state)
+
+    def _copied(self, p: Any) -> Any:
+        """A copy of a parameter's array, in memory that each step uses again: new memory is slow."""
+        data = node_of(p)._data
+        kept = self._copies.get(p)
+        if kept is None:
+            self._copies[p] = kept = copy(data)
+        kept[...] = data
+        return kept
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
         """Update `p.data`, given the gradient g, of p's shape, and the state of p, a dict. To be overridden."""
@@ -141,14 +172,14 @@ class Optimizer:
         return deepcopy({"settings": self._settings(), "state": [dict(self.state[p]) for p in self.params]})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Load a `state_dict`. Everything is checked first: on an error nothing is loaded.
+        """Load a `state_dict`. Everything is checked first, so that on an error nothing is loaded.
 
         Args:
             state: what `state_dict()` of an optimizer with the same settings and parameter shapes returned.
 
         Raises:
             TypeError: a setting is not a number.
-            ValueError: the state does not fit; the message lists every problem.
+            ValueError: the state does not fit. The message lists every problem.
         """
         settings, remembered = parts_of(state)
         if set(settings) != set(self._settings()):
@@ -175,7 +206,7 @@ class Optimizer:
         return [f"has a {name} that {problem}" for name, problem in problems if problem]
 
     def _settings(self) -> dict[str, Any]:
-        return {name: x for name, x in vars(self).items() if name not in ("params", "state", "_total", "_reduced")}
+        return {name: x for name, x in vars(self).items() if name not in ("params", "state") and name[0] != "_"}
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={x}" for name, x in self._settings().items())
@@ -183,13 +214,15 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent: p -= lr * g, with optional momentum (Polyak, 1964).
+    """Stochastic gradient descent, p -= lr * g, with optional momentum (Polyak, 1964).
+
+    Use it for small networks, or with momentum and a schedule where the learning rate can be tuned.
 
     Args:
         params: the leaves to train.
         lr: learning rate.
         momentum: if above 0, velocity = momentum * velocity + g replaces g in the update.
-        weight_decay: L2 penalty: g += weight_decay * p.
+        weight_decay: factor of the L2 penalty, g += weight_decay * p.
         nesterov: use g + momentum * velocity instead of the velocity (Sutskever et al., 2013).
         reduce: sum of the gradients over all workers, as for `Optimizer`.
 
@@ -235,14 +268,16 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam (Kingma and Ba, 2014): p -= lr * mean / (sqrt(mean of squares) + eps), with bias correction.
+    """Adam (Kingma and Ba, 2014), p -= lr * mean / (sqrt(mean of squares) + eps), with bias correction.
+
+    Use it where in doubt. It adapts the step to each parameter, so that one learning rate suits gradients of all sizes.
 
     Args:
         params: the leaves to train.
         lr: learning rate, which is about the size of a step, whatever the size of the gradient.
         betas: decay rates of the running means of the gradient and of its square, in [0, 1).
         eps: added to the denominator.
-        weight_decay: L2 penalty: g += weight_decay * p.
+        weight_decay: factor of the L2 penalty, g += weight_decay * p.
         reduce: sum of the gradients over all workers, as for `Optimizer`.
 
     Raises:
@@ -293,7 +328,9 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017): p -= lr * weight_decay * p before each step.
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017), p -= lr * weight_decay * p before each step.
+
+    Use it instead of `Adam` where weights are to decay, as in transformers.
 
     Args:
         params, lr, betas, eps, reduce: as for `Adam`.
@@ -328,8 +365,11 @@ class AdamW(Adam):
         return g
 
 
+@checked
 def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     """Scale the gradients in place so that their joint Euclidean norm is at most `max_norm` (Pascanu et al., 2013).
+
+    Use it between `backward()` and `step()` where single steps are far too large, as in deep or recurrent networks.
 
     Args:
         params: leaves whose `.grad` is scaled, as an iterable of Values and Tensors.
@@ -352,20 +392,36 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     """
     not_negative(max_norm, "max_norm")
     reached = [p for p in parameters_of(params, "clip_grad_norm") if p.grad is not None]
-    norms = [_norm(_plain(p.grad)) for p in reached]
+    norms = [_norm(plain(p.grad)) for p in reached]
     norm = math.hypot(*norms) if not any(map(math.isnan, norms)) else math.nan  # hypot(nan, inf) is inf
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
-        for p in reached:
-            p.grad = _plain(p.grad) * factor
+        _set_grads(reached, [plain(p.grad) * factor for p in reached])
+        if modes_on and (watch := getattr(interceptor(), "watch_scaling", None)):
+            watch(reached, factor)
     return norm
 
 
 clip_grad_norm_ = clip_grad_norm  # PyTorch's name
 
 
-def _plain(grad: Any) -> Any:
-    return node_of(grad)._data if hasattr(grad, "_apply") else grad  # a node under create_graph=True
+def _set_grads(params: list[Any], grads: list[Any]) -> None:
+    """Assign all gradients, or none if that is interrupted."""
+    with all_or_nothing([partial(setattr, p, "grad", p.grad) for p in params]):
+        for p, g in zip(params, grads, strict=True):
+            p.grad = g
+
+
+def _put_back(steps: list[Any], data: list[Any], states: list[Any]) -> None:
+    """Give parameters their earlier numbers, in the memory that they have, and their earlier states."""
+    for (p, _, state), numbers, remembered in zip(steps, data, states, strict=True):
+        if isinstance(p, Value):
+            p.data = numbers
+        else:
+            p.data[...] = numbers
+            p.data = p.data  # counts as a write
+        state.clear()
+        state.update(remembered)
 
 
 def _norm(grad: Any) -> float:

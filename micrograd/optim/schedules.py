@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from typing import Any
 
-from .checks import not_negative, steps
+from .checks import Settings, not_negative, steps
 from .optimizers import Optimizer
 
 
-class LRScheduler:
-    """Base class of schedules: sets `optimizer.lr` to `lr_at(t)`, where t counts the calls of `step()`.
+class LRScheduler(Settings):
+    """Base class of schedules, which set `optimizer.lr` to `lr_at(t)`, where t counts the calls of `step()`.
 
-    A subclass defines `lr_at`; `base_lr` is the learning rate that the optimizer had.
+    Use it for a schedule that has settings. A subclass defines `lr_at`, and `base_lr` is the learning rate that
+    the optimizer had. For a formula alone, `LambdaLR` is shorter.
 
     Args:
         optimizer: an optimizer with a learning rate.
@@ -57,14 +58,14 @@ class LRScheduler:
 
     def step(self) -> None:
         """Advance by one step, and set the optimizer's learning rate."""
-        self.t += 1
-        self.optimizer.lr = self.lr_at(self.t)
+        lr = self.lr_at(self.t + 1)
+        self.t, self.optimizer.lr = self.t + 1, lr
 
     def state_dict(self) -> dict[str, Any]:
         """Copy the state of the schedule.
 
         Returns:
-            Dict of the settings, `t`, `base_lr`, and the optimizer's current rate as `lr`. Functions are left out.
+            Dict of the settings, `t`, `base_lr`, and the optimizer's learning rate as `lr`. Functions are left out.
         """
         settings = {name: x for name, x in vars(self).items() if name != "optimizer" and not callable(x)}
         return deepcopy({"lr": self.optimizer.lr, **settings})
@@ -98,6 +99,8 @@ class LRScheduler:
 class LambdaLR(LRScheduler):
     """Learning rate base_lr * lr_lambda(t).
 
+    Use it for a schedule that is one formula, such as a warm-up or a linear decay to 0.
+
     Args:
         optimizer: an optimizer with a learning rate.
         lr_lambda: function of the number of steps t that returns a factor.
@@ -126,7 +129,9 @@ class LambdaLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """Step decay: the learning rate is multiplied by `gamma` every `step_size` steps.
+    """Step decay, where the learning rate is multiplied by `gamma` every `step_size` steps.
+
+    Use it to lower the learning rate at fixed times, such as after each third of the training.
 
     Args:
         optimizer: an optimizer with a learning rate.
@@ -155,7 +160,9 @@ class StepLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Linear warm-up: the factor of the learning rate goes from `start_factor` to `end_factor` in `total_iters` steps.
+    """Linear warm-up of the factor of the learning rate from `start_factor` to `end_factor` in `total_iters` steps.
+
+    Use it where a training is unstable at the beginning, or with an `end_factor` of 0 as a linear decay.
 
     Args:
         optimizer: an optimizer with a learning rate.
@@ -190,9 +197,11 @@ class LinearLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Cosine decay to `eta_min` in `T_max` steps, without restarts (Loshchilov and Hutter, 2016).
 
+    Use it for a training of known length, which slows down smoothly towards the end.
+
     Args:
         optimizer: an optimizer with a learning rate.
-        T_max: steps to the minimum; after that the rate rises again along the cosine.
+        T_max: steps to the minimum, after which the learning rate rises again along the cosine.
         eta_min: lowest learning rate.
 
     Raises:

@@ -1,0 +1,164 @@
+"""Strict mode: warnings for mistakes of a training loop that are silent otherwise.
+
+It costs nothing while it is off: as `lazy` does, it runs instead of each op, and the optimizers and losses ask it too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from math import exp, isclose
+from threading import RLock
+from typing import Any
+
+from ..common.trees import leaves
+from ..engine import walk
+from ..engine.modes import Mode, intercept, interceptor
+from ..engine.rows import Row
+from ..scalars.kinds import frame_of_the_user, is_tracing, node_of, plain
+
+_REGISTRY = "__warningregistry__"  # where Python notes, in a module, what its filters showed already
+
+
+class strict(Mode):
+    """Context manager or decorator that warns of the silent mistakes of a training loop, once for each line.
+
+    Use it around the first steps of a new training loop, or when a network does not learn. It warns of
+
+    - `step()` of an optimizer before any `backward()`, or with gradients that were not cleared since the last step.
+      (Several backward passes before one step are no mistake.)
+    - `cross_entropy` of probabilities, such as those of `softmax`, instead of scores.
+    - A parameter's result of shape (n, 1) meets a constant of shape (n,), which gives all n * n pairs.
+
+    Args:
+        fn: the function to decorate, or nothing in a `with`.
+
+    >>> import warnings
+    >>> from micrograd import Value, strict
+    >>> from micrograd.optim import SGD
+    >>> w = Value(3.0)
+    >>> optimizer = SGD([w], lr=0.1)
+    >>> with strict(), warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     for _ in range(3):
+    ...         (w * w).backward()
+    ...         optimizer.step()
+    >>> [str(x.message) for x in found]
+    ['step(): gradients were not cleared since the last step: call zero_grad() before backward()']
+    """
+
+    variable = intercept
+    value: Any = property(  # a trace has no numbers to check
+        lambda self: interceptor() if is_tracing() else self._watch, doc="The function that runs instead of each op."
+    )
+
+    @cached_property
+    def _watch(self) -> Watch:
+        return Watch()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._watch.entered.append(None)
+        self._watch.attend()
+
+    def __exit__(self, *error: object) -> None:
+        self._watch.entered.pop()
+        if not self._watch.entered:
+            self._watch.leave()
+        super().__exit__(*error)
+
+
+class Watch:
+    """What strict mode has seen: the gradients that the last step used, and the lines that were warned of."""
+
+    def __init__(self) -> None:
+        self.used: dict[Any, Any] = {}  # by node: its gradient, as long as the one of the last step is part of it
+        self.warned: set[tuple[str, str, int]] = set()
+        self.lock: Any = RLock()
+        self.entered: list[None] = []  # one for each call that has not ended, also in other threads
+
+    def warn(self, text: str) -> None:
+        """Warn of the user's line, once."""
+        frame = frame_of_the_user()
+        name, line = frame.f_code.co_filename, frame.f_lineno
+        if (text, name, line) not in self.warned:
+            self.warned.add((text, name, line))
+            warnings.warn_explicit(text, UserWarning, name, line, registry=frame.f_globals.setdefault(_REGISTRY, {}))
+
+    def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
+        """Run an op, and check how its operands were broadcast."""
+        state: Any = intercept.get()
+        token = intercept.set(state.outer)
+        try:
+            out = row(*operands)
+        finally:
+            intercept.reset(token)
+        shapes: list[Any] = sorted((getattr(x, "shape", ()) for x in operands), key=len)
+        if list(map(len, shapes)) == [1, 2] and shapes[0][0] > 1 and shapes[1] == (*shapes[0], 1):
+            several = len({getattr(x, "requires_grad", False) for x in operands}) == 2
+            if several and out.shape == 2 * shapes[0]:
+                self.warn(f"'{row.name}' of shapes {shapes[1]} and {shapes[0]} gives all pairs: reshape one")
+        return out
+
+    def watch_scores(self, loss: str, scores: Any) -> None:
+        """Check that a loss gets scores, not what softmax or sigmoid made of them."""
+        rows, ops = _rows(scores), {getattr(x, "_op", "") for x in leaves(scores)}
+        if ops == {"sigmoid"}:
+            self.warn(f"{loss} takes scores, not probabilities: leave out the sigmoid")
+        elif loss != "cross_entropy" or min(map(len, rows)) < 2:
+            return
+        elif all(min(row) >= 0 and isclose(sum(row), 1, rel_tol=1e-3) for row in rows):
+            self.warn("the scores of each row sum to 1: cross_entropy takes scores, not probabilities (no softmax)")
+        elif all(max(row) <= 0 and isclose(sum(map(exp, row)), 1, rel_tol=1e-3) for row in rows):
+            self.warn("cross_entropy takes scores, not logarithms of probabilities: leave out log_softmax, or use nll")
+
+    # ---- optimizers
+
+    def watch_step(self, optimizer: Any) -> None:
+        """Check the gradients that an optimizer is about to use."""
+        if all(p.grad is None or p.grad.__class__ is int for p in optimizer.params):
+            self.warn("step() before backward(): no parameter of this optimizer has a gradient")
+        elif any(_same(p.grad, self.used.get(node_of(p))) for p in optimizer.params):
+            self.warn("step(): gradients were not cleared since the last step: call zero_grad() before backward()")
+        self.used |= {node_of(p): copy(plain(p.grad)) for p in optimizer.params}
+        self.attend()
+
+    def attend(self) -> None:
+        """Have each pass show its gradients, after the hooks."""
+        with self.lock:
+            self.leave()
+            walk.watchers.append(self.added)
+
+    def leave(self) -> None:
+        """Leave no trace on the passes."""
+        with self.lock:
+            if self.added in walk.watchers:
+                walk.watchers.remove(self.added)
+
+    def added(self, node: Any, g: Any) -> Any:
+        """A watcher of the walk: note whether a pass adds to a gradient that was used."""
+        if node in self.used:
+            self.used[node] = plain(node._gradient) + plain(g) if _same(node._gradient, self.used[node]) else None
+        return g
+
+    def watch_scaling(self, params: Sequence[Any], factor: float) -> None:
+        """Note that `clip_grad_norm` has scaled gradients."""
+        self.used |= {n: self.used[n] * factor for n in map(node_of, params) if self.used.get(n) is not None}
+
+
+def _same(grad: Any, used: Any) -> bool:
+    """True if the gradient is the one that was used, and not 0."""
+    if grad is None or used is None:
+        return False
+    equal, zero = plain(grad) == used, used == 0
+    return equal and not zero if isinstance(equal, bool) else bool(equal.all() and not zero.all())
+
+
+def _rows(scores: Any) -> list[list[float]]:
+    """The scores as rows of plain numbers; of a Tensor, the first ones."""
+    if hasattr(scores, "shape"):
+        return plain(scores).reshape(-1, scores.shape[-1])[:64].tolist()
+    rows = scores if hasattr(scores[0], "__len__") else [scores]
+    return [[float(plain(x)) for x in row] for row in rows]
