@@ -7,6 +7,7 @@ The files are listed in the order in which a function passes through them. Each 
         nodes        what the function sees: Values and Tensors whose data are Symbols
         trace        the run, in which every op returns a Symbol
         frozen       what a traced function must not do
+        remains      what a trace leaves behind is taken back
 2.  Simplify: the graph of Symbols, each in its simplest form.
         opset        the operations, and what each does to arrays
         graph        equal Symbols are one object
@@ -25,11 +26,13 @@ The files are listed in the order in which a function passes through them. Each 
         resident     where numbers are between the steps of a training program
         program      runs what was built, and returns nodes
         interface    `compile`: which program for which call
+        checked      `compile(fn, check=True)`: the function itself beside its program
 
 For a quick tour, read `trace`, `graph` and `backends/python`: together they form a complete compiler. `levels` is what
 makes scalars fast.
 """
 
+from .checked import check_compiled
 from .interface import compile
 
-__all__ = ["compile"]
+__all__ = ["check_compiled", "compile"]

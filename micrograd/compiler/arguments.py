@@ -17,10 +17,10 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..engine import floats
-from ..engine.modes import differentiating
-from ..engine.trees import leaves, tree_map
+from ..common.trees import leaves, tree_map
 from ..engine.value import Value, number
+from ..scalars import floats
+from ..scalars.kinds import differentiating
 from ..tensor.optional import Tensor, np
 from .lowered import Read
 from .nodes import data_of, traced_value
@@ -30,7 +30,8 @@ from .trace import Trace
 _RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr"}
-_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents"}
+_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "kinds"}
+_WORDS |= {"hasattr", "map", "type"}
 _WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *OWN}
 TEXT = (bool, str, type(None))
 
@@ -123,7 +124,7 @@ class Arguments:
     def result(self, x: Any) -> Any:
         """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
         of_all = None if isinstance(x, bool) or not self.batch else number(x)
-        return self.trace.stand_in(x) if of_all is None else traced_value(of_all)
+        return self.trace.traced_node(x) if of_all is None else traced_value(of_all)
 
     def for_each(self, x: Any) -> Any:
         """A result of a function of one sample, expanded to one number for each sample under `batch`."""
@@ -137,7 +138,8 @@ class Arguments:
             raise TypeError(f"{at.place} is a Tensor: a compiled function of scalars takes Values and plain arrays")
         like = x if isinstance(x, (Tensor, np.ndarray)) else np.zeros((), self.dtype)
         as_tensor = not isinstance(x, Value) and (self.tensors or isinstance(x, (Tensor, np.ndarray)))
-        node = self.trace.tensor(at.name, like, wanted) if as_tensor else self.trace.value(at.name, wanted)
+        trace = self.trace
+        node = trace.tensor(at.name, like, wanted, x) if as_tensor else trace.value(at.name, wanted, x)
         kind = _kind(x, as_tensor)
         self.reads.append(read := at._replace(kind=kind, dtype=self.dtype if kind == "array" else None))
         if not as_tensor:

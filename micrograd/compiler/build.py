@@ -20,32 +20,36 @@ def program(x, y):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from math import prod
+from operator import call
 from types import SimpleNamespace
 from typing import Any
 
+from ..common.trees import leaves, tree_map
 from ..engine.modes import is_grad_enabled
-from ..engine.trees import leaves, tree_map
 from ..engine.value import Value
-from ..engine.walk import grad
+from ..scalars.roots import grad
 from ..tensor.optional import Tensor, np
 from .arguments import TEXT, Arguments, Block
 from .backends import Executable, compiled
-from .frozen import without_draws
+from .frozen import generators_in, watch_threads, watched_gradients, without_draws
 from .graph import rebuilt
+from .guards import ways_from
 from .levels import Levels
 from .lowered import Lowered, Read
 from .nodes import DETACH, data_of, is_traced
 from .normal import NormalForm
-from .symbols import Symbol
+from .remains import without_remains
+from .symbols import Symbol, needed, symbols_in
 from .trace import Leaf, Trace, tracing
 
-MANY = 1500  # ops on numbers; with fewer, straight-line Python is used
+MANY = 1000  # ops on numbers; with fewer, straight-line Python is used, except in C, where an operation starts at once
 WIDTH = 20  # average ops per level above which array operations are faster
 SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
 NO_PART = "none of the parameters of the optimizer in update= affects the loss"
@@ -91,10 +95,13 @@ class Built:
     trained: list[Any]
     remembered: Mapping[str, bool] = {}
     resident: bool
+    apart: bool = False  # trained Values have made different numbers of steps: their counts are an array
     plain: bool  # it returns numbers and arrays
     vector: bool  # made of levels
     as_text: bool = False  # the code of a `plain` program returns the output's structure, not a flat list
     fused: bool = False
+    labels: Lowered | None = None  # the program of what is checked before each call,
+    rules: Sequence[Callable[[Any], object]] = ()  # and how each of these is
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
 
     def __init__(
@@ -102,19 +109,35 @@ class Built:
     ):
         self.update: Any = settings["update"]
         self.trained: list[Any] = [] if self.update is None else list(self.update.params)
-        backend, trace = settings["backend"], Trace()
+        trace = Trace()
+        try:
+            self._build(trace, fn, args, named, names, plain, settings)
+        finally:
+            trace.end()
+
+    def _build(
+        self, trace: Trace, fn: Any, args: Any, named: Any, names: list[str], plain: bool, settings: Any
+    ) -> None:
+        backend = settings["backend"]
+        watch_threads()
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
         if self.trained and given.wanted:
             raise TypeError(
                 f"with update= the function closes over its parameters, found one among the arguments: "
                 f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
-        with tracing(trace), np.errstate(all="ignore"):  # in a trace of a batch, zeros stand for samples
-            tree = tree_map(given.result, without_draws(lambda: fn(*given.seen, **named)))
+        with (
+            watched_gradients(),
+            tracing(trace),
+            np.errstate(all="ignore"),
+        ):  # in a trace of a batch, zeros stand for samples
+            reached = ways_from(fn, named).containers
+            run = partial(without_remains, reached, partial(fn, *given.seen, **named))
+            tree = tree_map(given.result, without_draws(run, generators_in(reached)))
             seen = set(trace.leaves)
             for p in self.trained:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
-                    trace.stand_in(p)
+                    trace.traced_node(p)
             self.by_identity = trace.by_identity
             self.plain = plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))
@@ -127,20 +150,31 @@ class Built:
         del tree  # and with it the nodes created inside
         constants = trace.constants()
         alive = [leaf for leaf in trace.order if leaf.symbol not in constants]
+        rules, values = [rule for _, rule in trace.checks], rebuilt([x for x, _ in trace.checks], constants)
+        for rule, x in zip(rules, values, strict=True):
+            if not symbols_in(x):  # it is known after all
+                rule(x)
         self.names: list[str] = given.names
         self.resident = bool(self.trained) and (self.vector or backend == "jax")
         if self.vector:
             self.lowered, by = self._levels(trace, form, given, constants, alive)
         else:
             self.lowered, by = self._straight(given, constants, alive, found)
+        self.check: Any = self._checking(rules, values, [*given.reads, *given.lists], alive)
         self.places: list[Read] = [x for x in by if isinstance(x, Read)]
         self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
         devices = settings["devices"]
         self._compile(partial(compiled, backend, **({"devices": devices} if devices else {})))
-        self.used = [*self.leaves, *(p for p in self.trained if id(p) in seen)]
+        watched = [(x, answer) for ref, answer in trace.watched.values() if (x := ref()) is not None]
+        stored = set(map(id, self.trained)) if self.vector else set()  # of these, the program asks itself
+        self.answers: list[tuple[Any, bool]] = [
+            (x, answer) for x, answer in watched if answer is not None and id(x) not in stored
+        ]
+        self.attributes: set[str] = trace.attributes
+        used = [*self.leaves, *(p for p in self.trained if id(p) in seen), *(x for x, _ in watched)]
+        self.used = [*{id(x): x for x in used}.values()]
         for out in self.outs:
             out.symbol = None  # and with it the graph
-        trace.graph.let_go()
 
     def needed(self) -> list[list[Any]]:
         """Groups of outside nodes: of each, at least one must require a gradient, or the results would not."""
@@ -223,12 +257,13 @@ class Built:
     def _updates(self, pairs: list[tuple[Symbol, Any]]) -> tuple[list[Read], list[tuple[Symbol, Any]]]:
         """What is read for the update, and pairs (input, new value): the optimizer's own rule, on Symbols."""
         rule, graph = copy(self.update), pairs[0][0].graph
+        self.apart = self.vector and counts_differ(self.update, self.trained)
         rule.lr = graph.input("lr")
         reads, updates = [Read("lr", "update", (0,))], []
         for i, (symbol, g) in enumerate(pairs):
             array, state = (symbol.shape, symbol.dtype, symbol.named), {}
-            for name, like in rule._remembers.items():  # an array like the parameter, or a count; many counts are one
-                state[name] = graph.input(f"s{i}_{name}", *(array if like or self.vector else ()))
+            for name, like in rule._remembers.items():  # an array like the parameter, or a count
+                state[name] = graph.input(f"s{i}_{name}", *(array if like or self.apart else ()))
             p, before = SimpleNamespace(data=symbol), dict(state)
             rule._update(p, g, state)
             changed = {name: x for name, x in state.items() if x is not before[name]}
@@ -291,6 +326,38 @@ class Built:
         lowered = self._lowered([*own, *fixed], reads, values, grads, [blocks[x].name for x, *_ in pairs], updates)
         return lowered, [x for _, to, _ in pairs for x in to]
 
+    # ---- what each call verifies
+
+    def _checking(self, rules: list[Callable], values: list[Any], reads: list[Read], alive: list[Leaf]) -> Any:
+        """A function of what the program is called with, which raises as the function itself does; None without need.
+
+        It computes what is verified by a program that runs before the other, so that a refused step updates nothing.
+        """
+        if not symbols_in(values):
+            return None
+        name_of = {id(x.ref()): x.name for x in alive}
+        reads += [Read(name_of[id(x)], "leaves", (i,)) for i, x in enumerate(self.leaves)]
+        if self.vector:  # the trained Values are in one array; see `Store`
+            reads += [Read(name_of[id(x)], "update", (1, "data", i)) for i, x in enumerate(self.trained)]
+        reads = list({read.name: read for read in (*self.lowered.reads, *reads)}.values())
+        names = {x.args[0] for x in needed(values) if x.op == "input"}
+        parameters = {x.parameter for x in reads if x.name in names}
+        used = {x.name for x in reads if any(name == x.name or name.startswith(f"{x.name}_") for name in names)}
+        reads = [x for x in reads if x.name in used or x.parameter in parameters & {"leaves"}]
+        self.labels, self.rules = Lowered(self.parameters, tuple(reads), values), rules
+        code = compiled("python", self.labels)
+        places = [i for i, name in enumerate(self.parameters) if name in {x.parameter for x in reads}]
+        last: list[Any] = [None]  # what passed: labels are most often those of the call before
+
+        def check(given: Sequence[Any]) -> None:
+            arrays = [given[i] for i in places]
+            now = [x.tobytes() for x in arrays] if all(x.__class__ is np.ndarray for x in arrays) else None
+            if now is None or now != last[0]:
+                deque(map(call, rules, code(*given)), 0)  # type: ignore[arg-type]
+                last[0] = now
+
+        return check
+
     # ---- the code
 
     def _lowered(
@@ -310,6 +377,13 @@ class Built:
         self.code = write(self.lowered)
 
 
+def counts_differ(update: Any, params: list[Any]) -> bool:
+    """True if the optimizer counts, and has made more steps with one of the parameters than with another."""
+    counts = [name for name, like in (update._remembers or {}).items() if not like]
+    states = [update.state[p] for p in params] if counts else []
+    return any(len({state.get(name, 0) for state in states}) > 1 for name in counts)
+
+
 def _is_recorded(x: Any) -> bool:
     return is_traced(x) and x.requires_grad
 
@@ -320,8 +394,8 @@ def _is_for_levels(form: NormalForm, tree: Any, samples: int | None, backend: st
     of_numbers = all(x.op in ("input", "getitem") and x.shape in shapes for x in form.inputs)
     of_numbers = of_numbers and not any(isinstance(x, Tensor) for x in leaves(tree))
     ops, width = len(form.order), WIDTH if samples is None else SIDE_BY_SIDE
-    many = ops > width * form.depth and (ops > MANY or samples is not None)
-    return of_numbers and (many and bool(np) if backend in ("auto", "jax") else backend == "numpy")
+    many = ops > width * form.depth and (ops > MANY or samples is not None or backend == "c")
+    return of_numbers and (many and bool(np) if backend in ("auto", "c", "jax") else backend == "numpy")
 
 
 def _is_nested(tree: Any) -> bool:

@@ -1,9 +1,10 @@
 """Trace-time restrictions: what a traced function must not do.
 
 Reading a number (an `if`, `float`, `.data`) would freeze it into the program; writing one would happen only once. Each
-raises an error with the user's line. Draws are detected by comparing the states of the global generators before and
-after the trace. If one has changed, the states are restored and the function runs again while other threads wait; if
-one changes again, the function drew, and is run line by line to find out where.
+raises an error with the user's line. Draws are detected by comparing the states of generators before and after the
+trace. If one has changed, this thread or another drew: the function is run again, line by line, to find out which and
+where. NumPy's generators have locks, with which other threads wait for so long, and `random` calls functions in C,
+of which a profiler is told in its own thread only.
 
     f = compile(lambda x: x if x > 0 else -x)
     f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; at demo.py:1: f = compile(...)
@@ -11,17 +12,22 @@ one changes again, the function drew, and is run line by line to find out where.
 
 from __future__ import annotations
 
+import inspect
 import os
+import pickle
 import random
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import lru_cache, wraps
 from linecache import getline
 from pathlib import Path
 from typing import Any
 
+from ..engine.modes import modes_on
+from ..engine.value import Node
+from ..scalars.kinds import is_tracing
 from ..tensor.optional import np
 from ..tensor.randomness import generator
 
@@ -37,9 +43,22 @@ WRITE = (
     "a compiled function cannot change {} in place: the program would not do it again. Write y = y + ..., and change "
     "parameters outside of it"
 )
+CHANGED = (
+    "a compiled function cannot change {}: the program would not do it again. Change settings, step schedules and "
+    "switch between train() and eval() outside of it"
+)
 BACKWARD = (
     "a compiled function cannot call backward(): its program computes the gradients by itself. Return the loss, and "
     "call backward() on what comes back; gradients inside are grad(output, inputs, create_graph=True)"
+)
+GRAD = (
+    "a compiled function cannot look at or change .grad: its program has computed no gradient yet. Call zero_grad() "
+    "and clip_grad_norm(), and change parameters outside of the function; gradients inside are grad(output, inputs, "
+    "create_graph=True)"
+)
+THREAD = (
+    "a compiled function cannot start a thread: what it reads there would be frozen into the program. Start it "
+    "outside, and pass the result as an argument"
 )
 MASKED = (
     "a compiled function cannot be given an index by a condition: the numbers decide how many elements it picks. Write "
@@ -56,6 +75,22 @@ OWN_OP = (
 UNWATCHED = (
     "a compiled function cannot use {}: no variable, attribute, list or dict that its code names leads there, so "
     "replacing it would go undetected. Store it in one of these, or pass it as an argument"
+)
+ELSEWHERE = (
+    "this node was made while a function was compiled, and is part of that trace alone: it has no number. Return from "
+    "the function what is needed later, and pass it as an argument to the next call"
+)
+REMAINS = (
+    "a compiled function cannot leave a node in {}: it would be set once, when the function is traced. Return the "
+    "node, and store it outside (a state goes in as an argument, and comes back as a result)"
+)
+REDEFINED = (
+    "a compiled function cannot take gradients as nodes through {}, whose {} is not Value's: the rules of the table "
+    "use it. Take the gradient of what is returned by backward(), or write the operation as a method of another name"
+)
+SETTING = (
+    "a compiled function cannot change requires_grad of a node from outside: the program would not do it again. Freeze "
+    "and unfreeze outside of the function, which is then traced again; detach() gives a constant inside"
 )
 PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
@@ -85,86 +120,162 @@ def refusing(what: str) -> Callable[..., Any]:
     return refuse
 
 
+def defined_at(function: Any) -> str:
+    """The line where a function begins, or the function itself if it is not written in Python."""
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    if code is None:
+        return repr(function)
+    name, line = code.co_filename, code.co_firstlineno
+    return f"at {name}:{line}: {getline(name, line).strip()}"
+
+
 def _line(frame: Any) -> str:
-    name, line = frame.f_code.co_filename, frame.f_lineno
+    return _text_of(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _text_of(name: str, line: int) -> str:
     return f"{name}:{line}: {getline(name, line).strip()}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Draws
 
-TRIES = 5  # a thread that was waiting already may draw in between, but not every time
 NOT_THE_USERS = (PACKAGE, os.path.dirname(np.__file__), random.__file__, "<frozen")
 
 
-def states() -> tuple[Any, ...]:
-    """The states of the global generators: Python's, the package's and NumPy's."""
-    if not np:
-        return (random.getstate(),)
-    kind, keys, *rest = np.random.get_state(legacy=True)
-    keys = np.asarray(keys)
-    return random.getstate(), generator().bit_generator.state, (kind, keys.tobytes(), *rest)
+def generators_in(objects: Iterable[Any]) -> list[Any]:
+    """The generators that a function may draw from: the global ones, and those among the objects that it reaches."""
+    kinds = (random.Random, np.random.Generator, np.random.RandomState)
+    users = [x for x in objects if isinstance(x, kinds) and not isinstance(x, random.SystemRandom)]
+    return [random._inst, *([generator(), np.random.mtrand._rand] if np else ()), *users]  # type: ignore[attr-defined]
 
 
-def restore(before: tuple[Any, ...]) -> None:
-    """Restore these states."""
-    random.setstate(before[0])
-    if np:
-        generator().bit_generator.state = before[1]
-        kind, keys, *rest = before[2]
-        np.random.set_state((kind, np.frombuffer(keys, np.uint32), *rest))
+def states(generators: list[Any]) -> list[Any]:
+    """The states of these generators."""
+    return [*map(_state, generators)]
 
 
-def without_draws(run: Callable[[], Any]) -> Any:
+def _state(x: Any) -> Any:
+    if isinstance(x, random.Random):
+        return x.getstate()
+    return x.bit_generator.state if isinstance(x, np.random.Generator) else x.get_state(legacy=False)
+
+
+def restore(generators: list[Any], states: list[Any]) -> None:
+    """Restore the generators' states."""
+    for x, state in zip(generators, states, strict=True):
+        if isinstance(x, random.Random):
+            x.setstate(state)
+        elif isinstance(x, np.random.Generator):
+            x.bit_generator.state = state
+        else:
+            x.set_state(state)
+
+
+def without_draws(run: Callable[[], Any], generators: list[Any]) -> Any:
     """The result of `run`; raises, with the line, if it draws. Draws in other threads are allowed."""
-    before = states()
+    before = states(generators)
+    same = pickle.dumps(before)
     out = run()
-    if states() == before:
+    if pickle.dumps(after := states(generators)) == same:
         return out
-    with _others_waiting():
-        after = ours = states()
-        try:
-            for _ in range(TRIES if threading.active_count() > 1 else 1):
-                restore(before)
-                run()
-                if (ours := states()) == before:
-                    break
-            line = _line_of_the_draw(run) if ours != before else ""
-        finally:
-            restore(before if ours == after else after)  # after: others have drawn too, and keep what they drew
+    with ExitStack() as locks:  # with which NumPy's generators make other threads wait
+        for lock in filter(None, (getattr(getattr(x, "_bit_generator", None), "lock", None) for x in generators)):
+            if isinstance(lock, type(threading.RLock())):
+                locks.enter_context(lock)  # type: ignore[arg-type]
+        line = _run_again(run, generators, before, after)
     if line:
         raise Frozen(f"{DRAWN}; at {line}")
     return out
 
 
-@contextmanager
-def _others_waiting() -> Iterator[None]:
-    """A context in which other threads do not run for a while, unless this one blocks."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(0.5)
-    time.sleep(2 * before)  # lets threads that already asked for the lock have it
+def _run_again(run: Callable[[], Any], generators: list[Any], before: list[Any], after: list[Any]) -> str:
+    """The line where this thread draws, if it does. What other threads drew, they do not draw again."""
+    restore(generators, before)  # a `gauss` draws every other time
+    line = ""
     try:
-        yield
+        line = _line_of_the_draw(run, [x for x in generators if not isinstance(x, random.Random)])
     finally:
-        sys.setswitchinterval(before)
+        restore(generators, before if line else after)
+    return line
 
 
-def _line_of_the_draw(run: Callable[[], Any]) -> str:
-    """The last user line begun before a state changed."""
-    before, seen, found = states(), ["an unknown line"], []
+def _line_of_the_draw(run: Callable[[], Any], of_arrays: list[Any]) -> str:
+    """The last user line begun before this thread drew, from NumPy's generators or one of `random`."""
+    drawn = lambda: pickle.dumps(states(of_arrays))  # noqa: E731
+    places: list[tuple[str, int]] = [("an unknown file", 0)]  # their text is read later: reading lets other threads run
+    before, found = drawn(), []
 
     def watch(frame: Any, event: str, _: Any) -> Any:
-        if not found and states() != before:
-            found.append(seen[-1])
         if found or frame.f_code.co_filename.startswith(NOT_THE_USERS):
             return None
-        seen.append(_line(frame))
+        if drawn() != before:
+            found.append(places[-1])
+            return None
+        places.append((frame.f_code.co_filename, frame.f_lineno))
         return watch
 
-    others = sys.gettrace()
+    def called(_frame: Any, event: str, function: Any) -> None:
+        if event == "c_call" and isinstance(getattr(function, "__self__", None), random.Random):
+            found.append(places[-1])
+
+    others = sys.gettrace(), sys.getprofile()
     sys.settrace(watch)
+    sys.setprofile(called)
     try:
         run()
     finally:
-        sys.settrace(others)
-    return [*found, seen[-1]][0]
+        sys.setprofile(others[1])
+        sys.settrace(others[0])
+    found += [places[-1]] * (drawn() != before)
+    return _text_of(*found[0]) if found else ""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Threads and gradients
+
+
+_slot = Node._gradient  # a pass uses the slot by this name
+
+
+def _unless_tracing(access: Callable[..., Any]) -> Callable[..., Any]:
+    def accessed(*found: Any) -> Any:
+        if modes_on and is_tracing():
+            raise frozen(GRAD)
+        return access(*found)
+
+    return accessed
+
+
+_refusing = property(*map(_unless_tracing, (_slot.__get__, _slot.__set__, _slot.__delete__)))  # type: ignore[arg-type]
+_traces: set[object] = set()  # the traces under way, in any thread
+_one_at_a_time = threading.Lock()
+
+
+class watched_gradients:
+    """Context in which `.grad` refuses in a trace. Outside, `.grad` is the slot, which is ten times as fast to read."""
+
+    def __enter__(self) -> None:
+        with _one_at_a_time:
+            _traces.add(self)
+            Node.grad = _refusing  # type: ignore[attr-defined]
+
+    def __exit__(self, *_: object) -> None:
+        with _one_at_a_time:
+            _traces.discard(self)
+            if not _traces:
+                Node.grad = _slot  # type: ignore[attr-defined]
+
+
+@lru_cache
+def watch_threads() -> None:
+    """Have threads refuse to start in a trace, from now on. (An audit hook would see it only from Python 3.12 on.)"""
+    start = threading.Thread.start
+
+    @wraps(start)
+    def start_unless_tracing(self: threading.Thread) -> None:
+        if is_tracing():
+            raise frozen(THREAD)
+        start(self)
+
+    threading.Thread.start = start_unless_tracing  # type: ignore[method-assign]

@@ -23,9 +23,10 @@ from collections.abc import Callable
 from math import copysign
 from typing import Any
 
-from ..engine import floats
 from ..engine.rows import Row
+from ..scalars import floats
 from ..tensor.optional import np
+from .frozen import ELSEWHERE, frozen, refusing
 from .opset import ELEMENTWISE, evaluate
 from .simplify import RULES
 from .symbols import BINARY, COMPARISONS, Symbol, is_uniform, needed, stand_in, symbols_in
@@ -92,6 +93,8 @@ class Graph:
         for x in args:
             if x.__class__ is not Symbol:
                 key = tuple(map(_key, args))
+            elif x.graph is not self:
+                raise frozen(ELSEWHERE)
             elif x.shape is not None:
                 plain = False
         known = self._rows[row]
@@ -113,6 +116,7 @@ class Graph:
     def let_go(self) -> None:
         """Release the Symbols: they refer to their graph, and such cycles would wait for the garbage collector."""
         self.symbols, self.known, self._made, self._rows, self._arrays = [], {}, {}, {}, {}
+        self.__class__ = EndedGraph  # type: ignore[assignment]
 
     def _own(self, x: Any) -> Any:
         """A private copy of a constant array, made once."""
@@ -123,6 +127,14 @@ class Graph:
                 self._arrays[id(kept)] = (kept, kept)
             return self._arrays[id(x)][1]
         return type(x)(map(self._own, x)) if x.__class__ in (tuple, list) else x
+
+
+class EndedGraph(Graph):
+    """A graph whose trace has ended: nothing can be computed from its Symbols any more."""
+
+
+for _name in ("input", "constant", "make", "on_numbers", "forward"):  # not in the class's body; see `nodes.py`
+    setattr(EndedGraph, _name, refusing(ELSEWHERE))
 
 
 def _is_number(x: Any) -> bool:

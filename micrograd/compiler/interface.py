@@ -14,19 +14,30 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from dataclasses import replace
+from functools import partial, update_wrapper
+from itertools import count
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
-from ..engine.graph import hooked, node_of
-from ..engine.modes import is_anomaly_enabled, is_grad_enabled, is_tracing, modes
+from ..autograd.transforms import Transformable
+from ..common.trees import leaves, tree_map
+from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.value import Value
+from ..engine.walk import lock
 from ..optim import SGD, Adam, AdamW, Optimizer
+from ..scalars.anomaly import is_anomaly_enabled
+from ..scalars.hooks import hooked
+from ..scalars.kinds import is_tracing, node_of
 from ..tensor.optional import Tensor, np
 from .arguments import TEXT, untraced
 from .backends import BACKENDS
-from .build import no_loss
+from .build import Out, no_loss
+from .checked import Checked, checked_call, checked_step, way
 from .guards import same_objects
 from .lowered import Lowered, Step, drawing
+from .nodes import is_users
 from .program import Program, program_for
 from .resident import AwayValue
 
@@ -50,47 +61,52 @@ def compile(
     backend: str = "auto",
     update: Optimizer | None = None,
     devices: Sequence[Any] | None = None,
+    check: bool = False,
 ) -> Any:
-    """Compile a function: trace it once, then run it as a program, forward and backward, without building a graph.
+    """Compile a function that is called many times, so that it runs as a program without a graph.
 
-    Numbers and arrays that the function closes over are constants, as in JAX: later changes are not detected. Values
-    and Tensors are read on every call. Everything else that its code names, in variables, attributes, lists and dicts,
-    is compared before each call, and the function is traced again if it was replaced. Inside `detect_anomaly`, fn
-    itself runs, except with `batch`, so that the error names a line of it.
+    Use it for a loss that a loop calls in each step, or with `update=` for the whole step. The first call traces fn,
+    and later calls run the program, which gives fn's results and gradients up to rounding. Shapes should stay the same,
+    and no `if` may depend on a number. What fn finds besides its arguments is of four kinds, which the guide
+    `docs/fast.md` lists in full.
+
+    - Live values are read at each call. They are the numbers of the nodes that fn reaches, and the settings and state
+      of an optimizer in `update=`.
+    - Watched properties lead to a new trace when they change. They are `requires_grad`, `training`, and what the
+      variables, defaults, attributes, methods and containers that the code reads through are bound to, with the length
+      of containers and the kind of what is in them.
+    - Constants stay until `f.retrace()`. They are numbers in containers and arrays, and what other libraries, the
+      clock, files and the environment say.
+    - Refused operations raise an error that names what and where. Such an operation reads or writes a number or a
+      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, starts a thread, or changes a
+      setting.
 
     Args:
-        fn: function whose positional arguments are numbers (it sees Values, which may meet Tensors that it closes
-            over), arrays (it sees Tensors), Values, Tensors, and lists, tuples and dicts of these; numbers beside
-            arrays become Tensors too. Keyword arguments, bools, strings and None are static: each new value triggers a
-            retrace.
+        fn: function of numbers (which it sees as Values), arrays (as Tensors), nodes, and lists, tuples and dicts of
+            these. Each new value of a keyword argument, a bool, a string or None is a new trace.
         scalars: True passes arrays to fn as nested lists of Values.
-        batch: True if fn is written for one sample, in scalars; the compiled function takes arrays of shape (N, ...),
-            and each result is a Tensor of shape (N,). Numbers and Values among the arguments are shared by all samples.
-        backend: target for programs of numbers: "python", straight-line Python; "numpy", array operations, in which
-            sums are reassociated; "auto", Python for short programs, NumPy for long ones. "jax" runs programs of arrays
-            by JAX, on a GPU if it finds one; it needs the extra `[jax]`, and refuses programs of plain numbers.
-        update: an optimizer. fn returns a loss, and each call is a whole training step, `zero_grad`, `backward` and
-            `step`, with the optimizer's settings of that moment; the loss is returned as a constant. The update is part
-            of the program, and writes no `.grad`. Parameters and state may stay where the program works on them (many
-            Values in one array; on JAX's device) until someone reads them. An optimizer with `reduce=`, of a class of
-            your own, or of parameters that share memory, takes its own step after the program; so does any while a
-            parameter has hooks.
-        devices: for "jax", such as `jax.devices()`: arrays among the arguments are split along their first axis, one
-            part for each device; Tensors that fn closes over are whole on all. In several processes, after
-            `jax.distributed.initialize`, each makes the same calls with the whole arrays.
+        batch: True if fn is written for one sample, in scalars. The compiled function then takes arrays of shape
+            (N, ...), and each result is a Tensor of shape (N,). All samples share the numbers and Values.
+        backend: "auto" chooses "python" for short programs of numbers and "numpy" for long ones, in which sums are
+            reassociated. "c" needs a C compiler, and is the fastest for small arrays. "jax" needs the extra `[jax]`,
+            takes arrays alone, and runs on a GPU if it finds one.
+        update: an optimizer, for a whole training step in each call, `zero_grad`, `backward` and `step`. The program
+            writes no `.grad`, and the loss is returned as a constant.
+        devices: for "jax", such as `jax.devices()`. Arrays among the arguments are split along their first axis, one
+            part for each device. In several processes, each makes the same calls with the whole arrays.
+        check: True also runs fn itself in each call, and raises at the first number or gradient that differs by more
+            than rounding. It is slow, for debugging.
 
     Returns:
-        Callable with fn's positional arguments and results, as nodes. `f.lowered` is its last program as data (print
-        it), `f.source` the source, `f.graph` a graph for `draw_dot`, and `f.cache_info()` counts the traces.
-        `gradient(f)` and the other transforms of a compiled function are compiled too. A program does not warn of
-        overflow. Without fn: a decorator.
+        Callable with fn's positional arguments and results, as nodes, or a decorator if there is no fn. Print
+        `f.lowered` or `f.source` to read its last program, and `f.cache_info()` to count the traces. Its transforms,
+        such as `gradient(f)`, are compiled too. Inside `detect_anomaly`, fn itself runs, except with `batch`.
 
     Raises:
         TypeError: fn is not callable, or `update` is not an optimizer.
         ValueError: `backend` is unknown, or both `scalars` and `batch` are set.
         ModuleNotFoundError: `backend="jax"`, and JAX is not installed.
-        RuntimeError: (when traced) fn reads a number (`if`, `float`, `.data`), modifies one in place, draws from a
-            global random generator, or uses a node that the guards cannot find (in a cache, behind a weak reference).
+        RuntimeError: fn does what is refused when it is traced or, with `check`, its program differs from it.
 
     >>> from micrograd import Value, value_and_grad
     >>> w = Value(3.0)
@@ -103,19 +119,23 @@ def compile(
     (36.0, (36.0, 24.0))
     """
     if fn is None:
-        return lambda fn: compile(fn, scalars=scalars, batch=batch, backend=backend, update=update, devices=devices)
+        return partial(
+            compile, scalars=scalars, batch=batch, backend=backend, update=update, devices=devices, check=check
+        )
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     if backend not in BACKENDS:
         raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
-    if (batch or backend == "numpy") and not np:
-        raise ModuleNotFoundError("batch=True and backend='numpy' compute on arrays: install numpy", name="numpy")
+    if (batch or backend in ("numpy", "c")) and not np:
+        raise ModuleNotFoundError(
+            "batch=True, backend='numpy' and backend='c' compute on arrays: install numpy", name="numpy"
+        )
     if devices is not None and backend != "jax":
         raise ValueError(f"devices= is for backend='jax', found backend={backend!r}")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
     settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
-    return compiled(fn, fn, settings)
+    return compiled(fn, fn, {**settings, "check": check})
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -129,9 +149,9 @@ def kind(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return x.shape, x.dtype
     if isinstance(x, Value):
-        return Value, x._row is not None
+        return x.__class__ if is_users(x.__class__) else Value, x._row is not None
     if isinstance(x, Tensor):
-        return Tensor, x.shape, x.dtype, x.requires_grad
+        return x.__class__ if is_users(x.__class__) else Tensor, x.shape, x.dtype, x.requires_grad
     if isinstance(x, TEXT):
         return type(x), x
     if isinstance(x, (list, tuple, dict)):
@@ -147,6 +167,28 @@ def kind(x: Any) -> Any:
 def _of_parts(x: Any, of: Callable[[Any], Any]) -> Any:
     """The signature of a list, tuple or dict; `of` gives that of a part."""
     return type(x), *((tuple(x), *map(of, x.values())) if isinstance(x, dict) else map(of, x))
+
+
+class Same:
+    """An object in a key, which is equal only to itself."""
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.x is self.x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+
+def _held(x: Any, name: str) -> Any:
+    """An attribute of an argument, as a part of the key: its value, or which object it is."""
+    held = getattr(x, name, None)
+    try:
+        return static(name, held)
+    except TypeError:
+        return Same(getattr(held, "__func__", held))
 
 
 def static(name: str, x: Any) -> Any:
@@ -179,17 +221,51 @@ def names_of(function: Any) -> list[str]:
 def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The cache key of a call."""
     key: Any = tuple(map(kind, args))
-    if modes and not is_grad_enabled():
+    if modes_on and not is_grad_enabled():
         key = (False, key)
     return (key, *((name, static(name, x)) for name, x in named.items())) if named else key
 
 
+def _is_taken(x: Any) -> bool:
+    """True if x can be an argument."""
+    try:
+        return bool(kind(x))
+    except TypeError:
+        return False
+
+
+def _is_method(function: Any) -> bool:
+    """True for a function that was defined in the body of a class."""
+    above = getattr(function, "__qualname__", "").rpartition(".")[0]
+    return isinstance(function, FunctionType) and above != "" and not above.endswith("<locals>")
+
+
 def compiled(fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False) -> Compiled:
     """A compiled function, or training step, by its settings."""
-    return (Compiled if settings["update"] is None else TrainingStep)(fn, origin, settings, plain)
+    return class_for(settings)(fn, origin, settings, plain)
 
 
-class Compiled:
+def class_for(settings: dict[str, Any]) -> type[Compiled]:
+    """The class of a compiled function with these settings."""
+    kind = Compiled if settings["update"] is None else TrainingStep
+    return CHECKED[kind] if settings["check"] else kind
+
+
+BOUND = (partial, MethodType)  # which are no methods of the class that they are stored in
+
+
+class Methods:
+    """The compiled methods of one object, by the function in its class. A copy of the object has None instead."""
+
+    def __init__(self, owner: Any):
+        self.owner = owner
+        self.by: dict[Compiled, Compiled] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
+
+
+class Compiled(Transformable):
     """A compiled function, created by `compile`."""
 
     __slots__ = ("__dict__", "__weakref__", "_hits")  # a slot, since each call writes to it
@@ -204,22 +280,41 @@ class Compiled:
         self._last: Program | None = None
         self._hits: int = 0
         self._misses: int = 0
+        self._attributes: set[str] = set()  # names of attributes that are read of arguments
+        self._elsewhere: dict[int, Methods] = {}  # methods of objects without a `__dict__`, and of classes
+        self._bound: WeakSet[Compiled] = WeakSet()  # the methods of all objects
         self._lock = threading.RLock()
         update_wrapper(self, origin, updated=())
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if modes:
+        if modes_on:
             if is_tracing():
                 return self._inside(args, named)
-            if is_anomaly_enabled() and not self.settings["batch"]:
-                return self._checked(args, named)
-        key = _key(args, named)
+            if (bound := self._of(args)) is not None:
+                return bound(*args[1:], **named)
+            if way() == "uncompiled" or (is_anomaly_enabled() and not self.settings["batch"]):
+                return self.untraced(args, named)
+            if way() == "checked":
+                return checked_call(self, Compiled.__call__, args, named)
+        try:
+            key = _key(args, named)
+        except TypeError:
+            if (bound := self._of(args)) is None:
+                raise
+            return bound(*args[1:], **named)
+        if self._attributes:
+            key = key, self._attributes_of(args)
         program = self._programs.get(key)
         if program is None or not program.is_current():
             program = self._traced(key, args, named)
         else:
             self._hits += 1
         return program(args)
+
+    def _of(self, args: tuple[Any, ...]) -> Any:
+        """The compiled method of the first argument, if it is called as Class.method(self, x), as a property does."""
+        called_by_class = args and _is_method(self.origin) and not _is_taken(args[0])
+        return self.__get__(args[0]) if called_by_class else None
 
     def _inside(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call while another function is traced: it becomes part of that function's program."""
@@ -229,8 +324,13 @@ class Compiled:
             raise TypeError(f"{self!r} updates parameters, and so cannot be called inside a compiled function")
         return self.fn(*args, **named)
 
-    def _checked(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call under `detect_anomaly`: the function itself runs, whose graph shows where a nan was made."""
+    def _attributes_of(self, args: tuple[Any, ...]) -> Any:
+        """The attributes that are read of nodes among the arguments, as a part of the key."""
+        nodes = [x for x in leaves(list(args)) if isinstance(x, (Value, Tensor))]
+        return tuple([(name, _held(x, name)) for x in nodes for name in self._attributes])
+
+    def untraced(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call of the function itself, as under `detect_anomaly`: its graph shows where a nan was made."""
         return self.fn(*args, **named) if self.plain else untraced(self.fn, args, named, self.settings["scalars"])
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
@@ -239,19 +339,39 @@ class Compiled:
             if program is None or not program.is_current():
                 program = program_for(self, args, named)
                 self._misses += 1
+                if program.built.attributes > self._attributes:
+                    key = key[0] if self._attributes else key
+                    self._attributes |= program.built.attributes
+                    key = key, self._attributes_of(args)
             self._programs[key] = self._last = program
-            if key == (float,) * len(args) and (quick := program.quick(Compiled.__call__)):
+            of_floats = key == (float,) * len(args) and not self.settings["check"]
+            if of_floats and (quick := program.quick(Compiled.__call__)):
                 self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": quick})  # type: ignore[assignment]
             if len(self._programs) > MOST:
                 del self._programs[next(iter(self._programs))]
             return program
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
-        """As a method: one compiled function for each object, stored on it."""
-        if owner is None:
+        """As a method: one compiled function for each object, found by this one and not by its name."""
+        if owner is None or isinstance(self.fn, BOUND) or not hasattr(type(self.fn), "__get__"):
             return self
-        bound = compiled(self.fn.__get__(owner), self.origin.__get__(owner), self.settings, self.plain)
-        return vars(owner).setdefault(self.origin.__name__, bound)
+        methods = self._methods(owner)
+        if self not in methods:
+            fn, origin = self.fn.__get__(owner, kind), self.origin.__get__(owner, kind)
+            self._bound.add(methods.setdefault(self, compiled(fn, origin, self.settings, self.plain)))
+        return methods[self]
+
+    def _methods(self, owner: Any) -> dict[Compiled, Compiled]:
+        """The compiled methods of an object. They refer to it, so it holds them itself, if it can."""
+        held = getattr(owner, "__dict__", None)
+        place: Any
+        place, key = (held, "_compiled_methods") if isinstance(held, dict) else (self._elsewhere, id(owner))
+        found = place.get(key)
+        if found is None or found.owner is not owner:  # that of the object that this one is a copy of
+            found = place[key] = Methods(owner)
+            if len(self._elsewhere) > MOST:
+                del self._elsewhere[next(iter(self._elsewhere))]
+        return found.by
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy starts with an empty cache."""
@@ -261,7 +381,22 @@ class Compiled:
         """The compiled `gradient`, `value_and_grad` or other transform of this function."""
         if self.settings["update"] is not None:
             raise TypeError(f"{self!r} updates parameters: take the gradient of a function compiled without update=")
-        return Compiled(transform(self.fn), self.origin, self.settings, plain=True)
+        return compiled(transform(self.fn), self.origin, self.settings, plain=True)
+
+    def retrace(self) -> None:
+        """Trace again at the next call, which reads the constants again: numbers in containers, files, the clock.
+
+        For a function in a class, this is done for the methods of all its objects.
+        """
+        with self._lock:
+            self._programs.clear()
+            self.__class__ = class_for(self.settings)  # type: ignore[assignment]  # not a `quick` one, which is its own program
+        for method in [*self._bound]:
+            method.retrace()
+
+    def fresh(self) -> Compiled:
+        """The same function, unchecked and without a program."""
+        return Compiled(self.fn, self.origin, {**self.settings, "check": False}, self.plain)
 
     @property
     def program(self) -> Program:
@@ -292,14 +427,37 @@ class Compiled:
         """
         from .backends.onnx import to_bytes
 
-        program = self.program
         if self.settings["update"] is not None:
             raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
-        if not program.is_current():
-            raise RuntimeError(f"what {self!r} reads was replaced since it was traced: call it again, then save it")
+        program = self._current()
         built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
         others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
         return to_bytes(built.lowered, built.leaves, others, dtype or "float32", built.vector)
+
+    def to_js(self) -> bytes:
+        """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""
+        from .backends.javascript import Part, module
+
+        program = self._current()
+        if self.settings["update"] is not None and program.built.update is None:
+            raise TypeError(f"{self!r} cannot be saved as a training step: its optimizer takes its own step in Python")
+        built, names = program.built, dict(zip(program.built.names, self.names, strict=False))
+        values, made = built.lowered.values, count()
+        tree: Any = values
+        if not built.as_text:
+            part = (lambda i: Part(values, i)) if built.vector else values.__getitem__
+            tree = tree_map(lambda x: part(next(made)) if isinstance(x, Out) else x, built.tree)
+        lowered = replace(built.lowered, gradients=None, by=())
+        with lock:
+            names = {name: name for name in built.names} | names
+            return module(lowered, program._read(), tree, names, built.labels, built.rules).encode()
+
+    def _current(self) -> Program:
+        """The program to be saved."""
+        program = self.program
+        if not program.is_current():
+            raise RuntimeError(f"what {self!r} reads was replaced since it was traced: call it again, then save it")
+        return program
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics, as `functools.lru_cache` has: hits, misses (traces), most programs, programs now."""
@@ -324,12 +482,15 @@ class TrainingStep(Compiled):
         self._apart = not self.by_rule
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if is_tracing():
+        if is_tracing() or way() == "uncompiled":
             return self._inside(args, named)
-        watched = (modes and is_anomaly_enabled()) or (hooked and any(node_of(p)._hooks for p in self.optimizer.params))
-        self._apart = bool(watched or not self.by_rule)
+        watched = (modes_on and is_anomaly_enabled()) or (
+            hooked and any(node_of(p)._hooks for p in self.optimizer.params)
+        )
+        self._apart = bool(watched or not self.by_rule or _is_changed(self.optimizer))
         if not self._apart:
-            return super().__call__(*args, **named)
+            checked = modes_on and way() == "checked"
+            return checked_step(self, Compiled.__call__, args, named) if checked else super().__call__(*args, **named)
         with self._lock:  # else the gradients of two threads would add up
             loss = self.loss(*args, **named)
             if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
@@ -338,6 +499,11 @@ class TrainingStep(Compiled):
             loss.backward()
             self.optimizer.step()
             return loss.detach()
+
+    def retrace(self) -> None:
+        """Trace again at the next call, which reads the constants again."""
+        self.loss.retrace()
+        super().retrace()
 
     @property
     def program(self) -> Program:
@@ -349,6 +515,32 @@ class TrainingStep(Compiled):
         return self.loss.cache_info() if self._apart else super().cache_info()
 
 
+class CheckedFunction(Checked, Compiled):
+    """A compiled function whose every call is checked."""
+
+    __slots__ = ()
+
+
+class CheckedStep(Checked, TrainingStep):
+    """A training step whose every call is checked."""
+
+    __slots__ = ()
+
+
+CHECKED: dict[type[Compiled], type[Compiled]] = {Compiled: CheckedFunction, TrainingStep: CheckedStep}
+
+
+METHODS = ("step", "zero_grad", "reduce", "_update", "_decay")  # what makes a step
+OURS = {kind: [getattr(kind, name) for name in METHODS] for kind in (SGD, Adam, AdamW)}
+
+
+def _is_changed(update: Any) -> bool:
+    """True if a method of an optimizer of ours was replaced since, on it or on its class."""
+    kind = update.__class__
+    held = [kind.step, kind.zero_grad, kind.reduce, kind._update, kind._decay]
+    return held != OURS.get(kind) or not vars(update).keys().isdisjoint(METHODS)
+
+
 def _has_rule(update: Any) -> bool:
     """True if a program can do the update: by a rule of ours, on separate parameters of one kind, and alone."""
     if not isinstance(update, Optimizer):
@@ -356,5 +548,5 @@ def _has_rule(update: Any) -> bool:
     values = all(type(p) in (Value, AwayValue) for p in update.params)
     one_kind = values or all(isinstance(p, Tensor) for p in update.params)
     stores = [x for p in update.params if isinstance(p, Tensor) and (x := p._node._store)]  # one for all views
-    ours = type(update) in (SGD, Adam, AdamW) and update._total is None
+    ours = type(update) in OURS and update._total is None
     return ours and one_kind and len(set(stores)) == len(stores)

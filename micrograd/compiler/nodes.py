@@ -18,29 +18,53 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..engine.graph import LEAF
-from ..engine.modes import deferred, is_tracing
-from ..engine.rows import HandWritten, Row
-from ..engine.value import Value, fill
+from ..engine.modes import interceptor
+from ..engine.rows import LEAF, Row
+from ..engine.value import Node, Value, fill_slots
+from ..scalars.kinds import is_tracing
+from ..scalars.rows import Closure
 from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
-from .frozen import BACKWARD, OWN_OP, READ, WRITE, frozen, refusing
-from .symbols import Symbol, stand_in
+from .frozen import BACKWARD, ELSEWHERE, GRAD, OWN_OP, READ, REDEFINED, SETTING, WRITE, frozen
+from .graph import EndedGraph
+from .symbols import BINARY, Symbol, stand_in
+
+OPERATORS = {f"__{side}{name}__" for name in BINARY for side in ("", "r")} | {"__neg__"}
 
 
 def _comparison(name: str) -> Callable:
     """A comparison that returns a node: a condition for `where`, 1 or 0."""
     row = Row(name, getattr(operator, name), None)
-
-    def method(self: Any, other: Any) -> Any:
-        return self._apply(row, (self, other))
-
-    return method
+    return lambda self, other: self._apply(row, (self, other))
 
 
 # detach() as a row, so that programs on arrays can do it too
 DETACH = Row("detach", lambda a: a, None)
+
+
+def has_ended(x: Any) -> bool:
+    """True if the trace that made this node has ended."""
+    data = data_of(x)
+    return isinstance(data.graph, EndedGraph) if data.__class__ is Symbol else not is_tracing()
+
+
+def own(x: Any, graph: Any = None) -> Any:
+    """The node itself; raises if it is used outside of the trace that made it, or in another (of this graph)."""
+    data = data_of(x)
+    if has_ended(x) or (graph is not None and data.__class__ is Symbol and data.graph is not graph):
+        raise frozen(ELSEWHERE)
+    return x
+
+
+def _refusing(what: str) -> Callable[..., Any]:
+    """A method that raises it, or that the node's trace has ended."""
+
+    def refuse(self: Any, *_: Any, **__: Any) -> Any:
+        raise frozen(ELSEWHERE if has_ended(self) else what)
+
+    return refuse
 
 
 class Traced:
@@ -50,32 +74,56 @@ class Traced:
     _of_integers = False  # True for an integer argument, which no transform differentiates
 
     if not TYPE_CHECKING:  # which sees the methods that these replace
-        data = property(refusing(READ.format(".data")), refusing(READ.format(".data")))
-        item = numpy = tolist = argmax = argmin = refusing(READ.format("a number"))
-        __bool__ = refusing(READ.format("a condition (`if`, `while`, `and`, `max`, `sorted`)"))
-        __float__ = __int__ = __index__ = __round__ = refusing(READ.format("a number (float, int, round, an index)"))
-        register_hook = refusing(READ.format("gradients through hooks"))
+        data = property(_refusing(READ.format(".data")), _refusing(READ.format(".data")))
+        item = numpy = tolist = argmax = argmin = __reduce_ex__ = _refusing(READ.format("a number"))
+        __bool__ = _refusing(READ.format("a condition (`if`, `while`, `and`, `max`, `sorted`)"))
+        __float__ = __int__ = __index__ = __round__ = _refusing(READ.format("a number (float, int, round, an index)"))
+        register_hook = _refusing(READ.format("gradients through hooks"))
+        backward = _refusing(BACKWARD)
+        grad = property(_refusing(GRAD), _refusing(GRAD))
+        _gradient = Node._gradient  # which those of a user's class may replace
+        __init_subclass__ = classmethod(lambda cls: None)
 
-    def _for_grad(self, grads: dict[Any, Any], inputs: Any) -> dict[Any, Any]:
-        if inputs is None:
-            raise frozen(BACKWARD)
-        found = {node: grads[node] for node in inputs if node in grads}
-        if is_tracing():
-            deferred().asked(inputs)  # type: ignore[union-attr]
-        return {node: self._as_node(g) for node, g in found.items()}
+    def _label(self) -> Any:
+        return (
+            vars(self)["label"] if "label" in vars(self) or "_source" not in vars(self) else _of_source(self, "label")
+        )
+
+    label: Any = property(_label, lambda self, label: vars(self).__setitem__("label", label))
+
+    def __getattr__(self, name: str) -> Any:
+        return _of_source(self, name)
+
+    def _own(self, g: Any, _taken: set[int]) -> Any:
+        return self._as_node(g)
+
+    def _plain(self, x: Any) -> Any:
+        return x  # `_used` refuses operators that are redefined
 
     def _as_node(self, g: Any) -> Any:
         """A gradient asked for inside the function, as a node."""
         return g if is_traced(g) else traced_value(g)
 
-    def _hand_write(self, row: HandWritten, operands: Any) -> None:
-        raise frozen(OWN_OP.format(row.name))
+    def _record(self, row: Row, *history: Any) -> None:
+        if isinstance(row, Closure):
+            raise frozen(OWN_OP.format(row.name))
+        super()._record(row, *history)  # type: ignore[misc]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
+        return f"<{type(self).__name__}{' of a trace that has ended' * has_ended(self)}>"
 
     def __format__(self, spec: str) -> str:
         return repr(self)
+
+
+def _of_source(node: Any, name: str) -> Any:
+    """What the argument that this node stands for has under this name, on which the trace then depends."""
+    source = vars(node).get("_source")
+    if source is None or name[0] == "_":
+        raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}")
+    own(node)
+    interceptor().attributes.add(name)  # type: ignore[union-attr]
+    return getattr(source, name)
 
 
 class TracedValue(Traced, Value):
@@ -84,11 +132,20 @@ class TracedValue(Traced, Value):
     __slots__ = ()
 
     def _constant(self, data: Any) -> Any:
-        return traced_value(data)
+        return traced_value(data, None, type(self))
+
+    def _used(self, create_graph: bool) -> Any:
+        redefined = [name for kind in type(self).__mro__ if is_users(kind) for name in OPERATORS & vars(kind).keys()]
+        if create_graph and redefined:
+            raise frozen(REDEFINED.format(type(self).__name__.removeprefix("Traced"), redefined[0]))
+        return Value._used(self, create_graph)
+
+    def _seed(self, gradient: Any, create_graph: bool) -> Any:
+        return Value._seed(own(self), gradient, create_graph)
 
     def detach(self) -> Any:
         """A constant with the same Symbol."""
-        return self._apply(DETACH, (self,))
+        return own(self)._apply(DETACH, (self,))
 
 
 class TracedTensor(Traced, Tensor):
@@ -103,10 +160,12 @@ class TracedTensor(Traced, Tensor):
 
     def detach(self) -> Any:
         """A constant with the same Symbol."""
-        return traced_tensor(new_node(self._node._data))
+        return traced_tensor(new_node(own(self)._node._data))
 
     def requires_grad_(self, wanted: bool = True) -> Any:
         """As `Tensor.requires_grad_`, on a separate node."""
+        if "_source" in vars(self) and wanted != (self._node._row is not None):
+            raise frozen(SETTING)
         if wanted and self._node._row is None:
             self._node = as_traced(new_node(self._node._data, LEAF))
             self._node._handle = weakref.ref(self)
@@ -119,7 +178,7 @@ for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
 for _name in ("__eq__", "__ne__"):
     setattr(TracedTensor, _name, _comparison(_name))
 for _name in ["__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "__setitem__", "copy_", "fill_", "zero_"]:
-    setattr(TracedTensor, _name, refusing(WRITE.format("a Tensor")))
+    setattr(TracedTensor, _name, _refusing(WRITE.format("a Tensor")))
 
 
 class TracedNode(ArrayNode):
@@ -133,7 +192,13 @@ class TracedNode(ArrayNode):
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
 
-    _for_grad, _hand_write = Traced._for_grad, Traced._hand_write  # type: ignore[assignment]
+    _own: Any = Traced._own
+    _plain: Any = Traced._plain
+
+    def _record(self, row: Row, *history: Any) -> None:
+        if isinstance(row, Closure):
+            raise frozen(OWN_OP.format(row.name))
+        super()._record(row, *history)
 
     def _as_node(self, g: Any) -> Any:
         return g if is_traced(g) else traced_tensor(new_node(g))
@@ -142,6 +207,7 @@ class TracedNode(ArrayNode):
         return as_traced(new_node(data))
 
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
+        own(self.tensor)
         if isinstance(gradient, TracedTensor):
             return gradient if create_graph else gradient._node._data
         seed = super()._seed(gradient, False)
@@ -157,16 +223,36 @@ class TracedNode(ArrayNode):
             part = arrays.sum_to(like.shape).forward(part)
         return part.astype(like.dtype)
 
-    def _plus(self, grad: Any, g: Any, ours: bool = False) -> Any:
-        return grad + g
+    def _plus(self, total: Any, part: Any, _taken: Any = None) -> Any:
+        return total + part
 
     def _as_it_was(self, i: int, operand: Any, kept: Any) -> Any:
         return getattr(operand, "tensor", operand)  # a Symbol never changes
 
 
-def traced_value(data: Any, row: Any = None) -> TracedValue:
+def is_users(kind: type) -> bool:
+    """True for a class of nodes that is not ours, and may have other methods."""
+    return not kind.__module__.startswith("micrograd.")
+
+
+@lru_cache
+def traced_kind(base: type, kind: type) -> type:
+    """The class of nodes that stand for one of this class: with the methods that a subclass of the user's has."""
+    if not issubclass(kind, (Value, Tensor)) or not is_users(kind):
+        return base
+    return type(f"Traced{kind.__name__}", (base, kind), {"__slots__": ()})
+
+
+def attributes_of(node: Any) -> tuple[dict[str, Any], set[str]]:
+    """The attributes that a node of a user's class has itself, and all names that such a node may have them by."""
+    held = {name: x for name, x in vars(node).items() if name[0] != "_"}
+    above = [vars(kind) for kind in type(node).__mro__ if is_users(kind)]
+    return held, {name for x in above for name in x if name[0] != "_" and not hasattr(x[name], "__get__")} | held.keys()
+
+
+def traced_value(data: Any, row: Any = None, kind: type = TracedValue) -> TracedValue:
     """A Value with this Symbol: a number or, under `batch`, one for each sample."""
-    return fill(object.__new__(TracedValue), data, row)
+    return fill_slots(object.__new__(kind), data, row)
 
 
 def as_traced(node: Any) -> Any:
@@ -175,9 +261,9 @@ def as_traced(node: Any) -> Any:
     return node
 
 
-def traced_tensor(node: Any) -> Any:
+def traced_tensor(node: Any, kind: type = TracedTensor) -> Any:
     """A traced Tensor with this node."""
-    tensor = object.__new__(TracedTensor)
+    tensor = object.__new__(kind)
     tensor._node = as_traced(node)
     node._handle = weakref.ref(tensor)
     return tensor

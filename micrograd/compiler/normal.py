@@ -28,8 +28,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine import ops
 from ..engine.rows import Row
+from ..scalars import ops
 from .graph import Graph
 from .symbols import Symbol, symbols_in
 

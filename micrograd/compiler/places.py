@@ -25,8 +25,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from ..engine.ops import lib
-from ..engine.rows import Row
+from ..engine.rows import Row, lib
 from ..tensor.optional import Tensor, arrays, np, record
 from .normal import ONE
 from .opset import placed

@@ -29,18 +29,23 @@ from itertools import chain
 from typing import Any
 
 from ..autograd.transforms import copied
-from ..engine.collector import without_collector
-from ..engine.graph import LEAF, added, grads_lock, hooked, node_of, undo
-from ..engine.modes import modes, pass_is_watched
-from ..engine.rows import Many, nothing
-from ..engine.trees import leaves, tree_map
-from ..engine.value import Value, fill
-from ..engine.walk import partials, topological
+from ..common.collector import without_collector
+from ..common.trees import leaves, tree_map
+from ..engine.modes import interceptor, modes_on
+from ..engine.rows import LEAF
+from ..engine.value import Value, fill_slots
+from ..engine.walk import lock, run, topological
+from ..scalars.anomaly import is_anomaly_enabled
+from ..scalars.hooks import hooked
+from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.release import release
+from ..scalars.roots import seeded
+from ..scalars.rows import Many, nothing
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
 from .arguments import untraced
 from .backends import Executable
 from .backends.python import vector
-from .build import Built, Out
+from .build import Built, Out, counts_differ
 from .guards import guard, question, same_objects
 from .lowered import Read
 from .nodes import data_of
@@ -51,9 +56,6 @@ _ONE_OF_TWO = (
     "in another place, or from what was computed from it: pass detach() of one, or compile gradient(fn)"
 )
 _CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
-
-
-UNSET = 0  # the `.grad` of a Value that no pass has reached
 
 
 class Program:
@@ -67,7 +69,7 @@ class Program:
         self.code: Executable = built.code
         self._read = _reader(built.leaves, self.settings["backend"]) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed())
+        self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
         self.current: Callable[[], bool] = question(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
@@ -80,10 +82,10 @@ class Program:
 
         None if the results of floats are not just numbers, or not of Python's.
         """
-        if self.built.leaves or not self.built.as_text or self.settings["backend"] == "jax":
+        if self.built.leaves or self.built.check or not self.built.as_text or self.settings["backend"] in ("c", "jax"):
             return None
         (checks, objects), names = self.guard, self.built.parameters
-        tests = ["not (rest or named or modes)", *(f"{name}.__class__ is float" for name in names), checks]
+        tests = ["not (rest or named or modes_on)", *(f"{name}.__class__ is float" for name in names), checks]
         _, *lines, answer = self.code.source.splitlines()
         source = [
             f"def program({', '.join(['self', *(f'{name}=absent' for name in names)])}, /, *rest, **named):",
@@ -96,7 +98,8 @@ class Program:
             "        pass  # the code is run with more care, or is stale",
             f"    return otherwise(self, *[x for x in ({', '.join([*names, ''])}) if x is not absent], *rest, **named)",
         ]
-        known = {**self.code.run.__globals__, **objects, "modes": modes, "absent": object(), "otherwise": otherwise}
+        known = {**self.code.run.__globals__, **objects, "modes_on": modes_on}
+        known |= {"absent": object(), "otherwise": otherwise}
         exec("\n".join(source), known)
         return known["program"]
 
@@ -110,6 +113,8 @@ class Program:
             if not are_apart(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
         given = (*self._read(), *args)
+        if built.check:
+            built.check(given)
         if built.plain:
             outs, call = self.code(*given), None
             if built.as_text:
@@ -132,7 +137,7 @@ class Program:
         """A node with the value, and the call as its history; without a call, the value."""
         if call is None:
             return value
-        made: Any = handle(new_node(np.asarray(value))) if out.is_array else fill(object.__new__(Value), value)
+        made: Any = handle(new_node(np.asarray(value))) if out.is_array else fill_slots(object.__new__(Value), value)
         if out.root is not None and call.operands:
             if out.is_array:
                 saved = () if self.built.fused else call.storages()
@@ -155,7 +160,7 @@ class OnDevice(Program):
     """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        with grads_lock:
+        with lock:
             return self._run(args)
 
 
@@ -174,8 +179,9 @@ class TrainingProgram(OnDevice):
         fixed = {name: x for name, x in self.update._settings().items() if name != "lr"}
         self.fixed: ItemsView[str, Any] = fixed.items()
         self.wanted: list[Any] = [p.requires_grad for p in self.trained]
-        self.store: Store | None = Store(self.trained) if built.vector else None
-        self.states: list[Any] = []  # those that the store has
+        self.store: Store | None = Store(self.trained, built.apart) if built.vector else None
+        self.states: list[Any] = []  # those that the store has, or that the program wrote to
+        self.as_left: Callable[[], bool] = bool  # are these the states, with the arrays that they had?
         self.own: dict[tuple[int, str], Any] = {}  # arrays in states that the program may write to, since it made them
         self.tensors: list[Any] = self.trained if isinstance(self.trained[0], Tensor) else []
         others = self._read
@@ -187,9 +193,17 @@ class TrainingProgram(OnDevice):
         if not (self.fixed <= vars(self.update).items() and same(self.update.params, self.params)):
             return False
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
+        store = self.store
+        if store and self.built.remembered and not (store.states and list(self.update.state.values()) == self.states):
+            with lock:
+                store.bring_states()  # other states: what is not identical was compared, and so brought home
+            if counts_differ(self.update, self.trained) > self.built.apart:
+                return False
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def _run(self, args: tuple[Any, ...]) -> Any:
+        if before_change:  # lazy mode is in use
+            changing(*map(node_of, self.trained))
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -213,24 +227,31 @@ class TrainingProgram(OnDevice):
         """What the stores hold, which is both."""
         groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
         names, state = self.built.remembered, self.update.state
-        if self.store and names and not same_objects(list(state.values()), self.states):
-            self.store.bring_states()
         for store, params in groups:
-            store.fetch(names, state, params)
-        self.states = list(state.values()) if names else []
+            if store.fetch(names, state, params):
+                self.states = list(state.values())
         return [(store.held, store.held) for store, _ in groups]
 
     def _states(self) -> list[Any]:
         """The states, with all that the optimizer's rule remembers; None if that is nothing."""
         if not (names := self.built.remembered):
             return [None] * len(self.trained)
-        states = [self.update.state[p] for p in self.trained]
+        if self.as_left():
+            return self.states
+        states = self.states = [self.update.state[p] for p in self.trained]
         for i, known in enumerate(states):
             for name, like in names.items():
                 if not (self.tensors and like):
                     known.setdefault(name, 0.0 if like else 0)
                 elif known.get(name) is not self.own.get((i, name), self):
                     known[name] = self.own[i, name] = np.full_like(self.tensors[i]._node._data, known.get(name, 0))
+        known = {f"s{i}": state for i, state in enumerate(states)} | {
+            f"a{i}_{name}": x for (i, name), x in self.own.items()
+        }
+        known |= {"update": self.update, "every": [*self.update.state.values()], "same": same_objects}
+        asked = [f"s{i}[{name!r}] is a{i}_{name}" for i, name in self.own]
+        asked += [f"{name!r} in s{i}" for i in range(len(states)) for name in names if (i, name) not in self.own]
+        self.as_left = question(" and ".join(["same([*update.state.values()], every)", *asked]), known)
         return states
 
 
@@ -270,18 +291,22 @@ class ProgramCall:
     def commit(self, before: list[Any]) -> None:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
-        if self.found.__class__ is not list and not twice and _are_floats(before):
+        total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
+        fresh = total.__class__ is int and not any(before)  # no pass has reached any of these Values yet
+        if fresh or total.__class__ is float:
             with np.errstate(all="ignore"):
-                sums = (vector(before) + self.found).tolist()
-            for p, grad in zip(self.operands, sums, strict=True):
-                p.grad = grad
+                sums = self.found if fresh else vector(before) + self.found
+            for p, grad in zip(self.operands, sums.tolist(), strict=True):
+                p._gradient = grad
             return
         for p, part in zip(self.operands, self.grads, strict=True):
-            grad = p.grad  # not that in `before`: the operand may come twice
+            grad = p._gradient  # not that in `before`: the operand may come twice
             if grad.__class__ is float:
-                p.grad = grad + part
+                p._gradient = grad + part
+            elif p._is_number and grad.__class__ is int and not grad:
+                p._gradient = part
             else:
-                p.grad = part if grad is UNSET else added(p, p._fit(part))
+                p._gradient = p._plus(grad, p._fit(part), set())
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
@@ -314,10 +339,10 @@ class ProgramCall:
         root = [x for x, out in zip(nodes, program.built.outs, strict=True) if out.root is not None][number]
         inputs = program._operands(*given)
         if self.grads:
-            now = [0.0 if part is None else part for part in partials(root, inputs)]
+            now = [0.0 if part is None else part for part in _partials(root, inputs)]
             if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
                 raise RuntimeError(_CHANGED)
-        return [*partials(root, inputs, g, create_graph=True)]
+        return [*_partials(root, inputs, g, create_graph=True)]
 
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
@@ -326,12 +351,29 @@ class ProgramCall:
             raise RuntimeError(_CHANGED)
 
 
-def _are_floats(numbers: list[Any]) -> bool:
-    """True if all are floats, or such ints as the `.grad` of a Value before a pass."""
+def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: bool = False) -> list[Any]:
+    """The gradients of an output with respect to inputs treated as independent, even if one was computed from another.
+
+    None for an input that the output does not depend on.
+    """
+    if not output.requires_grad:
+        return [None] * len(inputs)
+    roots = [node_of(output)]
+    with roots[0]._quiet():
+        found = run(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)[1]
+    return [found.get(node) for node in inputs]
+
+
+def _sum_of_numbers(grads: list[Any]) -> Any:
+    """Their sum: a float, or an int if all are ints, such as the `.grad` of a Value before a pass; else something else.
+
+    >>> _sum_of_numbers([0, 0.5]), _sum_of_numbers([0, 0]), _sum_of_numbers([0, None])
+    (0.5, 0, None)
+    """
     try:
-        return sum(numbers).__class__ is float
+        return sum(grads)
     except TypeError:  # None
-        return False
+        return None
 
 
 def are_apart(given: Sequence[Any]) -> bool:
@@ -363,30 +405,36 @@ class ProgramRow(Many):
     def __init__(self, name: str):
         super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
-    def shortcut(self, node: Any) -> bool:
-        """Add the call's gradients to its operands' `.grad` without a walk, if all are plain leaves."""
+    def run_compiled(self, node: Any) -> bool:
+        """Do a whole pass without a walk, if all operands are plain leaves: add the call's gradients to `.grad`."""
         call = node._y[0]
         operands = call.operands
-        if not call.program.built.fused or (modes and pass_is_watched()):
+        if not call.program.built.fused or (modes_on and (is_anomaly_enabled() or interceptor())):
             return False
         if not node._is_number and node._retains_grad:
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
-        with grads_lock:
-            if [p._row for p in operands].count(LEAF) < len(operands):  # all(...) would step through a generator
+        with lock:
+            before = _gradients_of_leaves(operands)
+            if len(before) < len(operands):
                 return False
-            before = [p.grad for p in operands]
             try:
                 call.commit(before)
             except BaseException:
-                undo(list(operands), before)
+                for p, grad in zip(operands, before, strict=True):
+                    p._gradient = grad
                 raise
         if node._is_number:
-            node.grad = 1.0
+            node._gradient = 1.0
         else:
-            node._let_go()
+            release(node)
         return True
+
+
+def _gradients_of_leaves(nodes: Sequence[Any]) -> list[Any]:
+    """The gradients of those that are leaves."""
+    return [p._gradient for p in nodes if p._row is LEAF]
 
 
 def _reader(nodes: list[Any], backend: str) -> Callable[[], tuple[list[Any]]]:

@@ -7,7 +7,8 @@ is an ordinary node, until the next step fetches it. The dicts in `optimizer.sta
 
 >>> nodes = [Value(1.0), Value(2.0)]
 >>> store = Store(nodes)
->>> store.fetch({}, {}, nodes)
+>>> store.fetch({}, {}, nodes)  # there are no states
+False
 >>> store.held["data"] *= 10.0
 >>> type(nodes[0]).__name__, nodes[0].data, nodes[1].data, type(nodes[0]).__name__
 ('AwayValue', 10.0, 20.0, 'Value')
@@ -22,8 +23,8 @@ from itertools import starmap
 from operator import call, setitem
 from typing import Any
 
-from ..engine.graph import Node, grads_lock
-from ..engine.value import Value
+from ..engine.value import Node, Value
+from ..engine.walk import lock
 from ..optim.optimizers import State
 from ..tensor.optional import ArrayNode, np
 
@@ -38,23 +39,25 @@ def at_once(*calls: tuple[Any, ...]) -> None:
 class Store:
     """The numbers of some nodes, `held["data"]`, and the content of their states, by name, while a program has them.
 
-    The caller holds `grads_lock`.
+    The caller holds `lock`.
 
     Args:
         nodes: nodes of Values, whose numbers form one array; or the node of one array.
+        apart: True if each Value has its own count, else one count is that of all.
     """
 
-    def __init__(self, nodes: Sequence[Any]):
+    def __init__(self, nodes: Sequence[Any], apart: bool = False):
         # weak, since they refer to the store; so are the states
         self.nodes: list[weakref.ref[Any]] = list(map(weakref.ref, nodes))
         self.states: list[Any] = []
         self.held: dict[str, Any] = {}
         self.counts: set[str] = set()
+        self.apart: bool = apart
         self.of_values: Any = nodes[0]._is_number
         self.shared: Any = None  # an array that views see too
 
-    def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
-        """Take the numbers, and what is remembered of these parameters, unless it has them.
+    def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> bool:
+        """Take the numbers, and what is remembered of these parameters, unless it has them: True if it took the latter.
 
         Args:
             names: what is remembered, as in `Optimizer._remembers`.
@@ -63,10 +66,11 @@ class Store:
         """
         if "data" not in self.held:
             self._take([ref() for ref in self.nodes])
-        known = self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()
-        if names and not known:
-            self.bring_states()
-            self._take_states(names, state, params)
+        if not names or (self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()):
+            return False
+        self.bring_states()
+        self._take_states(names, state, params)
+        return True
 
     def _take(self, nodes: list[Any]) -> None:
         data: Any = [node._data for node in nodes]
@@ -85,10 +89,10 @@ class Store:
         like, found = self.held["data"], {}
         self.counts = {name for name in names if not names[name]}
         for name in names:
-            if self.of_values:
-                found[name] = np.array([state.get(name, 0.0) for state in states], float)
-            elif name in self.counts:
+            if name in self.counts and not self.apart:
                 found[name] = float(states[0].get(name, 0))
+            elif self.of_values:
+                found[name] = np.array([state.get(name, 0.0) for state in states], float)
             else:
                 known = states[0].get(name, 0)  # one number is no array in NumPy: the result of an eager step
                 found[name] = known if isinstance(known, np.ndarray) else np.full(like.shape, known, like.dtype)
@@ -134,7 +138,7 @@ class Store:
         """What each state has by this name."""
         held = self.held[name]
         if name in self.counts:
-            return [int(x) for x in np.atleast_1d(np.asarray(held))]
+            return [int(x) for x in np.broadcast_to(np.asarray(held), len(self.states))]
         return np.asarray(held).tolist() if self.of_values else [_on_host(held)]
 
 
@@ -154,11 +158,16 @@ def _become(kind: type, them: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 def home(x: Any) -> Any:
     """x with its content; it was away."""
-    with grads_lock:
+    with lock:
         if isinstance(x, AwayState):
             x.store.bring_states()
         elif isinstance(x, Away):
-            _slot.__get__(x).bring_data()
+            try:
+                store = _slot.__get__(x)
+            except AttributeError:  # an op is making it, and read the class of an operand that a step just took away
+                object.__setattr__(x, "__class__", type(x).__mro__[2])
+            else:
+                store.bring_data()
     return x
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from math import copysign
 from typing import Any
 
-from ..engine.rows import nothing
+from ..scalars.rows import nothing
 from ..tensor.optional import library, np
 from .opset import ELEMENTWISE
 from .symbols import Symbol, stand_in, symbols_in
@@ -67,6 +67,8 @@ def _is_choice(x: Any) -> bool:
 def _power(graph: Any, a: Any, b: Any) -> Any:
     if not _fits(a):
         return None
+    if is_number(b, 0.5) and a.shape is not None:  # as NumPy's own a**0.5 is
+        return graph.make("sqrt", (a,))
     return a * a if is_number(b, 2) else a * a * a if is_number(b, 3) and a.shape is None else None
 
 

@@ -3,7 +3,7 @@
 The function sees `nodes`; the same methods record the same nodes, and `grad` walks them. Only their data are Symbols,
 and every op is computed here (`Trace.__call__`), just as `lazy` computes ops elsewhere:
 
->>> from ..engine.walk import grad
+>>> from ..scalars.roots import grad
 >>> trace = Trace()
 >>> x = trace.value("x", requires_grad=True)
 >>> with tracing(trace):
@@ -23,15 +23,29 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..engine.graph import LEAF, node_of
-from ..engine.modes import Mode, deferring, is_grad_enabled
-from ..engine.rows import HandWritten, Many, Row
-from ..engine.value import Value, fill, number
+from ..engine.modes import Mode, intercept, is_grad_enabled
+from ..engine.rows import LEAF, Row
+from ..engine.value import Value, fill_slots, number
+from ..scalars.kinds import node_of
+from ..scalars.rows import Closure, Many
 from ..tensor.optional import Tensor, new_node, np, operand, remember
-from .frozen import DRAWN, OUTSIDE, OWN_OP, UNWATCHED, frozen, refusing
+from .frozen import BACKWARD, CHANGED, DRAWN, OUTSIDE, OWN_OP, SETTING, UNWATCHED, frozen, refusing
 from .graph import Graph
-from .nodes import DETACH, Traced, TracedTensor, TracedValue, data_of, is_traced, traced_tensor, traced_value
-from .symbols import BY_COLUMNS, Symbol
+from .nodes import (
+    DETACH,
+    Traced,
+    TracedTensor,
+    TracedValue,
+    attributes_of,
+    data_of,
+    is_traced,
+    is_users,
+    own,
+    traced_kind,
+    traced_tensor,
+    traced_value,
+)
+from .symbols import BY_COLUMNS, Symbol, symbols_in
 
 
 class Leaf:
@@ -54,38 +68,79 @@ class Trace:
         self.leaves: dict[int, Leaf] = {}  # by id of the outside node
         self.order: list[Leaf] = []
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
+        self.checks: list[tuple[Any, Callable[[Any], object]]] = []  # what each call verifies, and by which rule
+        self.watched: dict[int, tuple[weakref.ref[Any], bool | None]] = {}  # nodes of which more than numbers was read
+        self.set: list[tuple[weakref.ref[Any], bool, Exception]] = []  # nodes whose requires_grad was set, and was
+        self.attributes: set[str] = set()  # names of attributes of arguments that were read
         self.by_identity: bool = False  # True if the function takes a gradient with respect to one of them
 
     # ---- inputs
 
-    def value(self, name: str, requires_grad: bool = False) -> TracedValue:
-        """A number as the function sees it."""
-        made = traced_value(self.graph.input(name), LEAF if requires_grad else None)
+    def value(self, name: str, requires_grad: bool = False, source: Any = None) -> TracedValue:
+        """A number as the function sees it; it may stand for a Value."""
+        kind = traced_kind(TracedValue, type(source))
+        made = traced_value(self.graph.input(name), LEAF if requires_grad else None, kind)
         self.inputs |= {made} if requires_grad else set()
-        return made
+        return self._of_source(made, source)
 
-    def tensor(self, name: str, like: Any, requires_grad: bool = False) -> TracedTensor:
-        """An array as the function sees it."""
+    def tensor(self, name: str, like: Any, requires_grad: bool = False, source: Any = None) -> TracedTensor:
+        """An array as the function sees it; it may stand for a Tensor."""
         order = BY_COLUMNS if like.__class__ is np.ndarray and like.flags.fnc else ()
         symbol: Any = self.graph.input(name, like.shape, like.dtype, order)
-        made = traced_tensor(new_node(symbol, LEAF if requires_grad else None))
+        kind = traced_kind(TracedTensor, type(source))
+        made = traced_tensor(new_node(symbol, LEAF if requires_grad else None), kind)
         self.inputs |= {made._node} if requires_grad else set()
+        return self._of_source(made, source)
+
+    def _of_source(self, made: Any, source: Any) -> Any:
+        """The node, which answers for the attributes of the one that it stands for."""
+        if isinstance(source, (Value, Tensor)):
+            if is_users(type(source)):
+                held, names = attributes_of(source)
+                vars(made).update(held)
+                self.attributes |= names
+            vars(made)["_source"] = source
         return made
 
-    def stand_in(self, x: Any) -> Any:
-        """The stand-in of an outside node; anything else is returned unchanged."""
+    def watch(self, x: Any, requires_grad: bool) -> None:
+        """Note that a node's shape was read, or whether it requires a gradient."""
+        if isinstance(x, (Value, Tensor)) and not isinstance(x, Traced):
+            _, known = self.watched.get(id(x), (None, None))
+            answer = node_of(x)._row is not None if requires_grad else known
+            self.watched[id(x)] = weakref.ref(x), answer
+
+    def refuse_setting(self, x: Any) -> None:
+        """Raise, at the end of the trace if x is not an argument: it may have been created inside."""
+        if isinstance(x, Traced):
+            if "_source" in vars(x):
+                raise frozen(SETTING)
+        elif isinstance(x, (Value, Tensor)):
+            self.set.append((weakref.ref(x), node_of(x)._row is not None, frozen(SETTING)))
+
+    def end(self) -> None:
+        """Let go of the graph, and undo what the function must not do."""
+        self.graph.let_go()
+        for ref, before, _ in reversed(self.set):
+            if (x := ref()) is not None:
+                x.requires_grad = before
+
+    def traced_node(self, x: Any) -> Any:
+        """The traced node in place of an outside one; anything else is returned unchanged."""
         known = self.leaves.get(id(x))
         if known is not None and known.ref() is x:
             return known.seen
-        if isinstance(x, Traced) or not isinstance(x, (Value, Tensor)):
+        if isinstance(x, Traced):
+            return own(x, self.graph)
+        if not isinstance(x, (Value, Tensor)):
             return x
         node: Any = node_of(x)
-        if isinstance(node._row, HandWritten) and any(map(is_traced, x._prev)):
+        if isinstance(node._row, Closure) and any(map(is_traced, x._prev)):
             self.refuse_op(node._row.name)
-        wanted = x.requires_grad
+        wanted = node._row is not None
         name = f"p{len(self.order)}"
-        data = x._node._data if isinstance(x, Tensor) else x._data
-        made = self.tensor(name, data, wanted) if isinstance(x, Tensor) else self.value(name, wanted)
+        data, source = node._data, x if is_users(type(x)) else None
+        of_array = isinstance(x, Tensor)
+        made = self.tensor(name, data, wanted, source) if of_array else self.value(name, wanted, source)
         self.leaves[id(x)] = leaf = Leaf(x, data, made)
         self.order.append(leaf)
         return made
@@ -104,11 +159,13 @@ class Trace:
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
         """Compute the op on Symbols, and record it as usual."""
-        nodes, values, wanted = [], [], False
+        nodes, values, wanted, kind = [], [], False, TracedValue
         for x in operands:
             if x.__class__ is not TracedValue:
-                x = self.stand_in(x)
-            if x.__class__ is TracedValue:
+                x = self.traced_node(x)
+                if isinstance(x, TracedValue) and len(x.__class__.__mro__) > len(kind.__mro__):
+                    kind = x.__class__
+            if isinstance(x, TracedValue):
                 nodes.append(x)
                 values.append(x._data)
                 wanted = wanted or x._row is not None
@@ -116,15 +173,15 @@ class Trace:
                 nodes.append(None)
                 values.append(y)
             else:
-                return self._of_arrays(row, [*map(self.stand_in, operands)])
+                return self._of_arrays(row, [*map(self.traced_node, operands)])
         data = self.graph.on_numbers(row, tuple(values))
         if not wanted or row.to_a is None:  # a constant, or a comparison
-            return traced_value(data)
+            return traced_value(data, None, kind)
         if not is_grad_enabled():
-            return self(DETACH, (traced_value(data),))
+            return self(DETACH, (traced_value(data, None, kind),))
         if row.to_b is None:
-            return fill(object.__new__(TracedValue), data, row, nodes[0], None, data, values[0])
-        return fill(object.__new__(TracedValue), data, row, nodes[0], nodes[1], values[0], values[1])
+            return fill_slots(object.__new__(kind), data, row, nodes[0], None, data, values[0])
+        return fill_slots(object.__new__(kind), data, row, nodes[0], nodes[1], values[0], values[1])
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
         if not any(isinstance(x, Tensor) for x in operands):
@@ -150,8 +207,18 @@ class Trace:
         """Record that gradients were taken with respect to these inputs."""
         self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
 
+    def verify(self, x: Any, rule: Callable[[Any], object]) -> bool:
+        """Record that each call checks x, or Symbols in x; False if it has none, and so is known."""
+        self.checks += [(x, rule)] if (found := symbols_in(x)) else []
+        return bool(found)
+
+    refuse_backward: Callable[..., Any] = refusing(BACKWARD)  # `.grad` would be written to once
     refuse: Callable[..., Any] = refusing(OUTSIDE)  # a number in an outside node was read or written
     refuse_draw: Callable[..., Any] = refusing(DRAWN)  # a generator was drawn from that is not watched: a Dropout's
+
+    def refuse_change(self, what: str) -> None:
+        """Raise because a setting was changed, which the program would not do again."""
+        raise frozen(CHANGED.format(what))
 
     def refuse_op(self, name: str) -> None:
         """Raise because an op defined by the user was called, which has no rules in the table."""
@@ -159,6 +226,9 @@ class Trace:
 
     def constants(self) -> dict[Symbol, Any]:
         """The Symbols whose values are known after all, such as those of nodes created inside that no longer exist."""
+        for ref, _, error in self.set:
+            if ref() is not None:
+                raise error
         gone = [leaf for leaf in self.order if leaf.ref() is None]
         for leaf in gone:
             if leaf.made_by:
@@ -169,9 +239,9 @@ class Trace:
 class tracing(Mode):
     """A context in which a trace computes the ops."""
 
-    _variable = deferring
+    variable = intercept
 
     def __new__(cls, trace: Trace) -> Any:
         mode = object.__new__(cls)
-        mode._value = trace
+        mode.value = trace
         return mode

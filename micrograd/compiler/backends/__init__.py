@@ -3,6 +3,8 @@
     python      source in plain Python and NumPy (`expressions` writes an operation, `buffers` plans the memory,
                 `numpy_forms` rewrites what NumPy computes faster in another form)
     xla         JAX on programs of arrays: CPU, GPU, TPU
+    c           the program as loops in C (`loops` writes them, `libraries` compiles and caches them)
+    javascript  the same loops as a module of JavaScript; it is asked by `save`, and runs nothing
     onnx        the content of an .onnx file; it is asked by `save`, and runs nothing
 
 A back end is a module with two functions:
@@ -19,7 +21,7 @@ from typing import Any, Protocol
 
 from ..lowered import Lowered
 
-BACKENDS = {"auto": "python", "python": "python", "numpy": "python", "jax": "xla"}  # and the module of each
+BACKENDS = {"auto": "python", "python": "python", "numpy": "python", "c": "c", "jax": "xla"}  # and the module of each
 
 
 class Executable(Protocol):

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...engine import floats
+from ...scalars import floats
 from ...tensor.optional import np
 from ..lowered import sliced
 from ..opset import OWN

@@ -66,15 +66,7 @@ def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return total.reshape(tuple(1 if i in axes else n for i, n in enumerate(a.shape))) if keepdims else total
 
 
-def _power(graph: Any, a: Any, b: Any) -> Any:
-    """A square root, as NumPy's own `a**0.5` is."""
-    if is_number(b, 0.5) and a.__class__ is Symbol and a.shape is not None and a.dtype.kind == "f":
-        return graph.make("sqrt", (a,))
-    return RULES["power"](graph, a, b)
-
-
 FORMS: dict[str, Callable[..., Any]] = RULES | {
-    "power": _power,
     "where": _where,
     "maximum": _maximum,
     "less_equal": _less_equal,

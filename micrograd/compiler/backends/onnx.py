@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine import trees
+from ...common import trees
 from ..graph import rebuilt
 from ..lowered import Lowered, Read
 from ..simplify import RULES, axes_of
@@ -55,7 +55,7 @@ def to_bytes(
     try:
         onnx = import_module("onnx")
     except ModuleNotFoundError as error:
-        needs = 'saving a compiled function needs the package onnx: pip install "micrograd-glass[onnx]"'
+        needs = "saving a compiled function needs the package onnx, which is not installed here: pip install onnx"
         raise ModuleNotFoundError(needs, name="onnx") from error
     graph = Graph(onnx, kind, program, leaves, by_rows)
     model = graph.model(graph)

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
-from ...engine import floats
+from ...scalars import floats
 from ...tensor.optional import library, np
 from ..graph import rebuilt
 from ..lowered import Lowered, Read

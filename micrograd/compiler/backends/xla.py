@@ -14,21 +14,21 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, starmap
-from operator import setitem
+from operator import getitem, setitem
 from typing import Any
 
 import numpy as np
 
 from .. import opset
 from ..lowered import Lowered, Read
-from ..symbols import Symbol, symbols_in
+from ..symbols import Symbol, needed, symbols_in
 from . import python
 
 
 def lacks(program: Lowered) -> str:
     """Why JAX cannot run the program."""
     if find_spec("jax") is None:
-        return "needs JAX, which is not installed: pip install 'micrograd-glass[jax]'"
+        return "needs JAX, which is not installed here: pip install jax"
     if program.steps and all(symbol.shape is None for symbol in program.steps):
         return "is for arrays, found a program of plain numbers, which takes less time than a call of JAX: use auto"
     missing = [symbol.op for symbol in program.steps if symbol.op not in opset.OPSET and symbol.op != "input"]
@@ -62,11 +62,18 @@ class Jitted:
         self._parts: dict[int, Any] = {}  # how an input is split, by its position
         if devices:
             self._split(devices, options)
+        self._indices = [x for symbol in program.steps if (x := _indexed(symbol)) and symbols_in(x[2])]
+        self._places = list(dict.fromkeys(symbols_in([index for *_, index in self._indices])))
+        names = {symbol.args[0] for symbol in needed(self._places) if symbol.op == "input"}
+        reads_of_places = tuple(read for read in program.reads if read.name in names)
+        self._read_places = python.compile(Lowered(program.parameters, reads_of_places, self._places))
         self._jitted = jax.jit(self._evaluated, **options)
         self.run: Callable[..., Any] = self.__call__
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""
+        if self._indices:
+            self._check_bounds(given)
         inputs, found = [*self._read(*given)], {}
         places = [(found, symbol) for symbol in self._outputs] + [self._place(read, given) for read in self._targets]
         with self._jax.enable_x64(self._wide):
@@ -75,6 +82,12 @@ class Jitted:
             results = chain.from_iterable(starmap(self._jitted, [inputs]))
             deque(map(setitem, *zip(*places, strict=True), results), 0)  # no Ctrl-C between: the old ones are used up
         return _filled(self.program.outputs, {symbol: _on_host(x, symbol) for symbol, x in found.items()})
+
+    def _check_bounds(self, given: Sequence[Any]) -> None:
+        """Raise NumPy's error for an index out of bounds: JAX would read another element, and send no gradient."""
+        found = dict(zip(self._places, self._read_places(*given), strict=True))
+        for use, shape, index in self._indices:
+            use(np.broadcast_to(0, shape), *_filled(index, found))
 
     def _place(self, read: Read, given: Sequence[Any]) -> tuple[Any, Any]:
         """Where an input was read from: a container, and a key into it."""
@@ -116,16 +129,58 @@ class Jitted:
         found = dict(zip(self._inputs, inputs, strict=True))
         for symbol in self.program.steps:
             if symbol.op != "input":
-                out = evaluate(symbol.op, _filled(symbol.args, found), dict(symbol.named))
+                out = evaluate(symbol.op, _promoted(symbol, _filled(symbol.args, found)), dict(symbol.named))
                 found[symbol] = out if symbol.shape is None else out.reshape(symbol.shape).astype(symbol.dtype)
         pairs = [(symbol, _filled(new, found)) for symbol, new in self.program.updates]
         updates = [x if symbol.shape is None else x.astype(symbol.dtype) for symbol, x in pairs]
         return [*(found[symbol] for symbol in self._outputs), *updates]
 
 
+def _indexed(symbol: Symbol) -> tuple[Callable[..., Any], tuple[int, ...], tuple[Any, ...]] | None:
+    """For an operation with an index: how NumPy applies it, to which shape, and the index."""
+    args = symbol.args
+    if symbol.op in ("getitem", "setitem"):
+        return getitem, args[0].shape, (args[1],)
+    if symbol.op == "accumulate":
+        return getitem, args[0].shape, (args[2],)
+    if symbol.op == "scatter":
+        return getitem, args[2], (args[1],)
+    if symbol.op in ("take_along_axis", "scatter_along_axis") and getattr(args[1], "op", "") != "argsort":
+        return np.take_along_axis, args[0].shape if symbol.op[0] == "t" else args[3], args[1:3]
+    return None
+
+
 def _is_wide(symbol: Symbol) -> bool:
-    """True if the Symbol needs 64 bits: also a number that is computed, as Python does."""
-    return symbol.op != "input" if symbol.shape is None else symbol.dtype.itemsize == 8
+    """True if the Symbol needs 64 bits: also a number that is computed, as Python does, and what integers become."""
+    return symbol.op != "input" if symbol.shape is None else symbol.dtype.itemsize == 8 or symbol.dtype.kind in "iub"
+
+
+def _promoted(symbol: Symbol, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands in the dtypes in which NumPy computes integers and bools: JAX has smaller ones for some."""
+    wanted = [_kind(x) for x in symbol.args]
+    if not any(isinstance(kind, np.dtype) and kind.kind in "iub" for kind in wanted):
+        return args
+    ufunc = getattr(np, symbol.op, None)
+    if isinstance(ufunc, np.ufunc) and ufunc.signature is None:
+        wanted = ufunc.resolve_dtypes((*wanted, *[None] * ufunc.nout))[: ufunc.nin]
+        return tuple(jnp().asarray(x, kind) for x, kind in zip(args, wanted, strict=True))
+    if symbol.op in INTO_RESULT:
+        return tuple(
+            x.astype(symbol.dtype) if isinstance(kind, np.dtype) else x for x, kind in zip(args, wanted, strict=True)
+        )
+    return args
+
+
+INTO_RESULT = {".sum", ".mean", ".cumsum", "matmul", "dot", "matmul_like", "einsum_of", "clip"}
+
+
+def _kind(x: Any) -> Any:
+    """The dtype of an array; of a number, its Python type; None for a setting."""
+    if x.__class__ is Symbol and x.shape is None:
+        return float if x.dtype is None else x.dtype
+    return (
+        x.dtype if isinstance(x, (Symbol, np.ndarray, np.generic)) else type(x) if isinstance(x, (int, float)) else None
+    )
 
 
 def _on_host(x: Any, symbol: Symbol) -> Any:
@@ -168,6 +223,13 @@ def _added(shape: tuple[int, ...], index: Any, a: Any) -> Any:
     return _at(jnp().zeros(shape, a.dtype), index).add(a)
 
 
+def _of_zero(divide: Callable[..., Any], a: Any, b: Any) -> Any:
+    """A division whose result for integers is 0 where b is, as in NumPy."""
+    if not jnp().issubdtype(jnp().result_type(a, b), jnp().integer):
+        return divide(a, b)
+    return jnp().where(b == 0, 0, divide(a, jnp().where(b == 0, 1, b)))
+
+
 def _placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     tail = a.shape[plan[0].ndim :]
     return _added((n, *tail), plan[0].reshape(-1), a.reshape(plan[0].size, *tail))
@@ -204,6 +266,8 @@ def _windows_back(a: Any, size: Any, stride: Any, dilation: Any, shape: tuple[in
 
 PURE: dict[str, Callable[..., Any]] = {
     ".item": lambda a: a.reshape(()),
+    "floor_divide": lambda a, b: _of_zero(jnp().floor_divide, a, b),
+    "remainder": lambda a, b: _of_zero(jnp().remainder, a, b),
     "getitem": lambda a, index: jnp().asarray(a)[index],
     "accumulate": lambda total, a, index: _at(total, index).add(a),
     "placed": _placed,

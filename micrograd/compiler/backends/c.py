@@ -1,0 +1,232 @@
+"""The C back end: the loops of a program, compiled by the system's C compiler and called through ctypes.
+
+A program is compiled at -O1 first, which takes a fraction of a second. After a few calls a thread compiles it at -O3,
+and calls run that library once it is loaded. Libraries are cached (see `libraries`).
+
+A program works on its own arrays, to which what it reads is copied. Only what an update writes to is where the user
+has it. A lock is held while the program runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, starmap
+from operator import call, setitem
+from typing import Any
+
+import numpy as np
+
+from ..lowered import Lowered
+from ..symbols import BY_COLUMNS, Symbol
+from . import python
+from .libraries import cached, compiled, compiler
+from .loops import C, Loops, unlooped
+
+CALLS = 8  # so many calls of a program, and it is worth compiling at -O3
+FIRST = ("-O1",)
+# gcc would unroll loops of 16 turns wholly before it could vectorize them: programs took up to three times as long
+FASTER = ("-O3", "-march=native", "--param", "max-completely-peel-times=8")
+HEAD = """
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+"""
+WITHIN = """
+static int64_t fault, found;  // the number of a check that failed, and what it found
+
+// The index i of an axis of n elements, in which -1 is the last.
+static inline int64_t within(int64_t i, int64_t n, int64_t check) {
+    if (i >= -n && i < n)
+        return i < 0 ? i + n : i;
+    if (!fault)
+        fault = check, found = i;
+    return 0;
+}
+
+static int64_t failed(void **at) {
+    ((int64_t *)at[0])[0] = found;
+    return fault;
+}
+"""
+
+
+def lacks(program: Lowered) -> str:
+    """Why C cannot run the program."""
+    compiler()
+    return unlooped(program)
+
+
+class Library:
+    """A compiled program: `call`, with the address of a table of arrays, returns 0 or the number of a failed check."""
+
+    def __init__(self, source: str):
+        self.source = source
+        self.lock: threading.RLock = threading.RLock()
+        self._handle: Any = None
+        self.call: Callable[[int], int]
+        self.calls_left: int = -1  # before it is worth compiling at -O3; negative if that was done
+        if own := tuple(os.environ.get("MICROGRAD_CFLAGS", "").split()):
+            self._use(cached(source, own) or compiled(source, own))
+        elif faster := cached(source, FASTER):
+            self._use(faster)
+        else:
+            self._use(cached(source, FIRST) or compiled(source, FIRST))
+            self.calls_left = CALLS
+
+    def _use(self, handle: Any) -> None:
+        handle.program.argtypes, handle.program.restype = [ctypes.c_void_p], ctypes.c_int64
+        self._handle, self.call = handle, handle.program
+
+    def count(self) -> None:
+        """Count a call: after a few, a thread compiles at -O3."""
+        self.calls_left -= 1
+        if self.calls_left == 0:
+            threading.Thread(target=self._improve, daemon=True).start()
+
+    def _improve(self) -> None:
+        with suppress(RuntimeError, OSError), ONE_AT_A_TIME:  # without it, -O1 stays
+            faster = compiled(self.source, FASTER)
+            with self.lock:
+                self._use(faster)
+
+
+ONE_AT_A_TIME = threading.Lock()
+
+
+def source_of(loops: Loops) -> str:
+    """The whole of the C."""
+    body = loops.body()
+    numbers = [name for x, name in loops.inputs.items() if x.shape is None]
+    arrays = [name for x, name in loops.inputs.items() if x.shape is not None]
+    lines = [f"const double {name} = ((double *)at[0])[{i}];" for i, name in enumerate(numbers)]
+    names = [*arrays, *loops.constants, *loops.outputs.values(), *loops.news.values()]
+    for i, name in enumerate(names, 1):
+        const = "const " * (name in loops.constants)
+        lines.append(f"{const}{loops.language.type(loops.stored[name])} *restrict {name} = at[{i}];")
+    lines += [f"{name}[0] = {loops.inputs[x]};" for x, name in loops.news.items()]  # as it was, if a check fails
+    end = "fault ? failed(at) : 0" if loops.checked else "0"
+    lines = [*["fault = 0;"] * loops.checked, *lines, *body, f"return {end};"]
+    inner = "".join(f"    {line}\n" for line in lines)
+    program = f"int64_t program(void **at) {{\n{inner}}}\n"
+    head = HEAD.lstrip() + WITHIN * loops.checked
+    return "\n".join([head, *loops.functions(program, set()), *loops.arrays(), "", program])
+
+
+class Slot:
+    """The arrays of one call."""
+
+    def __init__(self, inputs: Sequence[Symbol], constants: Sequence[np.ndarray], outputs: Sequence[Any], news: int):
+        self.numbers: bytearray = bytearray(8 * max(1, sum(x.shape is None for x in inputs)))
+        arrays: list[Any] = [x for x in inputs if x.shape is not None]
+        self.own: list[np.ndarray] = [np.zeros(x.shape, x.dtype, C().order(x)) for x in arrays]
+        self.results: list[np.ndarray] = [np.zeros(*shape) for shape in outputs]
+        self.news: np.ndarray = np.zeros(news)
+        self.held: list[Any] = [None] * len(self.own)  # the user's arrays that the program writes to
+        addresses = [ctypes.addressof(ctypes.c_char.from_buffer(self.numbers))]
+        addresses += [x.ctypes.data for x in (*self.own, *constants, *self.results)]
+        addresses += [self.news.ctypes.data + 8 * i for i in range(news)]
+        self.table: Any = (ctypes.c_void_p * len(addresses))(*addresses)
+        self.address: int = ctypes.addressof(self.table)
+
+
+class Executable:
+    """A program that runs as C."""
+
+    def __init__(self, program: Lowered):
+        self.program = program
+        loops = Loops(program)
+        self.source: str = source_of(loops)
+        self.library: Library = Library(self.source)
+        self._read = python.reader(program)
+        self._inputs = list(loops.inputs)
+        self._checks, self._constants = loops.checks, [*loops.constants.values()]
+        self._outputs = [(x.shape or (), loops.views[x].dtype) for x in loops.outputs]
+        self._free: list[Slot] = []
+        reads = {read.name: read for read in program.reads}
+        news = [reads[x.args[0]] for x in loops.news]
+        hows = [setattr if read.kind == "value" else setitem for read in news]
+        keys = ["_data" if read.kind == "value" else read.keys[-1] for read in news]
+        self._news: Any = hows, keys, [int if read.kind == "count" else float for read in news]
+        places = [read._replace(keys=read.keys[: None if read.kind == "value" else -1]).place for read in news]
+        self._places = eval(f"lambda {', '.join(program.parameters)}: [{', '.join(places)}]")
+        written = {x for x, _ in program.updates}
+        arrays = [(i, x) for i, x in enumerate(self._inputs) if x.shape is not None]
+        self._copied = [(n, i) for n, (i, x) in enumerate(arrays) if x not in written]
+        self._written = [(n, i, x.named == BY_COLUMNS) for n, (i, x) in enumerate(arrays) if x in written]
+        self._answer = self._answers(list(loops.outputs))
+        self._numbers = [i for i, x in enumerate(self._inputs) if x.shape is None]
+        self._pack = struct.Struct(f"{len(self._numbers)}d").pack_into
+        self.run: Callable[..., Any] = self.__call__
+
+    def __call__(self, *given: Any) -> Any:
+        """Run the program."""
+        inputs, library = self._read(*given), self.library
+        try:
+            slot = self._free.pop()
+        except IndexError:
+            slot = Slot(self._inputs, self._constants, self._outputs, len(self._news[0]))
+        self._pack(slot.numbers, 0, *[inputs[i] for i in self._numbers])
+        own, held, copied = slot.own, slot.held, []
+        for n, i in self._copied:
+            own[n][...] = inputs[i]
+        for n, i, by_columns in self._written:
+            if inputs[i] is not held[n] and not self._aim(slot, n, inputs[i], by_columns):
+                copied.append((np.copyto, inputs[i], own[n]))
+        if library.calls_left > 0:
+            library.count()
+        with library.lock:
+            if copied or self._news[0]:  # all at once: functions written in C, so no Ctrl-C comes between
+                calls = chain(map(library.call, [slot.address]), starmap(call, copied), self._writes(given, slot))
+                fault = deque(calls)[0]
+            else:
+                fault = library.call(slot.address)
+            if fault:
+                found = int.from_bytes(slot.numbers[:8], sys.byteorder, signed=True)
+                raise IndexError(self._checks[fault - 1].format(found))
+        answer = self._answer(slot.results)
+        self._free.append(slot)
+        return answer
+
+    def _aim(self, slot: Slot, n: int, array: Any, by_columns: bool) -> bool:
+        """Have the program work on an array of the user's; False if it cannot, and has a copy."""
+        own, flags = slot.own[n], array.flags
+        whole = flags.f_contiguous if by_columns else flags.c_contiguous
+        direct = whole and flags.aligned and flags.writeable and array.dtype == own.dtype
+        slot.held[n] = array if direct else None
+        slot.table[1 + n] = (array if direct else own).ctypes.data
+        if not direct:
+            own[...] = array
+        return direct
+
+    def _writes(self, given: Sequence[Any], slot: Slot) -> Iterator[Any]:
+        """Calls that write the new values of numbers to where the old ones were read; each is read when it is made."""
+        hows, keys, kinds = self._news
+        numbers = map(call, kinds, chain.from_iterable(struct.iter_unpack("d", slot.news.data)))  # type: ignore[arg-type]
+        return map(call, hows, self._places(*given), keys, numbers)  # type: ignore[arg-type]
+
+    def _answers(self, outputs: list[Symbol]) -> Callable[[list[np.ndarray]], Any]:
+        """A function that returns the outputs as users get them: numbers, and new arrays."""
+        names: dict[str, Any] = {}
+        places = {x: i for i, x in enumerate(outputs)}
+
+        def text(tree: Any) -> str:
+            if tree.__class__ in (tuple, list):
+                inner = "".join(f"{text(part)}, " for part in tree)
+                return f"[{inner}]" if tree.__class__ is list else f"({inner})"
+            if tree.__class__ is Symbol:
+                how = ".item()" if tree.shape is None else ".copy()" if tree.shape else "[()]"
+                return f"results[{places[tree]}]{how}"
+            names[f"k{len(names)}"] = tree[()] if tree.__class__ is np.ndarray and not tree.shape else tree
+            return f"k{len(names) - 1}{'.copy()' * (tree.__class__ is np.ndarray and bool(tree.shape))}"
+
+        return eval(f"lambda results: {text(self.program.outputs)}", names)
+
+
+compile = Executable

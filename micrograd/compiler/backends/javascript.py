@@ -1,0 +1,310 @@
+"""JavaScript: a program as one module without dependencies, which `save(f, "model.js")` writes.
+
+The loops are those of `loops`. What the program reads besides its arguments (parameters, what the optimizer remembers,
+the learning rate) is stored in the module, with its numbers as they are now. Integers are numbers too in JavaScript,
+and so they are exact up to 2**53. A name or a text of the user's is in the module as an identifier that was checked, or
+in a string of ASCII letters without `<`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..lowered import Lowered, Read
+from ..symbols import Symbol
+from .loops import DOUBLE, INLINE, OWN, C, Loops, name_of, unlooped
+from .python import reader
+
+ARRAYS = {f"{kind}{n}": f"{kind.title()}{n}Array" for kind in ("int", "float") for n in (8, 16, 32, 64)}
+ARRAYS |= {f"uint{n}": f"Uint{n}Array" for n in (8, 16, 32)} | {"bool": "Uint8Array"}
+ARRAYS |= dict.fromkeys(("int64", "uint64"), "Float64Array")
+ROUNDED = {"int8": "({}) << 24 >> 24", "int16": "({}) << 16 >> 16", "int32": "({}) | 0", "int64": "({}) + 0"}  # no -0
+ROUNDED |= {"uint8": "({}) & 255", "uint16": "({}) & 65535", "uint32": "({}) >>> 0", "float32": "Math.fround({})"}
+MATH = "exp expm1 log log2 log10 log1p sqrt floor ceil trunc hypot sin cos tan sinh cosh tanh"
+MATH += " asin acos atan asinh acosh atanh atan2"
+RUNTIME = Path(__file__).with_name("module.js")
+ABOVE = """
+// A function compiled by micrograd, which runs in browsers, Node and Deno.
+//
+//     step(inputs)  the function: inputs are its arguments, by name
+//     state()       the numbers that it has beside these: parameters, and what an optimizer remembers
+//     load(saved)   sets them, or some of them; saved is like what state() returned
+//
+// An array is passed, and returned, as nested lists. One list of all its numbers, or a typed array, will do too.
+""".splitlines()[1:]
+LARGE = "4503599627370496"  # 2**52: the numbers above are whole
+
+
+class JavaScript(C):
+    """How JavaScript says it; `samples` are the inputs whose last axis is the first of what is passed."""
+
+    loop = "for (let {0} = 0; {0} < {1}; {0}++)"
+    single = ""
+    stop: tuple[str, ...] = ()
+    own: dict[str, tuple[str, str]] = (
+        OWN | {name: ("", f"Math.{name}") for name in MATH.split()} | {"fabs": ("", "Math.abs")}
+    )
+    own |= {
+        "fmod": ("a b", "a % b"),
+        "exp2": ("a", "2 ** a"),
+        "pow": ("a b", "a === 1 || (a === -1 && fabs(b) === Infinity) ? 1 : a ** b"),
+        "rint": (
+            "a",
+            f"a === 0 || !(fabs(a) < {LARGE}) ? a : a < 0 ? -(-a + {LARGE} - {LARGE}) : a + {LARGE} - {LARGE}",
+        ),
+    }
+
+    def __init__(self, samples: set[str]):
+        self.samples = samples
+
+    def order(self, x: Symbol) -> Any:
+        return "F" if x.args[0] in self.samples else "C"
+
+    def type(self, dtype: Any) -> str:
+        return ARRAYS[name_of(dtype)]
+
+    def variable(self, name: str, dtype: Any, text: str, constant: str = "const ") -> str:
+        return f"{constant or 'let '}{name} = {text};"
+
+    def filled(self, name: str, size: int, number: str) -> list[str]:
+        return [f"{name}.fill({number});"]
+
+    def cast(self, text: str, dtype: Any) -> str:
+        if dtype.kind == "b":
+            return f"({text} != 0)"
+        return f"({self.rounded(f'Math.trunc({text})' if dtype.kind in 'iu' else text, dtype)})"
+
+    def rounded(self, text: str, dtype: Any) -> str:
+        return ROUNDED.get(name_of(dtype), "{}").format(text)
+
+    def number(self, x: Any, dtype: Any) -> str:
+        return super().number(x, dtype).replace("NAN", "NaN").replace("INFINITY", "Infinity").rstrip("UL")
+
+    def function(self, name: str, parameters: Sequence[str], result: str) -> str:
+        return f"const {name} = ({', '.join(parameters)}) => {result};" if parameters else f"const {name} = {result};"
+
+    def array(self, name: str, dtype: Any, content: int | Sequence[str]) -> str:
+        numbers = content if isinstance(content, int) else f"[{', '.join(content)}]"
+        return f"const {name} = new {self.type(dtype)}({numbers});"
+
+
+class Part(NamedTuple):
+    """An element of a vector that the program returns, or a row of a matrix."""
+
+    of: Any
+    at: int
+
+
+Rule = Callable[[Any], object]
+
+
+def module(
+    program: Lowered,
+    held: Sequence[Any],
+    tree: Any,
+    names: Mapping[str, str],
+    labels: Lowered | None = None,
+    rules: Sequence[Rule] = (),
+) -> str:
+    """The text of a module.
+
+    Args:
+        program: the program, without gradients.
+        held: what it is called with before the arguments.
+        tree: what `step` returns: a tree of Symbols, Parts and constants.
+        names: what the parameters are called in the module.
+        labels: a program of what is checked before each call.
+        rules: how each of these is checked.
+
+    Raises:
+        RuntimeError: the program has something that JavaScript lacks.
+    """
+    if reason := unlooped(program):
+        raise RuntimeError(f"JavaScript {reason}")
+    return "\n".join(Module(program, held, names).lines(tree, labels and Module(labels, held, names), rules))
+
+
+class Module:
+    """The parts of a module."""
+
+    def __init__(self, program: Lowered, held: Sequence[Any], names: Mapping[str, str]):
+        self.names = names
+        self.language: JavaScript = JavaScript({read.name for read in program.reads if read.kind == "samples"})
+        self.loops: Loops = Loops(program, self.language)
+        self.inputs: dict[str, Symbol] = {x.args[0]: x for x in self.loops.inputs}
+        own = [read for read in program.reads if read.parameter in ("leaves", "update")]
+        self.reads: dict[str, Read] = {read.name: read for read in program.reads if read not in own}
+        symbols = [self.inputs[read.name] for read in own if read.name in self.inputs]
+        stored = Lowered(program.parameters[: len(held)], tuple(own), symbols)
+        self.state: list[tuple[Symbol, Any]] = [
+            (x, np.asarray(array, x.dtype or float))
+            for x, array in zip(stored.steps, reader(stored)(*held), strict=True)
+        ]
+        for x in (*(x for _, x in self.loops.known.values()), *(array for _, array in self.state)):
+            if x.dtype.kind in "iu" and x.size and not -(2**53) <= x.min() <= x.max() <= 2**53:
+                raise RuntimeError("JavaScript has no integers beyond 2**53")
+
+    def lines(self, tree: Any, labels: Module | None, rules: Sequence[Rule]) -> Iterator[str]:
+        """All of it."""
+        first, last = ["check(inputs);"] * bool(labels), [f"return {self._tree(tree)};"]
+        step = _function("export function step", self._body(first, last))
+        check = labels.checking(rules, {x.args[0] for x, _ in self.state}) if labels else ""
+        yield from ABOVE
+        yield from (step, check)
+        yield from self.loops.functions(step + check, set())
+        yield from self._arrays()
+        yield "const held = {"
+        for x, array in self.state:
+            yield f"    {x.args[0]}: {{array: {self._numbers(x.dtype or DOUBLE, array)}, shape: {[*array.shape]}}},"
+        yield "};\n\n" + RUNTIME.read_text(encoding="utf-8")
+
+    def checking(self, rules: Sequence[Rule], held: set[str]) -> str:
+        """A function that checks labels and indices by the rules of the functions that take them."""
+        if not {x.args[0] for x, _ in self.state} <= held:
+            raise RuntimeError("JavaScript cannot check labels that are trained: pass them as arguments")
+        tests = []
+        for rule, value in zip(rules, self.loops.program.values, strict=True):
+            for i, x in enumerate(value if isinstance(value, list) else [value]):
+                if isinstance(x, Symbol):
+                    shape = [*(x.shape or ())]
+                    allowed, error = asked(rule, None if isinstance(value, list) else len(shape))
+                    place = f"[{i}]" if isinstance(value, list) else "@place@"
+                    words = _literal(error.replace("[0]" * (len(shape) or 1), place, 1))
+                    tests.append(f"verify({self.loops.outputs[x]}, {shape}, x => {allowed}, {words});")
+        return _function("function check", [*self._arrays(), *self._body([], tests)])
+
+    def _arrays(self) -> Iterator[str]:
+        """The arrays that the program needs."""
+        loops = self.loops
+        yield from loops.arrays()
+        yield from (self.language.array(x, loops.stored[x], loops.sizes[x]) for x in loops.outputs.values())
+        yield from (f"const {x} = {self._numbers(loops.stored[x], n)};" for x, n in loops.constants.items())
+
+    def _body(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
+        """The statements of a function of the inputs."""
+        begin = [f"const {name} = {text};" for name, text in [*self._held(), *self._given()]]
+        return [*first, *begin, *self.loops.body(), *last]
+
+    def _numbers(self, dtype: Any, x: np.ndarray) -> str:
+        """An array of these numbers."""
+        if x.size <= INLINE:
+            numbers = (self.language.number(n, dtype) for n in x.reshape(-1).tolist())
+            return f"{self.language.type(dtype)}.of({', '.join(numbers)})"
+        kind = "u1" if dtype.kind == "b" else "<f8" if dtype.itemsize == 8 else dtype.newbyteorder("<")
+        text = base64.b64encode(np.ascontiguousarray(x, kind).tobytes()).decode()
+        return f'decoded("{text}", {self.language.type(dtype)})'
+
+    def _held(self) -> Iterator[tuple[str, str]]:
+        """The names of what the module has, and expressions; new numbers are written to where the old ones are."""
+        for x, _ in self.state:
+            yield self.loops.inputs[x], f"held.{x.args[0]}.array{'[0]' * (x.shape is None)}"
+        yield from ((name, f"held.{x.args[0]}.array") for x, name in self.loops.news.items())
+
+    # ---- what comes in
+
+    def _given(self) -> Iterator[tuple[str, str]]:
+        """What is read of the arguments: names, or patterns of names, and expressions."""
+        for read in self.reads.values():
+            if read.kind == "lists":
+                elements = ["_".join(map(str, (read.name, *i))) for i in np.ndindex(read.shape)]
+                if any(name in self.inputs for name in elements):
+                    names = (self.loops.inputs[self.inputs[x]] if x in self.inputs else "" for x in elements)
+                    yield f"[{', '.join(names)}]", self._argument(read)
+            elif read.name in self.inputs:
+                yield self.loops.inputs[self.inputs[read.name]], self._argument(read)
+
+    def _argument(self, read: Read) -> str:
+        """The expression that reads an argument."""
+        if read.kind == "vector":
+            return f"Float64Array.of({', '.join(self._argument(self.reads[name]) for name in read.keys)})"
+        x = self.inputs.get(read.name)  # None for a number that is a part of a vector
+        dtype, shape = getattr(x, "dtype", None) or DOUBLE, getattr(x, "shape", None)
+        if read.kind in ("lists", "flat"):
+            shape = read.shape
+        path = ", ".join(map(_literal, (self.names[read.parameter], *read.keys)))
+        given = [*(shape or ())][:: -1 if read.kind == "samples" else 1]
+        text = f"read(inputs, [{path}], {given}, {self.language.type(dtype)}{', true' * (dtype.kind in 'iub')})"
+        return text if shape is not None else f"{text}[0]"
+
+    # ---- what goes out
+
+    def _tree(self, x: Any) -> str:
+        """The expression of what is returned."""
+        if isinstance(x, dict):
+            return f"{{{', '.join(f'[{_literal(key)}]: {self._tree(part)}' for key, part in x.items())}}}"
+        if isinstance(x, (list, tuple)) and not isinstance(x, Part):
+            return f"[{', '.join(map(self._tree, x))}]"
+        x, at = x if isinstance(x, Part) else (x, None)
+        if not isinstance(x, Symbol):
+            return self._constant(x if at is None else x[at])
+        shape = (x.shape or ())[at is not None :]
+        return f"nested({self.loops.outputs[x]}, {[*shape]}, {(at or 0) * math.prod(shape)})"
+
+    def _constant(self, x: Any) -> str:
+        if x is None or isinstance(x, (str, bool, np.bool_)):
+            return _literal(x) if x is None or isinstance(x, str) else str(bool(x)).lower()
+        array = np.asarray(x)
+        return f"nested({self._numbers(array.dtype, array)}, {[*array.shape]})"
+
+
+def _function(head: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"{head}(inputs) {{", *(f"    {line}" for line in lines), "}\n"])
+
+
+class Element:
+    """Stands for each element of what a rule checks: notes what it is compared with, and answers as it is told."""
+
+    def __init__(self, answer: bool, asked: list[str], text: str = "x"):
+        self.answer: bool = answer
+        self.asked: list[str] = asked
+        self.text: str = text
+
+    def _compared(self, sign: str, number: Any) -> bool:
+        self.asked.append(f"{self.text} {sign} {float(number)!r}")
+        return self.answer
+
+    def __abs__(self) -> Element:
+        return Element(self.answer, self.asked, f"Math.abs({self.text})")
+
+    def __int__(self) -> int:
+        return 2**63  # no class, so that the rule looks closer
+
+    def __repr__(self) -> str:
+        return "@found@"
+
+
+for _name, _sign in {"eq": "===", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}.items():
+    setattr(Element, f"__{_name}__", lambda self, number, sign=_sign: self._compared(sign, number))
+
+
+def asked(rule: Rule, axes: int | None) -> tuple[str, str]:
+    """What a rule allows an element of an array with so many axes, or of a list, and its words for any other.
+
+    >>> def rule(found):
+    ...     if not (found[0] >= 0 and found[0] < 3):
+    ...         raise ValueError(f"found {found[0]}: it must be from 0 to 2")
+    >>> asked(rule, None)
+    ('x >= 0.0 && x < 3.0', 'found @found@: it must be from 0 to 2')
+    """
+    allowed: list[str] = []
+    for answer in (True, False):
+        element = Element(answer, allowed if answer else [])
+        try:
+            rule([element] if axes is None else np.full((1,) * axes, element))
+        except (IndexError, ValueError) as error:
+            return " && ".join(dict.fromkeys(allowed)), str(error)
+    raise RuntimeError("JavaScript cannot do a check of this program: its rule compares no element with a number")
+
+
+def _literal(x: Any) -> str:
+    """A key or a text, in ASCII, that ends no script of a page which holds the module."""
+    if x.__class__ not in (str, int, type(None)):
+        raise RuntimeError(f"JavaScript has no key of the type {type(x).__name__}")
+    return json.dumps(x).replace("<", "\\u003c")

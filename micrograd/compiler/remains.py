@@ -1,0 +1,127 @@
+"""What a trace leaves behind: a node of it that is stored outside would be a symbol for ever, so it is taken back.
+
+Before the trace, the contents of all that the function can change are noted: what its code reaches by name, as `guards`
+follows it. Afterwards each place where there is a node of the trace gets back what it had, and the trace is refused.
+
+>>> from .interface import compile
+>>> class Mean:
+...     now = None
+...     def __call__(self, x):
+...         self.now = x if self.now is None else 0.9 * self.now + 0.1 * x
+...         return self.now * x
+>>> mean = Mean()
+>>> compile(lambda x: mean(x))(2.0)
+Traceback (most recent call last):
+...
+micrograd.compiler.frozen.Frozen: a compiled function cannot leave a node in the attribute 'now' of Mean: ...
+>>> print(mean.now)
+None
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from ..common.undo import all_or_nothing
+from .frozen import REMAINS, frozen
+from .guards import SLOT
+from .nodes import is_traced
+
+DEPTH = 6  # how far into a new object a node is looked for
+
+
+class Place(NamedTuple):
+    """Where something is stored: items of a dict, attributes of an object, or all of a list, and what was there."""
+
+    name: str
+    holder: Any
+    keys: Any  # of a dict all, if None
+    before: Any
+
+    def now(self) -> Any:
+        """What is there now."""
+        return _read(self.holder, self.keys)
+
+    def put_back(self) -> str:
+        """Put back what was there in place of nodes of a trace; the name of the place, if there were any."""
+        if isinstance(self.before, list):
+            if not any(_leads_to_a_node(x) for x in self.now()):
+                return ""
+            self.holder.clear()
+            (self.holder.update if isinstance(self.holder, set) else self.holder.extend)(self.before)
+            return self.name
+        changed = [(key, x) for key, x in self.now().items() if x is not self.before.get(key, self)]
+        for key in (found := [key for key, x in changed if _leads_to_a_node(x)]):
+            _write(self, key)
+        return self.name.format(*found) if found else ""
+
+
+def without_remains(objects: list[Any], run: Callable[[], Any]) -> Any:
+    """The result of `run`; raises if it left nodes in one of the objects, and puts back what was there."""
+    places = [place for x in objects for place in _places(x)]
+    with all_or_nothing([place.put_back for place in places]):
+        out = run()
+    if found := [*filter(None, [place.put_back() for place in places])]:
+        raise frozen(REMAINS.format(found[0]))
+    return out
+
+
+def _places(x: Any) -> Iterator[Place]:
+    """The places in an object where a function may store something."""
+    kind = type(x)
+    held = getattr(x, "__dict__", None)
+    if isinstance(x, FunctionType):
+        yield _place("the global {!r}", x.__globals__, x.__code__.co_names)
+        for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
+            yield _place(f"the variable {name!r}", cell, ("cell_contents",))
+    elif isinstance(x, type):
+        yield _place(f"the attribute {{!r}} of {x.__name__}", x, [name for name in vars(x) if name[:2] != "__"])
+    elif isinstance(x, (list, deque, set, dict)):
+        yield _place(f"a {kind.__name__}", x)
+    if isinstance(held, dict) and not isinstance(x, ModuleType):
+        yield _place(f"the attribute {{!r}} of {kind.__name__}", held)
+    if slots := [name for above in kind.__mro__ for name, part in vars(above).items() if isinstance(part, SLOT)]:
+        yield _place(f"the attribute {{!r}} of {kind.__name__}", x, slots)
+
+
+def _place(name: str, holder: Any, keys: Any = None) -> Place:
+    return Place(name, holder, keys, _read(holder, keys))
+
+
+def _read(holder: Any, keys: Any) -> Any:
+    """What is in a list or a set, or, by key or name, in a dict or an object."""
+    if isinstance(holder, dict):
+        return dict(holder) if keys is None else {key: holder[key] for key in keys if key in holder}
+    if isinstance(holder, CellType):
+        return dict(zip(keys, gc.get_referents(holder), strict=False))  # nothing, if the variable has no value yet
+    return [*holder] if keys is None else {key: getattr(holder, key) for key in keys if hasattr(holder, key)}
+
+
+def _write(place: Place, key: Any) -> None:
+    """Put back what was at this key."""
+    holder, missing = place.holder, key not in place.before
+    if isinstance(holder, dict):
+        holder.pop(key) if missing else holder.__setitem__(key, place.before[key])
+    else:
+        delattr(holder, key) if missing else setattr(holder, key, place.before[key])
+
+
+def _leads_to_a_node(x: Any) -> bool:
+    """True if x is a node of a trace, or contains one."""
+    waiting = [x]
+    for _ in range(DEPTH):
+        if any(map(is_traced, waiting)):
+            return True
+        waiting = [part for one in waiting for part in _parts(one)]
+    return False
+
+
+def _parts(x: Any) -> Any:
+    """What an object refers to, and may have been made with."""
+    if isinstance(x, FunctionType):
+        return x.__closure__ or ()
+    return () if isinstance(x, (type, ModuleType, CodeType)) else gc.get_referents(x)
