@@ -1,14 +1,16 @@
 """Pictures: three subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
 `infix` (notation with the parentheses that are needed), `rule_text` (the rules of the derivative table as text),
-`text`, `values` and `progress`.
+`text`, `values`, `progress` and `optional` (packages that may be missing).
 
 drawing    of a graph:      `draw_dot`, `trace`
-playing    of a pass:       `player`, `animate`
+playing    of a pass:       `player`, `animate`, `compare`
 training   of a training:   `movie`, `watch`, `draw_network`, `plot_decision_boundary`, `plot_loss`
 
 The engine imports nothing from here until `show()` is called. NumPy, matplotlib and graphviz are imported on first
 use.
 """
+
+import sys
 
 from ..face import face
 
@@ -16,9 +18,15 @@ _HOME = {
     "drawing.data": "trace",
     "drawing.draw": "draw_dot",
     "playing.animation": "animate",
+    "playing.compare": "compare",
     "playing.play": "player",
     "training.film": "movie watch",
     "training.picture": "draw_network",
     "training.plots": "plot_decision_boundary plot_loss",
 }
 __getattr__, __dir__ = face(__name__, _HOME)
+
+if "IPython" in sys.modules:  # a notebook may be running: below an error of an op it shows what led there
+    from .drawing.broken import listen
+
+    listen()

@@ -1,6 +1,7 @@
 from .drawing.data import trace as trace
 from .drawing.draw import draw_dot as draw_dot
 from .playing.animation import animate as animate
+from .playing.compare import compare as compare
 from .playing.play import player as player
 from .training.film import movie as movie
 from .training.film import watch as watch
@@ -10,6 +11,7 @@ from .training.plots import plot_loss as plot_loss
 
 __all__ = [
     "animate",
+    "compare",
     "draw_dot",
     "draw_network",
     "movie",

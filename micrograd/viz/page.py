@@ -8,9 +8,13 @@ export to LaTeX fails on it.
 import base64
 import html
 import json
+import os
 import re
+import shutil
 import tempfile
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -79,15 +83,31 @@ def written(text: str, path: str | PathLike[str], kind: str, suffix: str) -> Pat
     target = Path(path)
     if (found := guess_type(target.name)[0]) not in (None, kind):
         raise ValueError(f"{target.name} is a name for {found}, and this is {kind}: let it end in {suffix}")
-    target.write_text(text, encoding="utf-8")
+    with in_full(target) as beside:
+        beside.write_text(text, encoding="utf-8")
     return target
+
+
+@contextmanager
+def in_full(path: Path) -> Iterator[Path]:
+    """A path beside `path`, for a file that takes its place once it is written: an error leaves what was there."""
+    if path.exists() and not path.is_file():  # a device, or a folder, which raises
+        yield path
+        return
+    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield beside
+        if path.exists():
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
     """The result of `_repr_mimebundle_`: HTML and plain text, filtered by the MIME types to include and exclude."""
     kinds = {"text/html": markup, "text/plain": words}
-    wanted = [kind for kind in kinds if (not include or kind in include) and kind not in (exclude or ())]
-    return {kind: kinds[kind] for kind in wanted}
+    return {kind: kinds[kind] for kind in kinds if (not include or kind in include) and kind not in (exclude or ())}
 
 
 def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%") -> str:
@@ -111,17 +131,19 @@ def pack(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def script(*names: str) -> str:
-    """The script of a page, compressed to a third: a notebook keeps one for each page."""
-    text = f'unpack("{pack(source(*names))}")'
+def script(*names: str, sheet: str = "") -> str:
+    """The script of a page, and its style sheet, compressed to a third: a notebook keeps one for each page."""
+    text = f'unpack("{pack(source(*names, sheet=sheet))}")'
     run = f'document.body.append(Object.assign(document.createElement("script"), {{text: {text}}}));'
     return asset("unpack.js") + run
 
 
-def source(*names: str) -> str:
-    """page.js, then these scripts in one scope, without their comments."""
-    whole = "\n".join([asset("page.js"), "(() => {", *map(asset, names), "})();"])
-    return re.sub("^ *//.*\n", "", whole, flags=re.MULTILINE)
+def source(*names: str, sheet: str = "") -> str:
+    """page.js, what sets the style of the page, then these scripts in one scope, without their comments."""
+    text = json.dumps("".join(map(asset, sheet.split())))  # one sheet, or several
+    style = f"document.querySelector('style').append({text});" if sheet else ""
+    whole = "\n".join([asset("page.js"), style, "(() => {", *map(asset, names), "})();"])
+    return re.sub("^ *(//.*\n)?|  // .*$", "", whole, flags=re.MULTILINE)
 
 
 @lru_cache(maxsize=64)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..engine.ops import TABLE
-from ..engine.rows import HandWritten, Row
+from ..scalars.ops import TABLE
+from ..scalars.rows import Closure, Row
 from .infix import ATOM, CONDITION, PLUS, UNARY, number, within, written
 
 
@@ -186,7 +186,7 @@ def rule_texts(node: Any) -> list[RuleText | None]:
     """
     row = node._row
     operands = node._prev
-    if not operands or isinstance(row, HandWritten):
+    if not operands or isinstance(row, Closure):
         return [None] * len(operands)
     if node._is_number:
         return list(_scalar_texts(row, len(operands)))
@@ -197,35 +197,6 @@ def rule_texts(node: Any) -> list[RuleText | None]:
 def _scalar_texts(row: Row, count: int) -> tuple[RuleText | None, ...]:
     """The texts of a row on numbers, which depend on nothing else, so they are cached."""
     return tuple(_texts(row, [None] * count, None))
-
-
-def statements(node: Any) -> str:
-    """The `_backward` of an inner node as statements, where `g` is the node's gradient.
-
-    >>> from micrograd import Value
-    >>> a, b = Value(2.0), Value(3.0)
-    >>> statements(a * b)
-    'a.grad += g * b; b.grad += g * a'
-    """
-    names = _names(node)
-    shown = [number(float(n._data))[0] if _is_plain(n) else names[n] for n in node._prev]
-    pairs = zip(node._prev, rule_texts(node), strict=True)
-    parts = [(names[n], rule.part if rule else "...") for n, rule in pairs if n.requires_grad]
-    return "; ".join(f"{name}.grad += {part.format(*shown, out=names[node])}" for name, part in parts)
-
-
-def _names(node: Any) -> dict[Any, str]:
-    """Names for a node and its operands: their labels, or letters if the labels are not distinct identifiers."""
-    operands = [n for n in dict.fromkeys(node._prev) if not _is_plain(n)]
-    letters = "ab" if len(operands) <= 2 else [f"x{i}" for i in range(len(operands))]
-    lettered = dict(zip(operands, letters, strict=False)) | {node: "out"}
-    named = lettered | {n: n.label for n in lettered if n.label.isidentifier()}
-    return named if len({*named.values(), "g"}) > len(named) else lettered
-
-
-def _is_plain(node: Any) -> bool:
-    """True for a constant that is a number."""
-    return not node.requires_grad and getattr(node._data, "ndim", 0) == 0
 
 
 def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
@@ -241,8 +212,7 @@ def _run(row: Row, g: Any, operands: list[Formula], out: Formula) -> list[str | 
     """The row's rules on Formulas; None for a rule that needs actual numbers."""
     if row.rules:
         used = [out, *operands] if row.of_out else operands
-        texts = {i: _rule(operands[i], rule, g, *used) for i, rule in row.rules}
-        return [texts[i] for i in range(len(operands))]
+        return [_rule(operand, rule, g, *used) for operand, rule in zip(operands, row.rules, strict=True)]
     try:
         return [None if part is None else str(_formula(part)) for part in row.rule(g, *operands)]  # type: ignore[attr-defined]
     except (TypeError, AttributeError, ValueError, KeyError, IndexError):

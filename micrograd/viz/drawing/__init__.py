@@ -8,4 +8,5 @@ svg      plain data to SVG, with the style sheet graph.css
 dot      plain data to DOT, for Graphviz
 words    a drawing as text
 draw     `draw_dot`: all steps, as a `graphviz.Digraph`
+broken   in a notebook, what led to the error of an op           (reads nodes)
 """

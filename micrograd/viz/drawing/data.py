@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ...engine.graph import node_of
+from ...scalars.kinds import node_of
 from .. import infix
 from ..infix import Text
 from ..text import shorten
@@ -121,6 +121,8 @@ def _operands(node: Any) -> tuple[Any, ...]:
 def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
     """The nodes and edges of a graph.
 
+    Use it to count or search what a computation has recorded, or to draw it in another way.
+
     Args:
         root: a Value or a Tensor, or a list or tuple of them.
 
@@ -154,8 +156,9 @@ def describe(
 ) -> Picture:
     """The plain data of a drawing: one box per group, in the order of the walk.
 
-    `names` maps the ids of nodes without a label to names. With `number`, boxes that have neither a name nor a short
-    expression are called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs.
+    `names` maps the ids of nodes without a label to names. With `number`, boxes that have neither a name nor an
+    expression that is short enough are called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are
+    inputs.
     """
     groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
@@ -182,8 +185,8 @@ def describe(
 
 
 def _needs_name(box: Box) -> bool:
-    """True if the expressions of other boxes have no short way to refer to this one."""
-    return not box.name and box.kind != "constant" and not 0 < len(box.expression) <= _SHORT
+    """True if the expressions of other boxes have no way to refer to this one."""
+    return not (box.name or box.expression or box.kind == "constant")
 
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
@@ -285,7 +288,6 @@ def op_of(node: Any) -> str:
 
 # ------------------------------------------------------------------------------------------------ expressions
 _LONGEST = 28
-_SHORT = 16  # the longest expression that is used in place of a name
 
 
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:

@@ -33,20 +33,21 @@ def draw_dot(
 ) -> "Drawing":
     """Draw the graph of everything that `root` depends on.
 
-    Each node shows its name, data and grad at the time of the call; ops are small ovals. The name is the node's label,
-    else that of the caller's variable, or its path in a module. A dash is a gradient that no backward pass has reached.
+    Use it to see what a computation has recorded. Each node shows its name, data and grad at the time of the call, and
+    ops are small ovals. The name is the node's label, else that of the caller's variable, or its path in a module. A
+    dash stands for a gradient that no backward pass has reached.
 
     Args:
         root: a Value or a Tensor, or a list or tuple of them.
         format: default format of `render` and `pipe`. Formats other than "svg" need the `dot` program of Graphviz.
         rankdir: "LR" (left to right) or "TB" (top to bottom).
         max_nodes: a larger graph is folded, by module, then by structure, to at most `max_nodes` boxes (and never more
-            than 150); a line below the drawing says what was folded. None draws every node.
-        names: the variables that give names, such as `globals()`; by default those of the caller.
+            than 150). A line below the drawing says what was folded. None draws every node.
+        names: the variables that give names, such as `globals()`, by default those of the caller.
 
     Returns:
         A `graphviz.Digraph` that notebooks display as a picture. `svg()`, `source`, `render(filename)` and `view()`
-        work everywhere; `render(format="png")` and `render(engine="neato")` need `dot`.
+        work everywhere. `render(format="png")` and `render(engine="neato")` need `dot`.
 
     Raises:
         TypeError: `root` is not a node.

@@ -8,15 +8,13 @@ Tried in this order, until the boxes fit:
    kind share a box, so that a hundred samples on the same path appear once, marked x100;
 3. by stretch: the nodes in order of depth, cut into equal pieces. This always fits.
 
-`outline` goes further, to a handful of boxes: what only one other box uses joins it.
-
 Each step is a pass over the walk, in its order, so folding is deterministic. Steps 2 and 3 alone never create a cycle,
 since depth grows along every edge; a module that is called on its own results may.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count, pairwise
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from .data import Group, Walk, label_of, op_of
@@ -51,43 +49,6 @@ def fold_at(graph: Walk, calls: "list[Call | None]", level: int, limit: int) -> 
         if len(modules) + len(rest) <= limit:
             return modules + rest
     return modules + _stretches(graph, rest, depth, max(min(limit - len(modules), STRETCHES), 1))
-
-
-def outline(graph: Walk, groups: list[Group], names: Mapping[int, str], most: int) -> list[Group]:
-    """These groups, joined into at most `most`: one after another joins the only group that uses it, or the first.
-
-    Groups that use each other join before all others; then constants, nameless results, leaves, results with a name,
-    and modules; the smallest first. `names` are those of nodes without a label, by their ids.
-    """
-    home = {i: g for g, group in enumerate(groups) for i in group.members}
-    edges = {(home[j], home[i]) for i, below in enumerate(graph.operands) for j in below if home[i] != home[j]}
-    parts = {g: group.members for g, group in enumerate(groups)}
-    tops = [graph.nodes[members[-1]] for members in parts.values()]
-    titles = [group.name or label_of(top) or names.get(id(top), "") for group, top in zip(groups, tops, strict=True)]
-    ranks = [_rank(graph, group, title) for group, title in zip(groups, titles, strict=True)]
-    while len(parts) > most and edges:
-        users = Counter(tail for tail, _ in edges)
-        missed = {edge: max(ranks[edge[0]], ranks[edge[1]] // 4 * 4) for edge in edges}  # nothing should join a module
-        size = {edge: sum(len(parts[g]) for g in edge) for edge in edges}
-        tail, head = min(
-            edges, key=lambda e: (e[::-1] not in edges, users[e[0]] > 1, missed[e], size[e], parts[e[1]][-1])
-        )
-        if (head, tail) in edges:
-            titles[head] = titles[head] or titles[tail]
-        parts[head] = sorted(parts[head] + parts.pop(tail))
-        edges = {(head if a == tail else a, head if b == tail else b) for a, b in edges} - {(head, head)}
-    part = count(1)
-    return [
-        groups[g] if members == groups[g].members else Group(members, "stretch", titles[g] or f"part {next(part)}")
-        for g, members in sorted(parts.items(), key=lambda item: item[1][-1])
-    ]
-
-
-def _rank(graph: Walk, group: Group, title: str) -> int:
-    """How much a reader would miss a group: 0 for a constant, 1 a nameless result, 2 a leaf, 3 a name, 4 a module."""
-    last = group.members[-1]
-    leaf = 2 * bool(getattr(graph.nodes[last], "requires_grad", True))
-    return 4 if group.kind == "module" else leaf if not graph.operands[last] else 3 if title else 1
 
 
 def _has(groups: list[Group], kind: str) -> bool:

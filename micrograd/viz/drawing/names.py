@@ -1,15 +1,16 @@
 """Names for nodes without a label: the caller's variables, and the paths of parameters in their module.
 
-A leaf that a module or an optimizer owns is a parameter; every other leaf is an input.
+A leaf that a module or an optimizer owns is a parameter; every other leaf is an input. Where nothing is owned, names
+tell them apart as in textbooks: w, w1, W and, beside them, b or bias are parameters.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...engine.graph import node_of
-from ...engine.modes import frame_of_the_user
-from .data import Walk
+from ...scalars.kinds import frame_of_the_user, node_of
+from .data import Walk, label_of, op_of
 from .fold import Call
 
 DEEPEST = 2  # how far lists and dicts of the caller's are searched for nodes
@@ -57,7 +58,18 @@ def find_names(graph: Walk, calls: Iterable[Call | None], variables: Mapping[str
     for name, i in (*direct, *[(prefix * several + path, i) for i, (prefix, path) in owned.items()], *inside):
         if i is not None:
             names.setdefault(i, name)
-    return Names(names, {*owned} | {place.get(id(node_of(p)), 0) for p in trained})
+    mine = {*owned} | {place.get(id(node_of(p)), 0) for p in trained}
+    return Names(names, mine or _by_convention(graph, names))
+
+
+def _by_convention(graph: Walk, names: Mapping[int, str]) -> set[int]:
+    """The ids of the leaves called as weights are and, if there are any, of those called as biases."""
+    leaves = {id(n): label_of(n) or names.get(id(n), "") for n in graph.nodes if not op_of(n)}
+    weights, biases = (
+        {i for i, name in leaves.items() if re.fullmatch(rf"({words})_?[\d\[\], ]*", name, re.IGNORECASE)}
+        for words in ("w|weights?", "b|bias(es)?")
+    )
+    return weights | biases if weights else set()
 
 
 def relative(names: Mapping[int, str], among: Iterable[int]) -> dict[int, str]:

@@ -7,8 +7,11 @@ program     a graph as data: the page computes it again, nudges it   (reads node
 card        a card: its size, and its pieces
 stage       coordinates of the cards, wires and numbers of a scene
 play        `player`: all steps, as a page: player.html, .css, and its script, in this order:
-            player.js (story, scenes, steps), panels.js (what is said), program.js (computes again), touch.js (drags),
-            rows.js (a wide graph in rows), view.js (zoom, keys, search, export, embedding)
+            tools.js (the menu), player.js (story, scenes, steps), panels.js (what is said), program.js (computes
+            again), touch.js (drags, curves), shake.js (a leaf sways, and what follows it), grid.js (an array, large),
+            ask.js (guess first), rows.js (a wide graph in rows, with tight cards), view.js (zoom, keys, search, export,
+            embedding)
+compare     `compare`: two graphs, up to where they differ; its page frames two players (reads nodes)
 animation   `animate`: scene and stage as animated SVG, with the keyframes of `clock`
 gif         the same steps as a GIF or a video
 """

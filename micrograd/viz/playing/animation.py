@@ -18,7 +18,7 @@ from ..drawing.words import spoken
 from ..page import Svg, asset
 from ..text import badge_text, clean, pretty, shorten
 from ..text import coordinate as _n
-from ..values import hue, typeset
+from ..values import hue, thickness, typeset
 from .card import CELL, Piece, pieces
 from .clock import Clock
 from .heat import STEPS, Heat
@@ -38,16 +38,16 @@ class Animation(Svg):
 def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Animation:
     """Animate the forward and backward pass of a small graph.
 
-    Values appear from the leaves up, then gradients flow back from the root, in a loop. The backward pass is separate:
-    no `.grad` changes.
+    Use it for a moving picture on a page without scripts. Values appear from the leaves up, then gradients flow back
+    from the root, in a loop. The backward pass is separate, so no `.grad` changes.
 
     Args:
         root: a Value or a Tensor that depends on at most 40 nodes, itself included.
         seconds: duration of a step.
-        width: of the picture in pixels, for a phone. A wider graph moves, so that what each step computes is in view.
+        width: width of the picture in pixels, for a phone. A wider graph moves, so that each step is in view.
 
     Returns:
-        An `Animation`: an SVG without scripts that notebooks display; `save(path)` writes it, `svg` is its text.
+        An `Animation`, an SVG without scripts that notebooks display. `save(path)` writes it, and `svg` is its text.
 
     Raises:
         TypeError: `root` is not a single node.
@@ -145,7 +145,7 @@ class Film:
             backward.append(f'<g class="arriving {seen}">{_arrowhead(route[::-1])}</g>')
             if wire.part is not True:  # afterwards its width says how much flowed, its colour the sign
                 look = f'class="carried {hue(wire.part) or "none"} {self.clock.since(step + 1)}"'
-                backward.append(f'<path {look} stroke-width="{_n(self.width(wire))}" d="{path}"/>')
+                backward.append(f'<path {look} stroke-width="{_n(thickness(wire.part))}" d="{path}"/>')
         wakes, drawn = self.clock.waking(computed), self.clock.drawn(computed)
         forward = f'<path class="flow forward {drawn}" pathLength="1" d="{path}"/>'
         line = f'<g class="{wakes}"><path class="wire" d="{path}"/>{tip}</g>'
@@ -220,12 +220,6 @@ class Film:
         ends = [*[step for step, _ in arrivals[1:]], self.clock.steps]
         found = [(step, end, total, False) for (step, total), end in zip(arrivals, ends, strict=True)]
         return [*found[:-1], (*found[-1][:2], card.grad, True)]
-
-    def width(self, wire: Wire) -> float:
-        """The width of a wire that carried a gradient."""
-        parts = [abs(w.part) for w in self.scene.wires if isinstance(w.part, float | int) and w.part is not True]
-        most = max((part for part in parts if part < float("inf")), default=0.0)
-        return 1.2 + 4.8 * min(1.0, abs(wire.part) / most) ** 0.4 if most and wire.part == wire.part else 1.2
 
     def arrivals(self, i: int) -> list[tuple[int, float]]:
         """(step, total so far) for each addition to a box's gradient; for the root, its 1."""

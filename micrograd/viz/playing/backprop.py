@@ -1,7 +1,7 @@
 """A backward pass for display: the gradient of every node, and what each use of a node contributed to it.
 
-The pass is the engine's (`walk.propagate`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
-do in `grad()`. What an edge carried is computed a second time, for the nodes that are shown: `contributions` gives the
+The pass is the engine's (`walk.run`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
+do in `grad()`. What an edge carried is computed a second time, for the nodes that are shown: `row.send` gives the
 parts for the node's gradient, and the local derivatives for a gradient of 1.
 """
 
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from math import isclose
 from typing import Any
 
-from ...engine.graph import Node, contributions
-from ...engine.rows import HandWritten, LetGo, Many, nothing
-from ...engine.walk import propagate, topological
+from ...engine.value import Node
+from ...engine.walk import run
+from ...scalars.release import Released
+from ...scalars.rows import Closure, Many, nothing
 
 
 @dataclass
@@ -42,9 +43,11 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
     if root._row is None:
         return Backprop(missing="Nothing here requires a gradient: only the forward pass is shown.", then=then)
     seed = 1.0 if root._is_number else _ones(root)
-    grads: dict[Node, Any] = {root: seed}
+    inputs = [node for node in nodes if node.requires_grad]
+    inputs += [n for node in inputs if isinstance(node._row, Released) for n in node._operands]  # so that it raises
     try:
-        propagate(grads, False, topological([root]), nodes)
+        with root._quiet():
+            grads = run([root], [seed], False, inputs)[1]
     except RuntimeError as error:
         return Backprop(missing=f"There is no backward pass to show: {error}", then=then)
     return Backprop(grads, replaced=_replaced(nodes, grads, {root: seed}), then=then)
@@ -55,7 +58,7 @@ def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node,
     hooked = {node for node in nodes if node._hooks and node in grads}
     for node in reversed(nodes) if hooked else ():
         if node in grads and not hooked.isdisjoint(node._prev):
-            for operand, part in contributions(node, grads[node]):
+            for operand, part in node._row.send(node, grads[node]):
                 arrived[operand] = arrived[operand] + part if operand in arrived else part
     return {node for node in hooked if not same(arrived.get(node, 0.0), grads[node])}
 
@@ -91,9 +94,9 @@ def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
 def _read(node: Node) -> Iterable[tuple[Any, Any]]:
     """(operand or node, saved data) for everything that the rules of a node use."""
     row = node._row
-    if not row or isinstance(row, HandWritten | LetGo) or (isinstance(row, Many) and not row.needs_values):
+    if not row or isinstance(row, Closure | Released) or (isinstance(row, Many) and not row.needs_values):
         return ()
-    operands, values = node._operands, (node._x, node._y) if row.to_a and node._is_number else node._y
+    operands, values = node._operands, node._y if node._x.__class__ is tuple else (node._x, node._y)
     pairs = [*zip((node, *operands) if row.of_out else operands, values, strict=False)]
     return pairs if node._is_number else [pairs[i] for i in node._needed]  # type: ignore[attr-defined]
 
@@ -119,14 +122,14 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
     Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
     """
     operands, number = node._prev, node._is_number
-    if not node._row or isinstance(node._row, LetGo) or node not in grads:
+    if not node._row or isinstance(node._row, Released) or node not in grads:
         return [Sent() for _ in operands]
     g = grads[node]
     with node._quiet():
-        parts = _in_order(operands, contributions(node, g))
-        local = _in_order(operands, contributions(node, 1.0) if number else [])
+        parts = _in_order(operands, node._row.send(node, g))
+        local = _in_order(operands, node._row.send(node, 1.0) if number else [])
     uses = [Sent(*pair) for pair in zip(local, parts, strict=True)]
-    if isinstance(node._row, HandWritten | Many):
+    if isinstance(node._row, Closure | Many):
         for use in uses:
             if use.local is not None and (use.part is None or not same(use.local * g, use.part)):
                 use.local = None
@@ -143,9 +146,9 @@ def _in_order(operands: Sequence[Node], pairs: Sequence[tuple[Node, Any]]) -> li
 
 def is_hand_written(node: Node) -> bool:
     """True if the node's backward is a closure written by the user."""
-    return isinstance(node._row, HandWritten)
+    return isinstance(node._row, Closure)
 
 
-def is_let_go(node: Node) -> bool:
+def is_released(node: Node) -> bool:
     """True if the node's history was released after a backward pass."""
-    return isinstance(node._row, LetGo)
+    return isinstance(node._row, Released)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..drawing.layout import Point
+from ..optional import optional
+from ..page import in_full
 from ..text import badge_text
-from ..values import hue, typeset
+from ..values import hue, thickness, typeset
 from .animation import HOLD, MARGIN, Film, heat_cells, shade
 from .card import CELL, Piece, pieces
 from .heat import Heat
@@ -38,6 +40,7 @@ def save(film: Film, path: Path, seconds: float) -> None:
             f"this graph has {len(film.scene.cards):,} boxes; a GIF shows at most {MOST_BOXES}: save a page, or give a "
             "lower max_nodes, so that modules fold"
         )
+    optional("PIL", "pillow")
     draw = _Painter(film)
     pictures = [draw.picture(step) for step in draw.said]
     if path.suffix.lower() == ".gif":
@@ -45,7 +48,8 @@ def save(film: Film, path: Path, seconds: float) -> None:
 
         small = [picture.quantize(256, dither=Dither.NONE) for picture in pictures]
         durations = [max(round(1000 * seconds), 20)] * (len(small) - 1) + [round(1000 * seconds * (1 + HOLD))]
-        small[0].save(path, "GIF", save_all=True, append_images=small[1:], duration=durations, loop=0)
+        with in_full(path) as beside:
+            small[0].save(beside, "GIF", save_all=True, append_images=small[1:], duration=durations, loop=0)
     else:
         _video([*pictures, *pictures[-1:] * HOLD], path, seconds)
 
@@ -58,13 +62,14 @@ def _video(pictures: "list[Image]", path: Path, seconds: float) -> None:
         )
     width, height = (x - x % 2 for x in pictures[0].size)  # the format has no odd sizes
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{1 / seconds:g}", "-i", "-"]
-    made = ["-r", "25", "-pix_fmt", "yuv420p", str(path)]
+    made = ["-r", "25", "-pix_fmt", "yuv420p"]
     raw = b"".join(picture.crop((0, 0, width, height)).tobytes() for picture in pictures)
-    done = subprocess.run(
-        [ffmpeg, "-y", "-loglevel", "error", *given, *made], input=raw, capture_output=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"ffmpeg could not write {path.name}: {done.stderr.decode(errors='replace').strip()[-300:]}")
+    with in_full(path) as beside:
+        command = [ffmpeg, "-y", "-loglevel", "error", *given, *made, str(beside)]
+        done = subprocess.run(command, input=raw, capture_output=True, check=False)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            raise RuntimeError(f"ffmpeg could not write {path.name}: {said[-300:]}")
 
 
 class _Painter:
@@ -122,7 +127,7 @@ class _Painter:
         if self.step in (self.film.computed[wire.head], step):
             colour, thick = ACT, 3.0
         elif step is not None and step < self.step and wire.part not in (None, True):
-            colour, thick = HUES.get(hue(wire.part), EDGE), self.film.width(wire)
+            colour, thick = HUES.get(hue(wire.part), EDGE), thickness(wire.part)
         self.pen.line([self._at(*point) for point in _curve(route)], colour, round(thick * self.scale), "curve")
         backward = step == self.step and wire.part is not None
         (x, y), way = (route[0], -1) if backward else (route[-1], 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 from typing import Any
 
-from ...engine.graph import node_of
+from ...scalars.kinds import node_of
 from ..values import value_text
 
 ROWS, COLUMNS = 16, 24  # maximum size

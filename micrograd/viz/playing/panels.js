@@ -16,15 +16,20 @@ function tellers(k, card, state) {  // the phase of a step, both panels, and wha
   const phases = {start: "Ready", forward: `Forward ${at} of ${total}`, seed: "Backward begins", backward: `Backward ${at} of ${back}`, end: "Done"};
   return [phases[kind], ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](card, state)];
 }
-function tell(now, state, card, paths) {
-  const [phase, why, ran, said] = tellers(step, card, state);
+function tell(now, state, card, paths, pending) {
+  const [phase, tale, rule, aloud] = tellers(step, card, state), asks = pending.length && !chosen, question = asks ? guessKey(step, pending[0]) : "";
+  const why = asks ? tellQuestion(card, pending) : tellGuesses(step) + tale, ran = asks ? "" : rule;
+  const said = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
   $("phase").textContent = phase;
   $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
-  $("why").innerHTML = chosen ? tellPaths(state, paths) : why;
+  if (!question || $("why").dataset.asks !== question) $("why").innerHTML = shaken ? tellShake() : chosen ? grids(chosen) + tellPaths(state, paths) : why;  // a guess is being typed
+  $("why").dataset.asks = question;
   if (!held?.moved) wrap([$("panels")]);  // it measures, which takes half of a frame
   $("ran").innerHTML = ran;
-  $("flow").innerHTML = scene.most ? `<span class="ramp">${[1, 2.4, 4.2, 6].map(h => `<i style="height:${h}px"></i>`).join("")}</span> |∂${escaped(rootName)}/∂line| 0 to ${short(scene.most)}` : "";
-  return `${phase}. ${said}`;
+  $("flow").hidden = !state.done.size;
+  $("flow").innerHTML = `${[-4, -2, 0, 2].map(power => `<span><i style="height:${thickness(10 ** power)}px"></i>${["0.0001", "0.01", "1", "100"][(power + 4) / 2]}</span>`).join("")}
+    <span>size of ∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></span>`;
+  return shaken ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.` : `${phase}. ${said}`;
 }
 function wrap(panels) {  // a table that is too wide is stacked
   const tables = panels.map(both => both.firstElementChild);
@@ -43,7 +48,7 @@ function tellStart() {
     <p>${token("local", "data")} the value, from the forward pass; <span style="color:var(--above)">above</span> zero or <span style="color:var(--below)">below</span></p>
     <p>${token("up", "grad")} ∂${escaped(rootName)}/∂node: how ${escaped(rootName)} moves when the node does</p>
     <p><span class="swatch" style="background:var(--parameter)"></span>parameter &nbsp; <span class="swatch" style="background:var(--edge)"></span>input</p>
-    <p>On a line: the value that travels; then × the local derivative. After the way back its width is the size of ∂${escaped(rootName)}/∂line; dotted: none.</p>`;
+    <p>On a line: the value that travels; then × the local derivative. After the way back its width is the size of ∂${escaped(rootName)}/∂line, its colour the sign; dotted: none.</p>`;
   return [why, ran, "What goes in is known, nothing else is."];
 }
 function tellForward(card) {
@@ -73,7 +78,7 @@ function tellFold(card, doing) {
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
   const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(tip(heat))}</p>`).join("")}${inside}`;
   const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
-  return [why, `<h2>${told(card.name)}</h2>${value}${card.into.some(wire => wire.count) ? "<p>A line with ×n stands for n uses.</p>" : ""}`, `${doing} ${card.name}.`];
+  return [why, `<h2>${told(card.name)}</h2>${value}`, `${doing} ${card.name}.`];
 }
 function tellSeed() {
   const inner = scene.parent !== undefined;
@@ -87,15 +92,16 @@ function tellSeed() {
 }
 function tellBackward(card, state) {
   const mine = state.grads.get(card.i)?.value ?? card.grad, wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
-  if (FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count)) return tellFold(card, "Push gradients back through");
-  const written = operation(card, words(card));
-  const head = !isName(card.name) ? `Push the gradient back through <span class="math">${told(written)}</span>`
+  const folded = FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count);
+  if (folded && (!wires.length || wires.some(wire => wire.local === undefined))) return tellFold(card, "Push gradients back through");
+  const written = folded ? "" : operation(card, words(card));
+  const head = folded ? `Push the gradient back through ${told(card.name)}` : !isName(card.name) ? `Push the gradient back through <span class="math">${told(written)}</span>`
     : `Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
   const rows = wires.map(wire => tellPart(card, wire, mine, state));
   const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
     ? `<div class="heads"><span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span></div>` : "";
   const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
-  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, ranBackward(card, wires, state), said.join(" ")];
+  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, folded ? tellFold(card, "Inside of")[0] : ranBackward(card, wires, state), said.join(" ")];
 }
 function picture(card, name) {  // an inline heat-map
   const heat = (card.heats ?? []).find(heat => heat.name === name);
@@ -145,13 +151,15 @@ function tellNudge(card) {
   return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
 }
 function tellEnd() {
-  const moves = new Set(story.program?.moves), rate = +$("rate").value;
+  const moves = new Set(story.program?.moves), rate = engine && !story.missing ? loweringRate() ?? +$("rate").value : 0;
   const steps = scene.cards.filter(card => moves.has(card.node) && card.grad !== undefined && card.data !== undefined), more = moves.size - Math.min(steps.length, 4);
   const move = steps.slice(0, 4).map(card => `${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} = <b>${number(+card.data - rate * card.grad)}</b>`);
   if (move.length && more) move.push(`and ${thousands(more)} more`);
-  if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(engine.number(engine.data[engine.root]))}`);
+  if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
+  const leaves = scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && isFinal(card.grad)).sort((a, b) => Math.abs(b.grad) - Math.abs(a.grad));
+  const most = leaves.length > 1 && leaves[0].grad ? `${told(leaves[0].name)} moves ${told(rootName)} most: by about ${number(leaves[0].grad, 2)} for each 1, so by ${number(leaves[0].grad / 100)} for 0.01. ` : "";
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
-    : `<h2>Every gradient is known</h2><p>Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient:` : ""}</p><p class="math">${move.join("<br>")}</p>`;
+    : `<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.join("<br>")}</p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
   const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
@@ -165,7 +173,7 @@ function tellPaths(state, {hooked, exact, listed, all}) {
     const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
-  const title = `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
+  const title = chosen.data === undefined ? `<h2>How ${name} reaches ${told(rootName)}</h2>` : `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
   if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to ${hooked.map(at => told(at.name)).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
   if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
@@ -187,5 +195,6 @@ function tellPaths(state, {hooked, exact, listed, all}) {
   const more = listed.length > 6 ? `<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";
   const elsewhere = chosen.elsewhere ? `<p>${plural(chosen.elsewhere, "more use")} outside of this view ${chosen.elsewhere === 1 ? "adds" : "add"} the rest of ${number(chosen.grad)}.</p>` : "";
   const total = !all ? "" : `<p class="math">sum = ${token("product", number(sum))}</p>`;
-  return `${title}<p>${listed.length === 1 ? "One path leads" : `${all ? listed.length : "More than 200"} paths lead`} on from ${name}. Multiply the local derivatives along ${listed.length === 1 ? "it" : "each, then add the products"}.</p><div class="rows paths">${rows.join("")}</div>${more}${total}${elsewhere}`;
+  const shakes = typeof leafOf(chosen) === "number" ? ` <button type="button" class="shake" title="Shake it (s)">Shake ${name}</button>` : "";
+  return `${title}<p>${listed.length === 1 ? "One path leads" : `${all ? listed.length : "More than 200"} paths lead`} on from ${name}. Multiply the local derivatives along ${listed.length === 1 ? "it" : "each, then add the products"}.${shakes}</p><div class="rows paths">${rows.join("")}</div>${more}${total}${elsewhere}`;
 }

@@ -4,12 +4,13 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
 
     {micrograd: "story", story: {...}}    to the player: show this graph. `story` is what `player(g).story()` returns,
                                           as JSON data. Where the graph has the shape of the one before, the view, the
-                                          step and the choice stay; else it opens as a page does, at the first step,
-                                          or at the last if the last was shown.
+                                          step and the choice stay; else it opens as a page does, at the last step.
     {micrograd: "go", place: "step=3"}    to the player: a place, as after the `#` of an address: `step=3`, `place=end`,
                                           `scene=2&step=3`.
     {micrograd: "leaves", leaves: [...]}  to the player: other numbers for the leaves of the graph, in the order of
                                           `trace(root)[0]`; a list for an array, null for a leaf that stays.
+                                          With `reply: true` the player answers with their gradients:
+    {micrograd: "grads", grads: [...]}    from the player to its parent, in the same order.
     {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
                                           in pixels, whenever that changes. A parent of the same origin need do
                                           nothing: the player sets the height of its frame.
@@ -17,7 +18,7 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
                                           from the player to its parent: somebody changed a leaf in the page. `leaf`
                                           counts the leaves of the graph, in the order of `trace(root)[0]`.
 
-The player's first place is `iframe.dataset.place`, else the address's `#step=3` or `#place=end`.
+The player's first place is `iframe.dataset.place`, else the address's `#step=3`, else the last step.
 """
 
 import json
@@ -28,12 +29,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ...engine.collector import without_collector
+from ...common.collector import without_collector
+from ...scalars.kinds import is_node
 from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
-from ..page import Page, asset, join, script, source
+from ..page import Page, join, pack, script, source
 from ..progress import progress
 from ..text import badge_text, clean, shorten
 from ..values import value_text
@@ -63,6 +65,7 @@ class Player(Page):
         Raises:
             ValueError: more than 60 boxes in view, `seconds` not positive, or a path that is another format's.
             FileNotFoundError: an MP4, and there is no ffmpeg.
+            ModuleNotFoundError: a moving picture, and Pillow is missing.
         """
         target = Path(path)
         if target.suffix.lower() not in (".gif", ".mp4"):
@@ -84,41 +87,49 @@ class Player(Page):
         return self.data
 
 
-SCRIPTS = tuple(f"playing/{name}.js" for name in ("player", "panels", "program", "touch", "rows", "view"))
+PARTS = ("tools", "player", "panels", "program", "touch", "shake", "grid", "ask", "rows", "view")
+SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
+SHEET = "playing/player.css"
 
 
 def player(
     root: Any,
     *,
     max_nodes: int = OPEN,
-    names: Mapping[str, Any] | None = None,
+    names: Mapping[Any, Any] | None = None,
     height: int | None = None,
     panels: bool = True,
     present: bool = False,
+    ask: bool = False,
 ) -> Player:
     """Step through the forward and backward pass of a graph, in a self-contained HTML page.
 
-    The backward pass is separate: no `.grad` changes. Hooks run, as in `micrograd.grad`. The page opens with the view
-    of most cards that can be read whole: operations, modules, or an outline of six parts. What is wider than the window
-    is broken into rows.
+    Use it to understand a gradient, one operation at a time. The backward pass is separate, so no `.grad` changes.
+    Hooks run, as in `micrograd.grad`. The page opens at the last step, where every gradient is known. It shows a graph
+    of up to `max_nodes` nodes as operations, and of a larger one as many cards as can be read. A graph that is wider
+    than the window is broken into rows.
 
     Args:
         root: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
         max_nodes: a graph with more nodes is folded by module first.
-        names: the variables that name nodes without a label, such as `globals()`; by default those of the caller.
-        height: of the page where it is framed, in pixels; by default what the graph needs. A window is filled.
+        names: the variables that name nodes without a label, such as `globals()`, by default those of the caller. A
+            node as the key gives letters to the places of its axes, such as `{x: "anna"}`. They stand at the large
+            grids that a click on an array shows.
+        height: height in pixels where the page is framed, by default what the graph needs. A window is filled.
         panels: show the explanations below the graph.
-        present: a clean view of 16:9 for a projector or a video: keys only, and type of 18 px or more. Where even
-            the outline is too wide for that, the graph moves so that the active card and what it is computed from
-            stay in sight. The key p leaves this view.
+        present: a clean view of 16:9 for a projector or a video, with keys instead of buttons and type of 18 px or
+            more. A graph that is too large for that moves, so that the active card and its operands stay in sight. The
+            key p leaves this view.
+        ask: True lets the reader guess first. The page opens where the gradients begin, and each backward step asks for
+            its gradients before it shows them. A switch in the menu does the same.
 
     Returns:
-        A `Player` that notebooks display; `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving
-        picture; `open()` opens it in the browser. It loads nothing. `story()` is its data, for an open page.
+        A `Player` that notebooks display. `save(path)` writes its page or, if the path ends in .gif or .mp4, a moving
+        picture. `open()` opens it in the browser. The page loads nothing. `story()` is its data, for an open page.
 
     Raises:
         TypeError: `root` is not a single Value or Tensor.
-        ValueError: `height` is no positive number.
+        ValueError: `height` is no positive number, or a word in `names` fits no axis of its node.
 
     >>> from micrograd import Value
     >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
@@ -127,25 +138,38 @@ def player(
     """
     if height is not None and not (type(height) in (int, float) and height > 0):
         raise ValueError(f"height is {height!r}; a frame needs a positive number of pixels, or None for what it needs")
-    node = one_root(root, "a player")
+    node, (letters, variables) = one_root(root, "a player"), _letters(names)
     with without_collector(), progress() as say:
-        told = story(node, max_nodes, names, say)
+        told = story(node, max_nodes, variables, say)
         say("the page")
         graph = still(told)
-        data = plain(told)
-        if frame := _lean(height=height, panels=None if panels else 0, present=present):
+        data = plain(told) | _lean(letters=letters)
+        if frame := _lean(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        page = _page(told.title, data, script(*SCRIPTS))
+        packed = pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
+        page = _page(told.title, packed, script(*SCRIPTS, sheet=SHEET))
         return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
 
 
+def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, Any] | None]:
+    """The words for nodes, and the variables by name: None, for those of the caller, if only words are given."""
+    words = {x: word for x, word in (names or {}).items() if is_node(x)}
+    for x, word in words.items():
+        shape = getattr(x, "shape", ())
+        if not isinstance(word, str) or len(word) not in shape:
+            fits = f"a word has one letter for each place of an axis, and the node has the shape {tuple(shape)}"
+            raise ValueError(f"names has {word!r:.40}: {fits}")
+    others = {name: x for name, x in (names or {}).items() if not is_node(name)}
+    return [*words.values()], others if others or names == {} else None
+
+
 def _page(title: str, data: Any, script: str) -> str:
-    return join("playing/player", title, data, style=asset("playing/player.css"), script=script)
+    return join("playing/player", title, data, style="", script=script)
 
 
 def template() -> str:
     """A player's page whose story is `null`: another page puts one in its place, and frames it."""
-    return _page("player", None, source(*SCRIPTS))
+    return _page("player", None, source(*SCRIPTS, sheet=SHEET))
 
 
 # ------------------------------------------------------------------------------------------------ to plain data
@@ -230,7 +254,7 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
         opens=card.opens if card.opens != LEADS_NOWHERE else None,
         outside=card.outside,
         byHand=card.hand_written,
-        letGo=card.let_go,
+        letGo=card.released,
         hooked=card.hooked,
     )
 
@@ -251,6 +275,7 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
         local=_rounded(wire.local),
         part=True if wire.part is True else _rounded(wire.part),
         rule=_number_of(wire.rule, known["rules"]) if shown else None,
+        flow=wire.flow and [*map(_rounded, wire.flow)],
         use=wire.use and (wire.use[0] - base, wire.use[1]),
         weight=None if wire.weight is None else wire.weight - base,
         route=_points(route),

@@ -44,9 +44,9 @@ function load(told) {
   root = story.root;
   rootName = root[0];
   scenes = story.scenes;
-  scenes.forEach(prepare);
   engine = null;
   wake();
+  scenes.forEach(prepare);
 }
 function prepare(scene, index) {  // derived data, computed once
   scene.index = index;
@@ -58,15 +58,18 @@ function prepare(scene, index) {  // derived data, computed once
     if (wire.weight !== undefined) wire.weight += base;
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     wire.i = i;
+    [wire.norm, wire.sum] = wire.flow ?? [];
     wire.route = Array.from({length: wire.route.length / 2}, (_, k) => wire.route.slice(2 * k, 2 * k + 2));
     wire.head.into.push(wire);
     wire.tail.out.push(wire);
   });
+  if (engine) carry(scene);
   const turn = new Map(scene.backward.map((card, k) => [card, k]));
   for (const card of scene.cards) {  // what it receives in this scene, in order of arrival
     card.gifts = card.out.filter(wire => turn.has(wire.head.i) && (wire.part !== undefined || wire.rule === undefined))
       .sort((a, b) => turn.get(a.head.i) - turn.get(b.head.i));
-    if (card.data !== undefined && card.gifts.some(wire => !wire.count)) card.gifts = card.gifts.filter(wire => !wire.count);
+    const told = card.gifts.filter(wire => !wire.count || typeof wire.part === "number");
+    if (card.data !== undefined && told.length) card.gifts = told;
     card.here = card.gifts.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
     card.elsewhere = Math.max((card.uses ?? 0) - card.here, 0);
     settle(card);
@@ -77,6 +80,9 @@ function prepare(scene, index) {  // derived data, computed once
     scene.steps.push({kind: "seed"}, ...scene.backward.map(card => ({kind: "backward", card})));
   }
   scene.steps.push({kind: "end"});
+  for (const i of [...scene.backward, ...scene.cards.keys()]) {  // how many lines a gradient takes to get here
+    scene.cards[i].far ??= Math.max(0, ...scene.cards[i].gifts.map(wire => (wire.head.far ?? 0) + 1));
+  }
 }
 function settle(card) {  // what comes from outside of this scene
   const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
@@ -88,9 +94,9 @@ const shape = () => JSON.stringify(scenes.map(at => [at.cards.map(card => [card.
 function retell(told) {  // another story in the same page: where the shape is the same, step and scene stay
   if (!told?.root || !told.scenes?.length) return console.error(`found a ${typeof told} as the story: a page sends the object that player(value).story() returns, and what is shown stays`);
   $("title").textContent = document.title = told.title;
-  const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i ?? -1, ended = step === scene.steps.length - 1;
+  const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i ?? -1;
   load(told);
-  if (before !== shape()) return begin(ended ? Infinity : 0);
+  if (before !== shape()) return begin();
   enter(at, step, path.map(index => scenes[index]), seen);
 }
 
@@ -130,10 +136,11 @@ function el(tag, attributes = {}, parent = null, text = null) {
 const MARGIN = 16, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
 
 function draw() {
-  const parts = ["wires", "cards", "pills", "pulses"].map(name => el("g", {id: name}));
+  const parts = ["wires", "pulses", "cards", "pills"].map(name => el("g", {id: name}));
   $("graph").replaceChildren(...parts);
-  for (const wire of scene.wires) drawWire(wire, parts[0], parts[2]);
-  for (const card of scene.cards) drawCard(card, parts[1]);
+  $("graph").classList.toggle("tight", !!scene.small);
+  for (const wire of scene.wires) drawWire(wire, parts[0], parts[3]);
+  for (const card of scene.cards) drawCard(card, parts[2]);
   if (moved()) refresh();
 }
 function curve(route) {
@@ -156,34 +163,57 @@ function drawWire(wire, wires, pills) {
     wire.tip = el("path", {class: "tip", d: arrow(end, back)}, group);
     wire.reversed = arrow(route[0], -back);
     wire.ahead = arrow(end, back);
-    if (wire.count && !scene.crowded) wire.line.style.strokeWidth = Math.min(1.7 + .4 * Math.log2(wire.count), 5);
   }
   if (wire.weight !== undefined && wire.line) el("path", {class: "hit", d: wire.line.getAttribute("d")}, group);
-  el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? ` ×${thousands(wire.count)}` : ""}`);
+  el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? `, ${thousands(wire.count)} uses` : ""}`);
   wire.label = el("g", {class: "pill"}, pills);
 }
+function spread(wires) {  // pills of three lines, so that none covers another or leaves the scene
+  const order = wires.sort((a, b) => a.pill[1] - b.pill[1]), tall = 57, half = order.length * tall / 2;
+  if (order.length > 1 && !order.some(({pill}, k) => k && pill[1] - order[k - 1].pill[1] < tall)) return;
+  const middle = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, order.reduce((sum, {pill}) => sum + pill[1], 0) / order.length));
+  order.forEach((wire, k) => {
+    wire.shift = middle + (k - (order.length - 1) / 2) * tall - wire.pill[1];
+    wire.label.setAttribute("transform", `translate(0 ${wire.shift})`);
+  });
+}
+function pillBox({pill, label, shift}) {  // as a card, for the view to follow
+  if (!pill) return [];
+  const {width = 70, height = 38} = label.firstElementChild?.getBBox() ?? {};
+  return [{box: [pill[0] - width / 2, pill[1] + shift - height / 2, width, height]}];
+}
+const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
 function showPill(wire, kind, lines) {
   wire.label.replaceChildren();
+  wire.label.removeAttribute("transform");
+  wire.shift = 0;
   wire.label.setAttribute("class", `pill ${kind}`);
   if (!wire.pill || !lines) return;
-  const [x, y] = wire.pill, width = Math.max(...lines.map(line => line.length)) * 7.35 + 14, height = lines.length * 16 + 6;
+  const [x, y] = wire.pill, width = Math.max(...lines.map(line => pillWidth(line, scene))), height = lines.length * 16 + 6;
   el("rect", {x: x - width / 2, y: y - height / 2, width, height, rx: 8}, wire.label);
   lines.forEach((line, k) => el("text", {x, y: y - height / 2 + 15 + 16 * k, class: k ? "second" : "first"}, wire.label, line));
 }
 function drawCard(card, cards) {
   const [x, y, width, height] = card.box, badge = card.badge ?? 0;
   const group = card.group = el("g", {transform: `translate(${x} ${y})`, role: "button"}, cards);
-  Object.assign(card, {slots: {}, dots: [], maps: []});
+  Object.assign(card, {slots: {}, dots: [], maps: [], slope: null});
   el("rect", {class: "halo", x: -5, y: -5, width: width + 10, height: height + 10, rx: 14}, group);
   if (card.times) el("rect", {class: "body", x: 5, y: -5, width, height, rx: 10}, group);
   el("rect", {class: "body", width, height, rx: 10}, group);
-  for (const [kind, along, y, text] of story.looks[card.look]) {
-    const x = along < 0 ? width + along : along;
+  card.tight = scene.looks?.[card.i];
+  card.instead = card.tight?.instead;
+  for (const [kind, along, line, text] of card.tight?.pieces ?? story.looks[card.look]) {
+    const x = along < 0 ? width + along : along, y = !card.tight || kind === "bar" ? line : height / 2 + 4.5 + 9 * line - (kind === "uses" ? 4 : 0);
     if (kind === "bar") el("rect", {class: "bar", y, width: 4, height: height - 2 * y, rx: 2}, group);
     else if (kind === "uses") drawUses(card, group, x, y);
+    else if (kind === "slope") drawSlope(card, x, card.instead ? height / 2 : 5, text, card.instead ? height / 2 - 4 : height - 10);
+    else if (kind === "aside" && hasSlope(card)) {
+      const wide = Math.min(WIDE, x - 24 - 9 * card.title.length);
+      if (wide > 24) drawSlope(card, x - wide, 7, wide, TALL);
+    }
     else if (kind === "range") card.maps.at(-1).said.push(el("text", {x, y, class: "range"}, card.maps.at(-1)));
     else if (kind === "heat") card.maps.push(heatMap(card.heats[card.maps.length], group, x, y, text, CELL));
-    else card.slots[kind] = el("text", {x, y, class: `${kind}${along < 0 ? " end" : ""}`}, group, {title: card.title, made: card.title, aside: card.aside}[kind] ?? (text || ""));
+    else card.slots[kind] = el("text", {x, y, class: `${kind}${along < 0 ? " end" : ""}`}, group, {title: card.tight ? text : card.title, made: card.title, aside: card.aside}[kind] ?? (text || ""));
   }
   card.maps.forEach((map, k) => paint(card.heats[k], map));
   if (badge) {
@@ -249,23 +279,30 @@ function pathsFrom(card) {
 }
 
 // ---- showing a step
+// The width of a line that carried a gradient says its size on a scale that is the same on every page and at every step.
+const THINNEST = 1.2, DECADE = .8, DECADES = [-4, 2];
+const thickness = g => THINNEST + DECADE * (Math.min(Math.max(Math.log10(Math.abs(g)), DECADES[0]), DECADES[1]) - DECADES[0]);
 function show(moving = false) {
   measure();
-  scene.most = Math.max(0, ...scene.wires.map(wire => wire.count || !Number.isFinite(+(wire.norm ?? wire.part)) || wire.part === true && wire.norm === undefined ? 0 : Math.abs(wire.norm ?? wire.part)));
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
-  const paths = chosen ? pathsFrom(chosen) : null;
-  for (const card of scene.cards) showCard(card, now, state);
-  for (const wire of scene.wires) showWire(wire, now, state, paths);
-  const said = tell(now, state, current, paths);
+  const paths = chosen ? pathsFrom(chosen) : null, pending = pendingAt(step), travels = moving && !pending.length && !calm.matches && pulse(now, current);
+  const landed = travels || pending.length ? stateAt(scene, step - 1) : state;  // a number lands when its pulse does, or once it was guessed
+  for (const card of scene.cards) showCard(card, now, landed);
+  for (const {slots: {grad}} of pending) if (grad) Object.assign(grad, {textContent: "?"}).setAttribute("class", "number end grad asked");
+  showSlopes(landed);
+  for (const wire of scene.wires) showWire(wire, now, pending.length ? landed : state, paths, pending);
+  sway();
+  if (scene.looks && current) spread(current.into.filter(wire => wire.pill && wire.label.childElementCount > 3));
+  const said = tell(now, state, current, paths, pending);
   if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
   $("scrub").value = step;
   $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);
   drawTrack();
-  if (current) follow(current, ...current.into.flatMap(({pill}) => pill ? [{box: [pill[0] - 35, pill[1] - 19, 70, 38]}] : []), ...current.into.map(wire => wire.tail));
+  if (current) follow(current, ...current.into.flatMap(pillBox), ...current.into.map(wire => wire.tail));
   else apply();
   showHistory();
   remember();
-  if (moving && !calm.matches) pulse(now, current);
+  if (!travels) endPulse();
 }
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
@@ -291,37 +328,60 @@ function showCard(card, now, state) {
   } else card.group.setAttribute("aria-pressed", chosen === card);
 }
 function fillSlot(card, kind, known, x, look) {
-  const slot = card.slots[kind], room = (card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : 24) - 9 * card.dots.length) / 8;
-  let text = known ? number(x) : "–";
-  for (let digits = 3; text.length > Math.max(room, 8) && digits >= 0; digits--) text = Math.abs(x) < 1e6 ? number(x, digits) : (+x).toExponential(digits).replace(/-/g, "−");
+  const slot = card.slots[kind], {tight} = card, beside = kind === "grad" ? 9 * card.dots.length : tight?.name ?? 0;
+  const room = (card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : tight ? 18 : 24) - beside) / 8;
+  let text = known ? tight ? short(x) : number(x) : "–";
+  for (let digits = tight ? 1 : 3; text.length > Math.max(room + .1, tight ? 4 : 8) && digits >= 0; digits--) text = Math.abs(x) < 1e6 ? number(x, digits) : (+x).toExponential(digits).replace(/-/g, "−");
   slot.textContent = text;
   slot.setAttribute("class", `number end ${look} ${known ? hue(x) : ""}`.trim().replace(/ +/g, " "));
 }
 const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd";  // hue is the sign
-function showWire(wire, now, state, paths) {
+function showWire(wire, now, state, paths, pending) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
   const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
   const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = wire.part === true ? wire.norm : wire.part;
-  const flows = done && part !== undefined && !wire.count && !onPath && !backward;
+  const sign = wire.part === true ? wire.sum : part, flows = done && part !== undefined && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
-  wire.group.setAttribute("class", ["wire", kind, flows && !forward ? `flows ${+part === 0 ? "dead" : wire.norm === undefined ? hue(part) : "arrays"}` : ""].filter(Boolean).join(" "));
-  const much = !flows || forward ? null : Number.isFinite(+part) ? Math.min(1, Math.abs(part) / scene.most) ** .4 || 0 : 1;  // so that a thousandth is seen too
-  wire.group.style.opacity = much === null || +part === 0 ? "" : (.45 + .55 * much).toFixed(2);
-  if (wire.line && !wire.count) wire.line.style.strokeWidth = much === null ? "" : `${(1.2 + 4.8 * much).toFixed(1)}px`;
-  wire.tip?.setAttribute("d", backward && !onPath ? wire.reversed : wire.ahead);
-  const times = wire.count ? [`×${thousands(wire.count)}`] : null;
-  const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null;
-  if (onPath && local && !faint) showPill(wire, "path", local);
-  else if (forward) showPill(wire, kind, times ?? (wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null));
-  else if (backward) showPill(wire, kind, local ? [...local, `= ${short(wire.part)}`] : times ?? (typeof wire.part === "number" ? [`+= ${short(part)}`] : ["+="]));
-  else showPill(wire, local && +wire.local === 1 ? "one" : "", faint ? null : times ?? (done ? local : null));
+  const shown = flows && !forward, look = pending.length && backward ? "" : shown ? `flows ${+part === 0 ? "dead" : hue(sign)}` : backward && part !== undefined ? hue(sign) : "";
+  wire.group.setAttribute("class", ["wire", kind, look].filter(Boolean).join(" "));
+  if (wire.line) wire.line.style.strokeWidth = shown && +part !== 0 ? `${thickness(Number.isNaN(+part) ? Infinity : +part).toFixed(1)}px` : "";
+  wire.tip?.setAttribute("d", (backward || shown) && !onPath ? wire.reversed : wire.ahead);
+  const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null, slope = local && [slopeOf(wire)];
+  if (onPath && local && !faint) showPill(wire, "path", slope);
+  else if (forward) showPill(wire, kind, wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null);
+  else if (backward && pending.length) showPill(wire, kind, ["?"]);
+  else if (backward) showPill(wire, kind, local ? scene.looks ? [short(wire.head.grad), ...local, `= ${short(wire.part)}`] : [`${short(wire.head.grad)} ${local}`, `= ${short(wire.part)}`] : [typeof wire.part === "number" ? `+= ${short(part)}` : "+="]);
+  else showPill(wire, local && +wire.local === 1 ? "one" : "", faint || !done ? null : slope);
 }
-function pulse(now, card) {
-  const mine = ++turn, length = 620 / speed;
+function slopeOf({head, tail, local, folded}) {  // the local derivative; that of a folded box by name, where there is room
+  const named = `∂${head.name}/∂${tail.name} = ${short(local)}`;
+  return folded && isName(head.name) && isName(tail.name) && named.length < 14 ? named : local === undefined ? "" : `× ${short(local)}`;
+}
+function endPulse() {
+  turn++;
   $("pulses").replaceChildren();
-  if (!card || !["forward", "backward"].includes(now.kind)) return;
+  $("app").classList.remove("arriving");
+}
+function arrive() {  // a page opens: its gradients come in once, from the result to the leaves
+  if (calm.matches || story.missing || scene.crowded) return;
+  const beat = Math.min(260, 2000 / Math.max(1, ...scene.cards.map(card => card.far))), mine = ++turn;
+  const late = (element, far) => element.style.setProperty("--late", `${Math.round(200 + beat * far)}ms`);
+  for (const card of scene.cards) late(card.group, card.far);
+  for (const {group, line, head} of scene.wires.filter(wire => wire.group.classList.contains("flows"))) {
+    late(group, head.far);
+    const look = [...group.classList].slice(2).join(" ");
+    late(el("path", {d: line.getAttribute("d"), class: `filling backward ${look}`, pathLength: 1}, $("pulses")), head.far);
+  }
+  $("app").classList.add("arriving");
+  setTimeout(() => { if (mine === turn) endPulse(); }, 1200 + beat * Math.max(...scene.cards.map(card => card.far)));
+}
+function pulse(now, card) {  // false if nothing travels at this step
+  endPulse();
+  const mine = turn, length = 620 / speed;
+  if (!card || !["forward", "backward"].includes(now.kind)) return false;
   const wires = card.into.filter(wire => wire.line && (now.kind === "forward" || wire.tail.gifts.includes(wire))).slice(0, 40);
+  if (!wires.length) return false;
   const dots = wires.map(wire => {
     const long = wire.line.getTotalLength(), fill = el("path", {d: wire.line.getAttribute("d"), class: `filling ${now.kind} ${hue(wire.part)}`, "stroke-dasharray": long}, $("pulses"));
     return [wire.line, long, el("circle", {r: 6, class: `pulse ${now.kind}`}, $("pulses")), fill];
@@ -336,8 +396,9 @@ function pulse(now, card) {
       dot.setAttribute("cx", at.x);
       dot.setAttribute("cy", at.y);
     }
-    if (t < 1) requestAnimationFrame(move); else $("pulses").replaceChildren();
+    if (t < 1) requestAnimationFrame(move); else show();
   })(begun);
+  return true;
 }
 
 // ---- the track
@@ -365,16 +426,19 @@ function drawTrack() {
 
 // ---- navigation
 function go(to, moving = false) {
+  shaken = swing = null;
   step = Math.max(0, Math.min(scene.steps.length - 1, to));
   show(moving);
 }
 function choose(card) {
-  if (card.opens !== undefined) { enter(card.opens); return; }
+  if (card.opens !== undefined) { enter(card.opens, "same"); return; }
   chosen = chosen === card ? null : card;
+  shaken = swing = null;
   show();
+  if (chosen) follow(chosen);  // a large grid leaves the graph less room
   say(refusal(card));
 }
-function enter(index, at = 0, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
+function enter(index, at, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
   stop();
   const before = scene, stays = seen !== undefined, known = trail.indexOf(scenes[index]);
   scene = scenes[index];
@@ -388,13 +452,13 @@ function enter(index, at = 0, path = null, seen = undefined) {  // another scene
   showWhere();
   go(at === "same" ? phase(before) : at);
 }
-function begin(at) {  // the view with the most cards that can be read whole, else with the fewest
+function begin(at = Infinity) {  // operations, of a small graph; else the view of most cards that is seen whole, or of fewest
   const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
-  const view = views.find(at => layOut(at, ...space())) ?? views.at(-1) ?? scenes[0];
+  const view = scenes[0].tab === "operations" ? scenes[0] : views.find(at => laid(at, ...space())[1]) ?? views.at(-1) ?? scenes[0];
   if (view !== scene) enter(view.index, at, [view]);
 }
-function phase(before) {  // the matching step in the other scene: its last or its first
-  return before.steps.length - 1 === step ? Infinity : 0;
+function phase(before) {  // the matching step in the other scene: its first or, where something was computed, its last
+  return before && !step ? 0 : Infinity;
 }
 function showWhere() {
   $("crumbs").hidden = trail.length < 2;
@@ -417,7 +481,7 @@ function showWhere() {
 }
 let remembered = "";
 function remember() {  // notebooks reload frames on scrolling: the position is stored on the frame's element
-  const place = `${scene.index ? `scene=${scene.index}&` : ""}step=${step}`;
+  const place = `${scene.index ? `scene=${scene.index}&` : ""}step=${step}${asking ? "&ask=1" : ""}`;
   if (place === remembered) return;
   remembered = place;
   if (host) { host.dataset.place = place; return; }
@@ -428,7 +492,8 @@ function recall(text) {
   const index = Math.min(read("scene") ?? 0, scenes.length - 1);
   const path = [];
   for (let at = scenes[index]; at; at = scenes[at.parent]) path.unshift(at);
-  enter(index, /\bplace=end\b/.test(text) ? Infinity : read("step") ?? 0, path);
+  if (asking !== (read("ask") === 1)) ask(!asking);
+  enter(index, read("step") ?? Infinity, path);
 }
 function stop() {
   clearTimeout(timer);
@@ -443,13 +508,18 @@ function play() {
   $("play").classList.add("on");
   $("play").setAttribute("aria-label", "Pause");
   const beat = () => {
-    if (step === scene.steps.length - 1) { stop(); return; }
+    if (step === scene.steps.length - 1 || pendingAt(step).length) { stop(); return; }
     go(step + 1, true);
     timer = setTimeout(beat, 1400 / speed);
   };
   timer = setTimeout(beat, 350 / speed);
 }
-function by(count) { stop(); if (count > 0) chosen = null; go(step + count, count > 0); }
+function by(count) {
+  stop();
+  if (count > 0) chosen = null;
+  go(step + count, count > 0);
+  if (pendingAt(step).length && !phone()) $("why").querySelector("input").focus();
+}
 const SPEEDS = [1, 2, 4, .5];
 $("first").addEventListener("click", () => by(-Infinity));
 $("last").addEventListener("click", () => by(Infinity));
@@ -464,6 +534,6 @@ $("speed").addEventListener("click", () => {
 });
 $("why").addEventListener("click", event => {
   const inside = event.target.closest(".inside");
-  if (inside) enter(+inside.dataset.opens);
+  if (inside) enter(+inside.dataset.opens, "same");
 });
 addEventListener("hashchange", () => recall(location.hash));

@@ -107,6 +107,21 @@ function Program({codes, functions, nodes, constants}) {
       }
     },
     sent: (i, k, g = made.grads[i]) => ops[nodes[i][0]][1][k]?.(g, made.data[i], operands(i)),
+    slopes(of, by) {  // the derivatives of one node by others, through the nodes between them
+      const found = {[of]: 1}, least = Math.min(...by);
+      for (let i = of; i > least; i--) {
+        if (found[i] === undefined || given[i] !== undefined || by.includes(i)) continue;
+        nodes[i].slice(1).forEach((j, k) => { if (!fixed.has(j)) found[j] = (found[j] ?? 0) + made.sent(i, k, found[i]); });
+      }
+      return found;
+    },
+    swings(leaf) {  // how far each node moves for each 1 that a leaf does, of numbers
+      const found = {[leaf]: 1};
+      nodes.forEach((node, i) => {
+        if (given[i] === undefined) node.slice(1).forEach((j, k) => { if (found[j] !== undefined) found[i] = (found[i] ?? 0) + found[j] * (made.sent(i, k, 1) ?? 0); });
+      });
+      return found;
+    },
     nudge(i, shown = made.grads[i]) {  // a leaf moved a little, of an array its steepest element: does the result follow?
       const size = g => Number.isNaN(g) ? 0 : Math.abs(g), at = isArray(shown) ? shown.reduce((best, g, k) => size(g) > size(shown[best]) ? k : best, 0) : 0;
       const old = made.leaves[i], x = isArray(old) ? old[at] : old, grad = isArray(shown) ? shown[at] : shown;

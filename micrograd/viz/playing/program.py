@@ -2,7 +2,7 @@
 
 An op's forward function and rules run on `Term`s, which record what is done to them as nested lists:
 `["*", "g", ["cos", "0"]]`. "0", "1" are the operands, "out" is the result, "g" its gradient; the rest are numbers and
-calls. The page knows the elementary functions by name, as `engine/floats.py` does, and no derivative.
+calls. The page knows the elementary functions by name, as `scalars/floats.py` does, and no derivative.
 
 Terms of arrays know shapes. Whatever only moves or adds elements (a reshape, a sum, an index, and what their rules do)
 is linear, so it is written down as the entries of its matrix.
@@ -14,13 +14,14 @@ from functools import cache, lru_cache
 from math import copysign
 from typing import Any
 
-from ...engine import floats
-from ...engine.graph import Node
-from ...engine.ops import TABLE
-from ...engine.rows import Many, Row
+from ...engine.rows import Row
+from ...engine.value import Node
+from ...scalars import floats
+from ...scalars.ops import TABLE
+from ...scalars.rows import Many
 from ..drawing.data import Walk
 from ..rule_text import Recorder, overload
-from .backprop import Backprop, is_hand_written, is_let_go, same
+from .backprop import Backprop, is_hand_written, is_released, same
 
 MOST_NODES = 2_000  # of a graph that the page computes
 MOST_NUMBERS, MOST_COMPUTED = 1_000, 4_000  # in an array that is a leaf, and in one that the page computes
@@ -166,7 +167,7 @@ def is_linear(row: Row) -> bool:
     """True if the row is linear in its operands: its rules use no values."""
     if isinstance(row, Many) and not row.rules:
         return not row.needs_values
-    names = [name for _, rule in row.rules for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]
+    names = [name for rule in row.rules for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]
     return bool(names) and all(name[0] == "_" or name == "like" for name in names)  # see `ops`
 
 
@@ -194,8 +195,7 @@ def _code(row: Row, likes: list[Any], out_like: Any) -> list[Any]:
     made = operands[0]._apply(row, operands)
     if row.rules:
         used = [out, *operands] if row.of_out else operands
-        rules = dict(row.rules)
-        parts = [rules[k](g, *used) if k in rules else None for k in range(len(operands))]
+        parts = [rule(g, *used) for rule in row.rules]
     else:
         parts = row.rule(g, *operands)  # type: ignore[attr-defined]
     return [tree(made), *[_fitted(part, x) for part, x in zip(parts, operands, strict=True)]]
@@ -274,7 +274,7 @@ def _run_again(graph: Walk, back: Backprop) -> None:
     """Raise ValueError unless the graph gives the same result when it is computed again from its leaves."""
     if len(graph.nodes) > MOST_NODES:
         raise ValueError(f"this graph has more than {MOST_NODES:,} nodes")
-    if any(is_hand_written(node) or is_let_go(node) for node in graph.nodes):
+    if any(is_hand_written(node) or is_released(node) for node in graph.nodes):
         raise ValueError("this graph has closures written by hand, which cannot be run again")
     if back.replaced:
         raise ValueError("a hook gave other gradients, which are no slopes any more")
@@ -286,7 +286,7 @@ def _run_again(graph: Walk, back: Backprop) -> None:
         raise ValueError("data was changed after the forward pass")
 
 
-def _forward(node: Node, operands: list[Any]) -> Any:
+def _forward(node: Any, operands: list[Any]) -> Any:
     try:
         with node._quiet():
             out = node._row.forward(*operands)

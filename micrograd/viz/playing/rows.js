@@ -1,20 +1,88 @@
-// ---- a graph that is wider than the window is broken into rows, like text, between two columns of cards
-const LANE = 10, BREAK = 20;  // between two lines, and around them, on their way from the end of a row to the next
-function layOut(at, wide, tall) {  // as one row or, where that does not fit, as rows that do; true if all of it fits
+// ---- a graph that is wider than the window is broken into rows, like text, between two columns of cards; where that is
+// too much for the window, its cards are tight: they lose digits and words before they lose size
+const LANE = 8, BREAK = 14;  // between two lines, and around them, on their way from the end of a row to the next
+function laid(at, wide, tall) {  // the first that fits, of one row and rows: with less room, then of tight cards; whether it does
   const strip = at.strip ??= {
     size: at.size,
     boxes: at.cards.map(({box}) => box),
     wires: at.wires.map(({route, pill}) => ({route, pill})),
   };
-  const fits = laid => laid && laid.size[0] <= wide && laid.size[1] <= tall;
-  const laid = [strip, fits(strip) ? null : broken(strip, wide)].find(fits) ?? strip;
-  at.size = laid.size;
-  laid.boxes.forEach((box, i) => { at.cards[i].box = box; });
-  laid.wires.forEach((wire, i) => Object.assign(at.wires[i], wire));
-  return fits(laid);
+  const near = () => at.near ??= tightened(strip, at);
+  const curved = () => at.curved ??= tightened(strip, at, card => tightLook(card, hasSlope(card) ? 50 : 0)), tight = () => at.tight ??= tightened(strip, at, card => tightLook(card, 0));
+  const room = (size, tight) => size / readable(tight) - 2 * MARGIN, fits = ({size, small}) => size[0] <= room(wide, small) && size[1] <= room(tall, small);
+  const rows = strip => broken(strip, room(wide, strip.small)) ?? strip;
+  for (const find of [() => strip, near, () => rows(near()), curved, () => rows(curved()), tight, () => rows(tight())]) {
+    const found = find();
+    if (fits(found)) return [found, true];
+  }
+  return [wide > 600 ? rows(tight()) : tight(), false];
+}
+const NEAR = 96, GAP = 50, LOW = .57;  // the least between two columns, and the height of a tight card as a part of a whole one
+function tightened(strip, {cards, wires}, lookOf) {  // the same columns, closer; by their looks cards are narrow, low if all may be
+  const looks = lookOf && cards.map(lookOf), small = looks?.every(look => look), low = small ? LOW : 1;
+  const of = columnsOf(strip), columns = of.map(() => ({start: Infinity, end: -Infinity, width: 0}));
+  const home = strip.boxes.map(([x,, width]) => columns[columnAt(of, x + width / 2)]);
+  const sizes = strip.boxes.map(([,, width, height], i) => [looks?.[i]?.width ?? width, height * low]);
+  const half = i => (cards[i].badge ?? 0) / 2;
+  strip.boxes.forEach(([x,, width], i) => {
+    home[i].start = Math.min(home[i].start, x - half(i));
+    home[i].end = Math.max(home[i].end, x + width);
+    home[i].width = Math.max(home[i].width, sizes[i][0] + half(i));
+  });
+  for (const [k, {pill}] of strip.wires.entries()) {  // a gap is as wide as the widest pill in it
+    const at = pill && columns.findLast(({end}) => end < pill[0]);
+    if (at) at.pill = Math.max(at.pill ?? 0, pillWidth(slopeOf(wires[k]), {looks, small}) + 8);
+  }
+  columns.forEach((column, k) => {
+    const before = columns[k - 1], gap = before && column.start - before.end;
+    column.left = before ? before.left + before.width + (looks ? Math.max(GAP, before.pill ?? 0) : NEAR) + Math.max(0, gap - 104) * low / 2 : 0;
+  });
+  const across = x => {
+    const k = Math.max(0, columns.findLastIndex(({start}) => start <= x + .5)), {start, end, left, width} = columns[k], next = columns[k + 1];
+    if (x <= end || !next) return left + (x - start) / (end - start) * width;
+    return left + width + (x - end) / (next.start - end) * (next.left - left - width);
+  };
+  const boxes = strip.boxes.map(([, y,, height], i) => {
+    const [wide, tall] = sizes[i];
+    return [home[i].left + (home[i].width - wide + half(i)) / 2, (y + height / 2) * low - tall / 2, wide, tall];
+  });
+  const beside = (x, i) => x > strip.boxes[i][0] + strip.boxes[i][2] / 2 ? boxes[i][0] + boxes[i][2] : boxes[i][0] + x - strip.boxes[i][0];
+  const last = columns.at(-1);
+  return {
+    size: [last.left + last.width, strip.size[1] * low], looks, small, boxes,
+    wires: strip.wires.map(({route, pill}, k) => {
+      const moved = route.map(([x, y], i) => [i === 0 ? beside(x, wires[k].tail.i) : i === route.length - 1 ? beside(x, wires[k].head.i) : across(x), y * low]);
+      const i = pill ? route.findLastIndex(([x]) => x <= pill[0]) : -1, [from, to] = [route[i], route[i + 1]], bent = from && to && from[1] !== to[1];
+      const x = bent ? moved[i][0] + (pill[0] - from[0]) / (to[0] - from[0]) * (moved[i + 1][0] - moved[i][0]) : pill && across(pill[0]);
+      return {route: moved, pill: pill && [x, pill[1] * low]};
+    }),
+  };
+}
+function tightLook(card, curve) {  // of a card of numbers: its name beside its data, the gradient below, without words; else null
+  if (card.data === undefined || card.heats) return null;
+  const look = story.looks[card.look], has = kind => look.some(piece => piece[0] === kind);
+  const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve, whole = has("title") ? card.title : "";
+  const said = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;
+  const letters = x => x === undefined ? 0 : Math.max(5, short(x).length), name = said ? 10 * said.length + 8 : 0;
+  if (!has("grad")) {
+    return {width: Math.max(left + name + 8 * letters(card.data) + 10, 56), pieces: [...said ? [["title", left, 0, said]] : [], ["data", -10, 0, ""]]};
+  }
+  const dots = card.here > 1 && card.here < 6 ? 9 * card.here + 6 : 0;
+  const width = Math.max(left + name + 8 * letters(card.data) + 10, left + dots + 8 * letters(card.grad) + 10);
+  const instead = !curve && dots >= 36 && hasSlope(card);  // of the dots of its uses, once all have sent their parts
+  return {width, name, instead, pieces: [...has("bar") ? [["bar", 0, 7]] : [], ...curve || instead ? [["slope", instead ? left : 9, 0, instead ? dots - 6 : curve - 6]] : [], ...said ? [["title", left, -1, said]] : [], ["data", -10, -1, ""], ["grad", -10, 1, ""], ["uses", left + 4, 1]]};
+}
+function layOut(at, ...space) {  // the scene is then to be drawn; true if all of it fits
+  const [best, fits] = laid(at, ...space);
+  at.size = best.size;
+  at.looks = best.looks;
+  at.small = best.small;
+  best.boxes.forEach((box, i) => { at.cards[i].box = box; });
+  best.wires.forEach((wire, i) => Object.assign(at.wires[i], wire));
+  return fits;
 }
 function broken(strip, wide) {  // the lowest rows of this width; null where lines run backward
-  if (strip.wires.some(({route}) => route.some(([x], i) => i && x < route[i - 1][0]))) return null;
+  if (strip.wires.some(({route}) => route.some(([x], i) => i && x < route[i - 1][0] - 1))) return null;
   const columns = columnsOf(strip), rows = rowsOf(columns, wide), end = rows.at(-1);
   const rowAt = x => rows.findIndex(row => columnAt(columns, x) <= row.last);
   const moved = ([x, y, ...size]) => [x + rows[rowAt(x)].dx, y + rows[rowAt(x)].dy, ...size];
@@ -25,6 +93,8 @@ function broken(strip, wide) {  // the lowest rows of this width; null where lin
   });
   return {
     size: [Math.max(...rows.map(({width}) => width)), end.dy + end.low],
+    looks: strip.looks,
+    small: strip.small,
     boxes: strip.boxes.map(moved),
     wires: strip.wires.map(({route, pill}) => ({route: routed(route), pill: pill && moved(pill)})),
   };

@@ -12,21 +12,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...engine.graph import Node
+from ...engine.value import Node
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
-from ..drawing.fold import AIM, calls_of, fold_at, outline, plural
+from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
 from ..drawing.names import find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
-from .backprop import Backprop, Sent, backprop, is_hand_written, is_let_go, sent
+from .backprop import Backprop, Sent, backprop, is_hand_written, is_released, sent
 from .heat import Heat, heat_of, heat_of_group, heat_of_module
 from .program import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
 LEADS_NOWHERE = -1
 EACH = -1  # the nesting level at which nothing folds, not even a sum
-FEW, FEWEST = 10, 6  # where every view of a graph has more cards than the first, there is an outline of the second
 MOST_BOXES = 5_000  # in all scenes together: the page must not grow with the graph
 
 
@@ -44,7 +43,7 @@ class Card:
     opens: int = LEADS_NOWHERE  # index of the scene of its contents
     outside: bool = False  # it belongs to the enclosing scene, and is shown because it is used here
     hand_written: bool = False
-    let_go: bool = False
+    released: bool = False
     hooked: bool = False  # a hook replaced its gradient
 
 
@@ -53,7 +52,8 @@ class Wire(Edge):
     """An edge and what it carried.
 
     For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
-    A line into a module has the place of the `weight` that it is multiplied by, if there is one.
+    Of an array `part` is True, and `flow` its length and its sum. A line into a module has the place of the `weight`
+    that it is multiplied by, if there is one.
     """
 
     local: Any = None
@@ -61,6 +61,7 @@ class Wire(Edge):
     rule: RuleText | None = None
     use: tuple[int, int] | None = None
     weight: int | None = None
+    flow: tuple[float, float] | None = None
 
 
 @dataclass
@@ -151,7 +152,6 @@ class _Part:
     note: str = ""
     opener: Card | None = None  # the box that leads to it
     module: Any = None  # whose inside it shows
-    outlined: bool = False  # its boxes are joined into a few
 
 
 class _Teller:
@@ -175,11 +175,8 @@ class _Teller:
         views = self._views(max_nodes)
         for level, tab in views:
             say(len(self.scenes) + 1, len(views))
-            self._scene(self._whole(level, tab if len(views) > 1 else ""))
-        sizes = [len(scene.cards) for scene in self.scenes]
-        if min(sizes) > FEW:
-            level, self.scenes[0].tab = views[sizes.index(min(sizes))][0], views[0][1]
-            self._scene(self._whole(level, "outline", outlined=True))
+            whole = range(len(self.graph.nodes))
+            self._scene(_Part(whole, level, self._title(), tab=tab if len(views) > 1 else ""))
         known: dict[tuple[int, ...], int] = {}  # two views can lead to the same scene
         while self.waiting:
             say(len(self.scenes) + 1, len(self.scenes) + len(self.waiting))
@@ -193,9 +190,6 @@ class _Teller:
                 if part.opener.opens < len(self.scenes):
                     continue
             self._scene(part)
-
-    def _whole(self, level: int, tab: str, outlined: bool = False) -> _Part:
-        return _Part(range(len(self.graph.nodes)), level, self._title(), tab=tab, outlined=outlined)
 
     def _title(self) -> str:
         """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
@@ -222,9 +216,10 @@ class _Teller:
         groups = [Group([i]) for i in part.members]
         if part.level != EACH:
             inside = self._inside(part.members)[0]
-            folded = fold_at(inside, [self.calls[i] for i in part.members], part.level, AIM)
-            if part.outlined:
-                folded = outline(inside, folded, self.names, FEWEST)
+            calls = [self.calls[i] for i in part.members]
+            folded = fold_at(inside, calls, part.level, AIM)
+            if part.level and len(folded) > OPEN:  # a view of modules: what is outside of them is repeated, most often
+                folded = fold_at(inside, calls, part.level, sum(g.kind == "module" for g in folded) + STRETCHES)
             groups = [_moved(group, part.members) for group in sorted(folded, key=lambda group: group.members[0])]
         border = self._border(part)
         groups = border + groups
@@ -302,7 +297,7 @@ class _Teller:
         grad = self.back.grads.get(node)
         card.node = self.place[node]
         card.uses = self.uses[node]
-        card.hand_written, card.let_go = is_hand_written(node), is_let_go(node)
+        card.hand_written, card.released = is_hand_written(node), is_released(node)
         card.hooked = node in self.back.replaced
         data = self.back.then.get(node, node._data)
         texts = {"data": value_text(data)} | ({} if grad is None else {"grad": value_text(grad)})
@@ -337,7 +332,8 @@ class _Teller:
                 tail = home[j]
                 if alone and tail != head and shown.get(tail) == j:
                     sent_here = uses[k] if k < len(uses) else Sent()
-                    wires.append(_wire(tail, head, sent_here, rules[k], (self.place[sub.nodes[i]], k)))
+                    with sub.nodes[i]._quiet():
+                        wires.append(_wire(tail, head, sent_here, rules[k], (self.place[sub.nodes[i]], k)))
                 elif tail != head:
                     known = counted.setdefault((tail, head), Wire(tail, head, 0))
                     known.count += 1
@@ -370,7 +366,7 @@ class _Teller:
             module = made[0][: part.level][-1]
             self.waiting.append(_Part(members, level, name, at, around, note=note, opener=card, module=module))
         elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
-            level = EACH if _is_sum(group) else part.level if part.outlined else 0
+            level = EACH if _is_sum(group) else 0
             self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
@@ -409,8 +405,9 @@ FOLDED = ("module", "repeat", "stretch")
 
 
 def _wire(tail: int, head: int, sends: Sent, rule: RuleText | None, use: tuple[int, int]) -> Wire:
-    number = sends.part is None or isinstance(sends.part, float | int)
-    return Wire(tail, head, 1, sends.local, sends.part if number else True, rule, use)
+    if (part := sends.part) is None or isinstance(part, float | int):
+        return Wire(tail, head, 1, sends.local, part, rule, use)
+    return Wire(tail, head, 1, sends.local, True, rule, use, None, (float((part**2).sum() ** 0.5), float(part.sum())))
 
 
 def _uses(graph: Walk) -> Counter[Node]:

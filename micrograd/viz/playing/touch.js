@@ -25,6 +25,19 @@ function refusal({name, kind, node, opens, outside, times}) {  // why a card nei
 }
 const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
 const single = x => isArray(x) && x.length === 1 ? x[0] : x;
+function carry(scene) {  // what a line into a folded box carries, where the box and all that goes in are single numbers
+  const number = ({node, data}) => node !== undefined && data !== undefined && !isArray(engine.data[node]);
+  for (const card of scene.cards) {
+    const folded = card.into.filter(wire => !wire.use);
+    if (!folded.length || engine.grads[card.node] === undefined || !number(card) || !card.into.every(wire => number(wire.tail))) continue;
+    const slopes = engine.slopes(card.node, card.into.map(wire => wire.tail.node));
+    for (const wire of folded) if (slopes[wire.tail.node] !== undefined && wire.tail.grad !== undefined) {
+      wire.local = slopes[wire.tail.node];
+      wire.part = wire.local * engine.grads[card.node];
+      wire.folded = true;
+    }
+  }
+}
 function refresh() {  // the numbers of this scene, from the program
   const {data, grads} = engine;
   for (const card of scene.cards) {
@@ -38,13 +51,61 @@ function refresh() {  // the numbers of this scene, from the program
     if (wire.local !== undefined) wire.local = single(engine.sent(i, k, 1));
     if (typeof wire.part !== "boolean" && grads[i] !== undefined) wire.part = single(engine.sent(i, k));
   }
+  carry(scene);
   scene.cards.forEach(settle);
+}
+// ---- in each leaf a curve: the result as that number alone varies; where it is now, and the slope there
+const POINTS = 33, WIDE = 56, TALL = 24, CURVES = 200000;  // the most numbers of all curves of a scene together
+const hasSlope = card => engine && engine.size() <= 300 && card.grad !== undefined && typeof leafOf(card) === "number";
+function drawSlope(card, x, y, width, height) {
+  card.slope = el("svg", {class: "slope", x, y, width, height, viewBox: "0 0 100 100", preserveAspectRatio: "none"}, card.group);
+  el("title", {}, card.slope, `${rootName} as ${card.name} alone varies`);
+  for (const kind of ["ground", "curve", "tangent", "point"]) card.slope[kind] = el("path", {class: kind}, card.slope);
+  card.slope.ground.setAttribute("d", "M0 0h100v100h-100z");
+}
+let curves = null;
+function showSlopes(state) {
+  const drawn = scene.cards.filter(card => card.slope), cards = drawn.filter(card => Number.isFinite(result()) && Number.isFinite(valueOf(card))).slice(0, Math.floor(CURVES / POINTS / (engine?.size() ?? 1)));
+  for (const card of drawn) {
+    const seen = cards.includes(card) && state.grads.get(card.i)?.whole;
+    card.slope.style.visibility = seen ? "visible" : "hidden";
+    for (const dot of card.dots) dot.style.visibility = seen && card.instead ? "hidden" : "visible";
+  }
+  if (!cards.length || curves?.tests === engine.tests && curves.scene === $("graph").firstChild) return;
+  const before = held?.moved && curves;  // in a drag the scale stays
+  curves = {tests: engine.tests, scene: $("graph").firstChild};
+  const scratch = [], leaves = engine.leaves.slice(), heights = [];
+  for (const card of cards) {
+    const x = valueOf(card), reach = 2 * Math.max(1, power(x));
+    if (!(Math.abs(x - card.middle) < .9 * reach && card.reach === reach)) Object.assign(card, {middle: x, reach});  // dragging slides along it
+    card.ys = Array.from({length: POINTS}, (_, k) => {
+      leaves[card.node] = card.middle + reach * (2 * k / (POINTS - 1) - 1);
+      return engine.number(engine.forward(leaves, scratch));
+    });
+    leaves[card.node] = x;
+    heights.push(...card.ys.filter(Number.isFinite));
+  }
+  heights.sort((a, b) => a - b);  // one scale for all: most of what they reach, but what is flat stays flat, and what is steep is seen
+  const now = result(), at = part => heights[Math.floor(part * (heights.length - 1))] ?? now, [low, high] = [Math.min(at(.1), now), Math.max(at(.9), now)];
+  const size = Math.max(1, Math.abs(now)), most = Math.max(Math.min(.7 * (high - low), 20 * size), .1 * size);
+  const own = {middle: Math.min(Math.max((low + high) / 2, now - .6 * most), now + .6 * most), half: most};
+  const {middle, half} = Object.assign(curves, Math.abs(now - before?.middle) < before?.half ? {middle: before.middle, half: before.half} : own);
+  const down = y => 50 - 50 * Math.max(-20, Math.min(20, (y - middle) / half));
+  for (const {slope, ys, reach, grad, node, middle: start} of cards) {
+    const [x, y] = [50 + 50 * (engine.leaves[node] - start) / reach, down(now)], steep = -grad * reach / half;
+    const [wide, tall] = [slope.width.baseVal.value, slope.height.baseVal.value], long = .28 * wide / Math.hypot(wide / 100, steep * tall / 100);
+    slope.curve.setAttribute("d", ys.map((y, k) => Number.isFinite(y) ? `${k && Number.isFinite(ys[k - 1]) ? "L" : "M"}${(100 * k / (POINTS - 1)).toFixed(1)} ${down(y).toFixed(1)}` : "").join(""));
+    slope.tangent.setAttribute("class", `tangent ${hue(grad)}`);
+    slope.tangent.setAttribute("d", Number.isFinite(+grad) ? `M${x - long} ${y - steep * long}L${x + long} ${y + steep * long}` : "");
+    slope.point.setAttribute("d", `M${x} ${y}h0`);
+  }
 }
 function measure() {  // how much flows through a line that carries arrays: the length of what it sends
   for (const wire of engine ? scene.wires : []) {
     if (wire.part !== true || !wire.use || engine.grads[wire.use[0]] === undefined) continue;
     const sent = engine.sent(...wire.use);
     wire.norm = isArray(sent) ? Math.hypot(...sent) : Math.abs(sent);
+    wire.sum = engine.number(sent);
   }
 }
 function reheat(heat, map) {
@@ -124,17 +185,27 @@ function change(card, x, cell = 0) {
 }
 const valueOf = (card, cell = 0) => { const x = engine.leaves[card.node]; return isArray(x) ? x[cell] : x; };
 const tidy = x => +x.toPrecision(12);
+const result = () => engine.number(engine.data[engine.root]);
+function loweringRate() {  // the rate or, where its step does not lower the result, the largest half, quarter, ... that does
+  const rates = Array.from({length: 40}, (_, k) => +(+$("rate").value / 2 ** k).toPrecision(3));
+  return rates.find(rate => afterStep(rate) < result());
+}
 function descend() {
   if (!engine) return say(story.program);
-  const rate = +$("rate").value;
-  if (!losses.length) losses = [engine.number(engine.data[engine.root])];
+  const asked = +$("rate").value, rate = loweringRate();
+  if (rate === undefined) return say(`No step against the gradient lowers ${rootName}: it is at a minimum, flat, or not finite here.`);
+  if (rate < asked) {
+    $("rate").value = rate;
+    say(`At rate ${asked} the step would have raised ${rootName}: it was halved to ${rate}.`);
+  }
+  if (!losses.length) losses = [result()];
   for (const i of story.program.moves) {
     const x = engine.leaves[i], g = engine.grads[i];
     if (g === undefined) continue;
     if (isArray(x)) x.forEach((_, k) => { x[k] -= rate * g[k]; }); else engine.leaves[i] = x - rate * g;
   }
   again();
-  losses.push(engine.number(engine.data[engine.root]));
+  losses.push(result());
   show();
 }
 function afterStep(rate) {  // the result after a step of gradient descent
@@ -170,6 +241,10 @@ function restart(leaves) {  // from the story's leaves, or from those of the sur
   show();
 }
 $("reset").addEventListener("click", () => restart(story.leaves));
+$("why").addEventListener("click", ({target}) => {  // the panel is written again: the focus stays
+  if (target.matches(".shake")) shake(chosen); else if (target.matches(".step")) descend(); else if (target.matches(".undo")) restart(story.leaves); else return;
+  $("why").querySelector(".step")?.focus();
+});
 
 // ---- a leaf under the pointer, and its keyboard
 let held = null;
@@ -179,6 +254,7 @@ function grab(event, card) {  // true if a leaf's number was taken hold of
   if (x === undefined || (isArray(x) && x.length > 1 && !(map === 0 && cells(card) && event.target.classList.contains("cell")))) return false;
   const from = valueOf(card, cell);
   held = {card, cell, from, x: event.clientX, unit: power(from) / 100, moved: false};
+  held.wait = setTimeout(() => { if (!held.moved && typeof x === "number") { held.shakes = dragged = true; shaken = null; shake(card); } }, 450);
   return true;
 }
 function typeAt(card, {target}) {
@@ -190,7 +266,7 @@ const cells = card => { const heat = card.heats[0]; return heat.rows * heat.colu
 addEventListener("pointermove", event => {
   if (!held) return;
   const by = event.clientX - held.x;
-  if (!held.moved && Math.abs(by) < 4) return;
+  if (held.shakes || !held.moved && Math.abs(by) < 4) return;
   held.moved = true;
   held.next = tidy(held.from + Math.round(by) * held.unit * (event.shiftKey ? .1 : 1));
   if (held.frame) return;
@@ -199,6 +275,8 @@ addEventListener("pointermove", event => {
 function letGo() {
   if (held?.frame) { cancelAnimationFrame(held.frame); change(held.card, held.next, held.cell); }
   const moved = held?.moved;
+  clearTimeout(held?.wait);
+  if (held?.shakes && shaken) shake(shaken);
   held = null;
   return moved;
 }

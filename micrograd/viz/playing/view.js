@@ -1,6 +1,6 @@
 // ---- the part of the scene that is seen: `view.x`, `view.y` and `view.scale`, in units of the scene
 const view = {x: 0, y: 0, scale: 1, free: false};  // free: somebody zoomed or moved it
-const READABLE = () => frame.present ? 1.5 : 1;  // the smallest type on a card is 12 px there
+const readable = small => (frame.present ? 18 : 11) / (small ? 13 : 12);  // a scale: type has 12 px or more, where all cards are tight 13
 const framed = () => parent !== window;
 const phone = () => innerWidth <= 760;
 const room = () => [$("scroll").clientWidth || 600, $("scroll").clientHeight || 300];
@@ -9,33 +9,33 @@ function open() {  // a scene begins: all of it or, if that could not be read, i
   view.free = false;
   fit();
 }
-const LEAST = 164;  // of the panels' height, where a graph needs the rest of the window
-function space() {  // what a scene may measure, in its units
+const LEGEND = 24, LEAST = 100;  // of the panels' height, where a graph needs the rest of the window
+function space() {  // what a scene may measure, in pixels
   const around = $("app").offsetHeight - $("stage").offsetHeight, free = !frame.present;
-  const tall = free && framed() ? frame.height ? Math.max(120, frame.height - around) : 760
-    : free && phone() ? .5 * innerHeight : room()[1] + Math.max(0, $("panels").offsetHeight - LEAST);
-  return [room()[0], tall].map(x => x / READABLE() - 2 * MARGIN);
+  const tall = free && framed() ? (frame.height ? Math.max(120, frame.height - around + $("panels").offsetHeight - LEAST) : 760) - LEGEND
+    : free && phone() ? .6 * innerHeight - LEGEND : room()[1] + Math.max(0, $("panels").offsetHeight - LEAST);
+  return [room()[0], tall];
 }
 function fit() {
   const before = scene.size, panels = $("panels");
   $("stage").style.height = $("scroll").style.bottom = "";
   const fits = layOut(scene, ...space());
   if (scene.size !== before) draw();
-  const [width, height] = whole(), most = frame.present ? 4 : 1.6, spare = Math.max(LEAST, room()[1] + panels.offsetHeight - height);
-  panels.style.height = `${Math.min(Math.max(talk + 2, 90), frame.height ? .32 * frame.height : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
+  const [width, height] = whole(), most = frame.present ? 4 : 1.6, spare = Math.max(LEAST, (frame.height && framed() ? frame.height - $("app").offsetHeight + $("stage").offsetHeight - LEGEND : room()[1]) + panels.offsetHeight - height);
+  panels.style.height = `${Math.min(Math.max(talk + 2, 90), frame.height ? Math.min(spare, .32 * frame.height) : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
   const around = $("app").offsetHeight - $("stage").offsetHeight;
   if (framed() && !frame.present) {  // a frame is as high as its page
-    const scale = Math.min(Math.max($("scroll").clientWidth / width, READABLE()), 1.15);
-    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale), 760)}px`;
-  } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + 60, .5 * innerHeight)}px`;
+    const scale = Math.min(Math.max($("scroll").clientWidth / width, readable(scene.small)), 1.15);
+    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND, 760)}px`;
+  } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + LEGEND, .6 * innerHeight)}px`;
   view.strip = phone() && !frame.present && !fits;
   if (view.strip) $("scroll").style.bottom = `${mapSize()[1] + 16}px`;
   if (view.free) return apply();
   const [wide, tall] = room();
-  view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), READABLE()), most);
+  view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), readable(scene.small)), most);
   view.x = Infinity;  // the end
-  const last = scene.cards[scene.forward.at(-1)] ?? scene.cards.at(-1);
-  view.y = last.box[1] + last.box[3] / 2 - tall / view.scale / 2;
+  const results = scene.cards.filter(card => card.computes && !card.out.length), ends = results.length ? results : scene.cards.slice(-1);
+  view.y = ends.reduce((sum, {box}) => sum + box[1] + box[3] / 2, 0) / ends.length - tall / view.scale / 2;
   apply();
 }
 function apply() {
@@ -46,7 +46,7 @@ function apply() {
   const svg = $("graph");
   svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
   svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
-  drawMap(w, h, view.strip || w < width - 1 || h < height - 1);
+  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < .5);  // while most is out of view
 }
 function zoom(factor, px = room()[0] / 2, py = room()[1] / 2) {  // about a point of the window
   const scale = Math.min(Math.max(view.scale * factor, .15), 5);
@@ -133,6 +133,7 @@ addEventListener("pointermove", event => {
   const apart = at => Math.hypot(at[0] - others[0][0], at[1] - others[0][1]), box = scroller.getBoundingClientRect();
   zoom(apart(to) / Math.max(apart(from), 1), (to[0] + others[0][0]) / 2 - box.left, (to[1] + others[0][1]) / 2 - box.top);
 });
+addEventListener("pointerdown", event => { if (!$("more").contains(event.target)) $("more").open = false; });
 for (const name of ["pointerup", "pointercancel"]) addEventListener(name, event => fingers.delete(event.pointerId));
 scroller.addEventListener("click", event => { if (dragged) event.stopPropagation(); }, true);  // a drag chooses nothing
 $("map").addEventListener("pointerdown", event => {
@@ -167,6 +168,7 @@ function keysOn(card, event) {  // a card has the focus
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
   const acts = {Enter: () => choose(card), " ": () => choose(card), "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
   acts.F2 = () => type(card);
+  acts.s = () => shake(card);
   if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
     PageDown: () => nudgeBy(card, -100), "]": () => pickCell(card, 1, size), "[": () => pickCell(card, -1, size)});
   if (byKeys) Object.assign(acts, {ArrowRight: () => to(card.i + 1), ArrowLeft: () => to(card.i - 1), Home: () => to(0), End: () => to(Infinity)});
@@ -188,8 +190,8 @@ addEventListener("keydown", event => {
   const acts = event.shiftKey && arrows[event.key] ? {[event.key]: () => pan(...arrows[event.key])} : {
     ArrowRight: () => by(1), ArrowLeft: () => by(-1), Home: () => by(-Infinity), End: () => by(Infinity),
     " ": button && button.id !== "play" ? null : play, "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(.8), 0: all,
-    "/": () => $("find").focus(), p: () => present(!frame.present),
-    Escape: () => { if (chosen) { chosen = null; show(); } else if (trail.length > 1) enter(trail.at(-2).index, "same"); else if (frame.present) present(false); },
+    "/": () => { $("more").open = true; $("find").focus(); }, p: () => present(!frame.present),
+    Escape: () => { if ($("more").open) { $("more").open = false; $("more").firstElementChild.focus(); } else if (shaken) shake(shaken); else if (chosen) { chosen = null; show(); } else if (trail.length > 1) enter(trail.at(-2).index, "same"); else if (frame.present) present(false); },
   };
   const act = acts[event.key];
   if (!act) return;
@@ -303,14 +305,18 @@ addEventListener("message", ({data}) => {
   if (data?.micrograd === "story") retell(data.story);
   if (data?.micrograd === "go") recall(data.place);
   if (data?.micrograd === "leaves") restart(data.leaves);
+  if (data?.micrograd === "leaves" && data.reply) parent.postMessage({micrograd: "grads", grads: [...engine.leaves.keys()].filter(engine.isLeaf).map(i => engine.grads[i] ?? 0)}, "*");
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
-load(JSON.parse($("story").textContent));
+const written = JSON.parse($("story").textContent);
+load(typeof written === "string" ? JSON.parse(unpack(written)) : written);
 const asked = host?.dataset.place ?? location.hash;
 dress();
 recall(asked);
-if (!/\b(scene|step)=/.test(asked)) begin("same");
+if (!/\b(scene|step)=/.test(asked)) begin();
+if (frame.ask && !asked && !story.missing) quiz();
+let opening = !asked && !asking;
 new ResizeObserver(() => {
   reserve();
   fit();
@@ -319,4 +325,6 @@ new ResizeObserver(() => {
   const height = frame.present ? Math.round(innerWidth * 9 / 16) : $("app").offsetHeight;
   if (host) host.style.height = `${height}px`;
   else if (framed()) parent.postMessage({micrograd: "size", height}, "*");
+  if (opening) arrive();
+  opening = false;
 }).observe($("app"));

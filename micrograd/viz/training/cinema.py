@@ -8,7 +8,7 @@ from typing import Any
 
 from ..page import Page, asset, join, pack, script
 from ..text import clean, text_width
-from ..values import typeset
+from ..values import thickness, typeset
 from . import columns, panels
 from .elastic import Box
 from .frames import Frame, Histograms, Recording
@@ -24,19 +24,19 @@ def page(film: Recording, opens: dict[str, str]) -> Page:
     `opens` is what a click on a point or a neuron opens: see `inside`.
     """
     frames, kinds = film.frames, panels.histograms(film)
-    moving = {"frames": panels.moving(film), "kinds": kinds}
+    moving = {
+        "frames": panels.moving(film),
+        "kinds": kinds,
+        "ends": columns.ends(frames[0].network) if frames[0].network else [],
+        "looks": columns.LOOKS,
+    }
     sides = _sides(film, frames, kinds, "inside" in opens)
     across, up = panels.plane_size(film)
-    sections = ["\n".join(_section(panel, kinds) for panel in side) for side in sides if side]
+    sections = ["\n".join(_section(panel, kinds, "inside" in opens) for panel in side) for side in sides if side]
     html = page_with_player(
         "movie",
         film.title,
-        {
-            "moving": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))),
-            "ends": columns.ends(frames[0].network) if frames[0].network else [],
-            "looks": columns.LOOKS,
-            **opens,
-        },
+        {"moving": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))), **opens},
         aspect=f"{across / up:.3f}",
         sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
     )
@@ -49,8 +49,8 @@ def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str)
         f"training/{name}",
         title,
         data,
-        style="".join(asset(f"training/{sheet}.css") for sheet in ("panels", "movie", "inside")),
-        script=script("training/inside.js", f"training/{name}.js"),
+        style="".join(asset(f"training/{sheet}.css") for sheet in ("panels", "movie")),
+        script=script("training/inside.js", f"training/{name}.js", sheet="training/inside.css"),
         inside=asset("training/inside.html") if {"inside", "closed"} & data.keys() else "",
         **markup,
     )
@@ -102,14 +102,24 @@ def _plane(film: Recording, frames: list[Frame], opens: bool, box: Box | None) -
     return f'{panels.boundary(film, frames)}\n<p class="legend">{legend}</p>'
 
 
-def _section(panel: Panel, kinds: Iterable[str]) -> str:
+SCALE = "".join(
+    f'<span><i style="height:{thickness(float(g)):g}px"></i>{g}</span>' for g in ("0.0001", "0.01", "1", "100")
+)
+
+
+def _section(panel: Panel, kinds: Iterable[str], opens: bool) -> str:
     """A panel of the page."""
     name, heading, aside, _, draw = panel
     aside = f'<span id="{name}">{aside}</span>'
     if name == "kind":
         options = "".join(f"<option>{escape(kind)}</option>" for kind in kinds)
         heading, aside = f'<label for="kind">{heading}</label>', f'<select id="kind">{options}</select>'
-    return f'<section class="panel">\n<h2>{heading} {aside}</h2>\n{draw(None)}\n</section>'
+    legend = ""
+    if name == "network" and opens:
+        options = "".join(f"<option>{kind}</option>" for kind in ("weights", "gradients", "changes"))
+        aside = f'<label>lines: <select id="lines">{options}</select></label>'
+        legend = f'<p id="flow" class="legend" hidden>{SCALE}<span id="largest" role="status"></span></p>'
+    return f'<section class="panel">\n<h2>{heading} {aside}</h2>\n{draw(None)}\n{legend}</section>'
 
 
 def spoken(film: Recording) -> str:

@@ -26,7 +26,7 @@ from .inside import Loss, inside
 from .network import network
 from .picture import JUDGED, answering
 from .plots import class_places, save_gif
-from .scores import as_array, class_scores, flat, increasing, lattice, method, one_score, pairs, plane, samples
+from .scores import as_array, class_scores, flat, increasing, lattice, method, one_score, pairs, plain, plane, samples
 
 MAX_FRAMES = 121
 MAX_WEIGHTS = 4000  # per layer, for its histogram; of more, every second, third, ... is stored
@@ -34,27 +34,27 @@ MAX_LAYERS = 12  # with a histogram each; with more, all share one
 
 
 class Movie(Recording):
-    """Record the training of a model: call `frame(loss)` once per step, then show or save the movie.
+    """Record the training of a model, with a call of `frame(loss)` in each step, and show or save it as a movie.
 
-    The movie displays itself in notebooks. `save(path)` writes an HTML page, `open()` opens it in the browser, and
-    `gif(path)` writes a GIF.
+    Use it to see how a small model learns, and where it gets stuck. The movie displays itself in notebooks.
+    `save(path)` writes an HTML page, `open()` opens it in the browser, and `gif(path)` writes a GIF.
 
     Args:
         model: a network of Values or Tensors, or a function of a point or of an (n, 2) array of points. For two classes
-            it returns one score per point, whose side of the boundary is the class; for more, one score per class, of
-            which the highest is; for a curve, one number.
+            it returns one score per point, whose side of the boundary is the class. For more classes it returns one
+            score per class, of which the highest is the class, and for a curve one number.
         X: points of shape (n, 2), or numbers of shape (n,) or (n, 1), whose curve is shown. Without points, the movie
             is of the loss, the weights and the gradients.
         y: labels of shape (n,), or the targets of a curve. Of two kinds of labels, the lower are drawn as circles, the
-            higher as triangles; of more, a label is the index of its score.
-        resolution: grid points along the longer side, at which the model is evaluated; 80 means some 4,000 in all.
+            higher as triangles. Of more kinds, a label is the index of its score.
+        resolution: grid points along the longer side, at which the model is evaluated. 80 means some 4,000 in all.
         levels: the scores at one margin, the boundary and the other margin, increasing.
         max_frames: beyond it every second frame is dropped, so that a training of any length fits.
         title: heading of the page.
         optimizer: its state (momentum, Adam's two averages) can then be chosen in place of the weights.
         point_loss: a function of what the model returns for one point and of its target, such as
             `lambda score, y: (1 - y * score).relu()`. A click on a point opens the player of it, at the step that is
-            shown; by default that of the score.
+            shown. By default the loss is the squared error, the log loss of one score, or cross-entropy.
 
     Raises:
         ValueError: `X` or `y` has another shape, `X` holds nan or inf, `y` holds a single kind of label, `levels` do
@@ -108,7 +108,7 @@ class Movie(Recording):
             ValueError: the number of scores is not that of the classes.
         """
         try:
-            step, loss = len(self.losses), float(loss)
+            step, loss = len(self.losses), plain(loss)
         except (TypeError, ValueError) as error:
             raise TypeError(f"the loss of a frame is one number, found {type(loss).__name__} {loss!r:.60}") from error
         scores, right, columns = np.zeros(0, np.float32), None, []
@@ -117,7 +117,7 @@ class Movie(Recording):
             inputs = self.points[:, : self._grid.shape[1]]
             columns = network(self.model, answering(inputs), inputs[:: -(-len(inputs) // JUDGED)])
         norms = [float(np.linalg.norm(_gradient(layer).astype(float))) for layer in self.layers.values()]
-        right = right if accuracy is None else float(accuracy)
+        right = right if accuracy is None else plain(accuracy)
         frame = Frame(step, loss, right, scores, self._states(), norms, columns)
         self.losses.append(loss)
         self._keep(frame)
@@ -160,7 +160,7 @@ class Movie(Recording):
 
     # -------------------------------------------------------------------------------------------- showing it
     def page(self) -> Page:
-        """The page that plays the movie; it is self-contained.
+        """The page that plays the movie, which is self-contained.
 
         Raises:
             TypeError: `point_loss` returned something without a graph.
@@ -200,7 +200,7 @@ class Movie(Recording):
         """One frame as an SVG document.
 
         Args:
-            n: index among the frames that the movie holds; -1 is the last.
+            n: index among the frames that the movie holds, -1 for the last.
 
         Returns:
             The text of the document.
@@ -208,7 +208,7 @@ class Movie(Recording):
         return still(self, self._some().frames[n])
 
     def gif(self, path: str | Path, *, seconds: float = 0.1, width: int = 480) -> None:
-        """Write a GIF; needs matplotlib.
+        """Write a GIF with matplotlib.
 
         Args:
             path: the name of the file.
@@ -241,13 +241,15 @@ movie = Movie
 
 
 class Watch(Movie):
-    """A movie that shows itself live in a notebook while the model trains: one cell, updated a few times a second.
+    """A movie that shows itself live in a notebook while the model trains, updated a few times a second.
+
+    Use it instead of `movie` where a training takes long enough to be watched.
 
     Args:
         model, X, y, **options: as for `movie`.
         every: seconds between two updates.
 
-    Outside of a notebook nothing is shown while it trains. Afterwards the object is a movie: show it, or `save()` it.
+    Outside of a notebook nothing is shown while it trains. Afterwards the object is a movie, to be shown or saved.
 
     >>> from micrograd.nn import MLP
     >>> film = watch(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1])

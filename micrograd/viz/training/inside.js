@@ -1,6 +1,7 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
 // `packed` is what inside.py made; without it, `closed` is why.
-function Inside(packed, closed) {
+// `picks` is called when a point was chosen; where it is true, nothing opens.
+function Inside(packed, closed, picks = () => false) {
   const one = selector => document.querySelector(selector), panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
   let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;
@@ -41,6 +42,24 @@ function Inside(packed, closed) {
     }
     if (place) post({micrograd: "go", place});
   }
+
+  // A number for each line of the network, by column, neuron and input: the gradients of the point's loss, or how the
+  // weights change until the next frame.
+  async function lines(what, n) {
+    data ??= read();
+    frame = n;
+    const weights = k => data.weights[Math.min(k, data.weights.length - 1)], flat = [];
+    if (what === "changes") weights(n).forEach((x, i) => { flat[i] = weights(n + 1)[i] - x; });
+    else {
+      await show();
+      const grads = await new Promise(done => { answer = done; post({micrograd: "leaves", leaves: leaves(), reply: true}); });
+      data.told[data.kinds[point]].leaves.forEach((source, k) => [grads[k]].flat().forEach((_, j) => { if (source?.[0] >= 0) flat[source[0] + j] = grads[k][j] ?? grads[k]; }));
+    }
+    for (const mark of marks) mark.classList.toggle("chosen", what === "gradients" && +mark.dataset.n === point);
+    return data.lines.map(column => column.map(([first, many]) => Array.from({length: many}, (_, j) => flat[first + j] ?? 0)));
+  }
+  let answer = null;
+  addEventListener("message", event => { if (event.data?.micrograd === "grads") answer?.(event.data.grads.map(g => g.length === undefined ? g : [...g])); });
 
   function says() {
     const what = unit?.dataset.name ?? `Point ${point + 1}`, opened = `${what}${unit ? `, at point ${point + 1}` : ""}`;
@@ -85,13 +104,13 @@ function Inside(packed, closed) {
   if (!packed && !closed) return {turn() {}};
   one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
-  for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; begin(null, one("#point")); });
+  for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; if (!picks()) begin(null, one("#point")); });
   one("#point")?.addEventListener("focus", event => event.target.select());
   one("#point")?.addEventListener("change", event => {
     const n = Math.round(+event.target.value);
     if (!(n >= 1 && n <= +event.target.max)) return;
     point = n - 1;
-    begin(null, event.target);
+    if (!picks()) begin(null, event.target);
   });
   for (const neuron of units) {
     neuron.setAttribute("role", "button");
@@ -104,7 +123,7 @@ function Inside(packed, closed) {
   }
   one("#inside-close").addEventListener("click", close);
   addEventListener("keydown", event => { if (event.key === "Escape" && open) close(); });
-  return {turn(n) { frame = n; if (open && !closed) show(); }};
+  return {lines, point: () => point + 1, turn(n) { frame = n; if (open && !closed) show(); }};
 }
 
 // In a notebook the page has the notebook's colours, and its frame the height of the page.

@@ -5,16 +5,18 @@ frames, as the graph's leaves, and computes the rest.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from ...engine.collector import without_collector
-from ...engine.graph import Node, node_of
-from ...engine.modes import enable_grad, in_use
-from ...engine.value import Value
+from ...common.collector import without_collector
+from ...engine.modes import enable_grad
+from ...engine.value import Node, Value
+from ...functional import cross_entropy
+from ...nn.module import evaluation
+from ...scalars.kinds import node_of
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
 from ..page import pack
@@ -54,18 +56,20 @@ def inside(
     Args:
         model: the network.
         points: of shape (n, numbers).
-        inputs: how many numbers of a point the model takes; what follows them is the target.
+        inputs: how many numbers of a point the model takes; what follows them, if anything, is the target.
         labels: the class of each point, or None for one whose target is a number.
         weights: all weights of the model, at each frame.
         owned: its parameters, in their order.
         columns: the neurons.
-        loss: a function of what the model returns and of the target; None shows what the model returns.
+        loss: a function of what the model returns and of the target; by default the usual one, see `_usual_loss`.
     """
     slots = _slots(owned)
     if not owned:
         return {"closed": "The model has no parameters."}
     if sum(size or 1 for _, size in slots.values()) != len(weights[-1]):
         return {"closed": "A layer has so many weights that only some of them were recorded."}
+    if None not in labels:
+        points = np.c_[points, [1.0 if label > 0 else -1.0 for label in labels]]  # the sides of the boundary
     told: dict[Any, dict[str, Any]] = {}
     units: list[int] = []
     with without_collector():
@@ -90,9 +94,25 @@ def inside(
         "kinds": kinds,
         "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
         "units": units,
+        "lines": _lines(columns, slots),
         "weights": _stored(weights if len(weights[-1]) * len(weights) <= MOST else weights[-1:]),
     }
     return {"inside": pack(json.dumps(data, separators=(",", ":")))}
+
+
+def _lines(columns: Sequence[Layer], slots: Sources) -> list[list[tuple[int, int]]]:
+    """For each neuron of the network, by column: its first weight, and how many lines are drawn; below 0: unknown."""
+    found = []
+    for layer in columns:
+        wide = layer.weights.shape[1]
+        places = []
+        for k, module in enumerate(layer.modules[:MOST_UNITS]):
+            matrix = getattr(module, "weight", None)
+            start = slots.get(node_of(module.w[0] if matrix is None else matrix), (None, None))[0]
+            row = -MOST_UNITS if start is None else start if matrix is None else start + k * wide
+            places.append((row, min(wide, MOST_UNITS)))
+        found.append(places)
+    return found
 
 
 def _slots(leaves: Sequence[Any], at: int = 0, step: int = 1) -> Sources:
@@ -108,21 +128,24 @@ def _slots(leaves: Sequence[Any], at: int = 0, step: int = 1) -> Sources:
 def _graph(
     model: Callable[..., Any], row: np.ndarray, label: Any, width: int, loss: Loss | None
 ) -> tuple[Node, Sources]:
-    """The root for one point, and which column of `points` each of its inputs is: -1 is the first, -2 the second."""
+    """The root for one point, and which column of `points` each of its leaves is: -1 is the first, -2 the second."""
     given: list[Any]
+    known = row[None, width:]
     if leaves := [p for p in parameters(model) if isinstance(p, Tensor)]:
         given = [Tensor(row[None, :width].astype(leaves[0].dtype), label="x", requires_grad=True)]
-        target = Tensor(row[None, width:]) if label is None else np.array([label])
+        y: Any = Tensor(known, label="y") if known.size else None
+        target: Any = y if label is None else np.array([label])
     else:
         given = [Value(x, label=f"x{k}" if width > 1 else "x") for k, x in enumerate(row[:width].tolist(), 1)]
-        target = Value(float(row[-1]), label="y", requires_grad=False) if label is None else label
-    columns = _slots([*given, target] if label is None else given, -1, -1)
-    with in_use(), enable_grad():
+        y = Value(known.item(), label="y", requires_grad=False) if known.size else None
+        target = y if label is None else label
+    columns = _slots([*given, *[y] * (y is not None)], -1, -1)
+    with evaluation(), enable_grad():
         try:
             made = model(given[0] if leaves else given)
         except Exception as error:  # a function of arrays, say, which `scores` knew how to call
             raise _Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
-        found = loss(made, target) if loss else _answer(made, label)
+        found = loss(made, target) if loss else _usual_loss(made, y, label)
     root = node_of(found)
     if not isinstance(root, Node):
         if loss is None:
@@ -132,17 +155,22 @@ def _graph(
             "Tensor, computed from the answer"
         )
     root = root.realize()
-    root.label = root.label or ("loss" if loss else "score")
+    root.label = root.label or ("loss" if loss or y is not None else "score")
     return root, columns
 
 
-def _answer(made: Any, label: Any) -> Any:
-    """The score of the point's class; without classes the sum of all, which a player makes of an array by itself."""
-    scores = made[0] if isinstance(made, Tensor) and made.ndim == 2 else made
-    several = len(scores) if isinstance(scores, list | tuple) or getattr(scores, "ndim", 0) else 1
-    if several > 1 and label is not None:
-        return scores[int(label) if several > 2 else int(label > 0)]
-    return sum(made) if isinstance(made, list | tuple) else made
+def _usual_loss(made: Any, y: Any, label: Any) -> Any:
+    """The loss of a point where the film was given none: squared error, log loss of one score, else cross-entropy.
+
+    y is a target, or the side of the point, -1 or 1; without one, the root is the sum of what the model returns.
+    """
+    scores = [*made.reshape(-1)] if isinstance(made, Tensor) else made if isinstance(made, list | tuple) else [made]
+    if y is None or not all(isinstance(x, Value | Tensor) for x in scores):
+        return sum(made) if isinstance(made, list | tuple) else made  # if it is no node, the caller says so
+    if len(scores) == 1:
+        return (made - y) ** 2 if label is None else (-(y * made)).softplus()
+    index = int(label) if len(scores) > 2 else int(label > 0)
+    return cross_entropy(made.reshape(1, -1), [index]) if isinstance(made, Tensor) else cross_entropy(scores, index)
 
 
 def _told(root: Node, found: Story, sources: Sources) -> dict[str, Any]:
@@ -153,22 +181,22 @@ def _told(root: Node, found: Story, sources: Sources) -> dict[str, Any]:
     nodes = found.program["nodes"]
     for i, (_, size) in known.items():
         nodes[i] = {"array": [[0] * size, nodes[i]["array"][1]]} if size is not None else 0
-    _blank(found)
+    _blank(found, known)
     return {"story": plain(found), "leaves": [known.get(i) for i in leaves]}
 
 
-def _blank(told: Story) -> None:
+def _blank(told: Story, known: Collection[int]) -> None:
     """Replace the numbers of the graph, which the page computes, by one: neurons that are built alike then look alike,
     and all of them together take little more room than one."""
     for scene in told.scenes:
         for card in scene.cards:
-            if card.box.kind != "constant":
+            if card.box.kind != "constant" or card.node in known:
                 card.data, card.grad = (None if x is None else TYPICAL for x in (card.data, card.grad))
             for heat in card.heats:
                 heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
         for wire in scene.wires:
             wire.local = None if wire.local is None else TYPICAL
-            wire.part = wire.part if wire.part in (None, True) else TYPICAL
+            wire.part, wire.flow = wire.part if wire.part in (None, True) else TYPICAL, None
 
 
 def _stored(frames: Sequence[np.ndarray]) -> list[Any]:

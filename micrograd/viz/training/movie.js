@@ -22,7 +22,7 @@ function show(n) {
   one(".dot").setAttribute("cx", `${x}%`);
   one(".dot").setAttribute("cy", `${y}%`);
   showBars(frame);
-  if (one(".network")) one(".network .lines").innerHTML = weights(frame.net);
+  if (one(".network")) drawLines();
   all(".network use").forEach(answer => answer.setAttribute("y", -12 * now));  // THUMB in network.py
   all(".network .dead").forEach((text, i) => { text.textContent = frame.dead[i]; });
   for (const name of ["right", "loss", "step", "says"]) if (one("#" + name)) one("#" + name).textContent = frame[name];
@@ -59,6 +59,26 @@ function weights(letters) {
   return Object.entries(film.looks).filter(([letter]) => alike[letter]).map(([letter, [look, wide]]) =>
     `<path class="w ${look}" style="--wide:${wide}" d="${alike[letter]}"/>`).join("");
 }
+
+// The lines as the gradients of one point's loss, or as what the step changes; the width is absolute, as in the player.
+const thickness = g => 1.2 + 0.8 * (Math.min(Math.max(Math.log10(Math.abs(g)), -4), 2) + 4);
+const rounded = x => x.toPrecision(3).replace("-", "\u2212");
+async function drawLines(flows = false) {
+  const what = one("#lines")?.value ?? "weights", frame = now, flow = one("#flow");
+  if (flow) flow.hidden = what === "weights";
+  if (what === "weights") { one(".network .lines").innerHTML = weights(film.frames[now].net); return; }
+  const columns = await inside.lines(what, frame);
+  if (frame !== now || what !== one("#lines").value) return;
+  const all = columns.flatMap((column, c) => column.flatMap((neuron, k) => neuron.map((g, j) => ({g, c, k, j}))));
+  one(".network .lines").innerHTML = all.map(({g, c}, i) =>
+    `<path class="w ${g > 0 ? "above" : g < 0 ? "below" : "zero"}" pathLength="1" style="stroke-width:${g ? thickness(g).toFixed(1) : 0.4}px;--late:${columns.length - 1 - c}" d="${film.ends[i]}"/>`).join("");
+  one(".network .lines").classList.toggle("flows", flows && what === "gradients");
+  const {g, c, k, j} = all.reduce((most, line) => Math.abs(line.g) > Math.abs(most.g) ? line : most);
+  const line = `of input ${j + 1} of neuron ${k + 1} in layer ${c + 1}`;
+  one("#largest").textContent = what === "changes" ? (g ? `This step changes most the weight ${line}: by ${rounded(g)}.` : "Nothing changes after the last frame.")
+    : g ? `Point ${inside.point()}: the largest \u2202loss/\u2202w is ${rounded(g)}, ${line}.` : `Point ${inside.point()}: every \u2202loss/\u2202w is 0.`;
+}
+one("#lines")?.addEventListener("change", () => drawLines(true));
 
 // ---------------------------------------------------------------------------------------------- selecting a frame
 function play(on) {
@@ -131,6 +151,10 @@ const sizes = new ResizeObserver(seen => {
 });
 all(".network").forEach(svg => sizes.observe(svg));
 
-const inside = Inside(film.inside, film.closed);
+const inside = Inside(film.inside, film.closed, () => {  // with the gradients on the lines, a point stays in the picture
+  const picks = one("#lines") && one("#lines").value !== "weights";
+  if (picks) drawLines(true);
+  return picks;
+});
 setSpeed(0);
 show(asked() ?? Number(host?.dataset.frame ?? 0));

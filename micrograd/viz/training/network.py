@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.modes import enable_grad, in_use
+from ...engine.modes import enable_grad
 from ...engine.value import Value
+from ...nn.module import evaluation
 from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
 from .scores import parameters, rerun
@@ -37,7 +38,7 @@ def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -
     everywhere = np.concatenate([places, points])
     tensors = any(isinstance(p, Tensor) for p in parameters(model))
     try:
-        with in_use(), enable_grad():
+        with evaluation(), enable_grad():
             found = (_of_tensors if tensors else _of_values)(model, everywhere)
     except Exception:  # the model takes another input; `scores` says what is wrong with it
         return []

@@ -36,8 +36,9 @@ class Network(Svg):
 def draw_network(model: Callable[..., Any], X: Any) -> Network:
     """Draw the neurons of a model as circles in columns, and its weights as lines between them.
 
-    A line is as wide as its weight is large, blue above zero and orange below. In each circle is what the neuron
-    answers: over the plane around the points, along the line if a point is one number, else its mean over the points.
+    Use it to see what each neuron has learnt. A line is as wide as its weight is large, blue above zero and orange
+    below. Each circle shows what the neuron answers, over the plane around the points, along the line if a point is one
+    number, and else as its mean over the points.
     Of a column of more than 16 neurons, the first 16 are drawn. In a notebook a click on a neuron opens the player of
     its graph at the first point, or at the point that is chosen.
 
@@ -46,8 +47,8 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
         X: points of shape (n, inputs), or numbers of shape (n,), where the neurons are evaluated.
 
     Returns:
-        A drawing that notebooks display; `save(path)` writes it as SVG or, if the path ends in .html, as a page with
-        the player; `svg` is its text.
+        A drawing that notebooks display. `save(path)` writes it as SVG or, if the path ends in .html, as a page with
+        the player, and `svg` is its text.
 
     Raises:
         ValueError: `X` has another shape, or the model is no chain of columns of neurons.

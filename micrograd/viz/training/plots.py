@@ -5,14 +5,15 @@ of a boundary are the signs of the score; of more classes, none is blue or orang
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..optional import optional
+from ..page import in_full
 from .frames import Frame, Levels, Recording
-from .scores import grid_scores, increasing, leads, one_score, plane, samples
+from .scores import grid_scores, increasing, leads, one_score, plain, plane, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,15 +46,16 @@ def plot_decision_boundary(
 ) -> "Axes":
     """Plot the decision boundary and margins of a classifier of points in the plane, with labelled points.
 
-    The model runs under `no_grad` and in evaluation mode, and is left as it was.
+    Use it to see what a classifier of two features has learnt. The model runs under `no_grad` and in evaluation mode,
+    and is left as it was.
 
     Args:
         model: a network of Values or Tensors, or a function of a point or of an (n, 2) array of points. Returns one
             score per point, whose side of the boundary is the class, or one per class, of which the highest is.
         X: points of shape (n, 2).
-        y: labels of shape (n,). Of two kinds, the lower are drawn as circles, the higher as triangles; with three
+        y: labels of shape (n,). Of two kinds, the lower are drawn as circles, the higher as triangles. With three
             scores or more, a label is the index of its class.
-        ax: matplotlib axes to draw on; by default those of a new figure.
+        ax: matplotlib axes to draw on, by default those of a new figure.
         resolution: grid points along the longer side, at which the model is evaluated.
         levels: the scores at one margin, the boundary and the other margin, increasing. With three scores or more, the
             margin is where the best score leads the next by `levels[2] - levels[1]`.
@@ -159,11 +161,13 @@ def plot_loss(
 ) -> "Axes":
     """Plot the loss at each step and, on a second axis, the accuracy.
 
+    Use it after a training, to see whether it has converged.
+
     Args:
         losses: numbers, Values or Tensors with one element, one per step.
-        ax: matplotlib axes to draw on; by default those of a new figure.
-        accuracy: fractions in [0, 1], one per step; shown in percent.
-        log: whether the scale is logarithmic; by default if all losses are positive and they span a factor of 30.
+        ax: matplotlib axes to draw on, by default those of a new figure.
+        accuracy: fractions in [0, 1], one per step, which are shown in percent.
+        log: whether the scale is logarithmic, by default if all losses are positive and they span a factor of 30.
 
     Returns:
         The axes of the loss.
@@ -175,7 +179,7 @@ def plot_loss(
     >>> plot_loss([2.0, 1.0, 0.5], accuracy=[0.5, 0.75, 1.0]).get_ylabel()
     'loss'
     """
-    curve = np.array([float(loss) for loss in losses])
+    curve = np.array([plain(loss) for loss in losses])
     if not len(curve):
         raise ValueError("there are no losses to plot: the list is empty")
     axes = _axes(ax, (7, 4))
@@ -207,7 +211,7 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
     if len(accuracy) != steps:
         raise ValueError(f"there are {steps} losses and {len(accuracy)} accuracies; each step needs one of each")
     other = axes.twinx()
-    other.plot([100 * float(part) for part in accuracy], color=INK, linestyle="--", label="right answers")
+    other.plot([100 * plain(part) for part in accuracy], color=INK, linestyle="--", label="right answers")
     other.set(ylabel="right answers, %", ylim=(0, 103))
     other.spines["top"].set_visible(False)
     axes.legend(handles=[*axes.get_lines(), *other.get_lines()], loc="center right", frameon=False)
@@ -215,35 +219,29 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
 
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
     """`ax`, or the axes of a new figure."""
-    return ax or _matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]
-
-
-def _matplotlib(name: str) -> Any:
-    try:
-        return import_module(f"matplotlib.{name}")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "plots need matplotlib, which is not installed here: pip install matplotlib", name=error.name
-        ) from None
+    return ax or optional("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1]
 
 
 # ------------------------------------------------------------------------------------------------ a movie as a GIF
 def save_gif(film: Recording, path: str | Path, seconds: float, width: int) -> None:
     """Write a GIF, which loops: each frame lasts `seconds`, the last one two more."""
-    figure = _matplotlib("figure").Figure(figsize=(width / DPI, 0.9 * width / DPI), dpi=DPI, layout="constrained")
-    canvas = _matplotlib("backends.backend_agg").FigureCanvasAgg(figure)
-    from PIL import Image  # matplotlib needs it too
+    figure = optional("matplotlib.figure").Figure(
+        figsize=(width / DPI, 0.9 * width / DPI), dpi=DPI, layout="constrained"
+    )
+    canvas = optional("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    image = optional("PIL.Image", "pillow")
 
     pictures = []
     for frame in film.frames:
         figure.clear()
         _draw(figure, film, frame)
         canvas.draw()
-        picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        pictures.append(picture.quantize(64, dither=Image.Dither.NONE))
+        picture = image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+        pictures.append(picture.quantize(64, dither=image.Dither.NONE))
     durations = [max(round(1000 * seconds), 20)] * len(pictures)  # browsers slow down shorter ones
     durations[-1] += 2000
-    pictures[0].save(path, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
+    with in_full(Path(path)) as beside:
+        pictures[0].save(beside, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
 
 
 def _draw(figure: Any, film: Recording, frame: Frame) -> None:

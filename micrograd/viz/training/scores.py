@@ -14,13 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.graph import Node
-from ...engine.modes import enable_grad, in_use, no_grad
-from ...engine.value import Value
+from ...engine.modes import enable_grad, no_grad
+from ...engine.value import Node, Value
+from ...nn.module import evaluation
 from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
 
 PROBES = 9  # points that are evaluated both ways
+
+
+def plain(x: Any) -> float:
+    """A number as a float, also that of a Value, or of an array or a Tensor with one element."""
+    return float(x.item() if hasattr(x, "item") else x)
 
 
 def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -96,7 +101,7 @@ def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     `model` is a network of Values or of Tensors, or a function of a point or of many. It runs under `no_grad`,
     and the modules that it calls are in evaluation mode (dropout off).
     """
-    with in_use(), no_grad():
+    with evaluation(), no_grad():
         for way in _ways(model):
             with suppress(Exception):  # the model does not take this input
                 return _by_points(way(model, points), len(points))
@@ -189,7 +194,8 @@ def _by_points(found: Any, n: int) -> np.ndarray:
 def as_array(x: Any) -> np.ndarray:
     """Convert numbers, Values, arrays, Tensors and lists of them to an array of floats."""
     try:
-        return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
+        with no_grad():  # a Value gives its number without a warning
+            return np.asarray(x.data if isinstance(x, Tensor) else x, dtype=float)
     except (TypeError, ValueError) as error:
         raise TypeError(f"the model returned {x!r:.60}; a boundary needs one score for each point, or two") from error
 

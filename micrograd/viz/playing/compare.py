@@ -1,0 +1,297 @@
+"""`compare`: two graphs of one function side by side, up to the first node where they differ.
+
+Nodes of the two are paired from the leaves up: the same leaf, then the same op on paired operands. What is left is
+paired by its operands alone, so that an op under another name, or another op in its place, still has its counterpart.
+Numbers are compared from the leaves to the results, then gradients from the results to the leaves. A gradient that
+differs while those to its right agree is the fault of one rule: that of the node which sends it another part.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import isclose
+from typing import Any
+
+from ...common.collector import without_collector
+from ...engine.value import Node
+from ...scalars.rows import nothing
+from ..drawing import svg
+from ..drawing.data import Group, describe, label_of, op_of, term, walk
+from ..drawing.fold import calls_of
+from ..drawing.names import find_names
+from ..drawing.words import spoken
+from ..page import Page, join, pack, script
+from ..rule_text import rule_texts
+from ..text import shorten
+from ..values import is_array, value_text
+from .backprop import backprop, is_hand_written, same, sent
+from .play import plain, template
+from .scenes import OPEN, Story, one_root, still, story
+
+MOST = 200  # stops that the page keeps: the last
+SCRIPTS, SHEETS = ("playing/compare.js",), "playing/player.css playing/compare.css"
+Key = Callable[[Any, Sequence[int]], Any]
+Stop = tuple[str, bool, tuple[int, int | None]]  # what is said, whether it is of the way back, the node of each graph
+
+
+@dataclass(repr=False)
+class Comparison(Page):
+    """The page of two graphs. `difference` says where they first differ, and is "" if they agree."""
+
+    difference: str
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.words.splitlines()[0]}>"
+
+
+def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None) -> Comparison:
+    """Find the first node at which two graphs of one function differ, and show both side by side.
+
+    Use it on an op whose derivative you wrote by hand, as `out._backward` or as a `Function`, with the library's own op
+    as the reference. First the data are compared, from the leaves to the results, then the gradients, from the results
+    to the leaves. The page stops at the first difference. No `.grad` changes.
+
+    Args:
+        mine: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
+        reference: another, computed from the same leaves, or from others with the same labels or in the same order.
+        names: the variables that name nodes without a label, such as `globals()`, by default those of the caller.
+
+    Returns:
+        A page that notebooks display. Its `difference` says which node differs, and which rule is at fault. It is "" if
+        everything agrees, up to rounding.
+
+    Raises:
+        TypeError: `mine` or `reference` is not a single Value or Tensor.
+        ValueError: one of them has no backward pass, or they have no leaf in common.
+
+    >>> from micrograd import Value
+    >>> a = Value(3.0, label="a")
+    >>> square = Value(a.data * a.data, (a, a), "*")
+    >>> def backward():
+    ...     a.grad += a.data * square.grad
+    >>> square._backward = backward
+    >>> for sentence in compare(square, a * a).difference.split(": ", 2):
+    ...     print(sentence)
+    a.grad is 3.0000, and 6.0000 in the reference
+    the _backward of a * a sends 3.0000, and in the reference the rule of a * a sends 6.0000 (g * a + g * a)
+    the reference uses a 2 times, and each use adds its part: write += for each
+    """
+    with without_collector():
+        sides = _Side(one_root(mine, "a comparison"), names), _Side(one_root(reference, "a comparison"), names)
+        pairs = _paired(*sides)
+        found, stops = _first(*sides, pairs)
+        said = found or f"They agree in {len(pairs)} numbers and their gradients."
+        told = [story(side.nodes[-1], OPEN, names) for side in sides]
+        kept = [
+            [what, *(_place(one, i, back) for one, i in zip(told, at, strict=True))] for what, back, at in stops[-MOST:]
+        ]
+        data = {"page": template(), "stories": [*map(plain, told)]}
+        packed = {"packed": pack(json.dumps(data)), "stops": kept, "said": said, "agree": not found}
+        page = join("playing/compare", "Two graphs of one function", packed, style="", script=_script())
+        graph = still(told[0])
+        return Comparison(page, ("image/svg+xml", svg.write(graph).encode()), f"{said}\n{spoken(graph)}", found)
+
+
+@cache
+def _script() -> str:
+    return script(*SCRIPTS, sheet=SHEETS)
+
+
+class _Side:
+    """One of the two graphs: its nodes with their names, data and gradients."""
+
+    def __init__(self, root: Node, names: Mapping[str, Any] | None):
+        graph = walk(root)
+        self.nodes, self.operands = graph.nodes, graph.operands
+        self.back = backprop(root, self.nodes)
+        if self.back.missing:
+            raise ValueError(f"there are no gradients to compare: {self.back.missing}")
+        known = find_names(graph, calls_of(graph), names).by_id
+        self.boxes = describe(graph, [Group([i]) for i in range(len(self.nodes))], "", known, number=True).boxes
+        self.users: list[list[int]] = [[] for _ in self.nodes]
+        for i, below in enumerate(self.operands):
+            for j in dict.fromkeys(below):
+                self.users[j].append(i)
+
+    def name(self, i: int) -> str:
+        return shorten(term(self.boxes[i])[0], 40, "...") or self.boxes[i].op
+
+    def made(self, i: int) -> str:
+        return self.boxes[i].expression or self.boxes[i].op or self.name(i)
+
+    def data(self, i: int) -> Any:
+        return self.back.then.get(self.nodes[i], self.nodes[i]._data)
+
+    def grad(self, i: int) -> Any:
+        return self.back.grads.get(self.nodes[i], 0.0)
+
+    def uses(self, head: int, tail: int) -> list[int]:
+        """Which operands of a node another is."""
+        return [k for k, j in enumerate(self.operands[head]) if j == tail]
+
+    def part(self, head: int, tail: int) -> Any:
+        """What a node sends to one of its operands, in all uses together."""
+        sends = sent(self.nodes[head], self.back.grads)
+        parts = [part for k in self.uses(head, tail) if (part := sends[k].part) is not None]
+        return sum(parts[1:], parts[0]) if parts else 0.0
+
+    def rule(self, head: int) -> str:
+        """What a node's rule is called."""
+        node = self.nodes[head]
+        word = "_backward" if is_hand_written(node) else "backward" if node._row.forward is nothing else "rule"
+        return f"the {word} of {self.made(head)}"
+
+    def formula(self, head: int, tail: int) -> str:
+        """The rule as text, a term for each use; "" if it has none."""
+        texts = rule_texts(self.nodes[head])
+        told = [rule for k in self.uses(head, tail) if (rule := texts[k])]
+        names = [self.name(j) for j in self.operands[head]]
+        return " + ".join([rule.part.format(*names, out=self.name(head)) for rule in told])
+
+
+def _place(told: Story, i: int | None, back: bool) -> str | None:
+    """Where a page shows a node at work, as after the # of its address; None if it does not."""
+    for k, scene in enumerate(told.scenes):
+        for n, card in enumerate(scene.backward if back else scene.forward):
+            if i is not None and scene.cards[card].node == i:
+                return f"scene={k}&step={n + 1 + back * (len(scene.forward) + 1)}"
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ which is which
+def _paired(mine: _Side, other: _Side) -> dict[int, int]:
+    """The nodes of mine, in their order, each with its counterpart in the other graph, where it has one."""
+    found = _paired_leaves(mine, other)
+    some = 1 + len(mine.nodes) // 1000  # an op of another name is taken only where none of the same is left
+    while _extend(found, mine, other, _op_and_operands, None) or _extend(found, mine, other, _operands, some):
+        pass
+    roots = len(mine.nodes) - 1, len(other.nodes) - 1
+    if roots[1] not in found.values():
+        found.setdefault(*roots)
+    return {i: found[i] for i in range(len(mine.nodes)) if i in found}
+
+
+def _op_and_operands(node: Any, below: Sequence[int]) -> Any:
+    return op_of(node).lower(), *sorted(below)
+
+
+def _operands(_node: Any, below: Sequence[int]) -> Any:
+    return frozenset(below)
+
+
+def _extend(found: dict[int, int], mine: _Side, other: _Side, key: Key, most: int | None) -> bool:
+    """Pair the results whose operands are paired and whose keys are equal, `most` of them; False if there are none."""
+    taken, before = {*found.values()}, len(found)
+    waiting: dict[Any, deque[int]] = {}
+    for j, below in enumerate(other.operands):
+        if below and j not in taken:
+            waiting.setdefault(key(other.nodes[j], below), deque()).append(j)
+    for i, below in enumerate(mine.operands):
+        ready = below and i not in found and all(k in found for k in below)
+        if ready and (alike := waiting.get(key(mine.nodes[i], [found[k] for k in below]))):
+            found[i] = alike.popleft()
+        if most and len(found) - before == most:
+            break
+    return len(found) > before
+
+
+def _paired_leaves(mine: _Side, other: _Side) -> dict[int, int]:
+    """The same leaves or, of those that are left, those of one name, then constants of one value, then in order."""
+    leaves = [[i for i, below in enumerate(side.operands) if not below] for side in (mine, other)]
+    found: dict[int, int] = {}
+    keys: list[Callable[[_Side, int], Any]] = [
+        lambda side, i: id(side.nodes[i]),
+        lambda side, i: label_of(side.nodes[i]) or None,
+        lambda side, i: side.boxes[i].name or None,
+        lambda side, i: None if side.nodes[i].requires_grad else value_text(side.data(i)),
+        lambda side, i: side.nodes[i].requires_grad,
+    ]
+    for key in keys:
+        taken, waiting = {*found.values()}, dict[Any, deque[int]]()
+        for j in leaves[1]:
+            if j not in taken and (mark := key(other, j)) is not None:
+                waiting.setdefault(mark, deque()).append(j)
+        for i in leaves[0]:
+            if i not in found and (alike := waiting.get(key(mine, i))):
+                found[i] = alike.popleft()
+    if not found:
+        raise ValueError("the two have no leaf in common: compute both from the same leaves, or label them alike")
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ the first difference
+def _first(mine: _Side, other: _Side, pairs: Mapping[int, int]) -> tuple[str, list[Stop]]:
+    """What differs first, or "", and all stops up to there."""
+    stops: list[Stop] = []
+    for i, j in pairs.items():
+        x, y = mine.data(i), other.data(j)
+        if not _agree(x, y):
+            return _of_data(mine, other, i, j), [*stops, (f"{mine.name(i)} differs.", False, (i, j))]
+        if mine.operands[i]:
+            stops.append((f"{mine.name(i)} is {value_text(x)} in both.", False, (i, j)))
+    for i in reversed(range(len(mine.nodes))):
+        if i in pairs and not _agree(mine.grad(i), other.grad(pairs[i])):
+            head, said = _of_gradient(mine, other, i, pairs)
+            return said, [*stops, (f"{_gradient(mine.name(i))} differs.", True, (head, pairs.get(head)))]
+        if mine.operands[i] and i in pairs:
+            stops.append((f"{_gradient(mine.name(i))} is {value_text(mine.grad(i))} in both.", True, (i, pairs[i])))
+    return "", stops
+
+
+def _agree(x: Any, y: Any) -> bool:
+    """True if two numbers or arrays are equal up to the rounding of another way to compute them."""
+    if not is_array(x) and not is_array(y):
+        return same(x, y) or isclose(x, y, rel_tol=1e-6, abs_tol=1e-9)
+    return same(x, y, rtol=1e-4, atol=1e-6 * float(abs(y).max(initial=0.0)) if is_array(y) else 0.0)
+
+
+def _gradient(name: str) -> str:
+    return f"{name}.grad" if name.isidentifier() else f"The gradient of {name}"
+
+
+def _both(x: Any, y: Any) -> str:
+    shapes = [f" of shape {z.shape}" if is_array(z) and x.shape != y.shape else "" for z in (x, y)]
+    return f"{value_text(x)}{shapes[0]}, and {value_text(y)}{shapes[1]} in the reference"
+
+
+def _of_data(mine: _Side, other: _Side, i: int, j: int) -> str:
+    said = f"{mine.name(i)} is {_both(mine.data(i), other.data(j))}"
+    if not mine.operands[i]:
+        return f"{said}: the two were given different numbers"
+    here, there = mine.made(i), other.made(j)
+    return f"{said}: one computes {here}, the reference {there}" if here != there else f"{said}: both say {here}"
+
+
+def _of_gradient(mine: _Side, other: _Side, i: int, pairs: Mapping[int, int]) -> tuple[int, str]:
+    """The node that sends another gradient to node i than its counterpart does, and what is said of it."""
+    j = pairs[i]
+    said = f"{_gradient(mine.name(i))} is {_both(mine.grad(i), other.grad(j))}"
+    for head in reversed(mine.users[i]):
+        if (twin := pairs.get(head)) not in other.users[j]:
+            continue
+        part, right = mine.part(head, i), other.part(twin, j)
+        if not _agree(part, right):
+            formula = other.formula(twin, j)
+            rules = f"{mine.rule(head)} sends {value_text(part)}, and in the reference {other.rule(twin)} sends "
+            rules += value_text(right) + (f" ({formula})" if formula else "")
+            hint = _hint(part, right, mine.grad(head), len(other.uses(twin, j)), mine.name(i))
+            return head, ": ".join(filter(None, [said, rules, hint]))
+    heads = [" and ".join(map(side.made, side.users[k])) or "nothing" for side, k in ((mine, i), (other, j))]
+    return max(mine.users[i], default=i), f"{said}: it is used by {heads[0]}, and in the reference by {heads[1]}"
+
+
+def _hint(part: Any, right: Any, g: Any, uses: int, name: str) -> str:
+    """What is wrong with what a rule sends, where that can be told."""
+    if _agree(part, -right):
+        return "the sign is the other one"
+    if uses > 1 and _agree(part * uses, right):
+        return f"the reference uses {name} {uses} times, and each use adds its part: write += for each"
+    if _agree(part, 0 * right):
+        return "nothing is sent"
+    if is_array(part) or is_array(g):
+        return ""
+    if _agree(part * g, right):
+        return f"the gradient from the right, {value_text(g)}, is not multiplied in"
+    return "the local derivative is not multiplied in" if _agree(part, g) else ""
