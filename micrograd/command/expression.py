@@ -18,8 +18,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from ..engine import ops
 from ..engine.value import Value
+from ..scalars import ops
 
 # The functions are those that the table of derivatives makes methods of Value.
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(Value, name) for name in (*ops.PUBLIC, *ops.MAKERS, "pow")}

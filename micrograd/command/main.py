@@ -1,4 +1,4 @@
-"""`python -m micrograd`: compute an expression with its gradients, run a demo, or open the course."""
+"""`python -m micrograd`: compute an expression with its gradients, drill, run a demo, print the page, or grade."""
 
 import argparse
 import ast
@@ -6,17 +6,17 @@ import os
 import re
 import runpy
 import shutil
-import subprocess
 import sys
 import webbrowser
 from collections.abc import Sequence
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 
 from .. import viz
 from ..engine.value import Value
 from ..viz.text import clean
+from .drill import drill
 from .expression import CONSTANTS, FUNCTIONS, assignments, build, unused
 from .report import pointed, table
 
@@ -24,7 +24,9 @@ PROGRAM = "python -m micrograd"
 USAGE = """\
 %(prog)s "EXPRESSION" [NAME=NUMBER ...] [-o FILE] [--open]
        %(prog)s demo [NAME [ARGUMENT ...]]
-       %(prog)s learn
+       %(prog)s drill [LEVEL] [--seed SEED] [--graphs N]
+       %(prog)s page
+       %(prog)s grade FOLDER
        %(prog)s"""
 DESCRIPTION = """\
 Compute an expression, and the gradient of its value with respect to every number in it.
@@ -33,7 +35,9 @@ Compute an expression, and the gradient of its value with respect to every numbe
   %(prog)s "x**2 + sin(pi*x)" x=1/2 -o graph.html --open
   %(prog)s demo moons
 
-`learn` serves the site if `make site` built it, else it opens the first lesson. Without a word, a neuron is shown."""
+`drill` asks for the numbers of small graphs, and says what is wrong with a wrong one.
+`page` prints micrograd on one page of code. `grade` writes the points of a folder of
+notebooks of the course as a table. Without a word, a neuron is shown."""
 EPILOG = f"""\
 in an expression:
   + - * / // % ** and brackets; names, for the numbers that follow; {", ".join(filter(str.isascii, CONSTANTS))}
@@ -53,12 +57,10 @@ NEURON = ("tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88", 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["demo"]:
-        return demo(words[1:])
-    if words == ["learn"]:
-        return learn()
+    if words[:1] in (["demo"], ["drill"], ["grade"]):
+        return {"demo": demo, "drill": partial(drill, program=PROGRAM), "grade": grade}[words[0]](words[1:])
     try:
-        code = calculate(words or NEURON)
+        code = page() if words == ["page"] else calculate(words or NEURON)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
@@ -150,53 +152,54 @@ def _show(out: Value, paths: Sequence[Path]) -> int:
 # ------------------------------------------------------------------------------------------------ a demo
 HOME = Path(__file__).parent.parent  # the package
 PLACES = (HOME / "demos", HOME.parent / "demos")  # in an installed package (see setup.py), in a checkout
+PAGE = "one_page.py"
 
 
 def demo(words: Sequence[str]) -> int:
     """Run the demo named by the first word with the others as its arguments; without words, list the demos."""
-    place = next((place for place in PLACES if (place / "moons.py").is_file()), None)
-    if place is None:
-        return _fail(f"the demos are not where they were looked for: {', '.join(map(str, PLACES))}", 1)
-    scripts = {path.stem: path for path in sorted(place.glob("*.py")) if path.stem.isidentifier()}
+    try:
+        place = _demos()
+    except FileNotFoundError as error:
+        return _fail(str(error), 1)
+    scripts = {path.stem: path for path in sorted(place.glob("*.py")) if path.stem.isidentifier() and path.name != PAGE}
     if not words or words[0] in ("-h", "--help"):
         _say(f"{PROGRAM} demo NAME runs one of these; its own options follow, --help among them.\n")
         _say("\n".join(f"  {name:18} {_first_line(path)}" for name, path in scripts.items()))
         return 0
     if words[0] not in scripts:
         return _fail(f"there is no demo {words[0]!r}; there are {', '.join(scripts)}", 2)
-    sys.argv[1:] = words[1:]
-    runpy.run_path(str(scripts[words[0]]), run_name="__main__")
+    return _run(scripts[words[0]], words[1:])
+
+
+def grade(words: Sequence[str]) -> int:
+    """Grade the notebooks in the folder that the first word names; see demos/lessons/grade.py."""
+    script = next((path for place in PLACES if (path := place / "lessons" / "grade.py").is_file()), None)
+    if script is None:
+        return _fail("the course is not part of an installed package: run this in a checkout", 1)
+    return _run(script, words)
+
+
+def _run(script: Path, words: Sequence[str]) -> int:
+    sys.argv[1:] = words
+    runpy.run_path(str(script), run_name="__main__")
     return 0
+
+
+def page() -> int:
+    """Print micrograd on one page of code."""
+    _say((_demos() / PAGE).read_text(encoding="utf-8").rstrip())
+    return 0
+
+
+def _demos() -> Path:
+    for place in PLACES:
+        if (place / PAGE).is_file():
+            return place
+    raise FileNotFoundError(f"the demos are not where they were looked for: {', '.join(map(str, PLACES))}")
 
 
 def _first_line(script: Path) -> str:
     return (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").partition("\n")[0]
-
-
-# ------------------------------------------------------------------------------------------------ the course
-def learn() -> int:
-    """Serve the site until Ctrl-C; where it was not built, open the first lesson in Jupyter."""
-    from functools import partial  # here: an expression does not wait for these
-    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-
-    site = HOME.parent / "out" / "site"
-    if (site / "index.html").is_file():
-        handler = partial(SimpleHTTPRequestHandler, directory=str(site))
-        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-            address = f"http://127.0.0.1:{server.server_port}/"
-            print(f"{address}  (Ctrl-C stops it)", flush=True)
-            webbrowser.open(address)
-            try:
-                server.serve_forever()
-            except KeyboardInterrupt:
-                return 0
-    lessons = [path for place in PLACES for path in sorted((place / "lessons").glob("01_*.ipynb"))]
-    if not lessons:
-        return _fail("the lessons are not here: they come with a checkout of the repository", 1)
-    if find_spec("jupyterlab") is None:
-        jupyter = "pip install jupyterlab (`make lessons` does), or `make site` for the course as pages"
-        return _fail(f"{lessons[0]} needs Jupyter: {jupyter}", 1)
-    return subprocess.run([sys.executable, "-m", "jupyterlab", str(lessons[0])]).returncode
 
 
 # ------------------------------------------------------------------------------------------------ what is printed

@@ -3,18 +3,18 @@
 The local derivatives are what a node sends to its operands for a gradient of 1, by the rules of the derivative table.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 
-from ..engine.graph import Node, contributions
-from ..engine.value import Value
+from ..engine.value import Node, Value
 from ..viz.drawing.data import data_of, walk
-from ..viz.infix import name, number, written
+from ..viz.infix import ATOM, Text, name, number, within, written
 from ..viz.text import clean, columns, shorten
 from ..viz.values import typeset, value_text
 
-_LONGEST = 24  # maximum width of a name
-Row = tuple[list[str], list[tuple[str, str]]]  # name, "= x * w", value, gradient; ("dv1/dx", "-3.0000") of each operand
+_LONGEST = 24  # maximum width of a name, or of an expression that stands for one
+LONG: Text = (" " * (_LONGEST + 1), ATOM)
+Row = tuple[list[str], list[tuple[str, str]]]  # name, "= x * w", value, gradient; ("dy/dx", "-3.0000") of each operand
 
 
 def table(root: Value, *, typographic: bool = False, width: int | None = None) -> str:
@@ -39,34 +39,44 @@ def table(root: Value, *, typographic: bool = False, width: int | None = None) -
     y = x*x   9.0000    1.0000  dy/dx = 3.0000   dy/dx = 3.0000
     """
     nodes = sorted([node for node in walk(root).nodes if node.requires_grad], key=lambda node: not node.is_leaf)
-    names = numbered(nodes)
-    rows = [_row(node, names, typographic) for node in nodes]
+    terms = _terms(nodes)
+    rows = [_row(node, terms, typographic) for node in nodes]
     lines = _lines(rows, stacked=False)
     if width is not None and max(map(_width, lines)) > width:
         lines = _lines(rows, stacked=True)
     return "\n".join(lines)
 
 
-def _row(node: Value, names: Mapping[Node, str], typographic: bool) -> Row:
+def _row(node: Value, terms: Mapping[Node, Text], typographic: bool) -> Row:
     text = typeset if typographic else value_text
-    value, gradient = text(node.data), text(node.grad)
+    title, value, gradient = terms[node][0], text(node.data), text(node.grad)
     if node.is_leaf:
-        return [names[node], "", value, gradient], []
-    op = node._op.lower() if node._op.isidentifier() else clean(node._op)
-    operands = [name(names[p]) if p in names else name(p.label) if p.label else number(data_of(p)) for p in node._prev]
+        return [title, "", value, gradient], []
+    made = _made(node, terms)[0]
     d = "\u2202" if typographic else "d"
     local = [
-        (f"{d}{names[node]}/{d}{names[operand]}", text(part))  # an operand used twice has two
-        for operand, part in contributions(node, 1.0)
+        (f"{d}{title * (title != made)}/{d}{within(terms[operand], ATOM)}", text(part))
+        for operand, part in node._row.send(node, 1.0)  # an operand used twice has two
     ]
-    return [names[node], f"= {written(op, operands, tight=True)[0]}", value, gradient], local
+    return [title, f"= {made}" if title != made else "", value, gradient], local
 
 
-def numbered(nodes: Iterable[Node]) -> dict[Node, str]:
-    """The label of each node; v1, v2, ... for those without one."""
-    named = {node: shorten(node.label, _LONGEST, "...") for node in nodes}
-    free = filter(lambda name: name not in named.values(), map("v{}".format, count(1)))
-    return {node: label or next(free) for node, label in named.items()}
+def _terms(nodes: Sequence[Node]) -> dict[Node, Text]:
+    """How a row is called: by its label, else by its expression, and if that is too long by v1, v2, ..."""
+    terms: dict[Node, Text] = {}
+    labels = {node.label for node in nodes}
+    free = filter(lambda name: name not in labels, map("v{}".format, count(1)))
+    for node in nodes:
+        made = LONG if node.label or node.is_leaf else _made(node, terms)
+        terms[node] = made if len(made[0]) <= _LONGEST else name(shorten(node.label, _LONGEST, "...") or next(free))
+    return terms
+
+
+def _made(node: Node, terms: Mapping[Node, Text]) -> Text:
+    """The op and its operands."""
+    op = node._op.lower() if node._op.isidentifier() else clean(node._op)
+    operands = [terms[p] if p in terms else name(p.label) if p.label else number(data_of(p)) for p in node._prev]
+    return written(op, operands, tight=True)
 
 
 # ------------------------------------------------------------------------------------------------ cells to lines
