@@ -27,7 +27,8 @@ try:
     from micrograd.optim import AdamW, CosineAnnealingLR
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
-    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+    install = {"micrograd": ".", "sklearn": "scikit-learn"}.get(package, package)
+    sys.exit(f"This demo needs {package}, which is not installed here: pip install {install}")
 
 
 # ------------------------------------------------------------------------------------------------ the data

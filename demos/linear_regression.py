@@ -17,7 +17,8 @@ try:
     from micrograd.optim import SGD
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
-    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+    install = "." if package == "micrograd" else package
+    sys.exit(f"This demo needs {package}, which is not installed here: pip install {install}")
 
 SAMPLES = 100
 SLOPES, OFFSET = np.array([-1.0, 3.0, -2.0]), -3.0  # to be found

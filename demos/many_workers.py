@@ -29,6 +29,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 try:
     import numpy as np
+    from microgpt import MEANING as GPT
     from microgpt import TensorGPT, make_data, padded
 
     import micrograd
@@ -38,7 +39,8 @@ try:
     from micrograd.optim import Adam, LambdaLR
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
-    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+    install = "." if package == "micrograd" else package
+    sys.exit(f"This demo needs {package}, which is not installed here: pip install {install}")
 
 
 # ------------------------------------------------------------------------------------------------ the workers
@@ -256,7 +258,7 @@ def train(workers, options):
             if workers.rank == 0:
                 keep(run, options, step + 1)
                 speed, waited = f"{seen / seconds:,.0f} letters a second", f"{workers.waited / seconds:.0%}"
-                said = f"step {step + 1} of {options.steps}, saved: {nats:.3f} nats a letter"
+                said = f"step {step + 1} of {options.steps}, saved: {nats:.3f} nats per letter"
                 print(f"{said}, {speed}, {waited} of the time spent on sums", flush=True)
             begun, seen, workers.waited = time.perf_counter(), 0, 0.0
     finish(workers, model, unseen)
@@ -306,16 +308,21 @@ def main(arguments=None):
 FILE = "many_workers.safetensors"
 RESUME = "--resume continues from the last save."
 RUN = {"seed": 1337, "width": 32, "heads": 4, "layers": 1, "batch": 64, "steps": 200, "rate": 0.01, "shards": 0}
+MEANING = GPT | {"shards": "0, or into how many parts to cut each batch, added in order"}
 
 
 def parse(arguments):
     """The options of the command line; a resumed run keeps its settings."""
     parser = argparse.ArgumentParser(description="Teach a tiny GPT on many workers, each with its share of a batch.")
     add, default = parser.add_argument, "(default: %(default)s)"
-    add("--workers", type=int, default=min(4, os.cpu_count() or 1), help=f"if nothing has started them {default}")
+    add(
+        "--workers",
+        type=int,
+        default=min(4, os.cpu_count() or 1),
+        help=f"how many to start, unless something else has {default}",
+    )
     for name, value in RUN.items():
-        text = "0, or into how many parts to cut each batch, added in order " if name == "shards" else ""
-        add(f"--{name}", type=type(value), default=value, help=text + default)
+        add(f"--{name}", type=type(value), default=value, help=f"{MEANING[name]} {default}")
     add("--often", type=int, default=50, help=f"steps between two saves {default}")
     add("--limit", type=float, default=60.0, help=f"seconds to wait for other workers {default}")
     add(

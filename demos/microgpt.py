@@ -5,6 +5,7 @@
     python demos/microgpt.py --player out/gpt.html  also writes a page that steps through the loss of one name
     python demos/microgpt.py --engine value --steps 300 --batch 4   the same network, one number a node: slower
     python demos/microgpt.py --engine jax           compiled, and run by JAX: on a GPU, if it finds one
+    python demos/microgpt.py --engine compiled --backend c   as loops in C
     python demos/microgpt.py --engine jax --devices 4   on four, each with a quarter of every batch
     python demos/microgpt.py --help                 lists the options
 
@@ -34,7 +35,8 @@ try:
     from micrograd.viz import player
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
-    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+    install = "." if package == "micrograd" else package
+    sys.exit(f"This demo needs {package}, which is not installed here: pip install {install}")
 
 
 # ------------------------------------------------------------------------------------------------ the data
@@ -260,6 +262,7 @@ def learner(model, options):
     trained, learn = ENGINES[options.engine](model)
     optimizer = Adam(trained.parameters(), lr=options.rate, betas=(0.9, 0.99))
     if backend := BACKENDS.get(options.engine):
+        backend = options.backend if options.engine == "compiled" else backend
         devices = jax_devices(options.devices)
         program = micrograd.compile(model.loss, update=optimizer, backend=backend, devices=devices)
         return trained, optimizer, lambda batch: program(*padded(batch)).item()
@@ -396,15 +399,27 @@ def main(arguments=None):
 
 FILE, OFTEN = "microgpt.safetensors", 50  # steps between saves
 RUN = {"seed": 1337, "width": 16, "heads": 4, "layers": 1, "batch": 32, "steps": 5000, "rate": 0.01}  # saved with it
+MEANING = {
+    "seed": "of the split of the data, the weights and the batches",
+    "width": "how many numbers stand for a letter",
+    "heads": "how many heads of attention share the width",
+    "layers": "how many blocks follow each other",
+    "batch": "how many names a step sees",
+    "steps": "how many steps to take",
+    "rate": "the learning rate of the first step, which falls to nearly 0",
+}
 
 
 def parse(arguments):
     """The options of the command line; a resumed run keeps its settings, and what was saved of it is returned."""
-    text = "Teach a tiny GPT to make up names: WIDTH numbers a letter, LAYERS blocks of HEADS; BATCH names a step, "
-    parser = argparse.ArgumentParser(description=text + "STEPS of them, the first at RATE and the last at nearly none.")
+    parser = argparse.ArgumentParser(description="Teach a tiny GPT to make up names.")
     parser.add_argument("--engine", choices=ENGINES, default="tensor", help="what computes (default: %(default)s)")
     for name, default in RUN.items():
-        parser.add_argument(f"--{name}", type=type(default), default=default, help="(default: %(default)s)")
+        parser.add_argument(
+            f"--{name}", type=type(default), default=default, help=f"{MEANING[name]} (default: %(default)s)"
+        )
+    choices = ["auto", "c"]
+    parser.add_argument("--backend", choices=choices, default="auto", help="of compiled (default: %(default)s)")
     parser.add_argument("--devices", type=int, default=1, help="of JAX, to share each batch (default: %(default)s)")
     parser.add_argument("--temperature", type=float, default=0.7, help="of made-up names (default: %(default)s)")
     parser.add_argument("--player", type=Path, metavar="FILE", help="leave a page to step through one name's loss")
@@ -428,6 +443,8 @@ def check(parser, options):
             parser.error(f"--{name} must be above 0, found {getattr(options, name)}")
     if options.devices != 1 and options.engine != "jax":
         parser.error(f"--devices is for --engine jax, found --engine {options.engine}")
+    if options.backend != "auto" and options.engine != "compiled":
+        parser.error(f"--backend is for --engine compiled, found --engine {options.engine}")
     if options.devices < 1 or options.batch % options.devices:
         parser.error(f"--batch must be a multiple of --devices, found {options.batch} names for {options.devices}")
     if options.width % options.heads or options.width == options.heads:

@@ -1,10 +1,12 @@
 """A tiny GPT that learns first names and makes up new ones: all of it, in one file without options.
 
-    pip install "micrograd-glass[demos]"
+    pip install names
     python demos/microgpt_short.py
 
 Read it from top to bottom. `microgpt.py` is the same model with options, in three engines.
 """
+
+import argparse
 
 import names
 import numpy as np
@@ -13,6 +15,9 @@ from micrograd import compile, no_grad
 from micrograd.functional import cross_entropy, softmax
 from micrograd.nn import Embedding, Linear, Module
 from micrograd.optim import Adam, LambdaLR
+
+if __name__ == "__main__":  # --help says what this is; there are no options
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
 
 SEED, STEPS, BATCH, RATE = 1337, 3000, 32, 0.01
 WIDTH, HEADS, LAYERS = 16, 4, 1  # numbers per letter, heads, blocks
@@ -115,7 +120,7 @@ for step in range(STEPS):
     schedule.step()
     mean = loss.item() if mean is None else 0.98 * mean + 0.02 * loss.item()
     if (step + 1) % (STEPS // 10) == 0:
-        print(f"step {step + 1:5}: {mean:.3f} nats a letter")
+        print(f"step {step + 1:5}: {mean:.3f} nats per letter")
 
 # ---- 4. The test: names that it has never seen, compared with a table of which letter follows which
 counts = np.full((len(LETTERS), len(LETTERS)), 0.1)  # a little for pairs that never occurred

@@ -25,7 +25,8 @@ try:
     from micrograd.viz import draw_network, movie, player, plot_decision_boundary, plot_loss
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
-    sys.exit(f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"')
+    install = {"micrograd": ".", "sklearn": "scikit-learn"}.get(package, package)
+    sys.exit(f"This demo needs {package}, which is not installed here: pip install {install}")
 
 # ------------------------------------------------------------------------------------------------ the data
 SAMPLES = 100
@@ -124,8 +125,7 @@ def draw_neuron(model, point, path):
     """The graph of the neuron that the point excites most, with the gradients of its output."""
     neuron = max(model.layers[0].neurons, key=lambda neuron: neuron(point))
     neuron.zero_grad()
-    x1, x2 = map(Value, point)
-    result = neuron([x1, x2])
+    result = neuron([Value(x, label=name) for x, name in zip(point, ("x1", "x2"), strict=True)])
     result.backward()
     path.write_text(draw_dot(result).svg(), encoding="utf-8")
     return result

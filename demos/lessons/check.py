@@ -19,12 +19,13 @@ from typing import Any
 HERE = Path(__file__).parent
 
 if importlib.util.find_spec("micrograd") is None:  # on a fresh machine: this repository, two folders up
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", f"{HERE.parents[1]}[demos]"], check=True)
+    needed = (f"{HERE.parents[1]}[demo]", "names")  # Jupyter is there, since it runs the lesson
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *needed], check=True)
     importlib.invalidate_caches()
 if importlib.util.find_spec("micrograd.tensor") is None:
     raise ImportError(
         "found the classic micrograd, which has the same name: make an environment without it "
-        "(python -m venv lessons), and install this repository there (pip install '../..[demos]')"
+        "(python -m venv lessons), and install this repository there (pip install '../..[demo]' names)"
     )
 
 Checker = Callable[[Any], str | None]
@@ -84,21 +85,25 @@ def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Cal
     return enter
 
 
-def number_exercise(name: str, wanted: float, hints: dict[float, str], otherwise: str, tolerance: float = 1e-3) -> None:
-    """Register an exercise whose answer is one number: a hint for each typical wrong one, and one for all others."""
+def number_exercise(name: str, wanted: float, hints: dict[float, str], otherwise: str, tolerance: float = 1e-2) -> None:
+    """Register an exercise whose answer is one number: a hint for each typical wrong one, and one for all others.
+
+    A number that someone reads off the page and types, 3.30 for log(27), is right: `tolerance` is relative.
+    """
 
     @exercise(name, of=number)
     def _(found: float) -> str | None:
-        if near(found, wanted, tolerance):
+        if math.isclose(found, wanted, rel_tol=tolerance, abs_tol=min(tolerance, 1e-3)):
             return None
-        return next((hint for wrong, hint in hints.items() if near(found, wrong, tolerance)), otherwise.format(found))
+        known = (hint for wrong, hint in hints.items() if near(found, wrong, min(tolerance, 5e-3)))
+        return next(known, otherwise.format(found))
 
 
 def number(found: Any) -> float:
     """What was found as a plain number: a float, or a Value or an array of one."""
     try:
         if not isinstance(found, str):
-            return float(found)
+            return float(found.item() if hasattr(found, "item") else found)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         pass
     raise NotAnAnswer(f"a number is needed here; found {kind(found)}")

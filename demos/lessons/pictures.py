@@ -98,7 +98,7 @@ def cells(x: float, y: float, numbers: np.ndarray, real: tuple[int, int] | None 
 
 
 def lazy_stages(stages: Mapping[str, Sequence[str]]) -> HTML:
-    """The graph of lesson 15, once for each stage; the names listed there are not computed yet, and white."""
+    """The graph of lesson 22, once for each stage; the names listed there are not computed yet, and white."""
     places = {"x": (20, 60), "a": (90, 60), "b": (160, 30), "c": (160, 90), "d": (230, 90)}
     edges = "M52 77h32", "M122 70l32 -17", "M122 84l32 17", "M192 107h32"
     parts = []
@@ -113,7 +113,7 @@ def lazy_stages(stages: Mapping[str, Sequence[str]]) -> HTML:
 
 
 def copied_and_summed(sums: np.ndarray, bias: np.ndarray, out: np.ndarray, grad: np.ndarray) -> HTML:
-    """Lesson 11: forwards a row is copied to four, backwards the gradients of the four are summed."""
+    """Lesson 12: forwards a row is copied to four, backwards the gradients of the four are summed."""
     return drawing(
         680,
         240,
@@ -131,7 +131,7 @@ def copied_and_summed(sums: np.ndarray, bias: np.ndarray, out: np.ndarray, grad:
 
 
 def stretched(pairs: Sequence[tuple[tuple, tuple]]) -> HTML:
-    """Lesson 11: pairs of arrays of these shapes, two pairs per row, with the copies that make them fit, if they do."""
+    """Lesson 12: pairs of arrays of these shapes, two pairs per row, with the copies that make them fit, if they do."""
     parts, verdicts = [], []
     for place, (left, right) in enumerate(pairs):
         x, y = 20 + 360 * (place % 2), 25 + 140 * (place // 2)
@@ -150,7 +150,7 @@ def stretched(pairs: Sequence[tuple[tuple, tuple]]) -> HTML:
 
 
 def mirrored(there: Sequence[str], back: Sequence[str]) -> HTML:
-    """Lesson 13: four steps forwards, below them their partners backwards, and what these need."""
+    """Lesson 20: four steps forwards, below them their partners backwards, and what these need."""
     columns = [10, 200, 390, 580]
     return drawing(
         760,

@@ -2,13 +2,16 @@
 
 What differs from run to run or from machine to machine (times, the name of the kernel, how many pieces a text arrived
 in) is not stored. The digests of the cells to be changed go to exercises/untried.json.
+
+Headings, footers and the tables of demos/README.md come from course.py; `--order` writes them, and runs nothing.
 """
 
+import argparse
 import json
 import re
-import sys
 from pathlib import Path
 
+import course
 import nbformat
 from check import digest
 from nbclient import NotebookClient
@@ -23,9 +26,19 @@ def untried(notebook: nbformat.NotebookNode) -> dict[str, str]:
     return {name: digest(cell) for cell in code for name in re.findall(r'^check\("([\d.]+)"', cell, re.MULTILINE)}
 
 
+def order(path: Path) -> nbformat.NotebookNode:
+    """Write the heading and the footer of one lesson as the table has them, and give the notebook."""
+    notebook = nbformat.read(path, as_version=4)
+    (lesson,) = (lesson for lesson in course.LESSONS if lesson.file == path.name)
+    first, last = notebook.cells[0], notebook.cells[-1]
+    first.source, last.source = course.with_head(lesson, first.source), course.with_foot(lesson, last.source)
+    nbformat.write(notebook, path)
+    return notebook
+
+
 def refresh(path: Path) -> None:
     """Run one lesson, and write it with its outputs."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = order(path)
     known = json.loads(UNTRIED.read_text(encoding="utf-8")) if UNTRIED.exists() else {}
     UNTRIED.write_text(json.dumps(known | untried(notebook), indent=0) + "\n", encoding="utf-8")
     where = {"metadata": {"path": str(HERE)}}
@@ -41,6 +54,10 @@ def refresh(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:] or [""]
-    for path in sorted(path for start in asked for path in HERE.glob(f"{start}*.ipynb")):
-        refresh(path)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lessons", nargs="*", default=[""], help="how their names begin, such as 05; by default all")
+    parser.add_argument("--order", action="store_true", help="write headings, footers and README.md, and run nothing")
+    asked = parser.parse_args()
+    for path in sorted(path for start in asked.lessons for path in HERE.glob(f"{start}*.ipynb")):
+        order(path) if asked.order else refresh(path)
+    course.README.write_text(course.with_tables(course.README.read_text(encoding="utf-8")), encoding="utf-8")

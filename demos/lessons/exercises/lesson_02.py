@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from check import exercise, kind, near, number_exercise, words
+from check import exercise, function, kind, near, number_exercise, words
 
 from micrograd import Value
 
@@ -14,7 +14,7 @@ def _(out: Any) -> str | None:
     if not near(out, -6.0):
         return f"(a + b) * (b - c) is -6 here, yours is {out.data:.4g}"
     if out._op != "*" or sorted(node._op for node in out._prev) != ["+", "-"]:
-        return "the number is right, but not as a product of a sum and a difference: are a, b and c Values?"
+        return "the number is right, but it is no product of a sum and a difference; are a, b and c Values?"
     return None
 
 
@@ -24,9 +24,9 @@ number_exercise(
     {
         3: "that counts the two products and the sum; a is a node too",
         5: "there are two products and a sum, and how many more?",
-        7: "each a that you write is the same node: an operand is not copied",
+        7: "each a that you write is the same node, because an operand is not copied",
     },
-    "not {:g}: draw it, and count the boxes",
+    "there are not {:g} nodes; draw it, and count the boxes",
     tolerance=0,
 )
 
@@ -35,7 +35,37 @@ number_exercise(
 def _(ops: Any) -> str | None:
     found = list(ops)
     if "" in found:
-        return "leave out the empty ones: they belong to leaves"
+        return "leave out the empty ones, which belong to leaves"
     if sorted(found) != ["*", "*", "+", "+", "tanh"]:
         return f"a neuron of two inputs has two products, two sums and a tanh; yours has {found}"
     return None if found[0] == "tanh" else "these are the right ones; go from the result back, so that tanh comes first"
+
+
+@exercise("2.4", of=function)
+def _(formula: Any) -> str | None:
+    a, b, c = Value(2.0, label="a"), Value(-3.0, label="b"), Value(0.5, label="c")
+    named = a + b
+    named.label = "sum"
+    for node, needed in (
+        (a, "a leaf is written by its label"),
+        (a + b, "write the two operands with the operation between them"),
+        (a - b, "the order of the operands matters"),
+        (a + 10, "a constant has no label, so write its number"),
+        (-a, "neg is written as (-a)"),
+        (c * (a - b), "brackets around each operation keep the order"),
+        (a / b / c, "brackets around each operation keep the order"),
+        ((a + b) ** 2, "a power is written as (a)**2, with brackets"),
+        (named * c, "the sum has a label, but it is no leaf: write what it was made from"),
+        (((a * b + c).tanh() - a.exp()) * a, "other operations are methods, such as .tanh()"),
+    ):
+        text = formula(node)
+        if not isinstance(text, str):
+            return f"a formula is a text; found {kind(text)}"
+        try:
+            found = eval(text, {"__builtins__": {}}, {"a": a, "b": b, "c": c})
+            value = float(getattr(found, "data", found))
+        except Exception as error:
+            return f"Python cannot read {text!r} ({type(error).__name__}): {needed}"
+        if not near(value, node.data, 1e-9):
+            return f"{text} is {value:.4g}, and the node holds {node.data:.4g}: {needed}"
+    return None if "10" in formula(a + 10) else "a number stays a number"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from check import exercise, kind, near, number, number_exercise
+from check import exercise, function, kind, near, number, number_exercise
 
 
 @exercise("3.1")
@@ -13,15 +13,15 @@ def _(grads: Any) -> str | None:
     hints = {
         "d": "the slope of d**2 is 2 * d",
         "c": "d moves just as far as c, so c gets what d got",
-        "b": "c moves a times as far as b; times what c got",
-        "a": "c moves b times as far as a; times what c got",
+        "b": "c moves a times as far as b; multiply that by what c got",
+        "a": "c moves b times as far as a; multiply that by what c got",
     }
     for name, slope in wanted.items():
         if name not in grads:
             return f"dL/d{name} is missing"
         found = number(grads[name])
         if near(found, -slope):
-            return f"dL/d{name}: the size is right, the sign is not; d is -2 here"
+            return f"the size of dL/d{name} is right, but its sign is not; d is -2 here"
         if not near(found, slope):
             return f"dL/d{name} is not {found:.4g}: {hints[name]}"
     return None
@@ -34,14 +34,14 @@ number_exercise(
         5.0: "that is only the path through the product; a is used a second time",
         1.0: "that is only the path straight into the sum; a is in the product too",
     },
-    "not {:.4g}: one slope for each of the two paths, then their sum",
+    "it is not {:.4g}; find the slope along each of the two paths, and add the two",
 )
 
 
 @exercise("3.3", of=number)
 def _(w: float) -> str | None:
     if w == 5:
-        return "w is still 5: after backward(), change w.data"
+        return "w is still 5; change w.data after backward()"
     if near(w, 54.0):
         return "54 is the gradient; move w against it, by a small part of it"
     loss = (3 * w - 6) ** 2
@@ -49,4 +49,33 @@ def _(w: float) -> str | None:
         step = "one step against the gradient? (in a loop, each pass adds to w.grad)"
     else:
         step = "the step is too long"
-    return None if loss < 81 else f"at {w:.4g} the loss is {loss:.4g}, it was 81: {step}"
+    return None if loss < 81 else f"at {w:.4g} the loss is {loss:.4g}, and it was 81: {step}"
+
+
+@exercise("3.4", of=function)
+def _(slopes: Any) -> str | None:
+    values = {"a": 2.0, "b": 3.0, "c": -1.0}
+    product = ("*", "a", "b")
+    for expression, wanted in (
+        ("a", (1, 0, 0)),
+        (("+", "a", "b"), (1, 1, 0)),
+        (product, (3, 2, 0)),
+        (("*", product, "c"), (-3, -2, 6)),
+        (("+", "a", "a"), (2, 0, 0)),
+        (("*", "a", "a"), (4, 0, 0)),
+        (("*", ("+", product, "a"), ("+", "b", 5.0)), (32, 24, 0)),
+        (("*", ("*", 2.0, "c"), ("*", "c", "c")), (0, 0, 6)),
+    ):
+        found = slopes(expression, dict(values))
+        if not isinstance(found, dict) or found.keys() != values.keys():
+            return f"a dict with a slope for a, b and c is needed here; found {kind(found)}"
+        for name, slope in zip(values, wanted, strict=True):
+            if near(found[name], slope):
+                continue
+            hint = "write the expression as paths from the top to each name"
+            if expression in (("+", "a", "a"), ("*", "a", "a")):
+                hint = "a is reached by two paths, and they add up"
+            elif expression == product or (near(found[name], 1.0) and slope):
+                hint = "a product passes on the *other* side's number"
+            return f"the slope of {expression} for {name} is {slope:g}, yours is {number(found[name]):g}: {hint}"
+    return None

@@ -1,34 +1,42 @@
 """The exercises of lesson 5."""
 
+from time import perf_counter
 from typing import Any
 
-from check import exercise, number_exercise, words
+from check import exercise, function, kind, number_exercise, words
 
 
 @exercise("5.1", of=words)
 def _(names: Any) -> str | None:
     wanted = ["f", "e", "d", "a", "b"]
     if sorted(names) != sorted(wanted):
-        return f"each of a, b, d, e, f once; found {names}"
+        return f"name each of a, b, d, e and f once; found {names}"
     if isinstance(names, set | frozenset):
-        return "a set has no order: give a list, ['f', ...]"
+        return "a set has no order, so give a list, ['f', ...]"
     names = list(names)
-    if names == wanted[::-1]:
-        return "that is the forward order; the way back begins at f"
-    if names.index("d") < names.index("e"):
+    place = {name: names.index(name) for name in names}
+    if place["d"] < place["e"] < place["f"]:  # as in ["a", "b", "d", "e", "f"]
+        return "that is the forward order; the backward pass begins at f"
+    if place["f"] != 0:
+        return f"{names[0]} cannot be first, because every gradient comes from f"
+    if place["d"] < place["e"]:
         return "d is an operand of e too, so it must wait for e"
+    if early := next((name for name in "ab" if place[name] < place["d"]), None):
+        return f"{early} is an operand of d, so it must wait for d"
     if names == ["f", "e", "d", "b", "a"]:
-        return "a and b are ready at once, and then a comes first"
-    return None if names == wanted else f"not {names}: f is first; which nodes have all their parts after d has sent?"
+        return "a and b are ready at the same time, and then a comes first"
+    if names != wanted:
+        return f"the order is not {names}; f is first, and which nodes have all contributions after d has sent?"
+    return None
 
 
 number_exercise(
     "5.2",
     3.0,
     {
-        5.0: "that would be right; this walk finds something else: run it",
+        5.0: "that would be right, but the repaired function finds something else; run it",
     },
-    "it does not find {:.4g}: which node sends before its second part has arrived?",
+    "it does not find {:.4g}; which node sends before its second contribution has arrived?",
 )
 
 
@@ -36,8 +44,50 @@ number_exercise(
     "5.3",
     2**20,
     {
-        20: "each number is used twice, and the walk goes both ways: twice as many visits at each step",
+        20: "each number is used twice, and the function follows both uses, so each doubling doubles the visits",
     },
-    "not {:.7g}: try it with 3 doublings, then with 4",
+    "it is not {:.7g}; try 3 doublings, and then 4",
     tolerance=0,
 )
+
+
+@exercise("5.4", of=function)
+def _(rounds: Any) -> str | None:
+    cases = (
+        ({"a": []}, [{"a"}]),
+        ({"c": ["b"], "b": ["a"], "a": []}, [{"a"}, {"b"}, {"c"}]),
+        ({"L": ["d", "e"], "e": ["a", "d"], "d": ["a", "b"], "a": [], "b": []}, [{"a", "b"}, {"d"}, {"e"}, {"L"}]),
+        ({"square": ["x", "x"], "x": []}, [{"x"}, {"square"}]),
+        ({"a": [], "b": [], "c": ["a"]}, [{"a", "b"}, {"c"}]),
+    )
+    for needs, wanted in cases:
+        found = rounds({task: list(before) for task, before in needs.items()})
+        if not isinstance(found, list) or not all(isinstance(each, set) for each in found):
+            return f"a list of sets is needed here; found {kind(found)}"
+        if found == wanted:
+            continue
+        when = {task: number for number, each in enumerate(found) for task in each}
+        for task, before in needs.items():
+            if task not in when:
+                return f"for {needs}, {task!r} is in no set" + " (it needs one task twice)" * (task == "square")
+            for other in before:
+                if when.get(other, 99) >= when[task]:
+                    return f"for {needs}, {task!r} must come after {other!r}"
+        return f"for {needs}, the sets are {wanted}, yours are {found}: can a task begin earlier?"
+    circle = {"end": ["b"], "a": ["c", "s"], "b": ["a"], "c": ["b"], "s": []}
+    try:
+        found = rounds(circle)
+    except ValueError as error:
+        named = {task for task in circle if repr(task) in str(error)}
+        if not named:
+            return f"name a task of the circle, as {'a'!r} with its quotes; the message is {str(error)!r:.60}"
+        if named - {"a", "b", "c"}:
+            return f"the message names {sorted(named - {'a', 'b', 'c'})}, which only waits for the circle a, b, c"
+    else:
+        return f"a waits for c, c for b, and b for a: raise a ValueError; found {found!r:.60}"
+    many = {i: [i - 1] if i else [] for i in range(20_000)}
+    start = perf_counter()
+    if len(rounds(many)) != 20_000:
+        return "a chain of 20,000 tasks has 20,000 sets"
+    took = perf_counter() - start
+    return None if took < 5 else f"20,000 tasks took {took:.0f} s: count down what each task waits for, as in 5.3"

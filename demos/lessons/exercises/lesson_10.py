@@ -1,53 +1,93 @@
 """The exercises of lesson 10."""
 
 import math
+import random
 from typing import Any
 
-from check import exercise, function, near, number
+from check import exercise, function, kind, near, number, numbers
 
 
 @exercise("10.1", of=number)
-def _(rate: Any) -> str | None:
-    if near(rate, 0.08):
-        return "that was the limit at a steepness of 25; at 100 it is lower"
-    if near(rate, 0.01, 1e-4):
-        return "with 1/100 one step leads straight to the floor; how much longer may it be before it ends higher up?"
-    return None if near(rate, 0.02, 1e-4) else f"not {rate:.4g}: for which rate is 1 - 100 * rate equal to -1?"
+def _(loss: Any) -> str | None:
+    if near(loss, 1.0):
+        return "that is the logarithm to base 10; the inverse of exp is math.log"
+    if near(loss, 0.1) or near(loss, 0.9):
+        return "each digit has the probability 0.1; the loss is -log of it"
+    if near(loss, -math.log(10)):
+        return "the sign is wrong; a loss is above 0, and the logarithm of 0.1 is below"
+    return None if near(loss, math.log(10), 0.01) else f"not {loss:.4g}; p is 1/10 for each, so what is -log(p)?"
 
 
-@exercise("10.2", of=number)
-def _(distance: Any) -> str | None:
-    if near(distance, 10.0):
-        return "that is gradient descent, rate times slope; Adam divides by how large slopes usually are"
-    if near(distance, 1.0) or near(distance, 0.001, 1e-5):
-        return "the mean and the squares began at 0, and both are corrected for that: 1 - 0.9**1, and 1 - 0.999**1"
-    if near(distance, -0.01, 1e-5):
-        return "the size is right; how far is a distance"
-    return None if near(distance, 0.01, 1e-5) else f"not {distance:.4g}: try adam(0.01)(1000.0, {{}})"
+@exercise("10.2", of=function)
+def _(softmax: Any) -> str | None:
+    found = numbers(3)(softmax([2.0, 1.0, -1.0]))
+    if min(found) < 0:
+        return f"for the scores 2, 1, -1 it gives {min(found):.4g}, but no probability is below 0"
+    if not near(sum(found), 1.0):
+        return f"the probabilities of 2, 1, -1 add up to {sum(found):.4g}, not to 1"
+    if not near(found[0] / found[1], math.e):
+        return f"2 should be {math.e:.3f} times as probable as 1, and is {found[0] / found[1]:.3f} times; where is exp?"
+    try:
+        large = softmax([1e4, 1e4 - 1])
+    except OverflowError:
+        return "at 10,000 it overflows; subtract the largest score first"
+    if not near(large[0], 1 / (1 + 1 / math.e)):
+        return f"for 10,000 and 9,999 it gives {large[0]:.4g}, {large[1]:.4g}; only the difference of 1 should count"
+    try:
+        low = softmax([-1e4, -1e4]), softmax([-1e4, 0.0])
+    except (OverflowError, ZeroDivisionError) as error:
+        return f"with scores of -10,000 it raises {type(error).__name__}: subtract the largest, not the largest in size"
+    if not near(low[0][0], 0.5) or not near(low[1][1], 1.0):
+        return f"for -10,000 twice, and for -10,000 beside 0, it gives {list(low[0])} and {list(low[1])}"
+    return None
 
 
-@exercise("10.3", of=number)
-def _(a: Any) -> str | None:
-    if near(a, 0.1, 1e-4):
-        return "then each weight has a variance of 0.1**2 / 3, and the sum one of 1/3"
-    if near(a, 0.01, 1e-4):
-        return "1/100 is the variance that a weight needs; a is how far from 0 it may be"
-    if near(a, 0.03, 1e-4):
-        return "that is a squared"
-    if near(a, math.sqrt(3 / 16)):
-        return "that is for 16 inputs"
-    return None if near(a, math.sqrt(3 / 100)) else f"not {a:.4g}: a**2 / 3 = 1/100"
+@exercise("10.3", of=numbers(4))
+def _(found: list[float]) -> str | None:
+    if all(near(g, w) for g, w in zip(found, (-0.25, -0.25, -0.25, 0.75), strict=True)):
+        return "the sign is wrong; the loss grows with the score of a wrong answer, so its gradient is above 0"
+    if all(near(g, w) for g, w in zip(found, (-0.75, 0.25, 0.25, 0.25), strict=True)):
+        return "the right answer is the last one: counted from 0, its index is 3"
+    if all(near(g, 0.25) for g in found):
+        return "those are the probabilities; one of the four is the right answer"
+    wanted = (0.25, 0.25, 0.25, -0.75)
+    return None if all(map(near, found, wanted)) else f"it is p - y; what is p if all scores are equal? Found {found}"
 
 
-@exercise("10.4", of=function)
-def _(schedule: Any) -> str | None:
-    for t in range(10):
-        if not near(schedule(t), (t + 1) / 10):
-            return f"at step {t} it should be {(t + 1) / 10:g} of the rate, and is {schedule(t):.4g}"
-    if not near(schedule(100), 0.0):
-        return f"at step 100 it should be 0, and is {schedule(100):.4g}"
-    for t in range(10, 100):
-        if not near(schedule(t), (100 - t) / 91):
-            wanted = (100 - t) / 91
-            return f"from 1 at step 9 straight to 0 at step 100: {wanted:.4f} at step {t}, not {schedule(t):.4f}"
+@exercise("10.4", of=number)
+def _(temperature: Any) -> str | None:
+    if near(temperature, math.log(9)):
+        return "that is what the score must become; the score of 1 is divided by the temperature to get there"
+    if temperature <= 0:
+        return f"a temperature of {temperature:.4g}? It is above 0"
+    p = 1 / (1 + math.exp(-min(1 / temperature, 700)))
+    if near(p, 0.9):
+        return None
+    return f"with {temperature:.4g} the first has {p:.3f}: {'lower' if p < 0.9 else 'raise'} the temperature"
+
+
+@exercise("10.5", of=function)
+def _(fit: Any) -> str | None:
+    rng = random.Random(105)
+    for kinds in (3, 5):
+        angles = [2 * math.pi * k / kinds for k in range(kinds)]
+        classes = [i % kinds for i in range(40 * kinds)]
+        points = [[3 * f(angles[k]) + rng.gauss(0, 0.6) for f in (math.cos, math.sin)] for k in classes]
+        seen = 25 * kinds
+        predict = fit([list(point) for point in points[:seen]], classes[:seen])
+        if not callable(predict):
+            return f"fit returns a function, which is called with a point; found {kind(predict)}"
+        right = 0
+        for point, k in zip(points[seen:], classes[seen:], strict=True):
+            found = numbers(kinds)(predict(point))
+            if abs(sum(found) - 1) > 1e-6 or min(found) < 0:
+                return f"the probabilities of a point are not negative and sum to 1; yours sum to {sum(found):.4g}"
+            right += found.index(max(found)) == k
+        share = right / len(points[seen:])
+        if share < 1.5 / kinds:
+            return f"{share:.0%} of {kinds} classes are right, which is guessing: does each step go against p - y?"
+        if share < 0.9:
+            return f"{share:.0%} of {kinds} classes are right, and 90 % are within reach: more steps, and a bias?"
+        if not all(math.isfinite(p) for p in numbers(kinds)(predict([900.0, -400.0]))):
+            return "far away a probability is nan or inf: subtract the largest score before exp"
     return None

@@ -1,84 +1,89 @@
 """The exercises of lesson 11."""
 
+import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, functions, shape
+from check import exercise, function, near, number
+
+from micrograd import Tensor, Value
 
 
-@exercise("11.1", of=shape)
-def _(shape: Any) -> str | None:
-    if tuple(shape) == (5, 3, 4):
-        return None
-    if tuple(shape) == (5, 1, 4):
-        return "the axis of length 1 in the middle meets a 3, and is stretched"
-    if len(shape) != 3:
-        return f"{len(shape)} axes? the longer shape has three, and all of them stay"
-    return f"not {tuple(shape)}: write one shape below the other, aligned at the right"
+@exercise("11.1", of=number)
+def _(rate: Any) -> str | None:
+    if near(rate, 0.08):
+        return "that was the limit at a steepness of 25; at 100 it is lower"
+    if near(rate, 0.01, 1e-4):
+        return "with 1/100 one step leads straight to the floor; how much longer may it be before it ends higher up?"
+    return None if near(rate, 0.02, 1e-4) else f"not {rate:.4g}; for which rate is 1 - 100 * rate equal to -1?"
 
 
-@exercise("11.2", of=functions(2))
-def _(given: Any) -> str | None:
-    array, subtract = given
-    g = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]])
-    for left, right in (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (2, 3)), ((), (2, 3))):
-        a, b = array(np.full(left, 5.0)), array(np.full(right, 3.0))
-        out = subtract(a, b)
-        try:
-            out.send_back(g)
-            out.send_back(g)
-        except ValueError:
-            return f"shapes {left} and {right}: the gradient has the shape of the result; sum it down to each operand's"
-        for name, x, sign in (("a", a, 1.0), ("b", b, -1.0)):
-            wanted = 2 * sign * _summed(g, x.data.shape)
-            if x.grad.shape != wanted.shape:
-                return f"shapes {left} and {right}: {name}.grad has shape {x.grad.shape}; it needs {name}'s own"
-            if np.allclose(x.grad, wanted / 2):
-                return "sent twice, the parts must add up: += and not ="
-            if np.allclose(x.grad, -wanted) and wanted.any():
-                return f"the sign of what {name} gets: if {name} grows, what does {'a - b'} do?"
-            if not np.allclose(x.grad, wanted):
-                return f"shapes {left} and {right}: {name} got {x.grad.tolist()} instead of {wanted.tolist()}"
-    return None
+@exercise("11.2", of=number)
+def _(distance: Any) -> str | None:
+    if near(distance, 10.0):
+        return "that is the rate times the slope, as in gradient descent; Adam divides by how large slopes usually are"
+    if near(distance, 1.0) or near(distance, 0.001, 1e-5):
+        return "the mean and the squares began at 0, and both are corrected for that: 1 - 0.9**1, and 1 - 0.999**1"
+    if near(distance, -0.01, 1e-5):
+        return "the size is right, but a distance is not below 0"
+    return None if near(distance, 0.01, 1e-5) else f"not {distance:.4g}; try adam(0.01)(1000.0, {{}})"
 
 
-@exercise("11.3", of=functions(2))
-def _(given: Any) -> str | None:
-    array, mean_rows = given
-    a = array(np.arange(12.0).reshape(4, 3))
-    out = mean_rows(a)
-    if out.data.shape != (3,) or not np.allclose(out.data, [4.5, 5.5, 6.5]):
-        return f"the means of the columns are 4.5, 5.5 and 6.5; yours are {out.data.tolist()}"
-    out.send_back(np.array([4.0, 0.0, -8.0]))
-    first = a.grad[0].tolist()
-    if not (a.grad == a.grad[0]).all():
-        return "each row contributes equally to the mean, so each gets the same"
-    if first == [4.0, 0.0, -8.0]:
-        return "that is the way back of a sum. If one of four numbers moves by 1, how far does their mean move?"
-    if np.allclose(first, [4 / 3, 0, -8 / 3]):
-        return "three is the number of columns; over how many numbers is a mean taken?"
-    if np.allclose(first, [1 / 3, 0, -2 / 3]):
-        return "a mean is taken over the four numbers of a column, not over all twelve"
-    return None if first == [1.0, 0.0, -2.0] else f"for [4, 0, -8], each row should get [1, 0, -2]; it got {first}"
+@exercise("11.3", of=number)
+def _(a: Any) -> str | None:
+    if near(a, 0.1, 1e-4):
+        return "then each weight has a variance of 0.1**2 / 3, and the sum has a variance of 1/3"
+    if near(a, 0.01, 1e-4):
+        return "1/100 is the variance that a weight needs; a is how far from 0 it may be"
+    if near(a, 0.03, 1e-4):
+        return "that is a squared"
+    if near(a, math.sqrt(3 / 16)):
+        return "that is for 16 inputs"
+    return None if near(a, math.sqrt(3 / 100)) else f"not {a:.4g}; solve a**2 / 3 = 1/100"
 
 
 @exercise("11.4", of=function)
-def _(adjoint: Any) -> str | None:
-    b, g = np.array([3.0, -1.0, 2.0]), np.array([1.0, 5.0, 0.0, 2.0, -4.0, 1.0])
-    found = np.asarray(adjoint(g))
-    if found.shape != b.shape:
-        return f"six numbers arrive, and three are needed: [x0, x1, x2] had shape (3,), yours has {found.shape}"
-    if np.allclose(found, g[::2]) or np.allclose(found, g[1::2]):
-        return "one of the two copies is missing: both came from the same number"
-    if np.allclose(found, g[:3] + g[3:]):
-        return "that is for [x0, x1, x2, x0, x1, x2], np.tile; here the copies stand side by side"
-    if np.allclose(found, (g[::2] + g[1::2]) / 2):
-        return "summed, not averaged: a number used twice has twice the slope"
-    forwards, backwards = (np.repeat(b, 2) * g).sum(), (b * found).sum()
-    return None if np.isclose(forwards, backwards) else f"the test: {forwards:g} forwards, {backwards:g} backwards"
+def _(schedule: Any) -> str | None:
+    for t in range(10):
+        if not near(schedule(t), (t + 1) / 10):
+            return f"at step {t} it should be {(t + 1) / 10:g} of the rate, and is {schedule(t):.4g}"
+    if not near(schedule(100), 0.0):
+        return f"at step 100 it should be 0, and is {schedule(100):.4g}"
+    for t in range(10, 100):
+        if not near(schedule(t), (100 - t) / 91):
+            wanted = (100 - t) / 91
+            return f"it falls straight from 1 at step 9 to 0 at 100, so {wanted:.4f} at step {t}, not {schedule(t):.4f}"
+    return None
 
 
-def _summed(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The adjoint of broadcasting to g's shape: each number gets what its copies got."""
-    places = np.broadcast_to(np.arange(np.prod(shape, dtype=int)).reshape(shape), g.shape)
-    return np.bincount(places.ravel(), g.ravel(), minlength=int(np.prod(shape))).reshape(shape)
+@exercise("11.5", of=function)
+def _(made: Any) -> str | None:
+    for keep in (0.9, 0.5):
+        x, y, many = Value(1.0), Value(-2.0), Tensor([0.5, -0.1], requires_grad=True)
+        settings = {} if keep == 0.9 else {"keep": keep}
+        try:
+            optimizer = made([x, y, many], 0.1, **settings)
+        except TypeError as error:
+            if "keep" in str(error):
+                return "RMSProp(params, lr, keep=0.5) must work: write an __init__ that passes keep on"
+            raise
+        place, squares = np.array([1.0, -2.0, 0.5, -0.1]), np.zeros(4)
+        factors = np.array([1.0, 100.0, 3.0, 3.0])
+        for step in range(1, 6):
+            optimizer.zero_grad()
+            loss = 0.5 * (x * x + 100 * y * y)
+            loss.backward()
+            (1.5 * many * many).sum().backward()
+            optimizer.step()
+            slope = factors * place
+            squares = keep * squares + (1 - keep) * slope**2
+            place = place - 0.1 * slope / (np.sqrt(squares) + 1e-8)
+            found = np.array([x.data, y.data, *many.data])
+            if np.allclose(found, place):
+                continue
+            if np.allclose(found[0], 0.9) and step == 1:
+                return "after one step that is gradient descent: divide by the root of the mean of squares"
+            if not np.allclose(found[:2], place[:2]) and step > 1:
+                return f"with keep={keep}, step 1 is right, and step {step} is not: is `squares` kept in `state`?"
+            return f"after step {step} the parameters should be {place.round(4)}, and are {found.round(4)}"
+    return None

@@ -3,72 +3,120 @@
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, number, number_exercise
+from check import exercise, function, functions, shape
 
-from micrograd import no_grad
-from micrograd.nn import Dropout, Linear, Module, Sequential
-
-number_exercise(
-    "12.1",
-    2410,
-    {
-        9610: "that is with 128 features; there are 32",
-        2368: "those are the weights; each feature and each digit has a bias too",
-        2400: "each of the ten scores has a bias too",
-        2378: "each of the 32 features has a bias too",
-    },
-    "not {:g}: 32 times (64 + 1), and ten times how many?",
-    tolerance=0,
-)
+from micrograd import Tensor
 
 
-@exercise("12.2", of=number)
-def _(count: Any) -> str | None:
-    if count == 28:
-        return "28 batches of 50 are 1,400 digits; where are the other 37?"
-    if not count.is_integer():
-        return "there is no fraction of a step: the last batch is smaller, but it is a step too"
-    return None if count == 29 else f"not {count:g}: 1,437 digits, 50 at a time, and the rest"
+@exercise("12.1", of=shape)
+def _(shape: Any) -> str | None:
+    if tuple(shape) == (5, 3, 4):
+        return None
+    if tuple(shape) == (5, 1, 4):
+        return "the axis of length 1 in the middle meets a 3, and is stretched"
+    if len(shape) != 3:
+        return f"{len(shape)} axes? the longer shape has three, and all of them stay"
+    return f"not {tuple(shape)}: write one shape below the other, aligned at the right"
 
 
-@exercise("12.3", of=function)
-def _(exam: Any) -> str | None:
-    images = np.random.default_rng(0).random((200, 64))
-    rng = np.random.default_rng(1)
-    model = Sequential(Linear(64, 40, rng=rng), Dropout(0.5, rng=rng), Linear(40, 10, rng=rng))
-    with no_grad():
-        digits = model.eval()(images).argmax(1)
-    digits[:50] = (digits[:50] + 1) % 10  # 150 of the 200 are as the whole network says
-    for mode in (True, False):
-        model.train(mode)
-        found = exam(model, images, digits)
-        if found is None:
-            return "it returns nothing: return how many are right"
-        if found == 0.75:
-            return "return how many are right, not the fraction"
-        if not isinstance(found, int | np.integer):
-            return f"it should return a whole number, how many are right; found {kind(found)}"
-        if found != 150:
-            return f"150 answers are right, yours says {found}: is dropout still on while it answers?"
-        if model.training != mode:
-            was, now = ("train()", "eval()") if mode else ("eval()", "train()")
-            return f"the model was in {was}, and you left it in {now}"
-        if any(module.training != mode for module in model.modules()):
-            return "the inner modules are left in the other mode: use model.train(mode), which reaches all of them"
+@exercise("12.2", of=functions(2))
+def _(given: Any) -> str | None:
+    array, subtract = given
+    g = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]])
+    for left, right in (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (2, 3)), ((), (2, 3))):
+        a, b = array(np.full(left, 5.0)), array(np.full(right, 3.0))
+        out = subtract(a, b)
+        try:
+            out.send_back(g)
+            out.send_back(g)
+        except ValueError:
+            return f"shapes {left} and {right}: the gradient has the shape of the result; sum it down to each operand's"
+        for name, x, sign in (("a", a, 1.0), ("b", b, -1.0)):
+            wanted = 2 * sign * _summed(g, x.data.shape)
+            if x.grad.shape != wanted.shape:
+                return f"shapes {left} and {right}: {name}.grad has shape {x.grad.shape}; it needs {name}'s own"
+            if np.allclose(x.grad, wanted / 2):
+                return "sent twice, the parts must add up: += and not ="
+            if np.allclose(x.grad, -wanted) and wanted.any():
+                return f"the sign of what {name} gets: if {name} grows, what does {'a - b'} do?"
+            if not np.allclose(x.grad, wanted):
+                return f"shapes {left} and {right}: {name} got {x.grad.tolist()} instead of {wanted.tolist()}"
     return None
 
 
-@exercise("12.4")
-def _(model: Any) -> str | None:
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
+@exercise("12.3", of=functions(2))
+def _(given: Any) -> str | None:
+    array, mean_rows = given
+    a = array(np.arange(12.0).reshape(4, 3))
+    out = mean_rows(a)
+    if out.data.shape != (3,) or not np.allclose(out.data, [4.5, 5.5, 6.5]):
+        return f"the means of the columns are 4.5, 5.5 and 6.5; yours are {out.data.tolist()}"
+    out.send_back(np.array([4.0, 0.0, -8.0]))
+    first = a.grad[0].tolist()
+    if not (a.grad == a.grad[0]).all():
+        return "each row contributes equally to the mean, so each gets the same"
+    if first == [4.0, 0.0, -8.0]:
+        return "that is the way back of a sum. If one of four numbers moves by 1, how far does their mean move?"
+    if np.allclose(first, [4 / 3, 0, -8 / 3]):
+        return "three is the number of columns; over how many numbers is a mean taken?"
+    if np.allclose(first, [1 / 3, 0, -2 / 3]):
+        return "a mean is taken over the four numbers of a column, not over all twelve"
+    return None if first == [1.0, 0.0, -2.0] else f"for [4, 0, -8], each row should get [1, 0, -2]; it got {first}"
 
-    images, digits = load_digits(return_X_y=True)
-    _, unseen, _, unseen_digits = train_test_split(images / 16, digits, test_size=0.2, stratify=digits, random_state=12)
-    if not isinstance(model, Module):
-        return f"answer with the model itself; found {kind(model)}"
-    with no_grad():
-        right = int((model.eval()(unseen).argmax(1) == unseen_digits).sum())
-    if right < 100:
-        return f"it reads {right} of the 360, which is guessing: has it been trained?"
-    return None if right >= 353 else f"it reads {right} of the 360: more epochs, more features, or smaller last steps?"
+
+@exercise("12.4", of=function)
+def _(adjoint: Any) -> str | None:
+    b, g = np.array([3.0, -1.0, 2.0]), np.array([1.0, 5.0, 0.0, 2.0, -4.0, 1.0])
+    found = np.asarray(adjoint(g))
+    if found.shape != b.shape:
+        return f"six numbers arrive, and three are needed: [x0, x1, x2] had shape (3,), yours has {found.shape}"
+    if np.allclose(found, g[::2]) or np.allclose(found, g[1::2]):
+        return "one of the two copies is missing: both came from the same number"
+    if np.allclose(found, g[:3] + g[3:]):
+        return "that is for [x0, x1, x2, x0, x1, x2], np.tile; here the copies stand side by side"
+    if np.allclose(found, (g[::2] + g[1::2]) / 2):
+        return "summed, not averaged: a number used twice has twice the slope"
+    forwards, backwards = (np.repeat(b, 2) * g).sum(), (b * found).sum()
+    return None if np.isclose(forwards, backwards) else f"the test: {forwards:g} forwards, {backwards:g} backwards"
+
+
+def _summed(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The adjoint of broadcasting to g's shape: each number gets what its copies got."""
+    places = np.broadcast_to(np.arange(np.prod(shape, dtype=int)).reshape(shape), g.shape)
+    return np.bincount(places.ravel(), g.ravel(), minlength=int(np.prod(shape))).reshape(shape)
+
+
+@exercise("12.5")
+def _(answer: Any) -> str | None:
+    if not isinstance(answer, tuple) or len(answer) != 3 or not all(map(callable, answer)):
+        return "answer with a tuple of 3, the class and both functions"
+    made, log_softmax, pick = answer
+    rng = np.random.default_rng(125)
+    scores, g, places = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), np.array([2, 0, 0, 1])
+    a, x = made(scores), Tensor(scores, requires_grad=True)
+    wanted = x.log_softmax()
+    wanted.backward(g)
+    out = log_softmax(a)
+    if np.shape(out.data) != (4, 3) or not np.allclose(out.data, wanted.data):
+        return "log_softmax has other numbers: subtract the log of the sum of exp, for each row"
+    out.send_back(g)
+    if np.allclose(a.grad, g):
+        return "log_softmax sends g itself, but each score also moves the sum of its row"
+    if not np.allclose(a.grad, x.grad):
+        return f"log_softmax sends back a gradient that differs by up to {np.abs(a.grad - x.grad).max():.2g}"
+    out.send_back(g)
+    if not np.allclose(a.grad, 2 * x.grad):
+        return "a second gradient replaces the first: write +="
+    if not np.isfinite(log_softmax(made([[1e4, 0.0]])).data).all():
+        return "scores of 10,000 give nan or inf: subtract the largest of each row first"
+    a, wanted = made(scores), np.zeros((4, 3))
+    out = pick(a, places)
+    if np.shape(out.data) != (4,) or not np.allclose(out.data, scores[np.arange(4), places]):
+        return "pick takes one number of each row, that in column places[i]"
+    out.send_back(np.arange(1.0, 5.0))
+    wanted[np.arange(4), places] = np.arange(1.0, 5.0)
+    if np.allclose(a.grad, np.arange(1.0, 5.0)[:, None]):
+        return "pick sends its gradient to every column, but only one number of each row was picked"
+    if not np.allclose(a.grad, wanted):
+        return "pick sends back something else than g at the picked places and 0 elsewhere"
+    return None

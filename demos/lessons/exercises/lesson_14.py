@@ -1,59 +1,125 @@
 """The exercises of lesson 14."""
 
-import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, near, number, number_exercise
+from check import exercise, function, kind, near, number, number_exercise, words
 
 
-@exercise("14.1", of=number)
-def _(found: Any) -> str | None:
-    for order, value in ((1, 80.0), (2, 160.0)):
-        if near(found, value):
-            return f"that is derivative {order}; go on"
-    return None if near(found, 240.0) else f"not {float(found):.4g}: 5 * x**4, and then the slope of that, twice"
+@exercise("14.1", of=function)
+def _(stopped: Any) -> str | None:
+    for losses, patience, epoch in (
+        ([5.0, 4.0, 3.0, 3.5, 3.2, 3.3, 2.0], 3, 2),
+        ([5.0, 4.0, 4.5, 3.0, 3.5, 3.2, 2.9], 3, 6),
+        ([3.0, 2.0, 1.0], 2, 2),
+        ([1.0, 2.0, 0.5], 1, 0),
+    ):
+        found = number(stopped(list(losses), patience))
+        if found == epoch:
+            continue
+        said = f"for {losses} and a patience of {patience},"
+        if found in losses and not found.is_integer():
+            return f"{said} {found:g} is a loss; the question is in which epoch, a whole number from 0"
+        if found == losses.index(min(losses)):
+            return f"{said} the last epochs are never run: training ends {patience} epochs after the best one so far"
+        if found == epoch + patience:
+            return f"{said} epoch {found:g} is where training stops; the question is whose weights to keep"
+        return f"{said} the epoch to keep is {epoch}, not {found:g}"
+    return None
 
 
 @exercise("14.2", of=function)
-def _(coefficients: Any) -> str | None:
-    found = coefficients(lambda x: x.log1p(), 0.0, 4)
-    if not isinstance(found, list | tuple | np.ndarray):
-        return f"a list of numbers is needed here; found {kind(found)}"
-    if len(found) != 5:
-        return f"degree 4 has five coefficients, c0 to c4; yours has {len(found)}"
-    if all(near(c, d) for c, d in zip(found, (0, 1, -1, 2, -6), strict=True)):
-        return "those are the derivatives; differentiate c * x**3 three times: what is c multiplied by?"
-    if all(near(c, d) for c, d in zip(found, (0, 1, -1 / 2, 2 / 3, -6 / 4), strict=True)):
-        return "divided by k; it should be by k! = 1 * 2 * ... * k"
-    wanted = (0, 1, -1 / 2, 1 / 3, -1 / 4)
-    for k, (c, d) in enumerate(zip(found, wanted, strict=True)):
-        if not near(c, d):
-            return f"for log(1 + x) around 0, c{k} is {d:.4g}, yours is {float(c):.4g}"
-    elsewhere = coefficients(lambda x: x**2, 3.0, 1)
-    return None if near(elsewhere[1], 6.0) else "around 0 it is right; take the derivatives at `at`"
-
-
-@exercise("14.3", of=function)
-def _(root: Any) -> str | None:
-    found = root(lambda x: x * x - 2, 1.0)
-    if near(found, 0.0):
-        return "that is where the slope is zero; the zero of the tangent is the value divided by the slope, back from x"
-    if near(found, -math.sqrt(2)):
-        return "that is a root, the other one: from 1 the tangent leads to the right"
-    if not near(found, math.sqrt(2), 1e-9):
-        return f"for x * x - 2 from 1 it should give 1.414214, yours gives {float(found):.6f}"
-    cube = root(lambda x: x**3 - 8, 3.0)
-    return None if near(cube, 2.0, 1e-9) else f"for x**3 - 8 from 3 it should give 2, yours gives {number(cube):.6f}"
+def _(dropped: Any) -> str | None:
+    x = np.full(10_000, 3.0)
+    found = dropped(x, 0.2, np.random.default_rng(20))
+    if np.shape(found) != x.shape:
+        return f"the result should have the shape of x; found {kind(found) if found is None else np.shape(found)}"
+    found = np.asarray(found, dtype=float)
+    if (x != 3.0).any():
+        return "x itself has been changed: make a new array"
+    off = float((found == 0).mean())
+    if not abs(off - 0.2) < 0.03:
+        return f"with p = 0.2 a fifth should be zero, not {off:.0%}"
+    kept = found[found != 0]
+    if np.allclose(kept, 3.75):
+        return None
+    if np.allclose(kept, 3.0):
+        return "the mean of 3.0 has become 2.4: what is left must be scaled up to compensate"
+    return f"the 3.0 became {kept[0]:.4g}: divide by the fraction that is kept"
 
 
 number_exercise(
-    "14.4",
-    0.1,
+    "14.3",
+    45,
     {
-        0.2: "2 / 10 would be it if the bend of 10 * y**2 were 10; differentiate twice",
-        1.0: "the direction x alone would allow that; which direction bends most?",
-        0.05: "that is 1 / λ, the rate that reaches the bottom of that direction in one step; up to twice that works",
+        44: "nearly: after 44 steps it is still 0.105 of what it was",
+        18: "each step takes 5 % of what is left, not of what was there at first",
+        20: "each step takes 5 % of what is left, not of what was there at first",
+        4: "it is the product of learning rate and weight decay that counts",
     },
-    "not {:.4g}: 2 / λ, where λ is the largest bend",
+    "not {:g}: each step multiplies it by 1 - 0.1 * 0.5",
+    tolerance=0,
 )
+
+
+@exercise("14.4", of=words)
+def _(names: Any) -> str | None:
+    wanted, reasons = {"a", "c", "d"}, {
+        "a": "a: a mean over all pictures has seen the test set",
+        "b": "b: choosing is what a validation set is for",
+        "c": "c: stopping by the test set means learning from it",
+        "d": "d: with the same writers in both parts, it is not tested on new writers",
+        "e": "e: the test set is still used once, after all choices",
+    }  # fmt: skip
+    names = {name.strip().lower() for name in names}
+    if unknown := names - set(reasons):
+        return f"a set of letters, such as {{'a', 'b'}}; found {sorted(map(str, unknown))}"
+    return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)
+
+
+@exercise("14.5", of=function)
+def _(search: Any) -> str | None:
+    n = 50
+    images, digits = np.arange(float(n))[:, None] * np.ones((1, 2)), np.arange(n) % 10
+    learnt: dict[str, set] = {}
+    asked: list[tuple[str, frozenset]] = []
+    skill = {"weak": 2, "good": 5, "poor": 3}  # one in so many is wrong
+
+    def build(setting: str, x: Any, y: Any) -> Any:
+        places = np.asarray(x)[:, 0].astype(int)
+        if (np.asarray(y) != places % 10).any():
+            raise ValueError("images and digits no longer belong together: split both in the same way")
+        learnt[setting] = set(places.tolist())
+
+        def model(images: Any) -> Any:
+            places = np.asarray(images)[:, 0].astype(int)
+            asked.append((setting, frozenset(places.tolist())))
+            return np.eye(10)[(places + (places % skill[setting] == 0)) % 10]
+
+        return model
+
+    found = search(build, list(skill), images, digits, np.random.default_rng(1))
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        return f"return the setting and its accuracy; found {kind(found)}"
+    if set(learnt) != set(skill):
+        return f"build one model for each setting; you built {sorted(learnt)}"
+    known, uses = set.union(*learnt.values()), {part for _, part in asked}
+    if any(known & part for part in uses):
+        return "a model was asked about samples that were learnt: split before you build"
+    if len(known) != 30:
+        return f"60 % of 50 samples are 30, and {len(known)} were learnt"
+    if len(uses) != 2:
+        return f"two parts are left, one to choose by and one for the end; you asked about {len(uses)}"
+    last = asked[-1][1]
+    if sum(part == last for _, part in asked) > 1:
+        return "the third part was used more than once: choose by the second part, and use the third at the very end"
+    if max(known) == 29:
+        return "the first 30 are learnt: draw with rng who goes where, since files are often sorted"
+    if sorted(map(len, uses)) != [10, 10]:
+        return f"20 % of 50 samples are 10; your parts have {sorted(map(len, uses))}"
+    setting, share = found
+    right = {name: sum(place % skill[name] != 0 for place in next(p for p in uses if p != last)) for name in skill}
+    if right[setting] != max(right.values()):
+        return f"in the second part {max(right, key=right.__getitem__)!r} is right most often, not {setting!r}"
+    wanted = sum(place % skill[setting] != 0 for place in last) / 10
+    return None if near(share, wanted) else f"the accuracy in the third part is {wanted}, yours is {number(share):.3g}"

@@ -1,98 +1,101 @@
 """The exercises of lesson 15."""
 
-import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, near, words
+from check import exercise, function, kind, near, number_exercise, numbers, words
 
-from micrograd import Function, Tensor, Value, grad
+from micrograd import Tensor
+from micrograd.nn import LayerNorm1d
 
-
-@exercise("15.1", of=words)
-def _(names: Any) -> str | None:
-    wanted, reasons = {"a", "d"}, {
-        "a": "a is computed from x1, which requires one",
-        "b": "b is computed from x3 and x4, and neither requires one",
-        "c": "c is computed from x4 and a detached Tensor, whose history is cut off",
-        "d": "one operand that requires a gradient is enough: d has x2",
-        "e": "nothing is recorded inside no_grad()",
-    }  # fmt: skip
-    if unknown := set(names) - set(reasons):
-        return f"a set of names, such as {{'a', 'b'}}; found {sorted(map(str, unknown))}"
-    return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)
+number_exercise(
+    "15.1",
+    0.1,
+    {
+        0.01: "that is the variance; the spread is its root",
+        0.2: "the sum of a neuron has as many products as there are inputs, not neurons",
+        0.0707: "that is right for tanh; a relu discards half of each sum",
+        (2 / 250) ** 0.5: "that is the compromise between both ways; the question is about the way forward",
+    },
+    "not {:g}: the root of 2/n, where n counts the inputs",
+)
 
 
 @exercise("15.2", of=function)
-def _(shares: Any) -> str | None:
-    x = Tensor([0.0, 1.0, 2.0], requires_grad=True)
-    wanted = np.exp(x.data) / np.exp(x.data).sum()
-    found = shares(x)
-    if not isinstance(found, Tensor):
-        return f"the result should be a Tensor; found {kind(found)}"
-    if not np.allclose(found.data, wanted):
-        return f"the shares of [0, 1, 2] are {wanted.round(3)}, yours are {found.data.round(3)}"
-    if not found.requires_grad:
-        return "the result has no history: without one there is no gradient at all"
-    try:
-        (found * np.array([1.0, 0.0, 0.0])).sum().backward()
-    except RuntimeError as error:
-        return f"forward is right, backward says: {str(error).partition(':')[0]}; who needs it, and who wrote to it?"
-    right = wanted[0] * (np.array([1.0, 0.0, 0.0]) - wanted)
-    if x.grad is None or not np.allclose(x.grad, right):
-        yours = x.grad if x.grad is None else x.grad.round(3)
-        return f"the gradient of the first share is {right.round(3)}, yours {yours}: is the sum part of the graph?"
-    return None
+def _(centred_backward: Any) -> str | None:
+    g = np.random.default_rng(21).standard_normal((6, 3)) + 1.0
+    found = centred_backward(g.copy())
+    if np.shape(found) != g.shape:
+        return f"the result has the shape of g; found {kind(found) if found is None else np.shape(found)}"
+    found = np.asarray(found, dtype=float)
+    if np.allclose(found, g - g.mean(0)):
+        return None
+    if np.allclose(found, g - g.mean()):
+        return "take the mean of each column separately"
+    if np.allclose(found, g - g.mean(1, keepdims=True)):
+        return "the mean was taken over the batch, which is axis 0"
+    if np.allclose(found, g):
+        return "add 1 to a whole column of x: nothing changes, so the gradients of a column must sum to 0"
+    if np.allclose(found, g - g.sum(0)):
+        return "the mean has a slope of one n-th for each number of its column, not 1"
+    return "the gradient goes straight on, and also, with a minus, through the mean"
 
 
-@exercise("15.3")
-def _(softsign: Any) -> str | None:
-    if not (isinstance(softsign, type) and issubclass(softsign, Function)):
-        return f"answer with the class itself, which is a Function; found {kind(softsign)}"
-    for place in (-2.0, 0.5):
-        x = Tensor([place], requires_grad=True)
-        out = softsign.apply(x)
-        if not near(out.item(), place / (1 + abs(place))):
-            return f"forward: at {place} it is {place / (1 + abs(place)):.4f}, yours is {out.item():.4f}"
-        (10 * out).sum().backward()
-        if x.grad is None:
-            return "backward returns nothing: it should return the gradient for x"
-        slope, found = 1 / (1 + abs(place)) ** 2, x.grad.item()
-        if near(found, 10.0):
-            return "backward passes its input on, as if the slope were 1"
-        if near(found, slope):
-            return "the slope is right; multiply it by g, the incoming gradient"
-        if not near(found, 10 * slope):
-            return f"at {place} the slope is {slope:.4f}, yours is {found / 10:.4f}"
-    x = Tensor([0.5], requires_grad=True)
-    try:
-        (once,) = grad(softsign.apply(x).sum(), x, create_graph=True)
-        (twice,) = grad(once.sum(), x)
-    except RuntimeError:
-        return "right to the first order; for the second, write backward with operations on Tensors, not on their data"
-    return None if near(twice.item(), -2 / 1.5**3) else f"the second derivative at 0.5 is -0.5926, not {twice.item()}"
+@exercise("15.3", of=numbers(2))
+def _(found: list[float]) -> str | None:
+    plain, residual = found
+    if near(plain, 1.1**50, 0.01) and 0 < residual < 1e-40:
+        return "the other way round: first the plain layers"
+    if not 0 < plain < 1e-40:
+        return f"the first is not {plain:g}: slopes multiply through layers, 50 times 0.1"
+    if near(residual, 6.0):
+        return "the slope of one is 1.1; through 50 of them it is multiplied, not added"
+    if not near(residual, 1.1**50, 0.01):  # 117 is as the solution says it
+        return f"the second is not {residual:g}: what is the slope of x + f(x)?"
+    return None if near(plain * 1e50, 1.0) else f"the first is not {plain:g}: 0.1, 50 times over"
 
 
-@exercise("15.4")
-def _(row: Any) -> str | None:
-    if not (isinstance(row, tuple) and len(row) == 3):
-        return "a row of one operand has three parts: name, forward, rule"
-    name, forward, rule = row
-    if not (callable(forward) and callable(rule)):
-        return "forward and the rule are functions: math.sqrt, and lambda g, a: ..."
-    if name != "sqrt" or not near(forward(9.0), 3.0):
-        return "the name is 'sqrt', and forward of 9 gives 3"
-    g, a = Value(10.0), Value(4.0)
-    found = rule(g, a)
-    if near(found, 10.0):
-        return "the rule passes its input on, as if the slope were 1"
-    if near(found, 1 / 4):
-        return "g, the incoming gradient, is missing"
-    if near(found, 10 / 2):
-        return "the slope of the root of a is 1 / (2 * root): the 2 is missing"
-    if not near(found, 10 / 4):
-        return f"at 4 the slope is 1/4, so g = 10 gives 2.5; yours gives {float(found):.4g}"
-    again = grad(found, a, allow_unused=True)[0] if isinstance(found, Value) else None
-    if again is None or not math.isclose(again, -10 / 32):
-        return "right to the first order; math.sqrt in a rule is a plain number, frozen for the second: use a.sqrt()"
+@exercise("15.4", of=words)
+def _(names: Any) -> str | None:
+    wanted, reasons = {"c", "d", "e"}, {
+        "a": "a: the sums are doubled, and so is the spread that they are divided by",
+        "b": "b: a bias is the same for the whole column, and the mean takes it away",
+        "c": "c: the mean and the spread are those of the batch",
+        "d": "d: gamma comes after the division",
+        "e": "e: after eval() the running mean and spread are used, not those of the batch",
+    }  # fmt: skip
+    names = {name.strip().lower() for name in names}
+    if unknown := names - set(reasons):
+        return f"a set of letters, such as {{'a', 'b'}}; found {sorted(map(str, unknown))}"
+    return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)
+
+
+@exercise("15.5", of=function)
+def _(backward: Any) -> str | None:
+    rng = np.random.default_rng(155)
+    x, weight, g = rng.normal(size=(4, 6)) * 3 + 1, rng.normal(size=6), rng.normal(size=(4, 6))
+    layer = LayerNorm1d(6)
+    layer.weight.data[...] = weight
+    given = Tensor(x, requires_grad=True)
+    layer(given).backward(g)
+    found = backward(x.copy(), weight.copy(), g.copy())
+    if not isinstance(found, tuple | list) or len(found) != 3:
+        return f"return three gradients, of x, weight and bias; found {kind(found)}"
+    done = ""
+    wants = (("bias", 2, layer.bias.grad), ("weight", 1, layer.weight.grad), ("x", 0, given.grad))
+    for name, place, want in wants:
+        have = np.asarray(found[place])
+        if have.shape != want.shape:
+            return f"{done}the gradient of {name} has the shape {have.shape}, and should have {want.shape}"
+        if np.allclose(have, want):
+            done += f"{name} is right. "
+            continue
+        if not have.any():
+            return f"{done}the gradient of {name} is still 0"
+        spread = np.sqrt(x.var(1, keepdims=True) + 1e-5)
+        if name == "x" and np.allclose(have, g * weight / spread):
+            return f"{done}for x you hold the mean and the spread still, but both depend on x"
+        if name == "weight" and np.allclose(have, (g * x).sum(0)):
+            return f"{done}the weight multiplies the *normalized* x"
+        return f"{done}the gradient of {name} differs by up to {np.abs(have - want).max():.2g}: go back line by line"
     return None

@@ -1,69 +1,107 @@
 """The exercises of lesson 16."""
 
-import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, number, number_exercise
+from check import exercise, function, kind, number_exercise, shape
+
+from micrograd.functional import conv2d
+
+
+@exercise("16.1", of=shape)
+def _(found: tuple[int, ...]) -> str | None:
+    if found == (8, 28, 28):
+        return None
+    if found[1:] == (32, 32):
+        return "there is no padding here: where can the middle of a filter with five rows not be?"
+    if found[1:] == (28, 28):
+        return "the rows and columns are right; the channels of the output are the filters"
+    return "first the number of filters, then the rows and the columns that are left"
+
 
 number_exercise(
-    "16.1",
-    math.log(27),
+    "16.2",
+    4640,
     {
-        1 / 27: "that is the chance itself; the surprise is -log of it",
-        math.log2(27): "that is the surprise in bits; nats use the natural logarithm",
-        -math.log(27): "a surprise is not negative: -log of the chance",
+        4608: "each of the 32 filters has a bias too",
+        320: "each filter looks at all 16 channels, with nine weights for each",
+        288: "each filter looks at all 16 channels, with nine weights for each, and has a bias",
+        144: "those are the weights of one filter",
+        145: "those are the numbers of one filter",
     },
-    "not {:.4g}: -log of the chance of one letter in 27",
+    "not {:g}: (weights of one filter + 1) times 32",
+    tolerance=0,
 )
 
 
-@exercise("16.2")
-def _(query: Any) -> str | None:
-    if not (isinstance(query, list | tuple | np.ndarray) and len(query) == 2):
-        return f"a query has two numbers, as a key has; found {kind(query)}"
-    name, query = "christina", np.array([number(x) for x in query])
-    keys = np.array([[letter in "aeiou", place] for place, letter in enumerate(name)], dtype=float)
-    to_first = 1.0
-    for i in range(1, len(name)):  # the first letter has no choice
-        scores = keys[: i + 1] @ query
-        shares = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-        if (top := int(shares.argmax())) != 0:
-            return f"place {i}, the {name[i]!r}, listens to place {top}, the {name[top]!r}: should that one score most?"
-        to_first = np.minimum(to_first, shares[0])  # nan, if one is
-    if to_first > 0.9:
+@exercise("16.3")
+def _(found: Any) -> str | None:
+    try:
+        weights = np.asarray(found, dtype=float)
+    except (TypeError, ValueError):
+        return f"three rows of three numbers are needed here; found {kind(found)}"
+    if weights.shape != (3, 3):
+        return f"three rows of three numbers are needed here; found the shape {weights.shape}"
+    picture = np.random.default_rng(19).random((8, 8))
+    moved = conv2d(picture[None], weights[None, None], padding=1).numpy()[0]
+    if np.allclose(moved[:, 1:], picture[:, :-1]):
         return None
-    return f"the first letter gets a share of {to_first:.2f} only: what sets it apart, and is that weighted enough?"
-
-
-@exercise("16.3", of=function)
-def _(causal_shares: Any) -> str | None:
-    scores = np.array([[0.5, 2.0, -1.0], [1.0, -2.0, 3.0], [0.0, 1.0, -1.0]])
-    found = np.asarray(causal_shares(scores.copy()))
-    wanted = np.exp(scores) * np.tril(np.ones((3, 3)))
-    wanted /= wanted.sum(1, keepdims=True)
-    if found.shape != (3, 3):
-        return f"scores of shape (3, 3) give shares of the same shape, not {found.shape}"
-    if np.allclose(found, wanted):
-        return None
-    if np.isnan(found).any():
-        return "there is nan in it: is it inf - inf, or 0 * inf? The mask is added, and it is -inf or 0"
-    if not np.allclose(np.triu(found, 1), 0):
-        return "what lies ahead gets a share: 0 is a score like any other; set it to -inf"
-    if not np.allclose(found.sum(1), 1):
-        return f"the rows sum to {found.sum(1).round(2)}, not to 1: mask first, then take the softmax"
-    return "the shares sum to 1, but down the columns: each row is a letter that asks, so sum along the rows"
+    if np.allclose(moved, picture):
+        return "that leaves the picture as it is: whose value should a pixel take?"
+    if np.allclose(moved[:, :-1], picture[:, 1:]):
+        return "that moves it to the left: a pixel has to take the value of its left neighbour"
+    if np.allclose(moved[1:], picture[:-1]) or np.allclose(moved[:-1], picture[1:]):
+        return "that moves it up or down: the columns of the filter are left and right"
+    return "nine numbers, one of them 1 and the others 0"
 
 
 @exercise("16.4", of=function)
-def _(warmed: Any) -> str | None:
-    scores = np.array([2.0, 0.0, -1.0])
-    found = np.asarray(warmed(scores, 2.0))
-    wanted = np.exp(scores / 2) / np.exp(scores / 2).sum()
-    if np.allclose(found, wanted):
+def _(pooled: Any) -> str | None:
+    picture = np.random.default_rng(19).standard_normal((6, 8))
+    found = pooled(picture)
+    if np.shape(found) != (3, 4):
+        return f"6 by 8 pixels become 3 by 4; found {kind(found) if found is None else np.shape(found)}"
+    wanted = np.array([[picture[i : i + 2, j : j + 2].max() for j in (0, 2, 4, 6)] for i in (0, 2, 4)])
+    if np.allclose(np.asarray(found, dtype=float), wanted):
         return None
-    if not math.isclose(found.sum(), 1, rel_tol=1e-6):
-        return f"chances sum to 1, yours to {found.sum():.2f}: divide the scores, before the softmax"
-    if np.allclose(found, np.exp(scores * 2) / np.exp(scores * 2).sum()):
-        return "this way it becomes surer as it gets hotter: divide, do not multiply"
-    return f"the scores 2, 0, -1 at temperature 2 give {wanted.round(3)}, yours are {found.round(3)}"
+    return "each number should be the largest of one block of two by two pixels"
+
+
+number_exercise(
+    "16.5",
+    7,
+    {
+        9: "the second layer adds one pixel on each side, not a whole filter",
+        27: "they do not multiply: each layer adds one pixel on each side",
+        5: "that is after two layers",
+        49: "that is the number of pixels; the question is about rows",
+    },
+    "not {:g}: three rows, and one more on each side with every further layer",
+    tolerance=0,
+)
+
+
+@exercise("16.6", of=function)
+def _(augmented: Any) -> str | None:
+    images = np.random.default_rng(166).uniform(0.5, 1, size=(300, 1, 5, 6))
+    given = images.copy()
+    found = np.asarray(augmented(images, np.random.default_rng(1)))
+    if not np.array_equal(images, given):
+        return "the argument has changed: write into a new array"
+    if found.shape != images.shape:
+        return f"the result has the shape of the images, {images.shape}; yours has {found.shape}"
+    wide = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    moves = {(d, r): wide[:, :, d : d + 5, r : r + 6] for d in range(3) for r in range(3)}
+    drawn = [
+        next((move for move, moved in moves.items() if np.array_equal(moved[i], found[i])), None) for i in range(300)
+    ]
+    if (wrong := drawn.count(None)) == 300 or (wrong and (found > 0).all()):
+        return "the images come in again on the other side; there should be zeros"
+    if wrong:
+        return f"{wrong} of 300 images are not moved by at most one row and one column, with zeros at the border"
+    if len(set(drawn)) == 1:
+        return "all images are moved alike: draw for each of them"
+    if len(set(drawn)) < 9:
+        return f"only {len(set(drawn))} of the nine moves occur: draw rows and columns separately, from -1, 0 and 1"
+    again = np.asarray(augmented(images, np.random.default_rng(1)))
+    return None if np.array_equal(again, found) else "the same rng gives another result: draw with rng alone"

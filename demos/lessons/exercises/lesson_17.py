@@ -1,86 +1,120 @@
 """The exercises of lesson 17."""
 
+import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, near, shape, words
+from check import exercise, function, kind, number_exercise
 
 from micrograd import Tensor
-from micrograd.nn import Linear, Sequential, Tanh
+from micrograd.functional import cross_entropy
+
+number_exercise(
+    "17.1",
+    math.log(27),
+    {
+        1 / 27: "that is the probability itself; the loss is -log of it",
+        math.log2(27): "that is the loss in bits; nats use the natural logarithm",
+        math.log10(27): "that is the logarithm to base 10; nats use the natural logarithm, np.log",
+        -math.log(27): "a loss is not negative here: -log of the probability",
+        27.0: "that is the perplexity; the loss is its logarithm",
+    },
+    "not {:.4g}: -log of the probability of one letter in 27",
+    tolerance=0.01,
+)
+
+number_exercise(
+    "17.2",
+    math.exp(2),
+    {
+        2.0: "that is the loss itself; the perplexity is exp of it",
+        4.0: "2 ** 2 would be right for bits; with nats the base is e",
+        math.exp(-2): "that is the probability of a typical letter; the perplexity is 1 divided by that",
+        math.log(2): "the other way round: exp undoes the log that is in the loss",
+    },
+    "not {:.4g}: exp of the loss",
+    tolerance=0.01,
+)
+
+number_exercise(
+    "17.3",
+    800,
+    {
+        8: "those are the new inputs; each of the 100 hidden neurons has a weight for each of them",
+        100: "a sixth letter brings a vector of 8 numbers to each of the 100 hidden neurons, not one number",
+        27 * 8: "the embedding is the same table for all places, so it does not grow",
+        1016: "the embedding is the same table for all places, so it does not grow",
+        801: "the biases stay as they are: there are as many hidden neurons as before",
+        900: "the biases stay as they are: there are as many hidden neurons as before",
+        4800: "that is all of the matrix with 6 letters; how much of it is new?",
+    },
+    "not {:g}: the hidden layer gets 8 more inputs; what else changes?",
+    tolerance=0,
+)
 
 
-@exercise("17.1", of=shape)
-def _(shape: Any) -> str | None:
-    if tuple(shape) == (3, 5):
-        return "that is (in, out); a row of weights belongs to a neuron, and there are five neurons"
-    return None if tuple(shape) == (5, 3) else f"not {tuple(shape)}: how many neurons, and how many inputs has each?"
+@exercise("17.4", of=function)
+def _(draw: Any) -> str | None:
+    p = np.array([0.1, 0.0, 0.6, 0.3])
+    tries = {0.05: 0, 0.35: 2, 0.65: 2, 0.75: 3, 0.999: 3, 0.0: 0}
+    found = {u: draw(p.copy(), u) for u in tries}
+    for index in found.values():
+        if index is None:
+            return f"found {kind(index)}"
+        if not isinstance(index, int | np.integer):
+            return f"return the index of a letter, a whole number; found {kind(index)}"
+    if len(set(found.values())) == 1:
+        return f"it always draws {found[0.05]}: nothing is left to chance. In which piece of the line is u?"
+    if all(found[u] == tries[u] + 1 for u in (0.35, 0.65, 0.75)):
+        return "one too far: with u = 0.35 the piece is that of index 2, which ends at 0.7. Indices begin at 0"
+    if found[0.05] != 0 or found[0.999] not in (0, 3):
+        return f"u = 0.05 is in the first piece, and u = 0.999 in the last; yours are {found[0.05]} and {found[0.999]}"
+    if 1 in found.values():
+        return "index 1 has the probability 0, and yet you draw it: the pieces are as long as the probabilities"
+    return next(
+        (
+            f"of 0.1, 0, 0.6 and 0.3, u = {u} draws {want}, not {found[u]}"
+            for u, want in tries.items()
+            if found[u] != want
+        ),
+        None,
+    )
 
 
-@exercise("17.2", of=function)
-def _(standardised: Any) -> str | None:
-    x = np.array([[1.0, 2.0, 6.0], [0.0, -3.0, 1.0]])
-    away = x - x.mean(1, keepdims=True)
-    wanted = away / x.std(1, keepdims=True, ddof=1)
-    try:
-        found = standardised(Tensor(x, requires_grad=True))
-    except TypeError as error:
-        if "dim" not in str(error):
-            raise
-        return "for arrays micrograd has NumPy's names: axis and keepdims"
-    except ValueError:
-        return "the means and the array do not fit: keepdims"
-    if not isinstance(found, Tensor) or not found.requires_grad:
-        return "the result should be a Tensor that remembers how it was made"
-    if found.shape != x.shape:
-        return f"the result has shape {found.shape}, not {x.shape}: keepdims"
-    if np.allclose(found.data, wanted):
-        return None
-    if np.allclose(found.data, away / x.std(1, keepdims=True)):
-        return "nearly: this divides by n, and PyTorch's std by n - 1; see ddof"
-    if np.allclose(found.data.mean(0), 0):
-        return "this goes over the columns; dim=1 in PyTorch is axis=1"
-    return f"the first row should be {wanted[0].round(3)}, yours is {found.data[0].round(3)}"
+@exercise("17.5", of=function)
+def _(gradients: Any) -> str | None:
+    rng = np.random.default_rng(175)
+    shapes = {"E": (7, 3), "W1": (6, 5), "b1": (5,), "W2": (5, 7), "b2": (7,)}
+    weights = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    contexts, targets = np.array([[1, 2], [2, 2], [3, 1], [0, 2]]), np.array([4, 5, 6, 4])
+    ours = {name: Tensor(array, requires_grad=True) for name, array in weights.items()}
+    x = ours["E"][contexts].reshape((4, 6))
+    loss = cross_entropy((x @ ours["W1"] + ours["b1"]).tanh() @ ours["W2"] + ours["b2"], targets)
+    loss.backward()
+    wanted = {"loss": loss.data} | {name: ours[name].grad for name in ("b2", "W2", "b1", "W1", "E")}
+    found = gradients(**{name: array.copy() for name, array in weights.items()}, contexts=contexts, targets=targets)
+    if not isinstance(found, dict):
+        return f"return a dict of the loss and the gradients; found {kind(found)}"
+    done = []
+    for name, want in wanted.items():
+        so_far = f"right so far: {', '.join(done)}. " if done else ""
+        if name not in found:
+            return f"{so_far}{name!r} is next"
+        if (have := np.asarray(found[name])).shape != np.shape(want):
+            return f"{so_far}{name} has the shape {have.shape}, and should have {np.shape(want)}"
+        if np.allclose(have, want):
+            done.append(name)
+        elif np.allclose(have, 4 * want):
+            return f"{so_far}{name} is 4 times too large: the loss is a mean over 4 samples"
+        elif np.allclose(have, -want):
+            return f"{so_far}{name} has the wrong sign: it is p - y, not y - p"
+        elif name == "E" and _assigned(have, want):
+            return f"{so_far}E: row 2 was looked up four times and kept one gradient; np.add.at adds all of them"
+        else:
+            return f"{so_far}{name} differs by up to {np.abs(have - want).max():.2g}"
+    return None
 
 
-@exercise("17.3", of=function)
-def _(renamed: Any) -> str | None:
-    rng = np.random.default_rng(17)
-    state = {
-        "hidden.weight": rng.normal(size=(3, 2)),
-        "hidden.bias": rng.normal(size=3),
-        "out.weight": rng.normal(size=(1, 3)),
-        "out.bias": rng.normal(size=1),
-    }
-    found, model = renamed(dict(state)), Sequential(Linear(2, 3), Tanh(), Linear(3, 1))
-    if "1.weight" in found:
-        return "number 1 in the Sequential is the Tanh, which has no weights: the second Linear has another number"
-    if set(found) != set(model.state_dict()):
-        return f"the Sequential has {sorted(model.state_dict())}, yours {sorted(found)}"
-    model.load_state_dict(found)
-    x = np.array([[0.5, -1.0]])
-    hidden = np.tanh(x @ state["hidden.weight"].T + state["hidden.bias"])
-    wanted = (hidden @ state["out.weight"].T + state["out.bias"]).item()
-    answer = model(Tensor(x)).item()
-    return None if near(answer, wanted) else f"it loads, but answers {answer:.4f} where theirs answers {wanted:.4f}"
-
-
-@exercise("17.4", of=words)
-def _(lines: Any) -> str | None:
-    at = {}
-    for word in ("model(", ".mean(", "zero_grad", "backward", "step"):
-        if (found := [i for i, line in enumerate(lines) if word in line]) == []:
-            return f"the line with {word} is missing"
-        at[word] = found[0]
-    if len(lines) != 5:
-        return f"five lines, each once; found {len(lines)}"
-    if at["model("] > at[".mean("]:
-        return "the loss needs the answer: which line computes it?"
-    if at["backward"] < at[".mean("]:
-        return "backward() goes back from the loss, so the loss must be there"
-    if at["step"] < at["backward"]:
-        return "step() uses the gradients, so backward() must have left them"
-    if at["backward"] < at["zero_grad"] < at["step"]:
-        return "between backward() and step(), zero_grad() throws away the new gradients"
-    if at["step"] < at["zero_grad"]:
-        return None
-    return None if at["zero_grad"] < at["backward"] else "the old gradients must go before the new ones come"
+def _assigned(found: np.ndarray, wanted: np.ndarray) -> bool:
+    """True if only the rows that were used more than once, 1 and 2, are wrong."""
+    return bool(np.allclose(found[[0, 3, 4, 5, 6]], wanted[[0, 3, 4, 5, 6]]) and not np.allclose(found[2], wanted[2]))

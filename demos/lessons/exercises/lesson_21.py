@@ -1,64 +1,86 @@
 """The exercises of lesson 21."""
 
+import math
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, near, number_exercise, numbers, words
+from check import exercise, function, kind, near, number, number_exercise
 
-number_exercise(
-    "21.1",
-    0.1,
-    {
-        0.01: "that is the variance; the spread is its root",
-        0.2: "the sum of a neuron has as many products as there are inputs, not neurons",
-        0.0707: "that is right for tanh; a relu discards half of each sum",
-        (2 / 250) ** 0.5: "that is the compromise between both ways; the question is about the way forward",
-    },
-    "not {:g}: the root of 2/n, where n counts the inputs",
-)
+
+@exercise("21.1", of=number)
+def _(found: Any) -> str | None:
+    for order, value in ((1, 80.0), (2, 160.0)):
+        if near(found, value):
+            return f"that is derivative {order}; go on"
+    return None if near(found, 240.0) else f"not {number(found):.4g}: 5 * x**4, and then the slope of that, twice"
 
 
 @exercise("21.2", of=function)
-def _(centred_backward: Any) -> str | None:
-    g = np.random.default_rng(21).standard_normal((6, 3)) + 1.0
-    found = centred_backward(g.copy())
-    if np.shape(found) != g.shape:
-        return f"the result has the shape of g; found {kind(found) if found is None else np.shape(found)}"
-    found = np.asarray(found, dtype=float)
-    if np.allclose(found, g - g.mean(0)):
-        return None
-    if np.allclose(found, g - g.mean()):
-        return "take the mean of each column separately"
-    if np.allclose(found, g - g.mean(1, keepdims=True)):
-        return "the mean was taken over the batch, which is axis 0"
-    if np.allclose(found, g):
-        return "add 1 to a whole column of x: nothing changes, so the gradients of a column must sum to 0"
-    if np.allclose(found, g - g.sum(0)):
-        return "the mean has a slope of one n-th for each number of its column, not 1"
-    return "the gradient goes straight on, and also, with a minus, through the mean"
+def _(coefficients: Any) -> str | None:
+    found = coefficients(lambda x: x.log1p(), 0.0, 4)
+    if not isinstance(found, list | tuple | np.ndarray):
+        return f"a list of numbers is needed here; found {kind(found)}"
+    if len(found) != 5:
+        return f"degree 4 has five coefficients, c0 to c4; yours has {len(found)}"
+    if all(near(c, d) for c, d in zip(found, (0, 1, -1, 2, -6), strict=True)):
+        return "those are the derivatives; differentiate c * x**3 three times: what is c multiplied by?"
+    if all(near(c, d) for c, d in zip(found, (0, 1, -1 / 2, 2 / 3, -6 / 4), strict=True)):
+        return "divided by k; it should be by k! = 1 * 2 * ... * k"
+    wanted = (0, 1, -1 / 2, 1 / 3, -1 / 4)
+    for k, (c, d) in enumerate(zip(found, wanted, strict=True)):
+        if not near(c, d):
+            return f"for log(1 + x) around 0, c{k} is {d:.4g}, yours is {number(c):.4g}"
+    elsewhere = coefficients(lambda x: x**2, 3.0, 1)
+    return None if near(elsewhere[1], 6.0) else "around 0 it is right; take the derivatives at `at`"
 
 
-@exercise("21.3", of=numbers(2))
-def _(found: list[float]) -> str | None:
-    plain, residual = found
-    if not 0 < plain < 1e-40:
-        return f"the first is not {plain:g}: slopes multiply through layers, 50 times 0.1"
-    if near(residual, 6.0):
-        return "the slope of one is 1.1; through 50 of them it is multiplied, not added"
-    if not near(residual, 1.1**50):
-        return f"the second is not {residual:g}: what is the slope of x + f(x)?"
-    return None if near(plain * 1e50, 1.0) else f"the first is not {plain:g}: 0.1, 50 times over"
+@exercise("21.3", of=function)
+def _(root: Any) -> str | None:
+    found = root(lambda x: x * x - 2, 1.0)
+    if near(found, 0.0):
+        return "that is where the slope is zero; the zero of the tangent is the value divided by the slope, back from x"
+    if near(found, -math.sqrt(2)):
+        return "that is a root, the other one: from 1 the tangent leads to the right"
+    if not near(found, math.sqrt(2), 1e-9):
+        return f"for x * x - 2 from 1 it should give 1.414214, yours gives {number(found):.6f}"
+    cube = root(lambda x: x**3 - 8, 3.0)
+    return None if near(cube, 2.0, 1e-9) else f"for x**3 - 8 from 3 it should give 2, yours gives {number(cube):.6f}"
 
 
-@exercise("21.4", of=words)
-def _(names: Any) -> str | None:
-    wanted, reasons = {"c", "d", "e"}, {
-        "a": "a: the sums are doubled, and so is the spread that they are divided by",
-        "b": "b: a bias is the same for the whole column, and the mean takes it away",
-        "c": "c: the mean and the spread are those of the batch",
-        "d": "d: gamma comes after the division",
-        "e": "e: after eval() the running mean and spread are used, not those of the batch",
-    }  # fmt: skip
-    if unknown := set(names) - set(reasons):
-        return f"a set of letters, such as {{'a', 'b'}}; found {sorted(map(str, unknown))}"
-    return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)
+number_exercise(
+    "21.4",
+    0.1,
+    {
+        0.2: "2 / 10 would be it if the bend of 10 * y**2 were 10; differentiate twice",
+        1.0: "the direction x alone would allow that; which direction bends most?",
+        0.05: "that is 1 / λ, the rate that reaches the bottom of that direction in one step; up to twice that works",
+    },
+    "not {:.4g}: 2 / λ, where λ is the largest bend",
+)
+
+
+@exercise("21.5", of=function)
+def _(solved: Any) -> str | None:
+    rng = np.random.default_rng(215)
+    for size in (2, 8, 40):
+        factors = rng.normal(size=(size, size))
+        matrix = factors @ factors.T / size + np.diag(np.linspace(0.5, 5, size))
+        b, asked = rng.normal(size=size), [0]
+
+        def times(v: Any, matrix: Any = matrix, asked: list[int] = asked) -> Any:
+            asked[0] += 1
+            return matrix @ np.asarray(v)
+
+        found, wanted = np.asarray(solved(times, b.copy())), np.linalg.solve(matrix, b)
+        if found.shape != b.shape:
+            return f"the solution has the shape of b, {b.shape}; yours has {found.shape}"
+        if not np.isfinite(found).all():
+            return "there is nan or inf in it: stop when the residual is 0, before dividing by it"
+        if not np.allclose(found, wanted, rtol=1e-4, atol=1e-6):
+            if asked[0] < 2:
+                return "one product is too few: repeat the step, in new directions"
+            left = np.linalg.norm(matrix @ found - b) / np.linalg.norm(b)
+            return f"with {size} numbers the residual is still {left:.1g} of b: is the ratio new r @ r over old?"
+        if asked[0] > size + 2:
+            return f"{asked[0]} products for {size} numbers: keep times(d) in a variable, and stop after {size} steps"
+    return None

@@ -1,0 +1,88 @@
+"""The exercises of lesson 0."""
+
+from typing import Any
+
+import numpy as np
+from check import exercise, function, kind, near, number
+
+
+@exercise("0.1", of=function)
+def _(dot: Any) -> str | None:
+    for xs, ys, wanted in (([1, 2], [3, 4], 11), ([2.0, -1.0, 5.0], [1.0, 4.0, 0.5], 0.5), ([], [], 0)):
+        found = number(dot(list(xs), list(ys)))
+        if near(found, wanted):
+            continue
+        if near(found, sum(xs) * sum(ys)):
+            return f"for {xs} and {ys} that is the product of the sums; what is needed is the sum of the products"
+        if xs and near(found, xs[-1] * ys[-1]):
+            return "that is the last product alone: is the `return` inside the loop, or is = written for +=?"
+        if xs and near(found, xs[0] * ys[0]):
+            return "that is the first product alone: does the `return` stand inside the loop?"
+        return f"dot({xs}, {ys}) is {wanted:g}, yours is {found:g}"
+    try:
+        dot([1, 2, 3], [1, 2])
+    except Exception:
+        return None
+    return "lists of lengths 3 and 2 give a number: zip(xs, ys, strict=True) raises an error"
+
+
+@exercise("0.2", of=function)
+def _(shifted: Any) -> str | None:
+    found = shifted(lambda x: x * x, 1.0)
+    if not callable(found):
+        return f"shifted returns a function, which is called with x later; found {kind(found)}"
+    for x in (3.0, -2.0):
+        value, wanted = number(found(x)), (x + 1) ** 2
+        if near(value, x * x + 1):
+            return "that is f(x) + h: the h belongs inside the brackets"
+        if not near(value, wanted):
+            return f"shifted(f, 1)(3) is f(4), so for the square it is 16; at {x:g} yours is {value:g}, not {wanted:g}"
+    first, second = shifted(float, 1.0), shifted(float, 10.0)
+    return None if (first(0), second(0)) == (1.0, 10.0) else "two functions share their h: let each remember its own"
+
+
+@exercise("0.3", of=function)
+def _(point: Any) -> str | None:
+    a, b = point(1, 2), point(3, 4)
+    found = a + b
+    if not (hasattr(found, "x") and hasattr(found, "y")):
+        return f"a sum of points is a point, with x and y; found {kind(found)}"
+    if (a.x, a.y, b.x, b.y) != (1, 2, 3, 4):
+        return "one of the two points has changed: return a new Point, and leave self and other as they are"
+    if found is a or found is b:
+        return "that is one of the two points itself: return Point(..., ...)"
+    return None if (found.x, found.y) == (4, 6) else f"(1, 2) + (3, 4) is (4, 6), yours is ({found.x}, {found.y})"
+
+
+@exercise("0.4", of=function)
+def _(centered: Any) -> str | None:
+    table = np.array([[1.0, 10.0, 5.0], [3.0, 30.0, 5.0]])
+    given = table.copy()
+    found = np.asarray(centered(table))
+    if not np.array_equal(table, given):
+        return "the argument has changed: `table -= ...` writes into it, `table - ...` makes a new array"
+    if found.shape != (2, 3):
+        return f"the result has the shape of the table, (2, 3); yours has {found.shape}"
+    if np.allclose(found, given - given.mean(0)):
+        return None
+    if np.allclose(found, given - given.mean()):
+        return "that subtracts the mean of all numbers; axis=0 gives one mean for each column"
+    if np.allclose(found, given - given.mean(1, keepdims=True)):
+        return "that subtracts the mean of each row; a column goes along axis 0"
+    return f"the columns should have the mean 0; yours have {found.mean(0).round(2).tolist()}"
+
+
+@exercise("0.5")
+def _(shapes: Any) -> str | None:
+    if not isinstance(shapes, list | tuple) or len(shapes) != 4 or not all(isinstance(x, tuple | list) for x in shapes):
+        return f"answer with a list of four tuples, such as [(5, 3), (5,), (5,), (5,)]; found {kind(shapes)}"
+    reasons = {
+        "a + b": ((5, 3), "b is stretched to the shape of a"),
+        "a @ b": ((5,), "the inner length, 3, vanishes: one number for each row"),
+        "a.sum(axis=1)": ((5,), "axis 1 is the one of length 3, and it vanishes"),
+        "a[a[:, 0] > 9]": ((3, 3), "whole rows are picked, three of them"),
+    }
+    for (what, (wanted, why)), found in zip(reasons.items(), shapes, strict=True):
+        if tuple(found) != wanted:
+            return f"{what} does not have the shape {tuple(found)}: {why}"
+    return None

@@ -1,0 +1,86 @@
+"""The exercises of lesson 23."""
+
+from typing import Any
+
+import numpy as np
+from check import exercise, function, near, shape, words
+
+from micrograd import Tensor
+from micrograd.nn import Linear, Sequential, Tanh
+
+
+@exercise("23.1", of=shape)
+def _(shape: Any) -> str | None:
+    if tuple(shape) == (3, 5):
+        return "that is (in, out); a row of weights belongs to a neuron, and there are five neurons"
+    return None if tuple(shape) == (5, 3) else f"not {tuple(shape)}: how many neurons, and how many inputs has each?"
+
+
+@exercise("23.2", of=function)
+def _(standardised: Any) -> str | None:
+    x = np.array([[1.0, 2.0, 6.0], [0.0, -3.0, 1.0]])
+    away = x - x.mean(1, keepdims=True)
+    wanted = away / x.std(1, keepdims=True, ddof=1)
+    try:
+        found = standardised(Tensor(x, requires_grad=True))
+    except TypeError as error:
+        if "dim" not in str(error):
+            raise
+        return "for arrays micrograd has NumPy's names: axis and keepdims"
+    except ValueError:
+        return "the means and the array do not fit: keepdims"
+    if not isinstance(found, Tensor) or not found.requires_grad:
+        return "the result should be a Tensor that remembers how it was made"
+    if found.shape != x.shape:
+        return f"the result has shape {found.shape}, not {x.shape}: keepdims"
+    if np.allclose(found.data, wanted):
+        return None
+    if np.allclose(found.data, away / x.std(1, keepdims=True)):
+        return "nearly: this divides by n, and PyTorch's std by n - 1; see ddof"
+    if np.allclose(found.data.mean(0), 0):
+        return "this goes over the columns; dim=1 in PyTorch is axis=1"
+    return f"the first row should be {wanted[0].round(3)}, yours is {found.data[0].round(3)}"
+
+
+@exercise("23.3", of=function)
+def _(renamed: Any) -> str | None:
+    rng = np.random.default_rng(17)
+    state = {
+        "hidden.weight": rng.normal(size=(3, 2)),
+        "hidden.bias": rng.normal(size=3),
+        "out.weight": rng.normal(size=(1, 3)),
+        "out.bias": rng.normal(size=1),
+    }
+    found, model = renamed(dict(state)), Sequential(Linear(2, 3), Tanh(), Linear(3, 1))
+    if "1.weight" in found:
+        return "number 1 in the Sequential is the Tanh, which has no weights: the second Linear has another number"
+    if set(found) != set(model.state_dict()):
+        return f"the Sequential has {sorted(model.state_dict())}, yours {sorted(found)}"
+    model.load_state_dict(found)
+    x = np.array([[0.5, -1.0]])
+    hidden = np.tanh(x @ state["hidden.weight"].T + state["hidden.bias"])
+    wanted = (hidden @ state["out.weight"].T + state["out.bias"]).item()
+    answer = model(Tensor(x)).item()
+    return None if near(answer, wanted) else f"it loads, but answers {answer:.4f} where theirs answers {wanted:.4f}"
+
+
+@exercise("23.4", of=words)
+def _(lines: Any) -> str | None:
+    at = {}
+    for word in ("model(", ".mean(", "zero_grad", "backward", "step"):
+        if (found := [i for i, line in enumerate(lines) if word in line]) == []:
+            return f"the line with {word} is missing"
+        at[word] = found[0]
+    if len(lines) != 5:
+        return f"five lines, each once; found {len(lines)}"
+    if at["model("] > at[".mean("]:
+        return "the loss needs the answer: which line computes it?"
+    if at["backward"] < at[".mean("]:
+        return "backward() goes back from the loss, so the loss must be there"
+    if at["step"] < at["backward"]:
+        return "step() uses the gradients, so backward() must have left them"
+    if at["backward"] < at["zero_grad"] < at["step"]:
+        return "between backward() and step(), zero_grad() throws away the new gradients"
+    if at["step"] < at["zero_grad"]:
+        return None
+    return None if at["zero_grad"] < at["backward"] else "the old gradients must go before the new ones come"
