@@ -5,6 +5,7 @@ versions and hashes of package-lock.json and requirements.txt, and is kept in si
 
     live/        the playground, the training page, and the Python that runs in them; a page that runs a trained model
     phone.py     trains that model
+    gpt.py       exports the training step of the GPT page
     pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons and the reference
     lite.py      JupyterLite beside it, if asked
     check.py     what a site must be: links that lead somewhere, nothing from another host
@@ -20,6 +21,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from check import faults
 from lite import lite
@@ -31,6 +33,7 @@ OUT = ROOT / "out" / "site"
 ONNXRUNTIME = ("ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm")
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 LICENCES = ("LICENSE", "LICENCE", "COPYING")  # how the names of such files begin
+SMALL = 2**20  # bytes: a file that a browser keeps at the first visit, before it is asked for
 STAMP = (1980, 1, 1, 0, 0, 0)  # of the files in an archive: the same sources give the same bytes
 
 
@@ -56,6 +59,7 @@ def main() -> None:
     if not arguments.live:
         sphinx(new, packages, libraries, arguments.lite)
     live(new / "live", packages, libraries)
+    shutil.copy2(HERE / "404.html", new)
     infos = jupyterlite(new, packages, arguments.numpy) if arguments.lite else []
     notices(new, packages, libraries, infos)
     found = list(faults(new.resolve(), live=arguments.live))
@@ -117,7 +121,7 @@ def python_packages() -> Path:
 
 # ------------------------------------------------------------------------------------------------ the live pages
 def live(folder: Path, packages: Path, libraries: Path) -> None:
-    """The playground, the training page and the phone page."""
+    """The playground, the training page, the drills, the GPT and the phone page."""
     vendor = folder / "vendor"
     vendor.mkdir(parents=True)
     for path in HERE.glob("live/*.*"):
@@ -136,7 +140,11 @@ def live(folder: Path, packages: Path, libraries: Path) -> None:
     write(vendor / "sizes.json", {path.name: path.stat().st_size for path in counted if path.suffix != ".mjs"})
     examples(vendor)
     training(vendor)
-    run(sys.executable, HERE / "phone.py", vendor, PYTHONPATH=os.pathsep.join(map(str, (ROOT, libraries))))
+    drills(vendor)
+    for script in ("phone.py", "gpt.py"):
+        run(sys.executable, HERE / script, vendor, PYTHONPATH=os.pathsep.join(map(str, (ROOT, libraries))))
+    small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name != "offline.js"]
+    write(vendor / "offline.json", sorted(path.relative_to(folder).as_posix() for path in small))
 
 
 def write(path: Path, what: object) -> None:
@@ -156,8 +164,9 @@ def archive(path: Path, libraries: Path) -> None:
     lessons = ROOT / "demos" / "lessons"
     tops = (ROOT / "micrograd", HERE / "live" / "lab", libraries / "graphviz", lessons / "exercises")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for name in ("check.py", "pictures.py"):
-            packed.writestr(zipfile.ZipInfo(name, STAMP), (lessons / name).read_bytes())
+        ours = [lessons / name for name in ("check.py", "pictures.py", "wrong_engines.py")]
+        for source in (*ours, ROOT / "demos" / "one_page.py"):
+            packed.writestr(zipfile.ZipInfo(source.name, STAMP), source.read_bytes())
         for top in tops:
             for source in sorted(top.rglob("*")):
                 if source.is_file() and source.suffix in (".py", ".html", ".css", ".js", ".json"):
@@ -190,13 +199,32 @@ def training(folder: Path) -> None:
 
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(HERE.glob("live/training/*.py"))}
     seen = Training(texts["sign"], "moons", 0.1, 1)
-    about, losses, norms = seen.about(), [], []
+    about, losses, norms, judged = seen.about(), [], [], []
     for _ in range(200):
         frame = seen.go(0, 20, 1)
         losses += frame["losses"]
         norms.append(frame["norms"])
-    still = {"about": about, "frame": frame, "losses": losses, "norms": norms}
+        judged.append([rated(seen.model, points) for points in (seen.points, seen.held_out)])
+    still = {"about": about, "frame": frame, "losses": losses, "norms": norms, "judged": judged}
     write(folder / "training.json", {"texts": texts, "kinds": KINDS, "still": still})
+
+
+def rated(model: Any, points: list[Any]) -> dict[str, float]:
+    """What the page computes of points whose answers are -1 and 1: the part that is right, and the mean hinge loss."""
+    from micrograd import no_grad
+
+    with no_grad():
+        margins = [model(x).data * answer for x, answer in points]
+    right, losses = sum(margin > 0 for margin in margins), [max(0.0, 1 - margin) for margin in margins]
+    return {"right": right / len(points), "loss": round(sum(losses) / len(points), 5)}
+
+
+def drills(folder: Path) -> None:
+    """The levels of the drills page, and the first graph of each, to be seen without Python."""
+    from lab.drilling import LEVELS, drilled
+
+    first = {level: drilled(level, 1, []) for level in LEVELS}
+    write(folder / "drills.json", {"levels": LEVELS, "first": first})
 
 
 # ------------------------------------------------------------------------------------------------ the other pages

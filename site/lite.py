@@ -18,12 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZipFile
 
-from sources import RUN_HERE
+from sources import ROOT, RUN_HERE
+
+sys.path.insert(0, str(ROOT / "demos" / "lessons"))
+import course
 
 HERE = Path(__file__).resolve().parent
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 LESSONS = sorted((HERE.parent / "demos" / "lessons").glob("*.ipynb"))
-ELSEWHERE = ("16", "17", "18")  # lessons that need names to learn, PyTorch, or several processes
+ELSEWHERE = tuple(f"{lesson.number:02}" for lesson in course.LESSONS if not lesson.in_browser)
 OURS = "micrograd-lessons.zip"
 MODIFIED = datetime(1980, 1, 1, tzinfo=UTC).isoformat()
 

@@ -12,15 +12,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A page of the repository, and where it is in the site.
 PAGES = {
-    "README.md": "use.md",
+    "docs/use.md": "use.md",
     "demos/README.md": "lessons.md",
+    "demos/one_page.py": "one-page.md",
     "CONTRIBUTING.md": "how/adding.md",
     "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
 }
-RUN_HERE = ("01", "02", "03", "04", "05")  # lessons whose cells run in the page, all but those that use matplotlib
+# Lessons whose cells run in the page, all but those that use matplotlib.
+RUN_HERE = ("01", "02", "03", "04", "05", "25")
+DRILLS = {"02": (1,), "03": (2,), "05": (3,), "09": (4, 5)}  # the levels of the drills that a lesson leads to
+GPT = ("17", "18", "19")  # lessons that lead to the page on which one trains
 NOT_HERE = "need Python and Jupyter: in a checkout, <code>make lessons</code>"
-LIVE = re.compile(r"\[([^\]]*)\]\(https?://[^\s()]*/(live/\w+\.html[^\s()]*)\)")  # which Sphinx knows nothing of
+LIVE = re.compile(r"`(live/\w+\.html)`")  # a page that Sphinx knows nothing of
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
 # The reference by task: a page, its title and first words, and for each of its modules the names. What is public in
@@ -44,7 +48,8 @@ REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
         "Modes, and ops of your own",
         "Where gradients are recorded, and how an op brings its own way back.",
         {
-            "micrograd": "no_grad enable_grad set_grad_enabled is_grad_enabled detect_anomaly lazy Function",
+            "micrograd": "no_grad enable_grad set_grad_enabled is_grad_enabled detect_anomaly check_compiled strict "
+            "lazy Function",
         },
     ),
     "networks": (
@@ -68,7 +73,7 @@ REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
         "Of a graph, of a pass, of a training.",
         {
             "micrograd": "draw_dot trace",
-            "micrograd.viz": "player animate movie watch draw_network plot_decision_boundary plot_loss",
+            "micrograd.viz": "player animate compare movie watch draw_network plot_decision_boundary plot_loss",
         },
     ),
     "functions": ("Functions", "Of Values, of Tensors, and of what NumPy calls an array.", {}),
@@ -88,8 +93,7 @@ def gather(folder: Path, mathjax: Path, lite: bool = False) -> None:
             wanted[path.relative_to(here).as_posix()] = path.read_bytes()
     for path in ROOT.glob("docs/*.*"):
         if path.suffix in (".svg", ".png", ".gif"):
-            place = "_static" if path.stem.startswith("animation") else "images"  # or what only HTML points at
-            wanted[f"{place}/{path.name}"] = path.read_bytes()
+            wanted[f"_static/{path.name}"] = path.read_bytes()  # where HTML may point, and a package index too
     for source, name in pages().items():
         text = (ROOT / source).read_text(encoding="utf-8")
         wanted[name] = moved(arranged(name, text), source, name).encode()
@@ -108,20 +112,21 @@ def gather(folder: Path, mathjax: Path, lite: bool = False) -> None:
 
 
 def pages() -> dict[str, str]:
-    """All pages of the repository that are in the site; each one in docs/ is a guide."""
+    """All pages of the repository that are in the site; each one in docs/ is a guide unless it stands in the table."""
     guides = {path.relative_to(ROOT).as_posix(): f"guides/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))}
-    return PAGES | guides
+    return guides | PAGES
 
 
 def arranged(name: str, text: str) -> str:
-    """A page with what it needs in the site: the README without what the front page has, and lists of what is below."""
-    if name == "use.md":
-        return "# Using it\n\n" + text[text.index("\n## Use it") : text.index("\n## Where things are")]
+    """A page with what it needs in the site, such as lists of what is below."""
     if name == "lessons.md":
         names = "\n".join(f"lessons/{path.stem}" for path in sorted(ROOT.glob("demos/lessons/*.ipynb")))
-        here = f"The cells of lessons 1 to {int(RUN_HERE[-1])} run in the page; the others {NOT_HERE}."
+        first, last = int(RUN_HERE[-2]), int(RUN_HERE[-1])
+        here = f"The cells of lessons 1 to {first} and {last} run in the page; the others {NOT_HERE}."
         course = text[text.index("## Lessons") :].replace("## Lessons", f"# Lessons\n\n{here}", 1)
         return f"{course}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    if name == "one-page.md":
+        return f"# Micrograd on one page\n\n`python -m micrograd page` prints it.\n\n```python\n{text}```\n"
     if name == "changelog.md" or text.startswith("# "):
         return text
     return f"# {name}\n\n{text}"
@@ -140,13 +145,13 @@ def moved(text: str, source: str, name: str) -> str:
         if there is None and inside.startswith("demos/lessons/") and inside.endswith(".ipynb"):
             there = inside.removeprefix("demos/")
         if there is None and picture and inside.startswith("docs/"):
-            there = inside.replace("docs/", "images/", 1)
+            there = inside.replace("docs/", "_static/", 1)
         if there is None:
             return words
         return f"{picture}[{words}]({up}{there}{heading or ''})"
 
     up = "../" * name.count("/")
-    return LIVE.sub(rf'<a href="{up}\2">\1</a>', LINK.sub(link, text))
+    return LIVE.sub(rf'<a href="{up}\1">\1</a>', LINK.sub(link, text))
 
 
 def lesson(path: Path, lite: bool) -> str:
@@ -159,6 +164,10 @@ def lesson(path: Path, lite: bool) -> str:
     live = f'<a href="../live/playground.html#example={name}">Play with an example</a>: drag its numbers, and look'
     if lite and here:
         live += f'. <a href="../lite/lab/index.html?path={path.name}">Open it as a notebook in this browser</a>'
+    for level in DRILLS.get(path.name[:2], ()):
+        live += f'. <a href="../live/drills.html#level={level}">Drill it</a>: level {level}'
+    if path.name.startswith(GPT):
+        live += '. <a href="../live/names.html">See a GPT train</a>: its attention, and the names that it makes up'
     live = f"<p>The cells {words}. {live}.</p>"
     if here:
         live += '<script type="module" src="../live/cells.js"></script>'

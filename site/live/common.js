@@ -22,6 +22,9 @@ export function themed() {
 }
 export const colour = name => getComputedStyle(document.body).getPropertyValue(name).trim();
 
+// ---- without the host, once it was visited
+navigator.serviceWorker?.register(new URL("./offline.js", import.meta.url)).catch(() => { /* not from a file, or not allowed: then it needs the host */ });
+
 // ---- what is kept between visits; a browser may forbid it
 export function remembered(name) { try { return localStorage.getItem(name); } catch { return null; } }
 export function remember(name, text) { try { localStorage.setItem(name, text); } catch { /* then it is forgotten */ } }

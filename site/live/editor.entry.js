@@ -1,6 +1,6 @@
 // The editor of the live pages, from CodeMirror's parts; bundled into vendor/editor.js.
 import {autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap} from "@codemirror/autocomplete";
-import {defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory, temporarilySetTabFocusMode} from "@codemirror/commands";
+import {defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory, temporarilySetTabFocusMode, undo} from "@codemirror/commands";
 import {python} from "@codemirror/lang-python";
 import {bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting} from "@codemirror/language";
 import {highlightSelectionMatches, searchKeymap} from "@codemirror/search";
@@ -55,7 +55,7 @@ export function editor(parent, text, {label, changed, run}) {
     lineNumbers(), highlightActiveLineGutter(), highlightActiveLine(), highlightSpecialChars(), drawSelection(), highlightSelectionMatches(),
     history({newGroupDelay: Infinity, joinToEvent: joins}), indentOnInput(), bracketMatching(), closeBrackets(), autocompletion({activateOnTyping: false}),
     EditorView.lineWrapping, python(), indentUnit.of("    "), EditorState.tabSize.of(4), syntaxHighlighting(colours), marks,
-    EditorView.contentAttributes.of({"aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off"}),
+    EditorView.contentAttributes.of({"aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off", autocorrect: "off"}),
     EditorView.updateListener.of(update => update.docChanged && changed(update.transactions.map(t => t.annotation(byPage)).find(Boolean))),
   ]});
   return {
@@ -68,6 +68,7 @@ export function editor(parent, text, {label, changed, run}) {
       view.dispatch({changes: {from, to, insert}, effects: mark.of({from, to: from + insert.length}),
         annotations: goesOn ? byPage.of("dragging") : [byPage.of("drag"), isolateHistory.of("before")]});
     },
+    undo: () => undo(view),
     mark: what => view.dispatch({effects: mark.of(what)}),
     focus: () => view.focus(),
   };

@@ -4,7 +4,8 @@ import {Surface, places} from "./surface.js";
 
 export const REACH = 1.6;
 const NEURON = 26;  // pixels
-const marks = ["triangle", "circle", "square"], hues = ["--high", "--low", "--third"];
+const marks = ["triangle", "circle", "square", "diamond", "cross"], hues = ["--high", "--low", "--third", "--fourth", "--fifth"];
+export const signs = ["▲", "●", "■", "◆", "✚"];
 
 function rgb(name) {
   const found = colour(name).match(/^#(.)(.)(.)$/) ? colour(name).replace(/[^#]/g, "$&$&") : colour(name);
@@ -21,11 +22,20 @@ function sharp(canvas, width, height) {  // as many pixels as the screen has
   drawing.clearRect(0, 0, width, height);
   return drawing;
 }
-function mark(drawing, kind, x, y) {
+function mark(drawing, kind, x, y, hollow = false) {
   drawing.beginPath();
   if (kind === "circle") drawing.arc(x, y, 4.6, 0, 7);
   else if (kind === "square") drawing.rect(x - 4.2, y - 4.2, 8.4, 8.4);
-  else { drawing.moveTo(x, y - 6); drawing.lineTo(x + 5.6, y + 4.4); drawing.lineTo(x - 5.6, y + 4.4); drawing.closePath(); }
+  else {
+    const corners = {triangle: [[0, -6], [5.6, 4.4], [-5.6, 4.4]], diamond: [[0, -6], [5.2, 0], [0, 6], [-5.2, 0]],
+      cross: [[-2, -6], [2, -6], [2, -2], [6, -2], [6, 2], [2, 2], [2, 6], [-2, 6], [-2, 2], [-6, 2], [-6, -2], [-2, -2]]}[kind];
+    for (const [dx, dy] of corners) drawing.lineTo(x + dx, y + dy);
+    drawing.closePath();
+  }
+  if (hollow) {  // held out
+    [drawing.strokeStyle, drawing.fillStyle] = [drawing.fillStyle, drawing.strokeStyle];
+    drawing.lineWidth = 1.9;
+  }
   drawing.fill();
   drawing.stroke();
 }
@@ -43,7 +53,7 @@ function pixels(scores, side) {
       let best = 0, sum = 0;
       for (let i = 1; i < scores.length; i++) if (one(i) > one(best)) best = i;
       for (let i = 0; i < scores.length; i++) sum += Math.exp(one(i) - one(best));
-      hue = colours[best % 3];
+      hue = colours[best % 5];
       strength = .7 * Math.max(0, 1 / sum - .3);
     }
     if (!(strength >= 0)) strength = 0;  // nan
@@ -59,29 +69,47 @@ function pixels(scores, side) {
 export class Plane {
   constructor(canvas) { this.canvas = canvas; }
 
-  begin({points, surface, parameters}, kind) {
-    this.kind = kind;
+  begin({points, held_out: held = [], surface, parameters}, kind) {
+    this.kind = kind === "own" ? "classes" : kind;
     this.points = points;
+    this.held = held;
     this.inputs = points[0][0].length;
     this.side = parameters > 1500 ? 40 : 80;
-    const columns = Array.from({length: this.inputs}, (_, i) => Float32Array.from(points, ([x]) => x[i]));
+    const columns = list => Array.from({length: this.inputs}, (_, i) => Float32Array.from(list, ([x]) => x[i]));
     this.surface = surface && new Surface(surface, places(this.inputs, this.side, REACH));
-    this.answers = surface && new Surface(surface, columns);
+    this.answers = surface && new Surface(surface, columns(points));
+    this.tested = surface && held.length ? new Surface(surface, columns(held)) : null;
     this.scores = this.grid = null;
   }
-  // The part of right answers, from 0 to 1; or the mean squared error of numbers; null where it is not known.
+  // Points without a model, scaled, as somebody draws them.
+  preview(points) {
+    Object.assign(this, {kind: "classes", inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
+    this.draw();
+  }
   follow(frame) {
     if (frame.grid) this.grid = frame.grid;
-    if (!this.surface) return null;
-    this.scores = this.surface.follow(frame.p);
-    const said = this.answers.follow(frame.p).map(score => typeof score === "number" ? new Float32Array(this.points.length).fill(score) : score);
-    let sum = 0;
-    this.points.forEach(([, answer], k) => {
-      if (this.kind === "number") sum += (said[0][k] - answer) ** 2;
-      else if (said.length === 1) sum += said[0][k] * answer > 0;
-      else sum += said.every((score, i) => i === answer || score[k] < said[answer]?.[k]);
+    if (this.surface) this.scores = this.surface.follow(frame.p);
+  }
+  // Of the points that are trained on, and of those held out: {right, loss}, where `right` is the part of right answers
+  // from 0 to 1, and `loss` the one that the page's text for such answers has; null where that is not known.
+  judge(parameters) {
+    return [[this.answers, this.points], [this.tested, this.held]].map(([surface, points]) => surface && this.#judged(surface.follow(parameters), points));
+  }
+  #judged(scores, points) {
+    const said = scores.map(score => typeof score === "number" ? new Float32Array(points.length).fill(score) : score);
+    let right = 0, loss = 0;
+    points.forEach(([, answer], k) => {
+      if (this.kind === "number") loss += (said[0][k] - answer) ** 2;
+      else if (said.length === 1) {
+        right += said[0][k] * answer > 0;
+        loss += Math.max(0, 1 - said[0][k] * answer);
+      } else {
+        const of = said.map(score => score[k]), best = Math.max(...of);
+        right += of.every((score, i) => i === answer || score < of[answer]);
+        loss += Math.log(of.reduce((sum, score) => sum + Math.exp(score - best), 0)) + best - of[answer];
+      }
     });
-    return sum / this.points.length;
+    return {right: right / points.length, loss: loss / points.length};
   }
   draw(neuron = null) {
     const size = this.canvas.clientWidth, drawing = sharp(this.canvas, size, size);
@@ -93,13 +121,16 @@ export class Plane {
       const side = Math.round(Math.sqrt(this.grid.length));
       drawing.drawImage(pixels(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
     }
-    drawing.strokeStyle = colour("--panel");
-    drawing.lineWidth = 1.3;
-    for (const [place, answer] of this.points) {
-      const which = this.kind === "sign" ? (answer > 0 ? 0 : 1) : answer % 3;
-      drawing.fillStyle = colour(hues[which]);
-      mark(drawing, marks[which], ...this.#at(place, size));
+    const ground = colour("--panel"), filled = hues.map(colour);
+    for (const [k, [place, answer]] of [...this.points, ...this.held ?? []].entries()) {
+      const which = this.kind === "sign" ? (answer > 0 ? 0 : 1) : answer % 5;
+      Object.assign(drawing, {strokeStyle: ground, fillStyle: filled[which], lineWidth: 1.3});
+      mark(drawing, marks[which], ...this.#at(place, size), k >= this.points.length);
     }
+  }
+  place(event) {  // of the mouse or a finger, in the model's coordinates
+    const box = this.canvas.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width * 2 - 1) * REACH, (1 - (event.clientY - box.top) / box.height * 2) * REACH];
   }
   #at([x, y], size) { return [size * (x / REACH + 1) / 2, size * (1 - y / REACH) / 2]; }
   #curve(drawing, size, neuron) {
@@ -113,9 +144,10 @@ export class Plane {
       drawing.lineTo(...this.#at([at, REACH], size));
       drawing.stroke();
     }
-    drawing.fillStyle = colour("--low");
-    drawing.strokeStyle = colour("--panel");
-    for (const [[x], answer] of this.points) mark(drawing, "circle", ...this.#at([x, answer], size));
+    for (const [k, [[x], answer]] of [...this.points, ...this.held ?? []].entries()) {
+      Object.assign(drawing, {strokeStyle: colour("--panel"), fillStyle: colour("--low"), lineWidth: 1});
+      mark(drawing, "circle", ...this.#at([x, answer], size), k >= this.points.length);
+    }
     const shown = neuron ? this.surface.value(neuron) : this.scores?.[0] ?? this.grid?.map(([score]) => +score);
     if (!shown) return;
     const n = shown.length ?? this.side;
@@ -143,13 +175,13 @@ export class Plane {
 }
 
 // ---- lines over the steps
-export function lines(canvas, series, {log = false} = {}) {
+export function lines(canvas, series, {log = false, top: most} = {}) {
   const width = canvas.clientWidth, height = canvas.clientHeight, drawing = sharp(canvas, width, height);
   const left = 38, right = 12, top = 8, bottom = 20, steps = Math.max(...series.map(({at}) => at.length));
   const known = series.flatMap(({at}) => at).filter(x => typeof x === "number" && (!log || x > 0));
   if (!known.length) return;
   const first = series[0].at.slice(0, 8).filter(x => typeof x === "number");
-  let [low, high] = log ? [Math.log10(known.reduce((a, b) => Math.min(a, b))), Math.log10(known.reduce((a, b) => Math.max(a, b)))] : [0, Math.max(1e-9, ...first)];
+  let [low, high] = log ? [Math.log10(known.reduce((a, b) => Math.min(a, b))), Math.log10(known.reduce((a, b) => Math.max(a, b)))] : [0, most ?? Math.max(1e-9, ...first)];
   if (log) [low, high] = [Math.max(Math.floor(low), Math.ceil(high) - 6), Math.max(Math.ceil(high), Math.floor(low) + 1)];
   const x = k => left + (width - left - right) * k / Math.max(steps - 1, 1);
   const y = value => top + (height - top - bottom) * (1 - Math.min(1, Math.max(0, ((log ? Math.log10(value) : value) - low) / (high - low))));
@@ -177,6 +209,18 @@ export function lines(canvas, series, {log = false} = {}) {
     drawing.setLineDash(dash);
     drawing.stroke();
     drawing.setLineDash([]);
+  });
+}
+
+// ---- letters in a plane
+export function letters(canvas, places, names) {
+  const width = canvas.clientWidth, height = canvas.clientHeight, drawing = sharp(canvas, width, height);
+  const [xs, ys] = [0, 1].map(k => places.map(place => place[k])), spread = all => Math.max(...all.map(Math.abs), 1e-9);
+  const [rx, ry] = [spread(xs), spread(ys)];
+  Object.assign(drawing, {font: "600 15px system-ui, sans-serif", textAlign: "center", textBaseline: "middle"});
+  names.forEach((name, k) => {
+    drawing.fillStyle = colour("aeiouy".includes(name) ? "--data" : "--ink");
+    drawing.fillText(name, width / 2 + (width / 2 - 16) * xs[k] / rx, height / 2 - (height / 2 - 14) * ys[k] / ry);
   });
 }
 

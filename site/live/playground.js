@@ -51,6 +51,7 @@ function show(answer) {
   $("right").classList.toggle("stale", Boolean(answer.error || !answer.story));
   $("out").textContent = answer.out;
   if (answer.error || !held) wrong(answer.error, edit);
+  else $("error").textContent = "";
   if (answer.hint) $("error").textContent = answer.hint;
   if (!answer.error) sliders(answer);
   if (answer.story) player.show(answer.story);

@@ -1,16 +1,18 @@
 // The training page: the learner's own text, called again and again, and what comes of it.
 import {$, Player, copied, four, linked, packed, progress, remember, remembered, state, themed, wrong} from "./common.js";
-import {Network, Plane, lines} from "./pictures.js";
+import {CLASSES, MOST, block, csv, held, listed, parsed, scale, scaled} from "./own.js";
+import {Network, Plane, lines, signs} from "./pictures.js";
 import {Python} from "./python.js";
 import {editor} from "./vendor/editor.js";
 
+const LONGEST = 8000;  // characters of a link
 const TYPED = 600, SLOW = 2000, SLICE = 40;  // milliseconds: after the last key, until Stop is offered, of training at a time
 const {texts, kinds, still} = await (await fetch("vendor/training.json")).json();
 const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "--third", "--quiet"];
 const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); });
 
-let about = null, frame = null, losses = [], norms = [], looked = null;
-let ready = false, starting = null, playing = false, waiting = false, timer = 0, slow = 0, version = "";
+let about = null, frame = null, losses = [], norms = [], judged = [], looked = null;
+let ready = false, pressed = null, starting = null, playing = false, waiting = false, timer = 0, slow = 0, version = "";
 const speeds = {};
 
 // ---- Python
@@ -24,7 +26,7 @@ const python = new Python({
     ready = true;
     version = told.version;
     state(`Python ${version} runs in this page`);
-    begin();
+    begin(pressed);
   },
   frame: take,
 });
@@ -47,12 +49,23 @@ async function asked(...what) {
   heard();
   return answer;
 }
-async function begin() {  // run the text from its first line: another model, which goes on if this one was playing
+function later(act) {  // what was pressed while Python was not there, which goes on with the network that is shown
+  pressed = about === still.about ? act : null;
+  python.load();
+}
+async function begin(act = null) {  // run the text from its first line: another model, which goes on if this one was playing
   clearTimeout(timer);
+  pressed = null;
+  if (own()) preview();
+  if (own() && !held(edit.text)?.rows.length) {
+    set(false);
+    starting = null;  // what was on its way is of another program
+    return $("guessed").textContent ||= "Click in the picture to draw points, or paste rows such as 0.5, -1.2, cat.";
+  }
   if (!ready) return python.load();
   const mine = starting = {}, ended = () => mine !== starting;  // by the next begin
   await asked("pause");
-  const answer = await asked("start", edit.text, $("data").value, +$("noise").value, +$("seed").value || 0);
+  const answer = await asked("start", edit.text, $("data").value, +$("noise").value, +$("seed").value || 0, +$("size").value);
   if (!answer || ended()) return;
   $("out").textContent = answer.out;
   wrong(answer.error, edit);
@@ -62,6 +75,14 @@ async function begin() {  // run the text from its first line: another model, wh
     return set(false);
   }
   started(answer);
+  if (act) {
+    await asked("put", JSON.stringify(still.frame.p), still.frame.steps);
+    if (ended()) return;
+    [frame, losses, norms, judged] = [still.frame, [...still.losses], [...still.norms], [...still.judged]];
+    due();
+    starting = null;
+    return act();
+  }
   const first = await asked("go", 0, batch(), 1);
   if (ended()) return;
   take(first);
@@ -73,11 +94,12 @@ function started(found) {
   about = found;
   losses = [];
   norms = [];
+  judged = [];
   looked = null;
   plane.begin(about, kinds[$("data").value]);
   network.begin(about, plane);
   $("parameters").textContent = about.parameters;
-  $("legend").textContent = legend[plane.kind];
+  $("legend").textContent = own() ? named() : legend[plane.kind];
   $("unknown").hidden = Boolean(about.surface);
 }
 function take(next) {
@@ -87,7 +109,10 @@ function take(next) {
     wrong(next.error, edit);
     return set(false);
   }
+  if ($("error").textContent) wrong(null, edit);  // of a program before
   frame = next;
+  const seen = plane.judge(next.p);
+  judged.push(...next.losses.map(() => seen));
   losses.push(...next.losses);
   norms.push(...next.losses.map(() => next.norms));
   if (next.out) $("out").textContent = next.out;
@@ -105,6 +130,9 @@ function set(on) {
 }
 function play() {
   set(true);
+  const {top, bottom} = $("plane").getBoundingClientRect();
+  if (innerWidth <= 960 && (top < 0 || bottom > innerHeight)) $("plane").closest("section").scrollIntoView();  // a phone: what is played is below
+  pressed = null;
   if (!ready || starting) return python.load();
   watch();
   python.say("play", SLICE, batch());
@@ -132,28 +160,35 @@ function due() {
   });
 }
 const legend = {
-  sign: "▲ should be above 0 (blue), ● below (orange); it says 0 where the colours meet. Click a point to see its loss.",
-  classes: "▲ ● ■ are the three classes, and a place has the colour of its largest score. Click a point to see its loss.",
-  number: "● are the points, and the line is what the model says. Click a point to see its loss.",
+  sign: "▲ should be above 0 (blue), ● below (orange); it says 0 where the colours meet. Hollow ones are held out. Click a point to see its loss.",
+  classes: "▲ ● ■ are the three classes, and a place has the colour of its largest score. Hollow ones are held out. Click a point to see its loss.",
+  number: "● are the points, and the line is what the model says. Hollow ones are held out. Click a point to see its loss.",
 };
 function draw() {
-  const right = plane.follow(frame);
+  plane.follow(frame);
+  const [trained, apart] = judged.at(-1) ?? [], percent = seen => seen ? `${(100 * seen.right).toFixed(0)} %` : "–";
   plane.draw(looked);
   network.draw(frame.p);
-  lines($("loss"), [{at: losses, hue: "--ink"}]);
+  const number = plane.kind === "number", of = (k, what) => judged.map(both => both[k]?.[what]), dash = [5, 3];
+  lines($("loss"), [{at: losses, hue: "--ink"}, ...(apart ? [{at: of(1, "loss"), hue: "--below", dash}] : [])]);
+  if (apart && !number) lines($("rights"), [{at: of(0, "right"), hue: "--ink"}, {at: of(1, "right"), hue: "--below", dash}], {top: 1});
+  $("losslegend").hidden = $("heldbox").hidden = !apart;
+  $("rightcard").hidden = !apart || number;
+
   const layers = frame.norms.map((_, k) => ({at: norms.map(each => each[k]), hue: hues[k % 4], dash: dashes[k % 4]}));
   lines($("norms"), layers, {log: true});
-  const number = plane.kind === "number";
   $("steps").textContent = frame.steps;
   $("lossis").textContent = four(losses.at(-1));
   $("rightname").textContent = number ? "mean squared error" : "right answers";
-  $("right").textContent = right === null ? "–" : number ? four(right) : `${(100 * right).toFixed(0)} %`;
+  $("right").textContent = trained && number ? four(trained.loss) : percent(trained);
+  if (apart) $("held").textContent = number ? four(apart.loss) : `${percent(apart)}, loss ${four(apart.loss)}`;
   $("modename").textContent = `${about.mode} steps a second`;
   const other = about.mode === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other}: ${Math.round(speeds[other])})` : "";
   $("mode").textContent = `${Math.round(speeds[about.mode]) || "–"}${known}`;  // of this browser
   if (!playing) {
     $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
     $("norms").setAttribute("aria-label", `Length of the gradient by layer, now ${frame.norms.map(four).join(", ")}`);
+    if (apart) $("rights").setAttribute("aria-label", `Part of right answers by step: now ${percent(trained)} of the points trained on, and ${percent(apart)} of those held out`);
     $("plane").setAttribute("aria-label", `What the model says of each place; ${$("rightname").textContent}: ${$("right").textContent}`);
   }
   if (norms.length) $("normlegend").replaceChildren(...frame.norms.map((_, k) => {
@@ -164,7 +199,7 @@ function draw() {
 }
 
 // ---- controls that are numbers of the text
-const RATE = /\blr\s*=\s*([0-9.]+(?:e-?\d+)?)/, SIZES = /\bMLP\(\s*\d+\s*,\s*\[([\d\s,]*)\]/d;
+const RATE = /\blr\s*=\s*([0-9.]+(?:e-?\d+)?)/, SIZES = /\bMLP\(\s*\d+\s*,\s*\[([\d\s,]*(?:len\(CLASSES\)\s*)?)\]/d, PART = /^HELD_OUT, SEED = ([\d.]+), (\d+)/md;
 let dragging = false;
 function controls() {
   const rate = RATE.exec(edit.text), sizes = hidden();
@@ -176,6 +211,12 @@ function controls() {
   more.firstChild.textContent = "− layer";
   more.lastChild.textContent = "+ layer";
   $("layers").append(more);
+  const part = PART.exec(edit.text);
+  for (const id of ["noise", "size"]) $(id).parentElement.hidden = own();
+  $("part").parentElement.hidden = !own() || !part;
+  if (part) $("part").value = part[1];
+  $("partis").textContent = part ? `${Math.round(100 * part[1])} %` : "";
+  $("own").hidden = !own();
 }
 function group(text, name, less, more, canLess, canMore) {
   const whole = document.createElement("span"), shown = document.createElement("output");
@@ -193,8 +234,8 @@ function group(text, name, less, more, canLess, canMore) {
   return whole;
 }
 function hidden() {
-  const found = SIZES.exec(edit.text)?.[1].split(",").map(Number);
-  return found?.length && found.every(size => size > 0) ? found.slice(0, -1) : null;
+  const found = SIZES.exec(edit.text)?.[1].split(",").slice(0, -1).map(Number);
+  return found?.every(size => size > 0) ? found : null;
 }
 function change(sizes) {
   const {1: old, indices} = SIZES.exec(edit.text), out = old.split(",").at(-1).trim();
@@ -210,35 +251,150 @@ function drag() {
   if (ready && about !== still) python.ask("set_rate", rate);
 }
 
+// ---- points of one's own: what is drawn, pasted or dropped is written into the text, which is all that counts
+const HUES = ["blue", "orange", "green", "purple", "yellow"], NEAR = 18;  // pixels between two points of one stroke
+let stroke = null;
+const tool = () => own() ? document.querySelector("#tools input:checked")?.value ?? "look" : "look";
+function named() {
+  const {names = []} = held(edit.text) ?? {}, counts = [about.points.length, about.held_out.length], seed = PART.exec(edit.text)?.[2];
+  return `${names.map((name, k) => `${signs[k]} ${name}`).join(", ")}. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`;
+}
+function preview() {  // without Python
+  const found = held(edit.text);
+  for (const id of ["class", "clear", "use"]) $(id).disabled = !found;
+  if (!found) return $("guessed").textContent = "The text has no CLASSES, MIDDLE, REACH and ROWS as the page writes them, so that points cannot be drawn here. Undo brings them back.";
+  frame = null;
+  plane.preview(scaled(found));
+  $("legend").textContent = `${found.names.map((name, k) => `${signs[k]} ${name}`).join(", ")}: ${found.rows.length} points.`;
+  const before = tool(), now = ["look", ...found.names.keys(), "erase"].map(String);
+  $("tools").replaceChildren(...now.map(value => {
+    const label = document.createElement("label"), input = Object.assign(document.createElement("input"), {type: "radio", name: "tool", value});
+    input.checked = value === (now.includes(before) && (before !== "look" || found.rows.length) ? before : "0");
+    label.append(input, {look: "look at a point", erase: "erase"}[value] ?? `${signs[value]} ${found.names[value]}`);
+    return label;
+  }));
+  touching();
+}
+const touching = () => $("plane").style.touchAction = tool() === "look" ? "" : "none";  // a finger draws, and does not scroll
+function rewrite(next, goesOn = false) {  // one undo; `goesOn` with the stroke before
+  const {from, to, ...before} = held(edit.text);
+  edit.replace(from, to, block({...before, ...next}), goesOn);
+  edit.mark(null);
+  preview();
+}
+function drawn(event, first = false) {
+  const now = held(edit.text), {rows, middle, reach} = now, place = plane.place(event), size = $("plane").clientWidth / 3.2, kind = tool();
+  const away = ([x, y], [a, b]) => size * Math.hypot(x - a, y - b), points = scaled(now).map(([at]) => at);
+  const distances = points.map(at => away(at, place)), least = Math.min(...distances), k = least < 14 ? distances.indexOf(least) : -1;
+  const row = [...place.map((x, i) => Number((x * reach[i] + middle[i]).toPrecision(4))), +kind];
+  if (first) stroke = {moved: kind === "erase" ? -1 : k, last: null, changed: false};
+  let next = null;
+  if (kind === "erase") next = k < 0 ? null : rows.toSpliced(k, 1);
+  else if (stroke.moved >= 0) next = first && rows[k][2] === +kind ? null : rows.with(stroke.moved, first ? [...rows[k].slice(0, 2), +kind] : row);
+  else if (rows.length >= MOST) $("guessed").textContent = `There are ${MOST.toLocaleString("en")} points, and no more can be learnt here.`;
+  else if (!stroke.last || away(stroke.last, place) > NEAR) {
+    stroke.last = place;
+    next = [...rows, row];
+  }
+  if (!next) return;
+  rewrite({rows: next}, stroke.changed);
+  stroke.changed = true;
+}
+$("plane").addEventListener("pointerdown", event => {
+  if (tool() === "look" || !held(edit.text) || event.button) return;
+  event.preventDefault();
+  $("plane").setPointerCapture(event.pointerId);
+  clearTimeout(timer);
+  drawn(event, true);
+});
+$("plane").addEventListener("pointermove", event => { if (stroke) drawn(event); });
+for (const end of ["pointerup", "pointercancel"]) $("plane").addEventListener(end, () => {
+  if (stroke?.changed) begin();
+  stroke = null;
+});
+$("tools").addEventListener("change", touching);
+$("undo").addEventListener("click", () => edit.undo());
+$("clear").addEventListener("click", () => { rewrite({rows: [], middle: [0, 0], reach: [1, 1]}); begin(); });
+$("class").addEventListener("click", () => {
+  const {names} = held(edit.text);
+  if (names.length < CLASSES) rewrite({names: [...names, HUES.find(hue => !names.includes(hue))]});
+  else $("guessed").textContent = `${CLASSES} classes can be told apart here, and no more.`;
+});
+$("part").addEventListener("change", () => {
+  const {indices} = PART.exec(edit.text);
+  edit.replace(...indices[1], String(+$("part").value));
+  edit.mark(null);
+  begin();
+});
+function use() {
+  const found = parsed($("csv").value), {error, about: guessed, bad, rows, names} = found;
+  $("guessed").textContent = error ?? `${guessed} ${listed(bad)}`;
+  if (error || !rows.length) return;
+  if (!held(edit.text)) edit.text = texts.own;  // as it was, by Undo
+  rewrite({rows, names, ...scale(rows)});
+  $("tools").querySelector("input").click();
+  begin();
+}
+async function dropped(file) {
+  if (!file) return;
+  const text = await file.text();
+  if (!own()) {
+    $("data").value = Object.keys(kinds).find(name => kinds[name] === "own");
+    choose();
+    if (!own()) return;
+  }
+  if (file.name.endsWith(".py") && held(text)) {
+    edit.text = text;
+    $("guessed").textContent = `The program of ${file.name}: read it, then press Play.`;
+    return preview();
+  }
+  $("csv").value = text;
+  use();
+}
+$("use").addEventListener("click", use);
+$("paste").addEventListener("toggle", () => { const now = held(edit.text); if ($("paste").open && now && !$("csv").value) $("csv").value = csv(now); });
+$("file").addEventListener("change", event => dropped(event.target.files[0]));
+addEventListener("dragover", event => event.preventDefault());
+addEventListener("drop", event => { event.preventDefault(); dropped(event.dataTransfer.files[0]); });
+
 // ---- the text
-const written = () => remember("training", edited() ? JSON.stringify({data: $("data").value, code: edit.text}) : "");
+const own = () => kinds[$("data").value] === "own";
+const written = () => {
+  if (own()) remember("own", edit.text);
+  remember("training", edited() ? JSON.stringify({data: $("data").value, code: edit.text}) : "");
+};
 const plain = text => text.replace(RATE, "lr").replace(SIZES, "MLP");
 const edited = () => !Object.values(texts).some(text => plain(text) === plain(edit.text));
 function typed(byPage) {
   controls();
   written();
   if (byPage) return;
+  if (own()) preview();
+  pressed = null;
   clearTimeout(timer);
-  timer = setTimeout(begin, TYPED);
+  timer = setTimeout(() => begin(), TYPED);
   python.load();
 }
 function choose(event) {
-  const kind = kinds[$("data").value], text = texts[kind];
-  const fits = kind === chosen;
-  if (!fits && (!edited() || confirm("These points need another loss. Replace your text by one that has it?"))) edit.text = text;
+  const kind = kinds[$("data").value], text = kind === "own" ? remembered("own") || texts.own : texts[kind];
+  const fits = kind === chosen || (kind === "own" && held(edit.text));
+  if (!fits && (chosen === "own" || !edited() || confirm("These points need another loss. Replace your text by one that has it?"))) edit.text = text;
+  else if (!fits && kind === "own") return $("data").value = Object.keys(kinds).find(name => kinds[name] === chosen);
   chosen = kind;
+  controls();
+  $("guessed").textContent = "";
   begin();
 }
 themed();
 for (const name in kinds) $("data").append(new Option(name));
 const link = await linked(), kept = JSON.parse(remembered("training") || "null");
-for (const name of ["data", "noise", "batch", "seed"]) if (link.has(name)) $(name).value = link.get(name);
+for (const name of ["data", "noise", "batch", "seed", "size"]) if (link.has(name)) $(name).value = link.get(name);
 if (!link.has("code") && kept) $("data").value = kept.data;
 if (!$("data").value) $("data").value = Object.keys(kinds)[0];
 let chosen = kinds[$("data").value];
 const given = link.get("code") ?? kept?.code ?? texts[chosen];
-const edit = editor($("editor"), given, {label: "Python", run: begin, changed: typed});
-const shown = () => { $("noiseis").textContent = (+$("noise").value).toFixed(2); $("batchis").textContent = batch(); };
+const edit = editor($("editor"), given, {label: "Python", run: () => begin(), changed: typed});
+const shown = () => { $("noiseis").textContent = (+$("noise").value).toFixed(2); $("batchis").textContent = batch(); $("sizeis").textContent = $("size").value; };
 shown();
 controls();
 if (given === texts.sign && $("data").value === "moons" && !link.size) {  // trained when the site was built
@@ -247,31 +403,47 @@ if (given === texts.sign && $("data").value === "moons" && !link.size) {  // tra
   frame = still.frame;
   losses = still.losses;
   norms = still.norms;
+  judged = still.judged;
   draw();
-  state("Trained when this page was made: press Play to do it yourself");
-} else if (link.has("code") && edited()) state("This text came with a link: read it, then press Play");
+  state("Trained when this page was made: press Play to train it yourself, from the beginning");
+} else if (link.has("code") && edited()) {
+  state("This text came with a link: read it, then press Play");
+  if (own()) preview();
+}
 else begin();
 
 for (const id of ["play", "one", "again"]) $(id).disabled = false;
 $("play").addEventListener("click", () => playing ? pause() : play());
-$("one").addEventListener("click", async () => {
-  if (!ready) return python.load();
+async function one() {
+  if (!ready) return later(one);
   await pause();
   take(await asked("go", 0, batch(), 1));
-});
-$("again").addEventListener("click", begin);
+}
+$("one").addEventListener("click", one);
+$("again").addEventListener("click", () => begin());
 $("stop").addEventListener("click", stop);
 $("data").addEventListener("change", choose);
-for (const id of ["noise", "seed"]) $(id).addEventListener("change", begin);
-for (const id of ["noise", "batch"]) $(id).addEventListener("input", shown);
+for (const id of ["noise", "seed", "size"]) $(id).addEventListener("change", () => begin());
+for (const id of ["noise", "batch", "size"]) $(id).addEventListener("input", shown);
 $("batch").addEventListener("input", () => playing && ready && python.say("settings", SLICE, batch()));
 $("rate").addEventListener("input", drag);
 $("rate").addEventListener("change", () => { dragging = false; edit.mark(null); });
 $("link").addEventListener("click", async event => {
-  const settings = ["data", "noise", "batch", "seed"].map(id => `${id}=${encodeURIComponent($(id).value)}`);
-  history.replaceState(null, "", `#${[...settings, await packed(edit.text)].join("&")}`);
+  const settings = ["data", "noise", "batch", "seed", "size"].map(id => `${id}=${encodeURIComponent($(id).value)}`);
+  const address = `${location.href.split("#")[0]}#${[...settings, await packed(edit.text)].join("&")}`;
+  if (address.length > LONGEST) {
+    download();
+    return $("guessed").textContent = `A link would have ${Math.round(address.length / 1000)} kB, which is too long to be sent around: the program was saved as a file instead. Whoever drops it on this page has all of it.`;
+  }
+  history.replaceState(null, "", address);
   copied(event.target, location.href);
 });
+function download() {
+  const address = URL.createObjectURL(new Blob([edit.text], {type: "text/x-python"}));
+  Object.assign(document.createElement("a"), {href: address, download: "training.py"}).click();
+  URL.revokeObjectURL(address);
+}
+$("download").addEventListener("click", download);
 new ResizeObserver(() => { network.arrange(); due(); }).observe($("plane"));
 addEventListener("colours", due);
 addEventListener("hashchange", () => location.reload());
@@ -279,7 +451,7 @@ addEventListener("hashchange", () => location.reload());
 // ---- one point, and the graph of its loss
 const player = new Player($("player"));
 async function look(k) {
-  if (!ready || about === still.about) { state("Press Play first: then there is a graph to look at"); return python.load(); }
+  if (!ready) return later(() => look(k));
   await pause();
   const answer = await asked("point", k);
   if (!answer) return;
@@ -290,6 +462,6 @@ async function look(k) {
   $("one-point").showModal();
   player.show(answer.story);
 }
-$("plane").addEventListener("click", event => { const k = plane.points ? plane.nearest(event) : -1; if (k >= 0) look(k); });
+$("plane").addEventListener("click", event => { const k = plane.points && tool() === "look" ? plane.nearest(event) : -1; if (k >= 0) look(k); });
 $("worst").addEventListener("click", () => look(plane.worst()));
 $("close").addEventListener("click", () => $("one-point").close());

@@ -2,7 +2,7 @@
 import {loadPyodide} from "./vendor/pyodide/pyodide.mjs";
 
 const here = name => new URL(`vendor/${name}`, import.meta.url).href;
-const names = ["cell", "run", "start", "go", "set_rate", "point"];
+const names = ["cell", "run", "start", "go", "put", "set_rate", "point", "drill"];
 let lab, playing = 0, settings;
 
 // Bytes of its stack after which Python frees a long chain of Values link by link, and raises RecursionError; it takes no

@@ -30,7 +30,7 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 add_module_names = False
 napoleon_numpy_docstring = False
-toc_object_entries = False
+toc_object_entries_show_parents = "hide"  # the contents of a page are the names that it explains
 
 # ---- looks
 html_theme = "furo"
@@ -74,8 +74,12 @@ def written(line: str) -> str:
     return "".join(parts)
 
 
-def marked_up(_app: object, _what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
+CLASSIC = re.compile(r"^( +)_\w+(, _\w+)*: .*(\n\1 .*)*\n", re.MULTILINE)  # an argument that only classic code passes
+
+
+def marked_up(_app: object, what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
     """Examples stay as they are, and so does what is indented after a line of its own."""
+    lines[:] = CLASSIC.sub("", "\n".join(lines)).split("\n")
     found, literal, example = [], -1, False
     for i, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
@@ -84,14 +88,35 @@ def marked_up(_app: object, _what: str, _name: str, _object: object, _options: o
             literal = -1
         below = next((later for later in lines[i + 1 :] if later.strip()), "")
         apart = i + 1 < len(lines) and not lines[i + 1].strip() and len(below) - len(below.lstrip()) > indent
-        if example or literal >= 0 or not line.strip() or HEADER.fullmatch(line.strip()):
+        if line.strip() == "Returns:":  # a sentence: napoleon would take what is before a colon in it for a type
+            found.append(line.replace("Returns", ":returns"))
+        elif example or literal >= 0 or not line.strip() or HEADER.fullmatch(line.strip()):
             found.append(line)
         elif apart:
             found += [written(line), "", " " * indent + "::"]
             literal = indent
         else:
             found.append(written(line))
-    lines[:] = found
+    comment = ["..", ""]  # of a property's first line, napoleon would take what is before a colon for a type
+    lines[:] = comment * (what == "property") + found
+
+
+def skipped(_app: object, _what: str, _name: str, member: object, skip: bool, _options: object) -> bool | None:
+    """Leave out the words of other libraries, which are there to say what is the word here."""
+    return True if skip or (getattr(member, "__doc__", None) or "").startswith("Not here") else None
+
+
+CLASSIC_ARGUMENT = re.compile(r", _\w+(: [^=]*)? = (\(\)|'')")
+
+
+def public_signature(
+    _app: object, _what: str, name: str, _object: object, _options: object, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """A signature without the arguments that only classic code passes; what follows those is passed by its name."""
+    if signature is None or not CLASSIC_ARGUMENT.search(signature):
+        return signature, returns
+    before, *_, after = CLASSIC_ARGUMENT.split(signature)
+    return f"{before}, *{after.replace(', *,', ',')}", returns
 
 
 def plain_types(_app: object, doctree: document) -> None:
@@ -125,5 +150,7 @@ def accessible(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Before napoleon reads a docstring, and before references are looked up."""
     app.connect("autodoc-process-docstring", marked_up, priority=100)
+    app.connect("autodoc-skip-member", skipped)
+    app.connect("autodoc-process-signature", public_signature)
     app.connect("doctree-read", plain_types)
     app.connect("build-finished", accessible)

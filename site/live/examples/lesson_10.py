@@ -1,5 +1,6 @@
-# Lesson 10: The long valley
+# Lesson 10: Which of the three?
 from micrograd import Value
+from micrograd.functional import cross_entropy
 
-x, y = Value(3.0), Value(1.0)
-height = 0.1 * x**2 + 5 * y**2    # a long valley: flat one way, steep the other
+cat, dog, bird = Value(2.0), Value(1.0), Value(0.1)
+loss = cross_entropy([cat, dog, bird], 0)    # the slopes are p - y

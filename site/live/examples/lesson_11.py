@@ -1,6 +1,5 @@
-# Lesson 11: From scalars to tensors
+# Lesson 11: The long valley
 from micrograd import Value
 
-x = [Value(1.0), Value(2.0)]
-w = [Value(0.5), Value(-1.0)]
-out = sum(a * b for a, b in zip(x, w))    # what x @ w does, number by number
+x, y = Value(3.0), Value(1.0)
+height = 0.1 * x**2 + 5 * y**2    # a long valley: flat one way, steep the other

@@ -1,6 +1,6 @@
-# Lesson 12: Modules and batches: the digits
+# Lesson 12: From scalars to tensors
 from micrograd import Value
-from micrograd.functional import mse
 
-w = Value(0.8)
-loss = mse([w * x for x in (1.0, 2.0, 3.0)], [1.0, 2.0, 3.0])    # a batch of three
+x = [Value(1.0), Value(2.0)]
+w = [Value(0.5), Value(-1.0)]
+out = sum(a * b for a, b in zip(x, w))    # what x @ w does, number by number

@@ -1,5 +1,6 @@
-# Lesson 13: Why it is fast
+# Lesson 13: Modules and batches: the digits
 from micrograd import Value
+from micrograd.functional import mse
 
-x, y = Value(0.5), Value(2.0)
-out = (x * y).exp() + x    # compile() makes a program of four lines of it
+w = Value(0.8)
+loss = mse([w * x for x in (1.0, 2.0, 3.0)], [1.0, 2.0, 3.0])    # a batch of three

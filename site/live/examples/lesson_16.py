@@ -1,8 +1,7 @@
-# Lesson 16: A tiny GPT
+# Lesson 16: Pictures
 from micrograd import Value
-from micrograd import softmax
 
-query, key1, key2 = Value(1.0), Value(2.0), Value(-1.0)
-value1, value2 = 10.0, -10.0
-weight1, weight2 = softmax([query * key1, query * key2])
-answer = weight1 * value1 + weight2 * value2
+left, right = Value(-1.0), Value(1.0)    # a filter of two weights
+a, b, c, d = 0.0, 1.0, 1.0, 0.0    # a row of pixels
+edges = [left * a + right * b, left * b + right * c, left * c + right * d]    # the same weights at three places
+loss = (edges[0] - 2.0) ** 2 + edges[1] ** 2 + (edges[2] + 2.0) ** 2    # left.grad is the sum over the places

@@ -1,7 +1,8 @@
-# Lesson 18: Many workers
+# Lesson 18: Attention
 from micrograd import Value
+from micrograd import softmax
 
-w = Value(0.5)
-half1 = (w * 1.0 - 2.0) ** 2 + (w * 2.0 - 3.0) ** 2    # one worker's share of the batch
-half2 = (w * 3.0 - 7.0) ** 2 + (w * 4.0 - 8.0) ** 2    # another's: w.grad is the sum of both
-loss = (half1 + half2) / 4
+query, key1, key2 = Value(1.0), Value(2.0), Value(-1.0)
+value1, value2 = 10.0, -10.0
+weight1, weight2 = softmax([query * key1, query * key2])
+answer = weight1 * value1 + weight2 * value2

@@ -1,7 +1,8 @@
-# Lesson 19: Pictures
+# Lesson 19: Build a GPT
 from micrograd import Value
 
-left, right = Value(-1.0), Value(1.0)    # a filter of two weights
-a, b, c, d = 0.0, 1.0, 1.0, 0.0    # a row of pixels
-edges = [left * a + right * b, left * b + right * c, left * c + right * d]    # the same weights at three places
-loss = (edges[0] - 2.0) ** 2 + edges[1] ** 2 + (edges[2] + 2.0) ** 2    # left.grad is the sum over the places
+x = [Value(3.0), Value(-1.0)]    # the vector of a letter
+size = ((x[0] * x[0] + x[1] * x[1]) / 2) ** 0.5
+normed = [x[0] / size, x[1] / size]    # its mean square is 1
+found = 0.5 * normed[0] - 0.2 * normed[1]    # stands for attention
+out = x[0] + found    # the residual: a direct path back to x

@@ -63,4 +63,6 @@ DATA: dict[str, Callable[[int, float, random.Random], Iterator[Point]]] = {
     "three classes": three,
     "a curve": wave,
 }
+OWN = "your own"  # the text has them
 KINDS = {name: {"three classes": "classes", "a curve": "number"}.get(name, "sign") for name in DATA}  # of answers
+KINDS[OWN] = "own"

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from micrograd import Value
-from micrograd.engine.collector import without_collector
+from micrograd.common.collector import without_collector
 
 FILE = "your code"
 MOST = 20_000  # characters of what was printed: a loop that prints must not fill the memory

@@ -4,18 +4,21 @@ import gc
 import json
 import math
 import random
+import sys
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from micrograd import Value, no_grad
 from micrograd.viz import player
 
-from .data import DATA
+from .data import DATA, OWN
 from .surface import surface
 from .text import Tail, compiled, executed, plain, running, stored, told
 
 POINTS = 120
+NO_POINTS = "there are no points to train on: click in the picture, or paste rows such as 0.5, -1.2, cat"
 GRID, EVERY = 21, 0.6  # places a side where the page cannot follow the graph itself, and seconds between two pictures
 NEEDED = {
     "model": "the network: the page calls model([x, y]), and reads model.parameters()",
@@ -30,23 +33,32 @@ class Training:
 
     Args:
         source: the text.
-        data: a name in `DATA`.
+        data: a name in `DATA`, or OWN for `points` and `held_out` of the text.
         noise: the standard deviation of what is added to the points.
         seed: of the points, of the batches, and of what the text draws from `random`.
+        size: the number of points.
 
     Raises:
         NameError: the text defines no `model`, `optimizer` or `step`.
+        ValueError: there are no points.
     """
 
-    def __init__(self, source: str, data: str, noise: float, seed: int):
-        self.points = list(DATA[data](POINTS, noise, random.Random(seed)))
-        self.names: dict[str, Any] = {"__name__": "__main__"}
+    def __init__(self, source: str, data: str, noise: float, seed: int, size: int = POINTS):
+        own = sys.modules["page"] = ModuleType("page")  # a text may do more `if __name__ == "__main__"`
+        self.names: dict[str, Any] = vars(own)
         random.seed(seed)
         tree = compiled(source)[0]
         executed(tree, self.names)
-        for name, what in NEEDED.items():
+        needed = NEEDED | ({"points": "a list such as [([x, y], number of the class)]"} if data == OWN else {})
+        for name, what in needed.items():
             if name not in self.names:
                 raise NameError(f"the page needs your {name!r}, {what}")
+        rng = random.Random(seed)
+        self.points = list(self.names["points"] if data == OWN else DATA[data](size, noise, rng))
+        held_out = self.names.get("held_out", ()) if data == OWN else DATA[data](size // 2, noise, rng)
+        self.held_out = list(held_out)
+        if not self.points:
+            raise ValueError(NO_POINTS)
         self.model, self.optimizer = self.names["model"], self.names["optimizer"]
         self.rng, self.steps, self.spent, self.pictured = random.Random(seed), 0, 0.0, -math.inf
         self.inputs = len(self.points[0][0])
@@ -61,6 +73,7 @@ class Training:
         """What does not change while it trains."""
         return {
             "points": self.points,
+            "held_out": self.held_out,
             "surface": self.surface,
             "parameters": len(list(self.model.parameters())),
             "wires": self._wires(),
@@ -144,14 +157,14 @@ def _is_compiled(value: Any) -> bool:
 training: Training | None = None
 
 
-def start(source: str, data: str, noise: float, seed: int) -> str:
+def start(source: str, data: str, noise: float, seed: int, size: int = POINTS) -> str:
     """Run a text; JSON of `Training.about`, or of the `error`. What was trained before is forgotten."""
     global training
     printed, training = Tail(), None
 
     def begin() -> dict[str, Any]:
         global training
-        training = Training(source, data, noise, seed)
+        training = Training(source, data, noise, seed, size)
         return training.about()
 
     return _answer(printed, begin)
@@ -160,6 +173,19 @@ def start(source: str, data: str, noise: float, seed: int) -> str:
 def go(milliseconds: float, batch: int, most: int = 10**9) -> str:
     """Train on; JSON of `Training.go`, or of the `error`."""
     return _answer(Tail(), lambda: _started().go(milliseconds, batch, most))
+
+
+def put(parameters: str, steps: int) -> str:
+    """Go on from these numbers, JSON of a list, as if it had trained so often."""
+
+    def change() -> dict[str, Any]:
+        trained = _started()
+        for p, number in zip(trained.model.parameters(), json.loads(parameters), strict=True):
+            p.data = number
+        trained.steps = steps
+        return {}
+
+    return _answer(Tail(), change)
 
 
 def set_rate(rate: float) -> str:

@@ -1,0 +1,109 @@
+// A tiny GPT that learns words: the list of them, the training by the exported step, and what the model then says.
+export function random(seed) {  // numbers from 0 to 1, the same for a seed (mulberry32)
+  return () => {
+    seed = seed + 0x6D2B79F5 | 0;
+    let t = Math.imul(seed ^ seed >>> 15, 1 | seed);
+    t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t;
+    return ((t ^ t >>> 14) >>> 0) / 4294967296;
+  };
+}
+// The words of a list, one a line or with commas between; those that the model cannot spell are named and left out.
+export function wordsOf(text, {letters, places}) {
+  const words = [], bad = [];
+  text.split("\n").forEach((line, k) => {
+    for (const part of line.split(",").map(part => part.trim()).filter(Boolean)) {
+      const word = part.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replaceAll("’", "'").replace(/\s+/g, " ");
+      const odd = [...word].find(letter => letter === letters[0] || !letters.includes(letter));
+      if (odd) bad.push({line: k + 1, why: `‘${part.slice(0, 20)}’ has the letter ${odd}`});
+      else if (word.length >= places) bad.push({line: k + 1, why: `‘${part.slice(0, 20)}…’ has more than ${places - 1} letters`});
+      else words.push(word);
+    }
+  });
+  return {words, bad};
+}
+export function softmax(scores, temperature = 1) {
+  const best = Math.max(...scores), parts = scores.map(score => Math.exp((score - best) / temperature)), sum = parts.reduce((a, b) => a + b);
+  return parts.map(part => part / sum);
+}
+export function drawn(shares, x) {  // the place in a list of shares that a number from 0 to 1 falls on
+  for (let k = 0; k < shares.length; k++) if ((x -= shares[k]) < 0) return k;
+  return shares.length - 1;
+}
+
+export class Names {
+  #first;
+  // `learner` and `reader` are the modules gpt.js and read.js; the model begins as it was when the site was built.
+  constructor(learner, reader, settings) {
+    Object.assign(this, {learner, reader, settings});
+    this.#first = learner.state();
+    for (const name in this.#first) if (/^s\d+_/.test(name)) this.#first[name] = zeros(this.#first[name]);  // Adam remembers nothing
+    this.number = Object.fromEntries([...settings.letters].map((letter, k) => [letter, k]));
+  }
+  begin(words, seed = 1) {
+    this.words = words.map(word => [0, ...Array.from(word, letter => this.number[letter]), 0]);
+    this.known = new Set(words);
+    this.random = random(seed);
+    this.fancy = random(seed + 1);  // for the names that are made up, so that looking changes no training
+    this.steps = 0;
+    this.fresh = false;
+    this.learner.load(this.#first);
+  }
+  // Train so many steps; the losses. The rate falls to a tenth, over 2,000 steps.
+  go(count) {
+    const {batch, places, rate} = this.settings, losses = [];
+    for (let i = 0; i < count; i++, this.steps++) {
+      const picked = Array.from({length: batch}, () => this.words[Math.floor(this.random() * this.words.length)]);
+      const row = cut => picked.map(cut).map(row => [...row, ...Array(places - row.length).fill(0)]);
+      this.learner.load({lr: rate * Math.max(.1, 1 - this.steps / 2000)});
+      losses.push(this.learner.step({numbers: row(word => word.slice(0, -1)), targets: row(word => word.slice(1)), counts: row(word => word.slice(1).map(() => 1))}));
+    }
+    this.fresh = false;
+    return losses;
+  }
+  // Of a beginning: the chance of each letter to be the next, and what each head looks at, from each letter so far.
+  look(text, temperature = 1) {
+    if (!this.fresh) this.reader.load(Object.fromEntries(Object.entries(this.learner.state()).filter(([name]) => name.startsWith("p"))));
+    this.fresh = true;
+    const numbers = [0, ...Array.from(text, letter => this.number[letter])], last = numbers.length - 1;
+    const [scores, shares] = this.reader.step({numbers: [[...numbers, ...Array(this.settings.places - numbers.length).fill(0)]]});
+    return {text, chances: softmax(scores[0][last], temperature), heads: shares[0].map(head => head.slice(0, last + 1).map(row => row.slice(0, last + 1)))};
+  }
+  // Where each letter lies, by its vector.
+  map() {
+    const {axes, places} = flat(this.learner.state().p0, this.axes);
+    this.axes = axes;
+    return places;
+  }
+  // Words that the model makes up after a beginning, each with whether it is one of the list.
+  make(count, temperature, beginning = "") {
+    return Array.from({length: count}, () => {
+      let text = beginning;
+      while (text.length < this.settings.places - 1) {
+        const next = drawn(this.look(text, temperature).chances, this.fancy());
+        if (!next) break;
+        text += this.settings.letters[next];
+      }
+      return {text, known: this.known.has(text)};
+    });
+  }
+}
+// The two directions in which vectors differ most (principal components), from those of before, so that a picture does
+// not turn over: {axes, places}, the places of the vectors along them.
+export function flat(vectors, before) {
+  const size = vectors[0].length, dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+  const mean = vectors[0].map((_, i) => vectors.reduce((sum, vector) => sum + vector[i], 0) / vectors.length);
+  const rows = vectors.map(vector => Array.from(vector, (x, i) => x - mean[i])), axes = [];
+  for (let k = 0; k < 2; k++) {
+    let axis = before?.[k] ?? Array.from({length: size}, (_, i) => Math.cos(1 + i * (k + 1)));
+    for (let turn = 0; turn < 60; turn++) {  // power iteration
+      const along = rows.map(row => dot(row, axis));
+      let next = axis.map((_, i) => rows.reduce((sum, row, r) => sum + along[r] * row[i], 0));
+      for (const other of axes) { const part = dot(next, other); next = next.map((x, i) => x - part * other[i]); }
+      const length = Math.sqrt(dot(next, next)) || 1;
+      axis = next.map(x => x / length);
+    }
+    axes.push(axis);
+  }
+  return {axes, places: rows.map(row => axes.map(axis => dot(row, axis)))};
+}
+const zeros = what => Array.isArray(what) ? what.map(zeros) : typeof what === "number" ? 0 : Array.from(what, () => 0);
