@@ -1,9 +1,10 @@
 """What the pages show of the package and its settings: `python docs/refresh.py` writes it again; tests compare.
 
-The drawings of a neuron; the table of line budgets, whose source is `tests/test_layering.py`; and the site's address,
-whose source is `Site` in pyproject.toml.
+The drawings of a neuron; the tables of line budgets and of floors, whose source is `tests/test_layering.py`; and, once
+pyproject.toml says where the site is published, links to its live pages.
 """
 
+import argparse
 import re
 import sys
 import tomllib
@@ -13,7 +14,9 @@ from micrograd import Value, draw_dot, tanh
 from micrograd.viz import animate
 
 ROOT = Path(__file__).parent.parent
-LIVE = re.compile(r"https?://[^\s()]*/(?=live/\w+\.html)")
+sys.path.append(str(ROOT / "tests"))
+TABLE = re.compile(r"(?<=lines of code, at most \|\n)(\|[-|]+\|\n)(\|.*\n)+")  # its head stays
+DOOR = re.compile(r"(?<=^## Try it\n\n)(\[Run the example\].*?\n\n)?", re.DOTALL | re.MULTILINE)
 
 
 def shown() -> dict[Path, str]:
@@ -24,26 +27,41 @@ def shown() -> dict[Path, str]:
     moving = {"animation": animate(out).svg, "animation_phone": animate(out, width=380).svg}
     out.backward()
     docs, page = ROOT / "docs", ROOT / "CONTRIBUTING.md"
-    table = re.sub(r"(?<=\n\|---\|---\|\n)(\|.*\n)+", budgets(), page.read_text(encoding="utf-8"))
+    table = TABLE.sub(lambda found: found[1] + budgets(), page.read_text(encoding="utf-8"))
     drawings = {docs / f"{name}.svg": svg for name, svg in (moving | {"neuron": draw_dot(out).svg()}).items()}
-    return drawings | {page: table} | addressed()
+    site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}).get("Site")
+    readme = ROOT / "README.md"
+    text = DOOR.sub(door(site) if site else "", readme.read_text(encoding="utf-8"), count=1)
+    return drawings | {page: table, readme: TABLE.sub(lambda found: found[1] + floors(), text)}
 
 
-def addressed() -> dict[Path, str]:
-    """The pages that link to a live page of the site, with its address."""
-    site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Site"]
-    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
-    return {path: LIVE.sub(site, text) for path, text in texts.items() if LIVE.search(text)}
+def door(site: str) -> str:
+    """What the README says of the site, once it has an address."""
+    playground = f"{site}live/playground.html#example=The%20graph%20of%20the%20README"
+    return f"[Run the example]({playground}) or\n[train a network]({site}live/training.html) in your browser.\n\n"
 
 
 def budgets() -> str:
     """A row for each folder."""
-    sys.path.append(str(ROOT / "tests"))
     from test_layering import ROOMS
 
     return "".join(f"| `{room.replace('.', '/')}` | {budget:,} |\n" for room, (_, budget) in ROOMS.items())
 
 
+def floors() -> str:
+    """A row for each floor: what it adds, its budget, and the sum of the budgets up to it."""
+    from test_layering import FLOORS, ONE_PAGE, ROOMS
+
+    page = "numbers that remember, `backward()`, neurons: the whole idea"
+    rows, total = [f"| [one page](demos/one_page.py) | {page} | | {ONE_PAGE} |\n"], 0
+    for name, door, rooms, adds in FLOORS:
+        if lines := sum(budget for room, (_, budget) in ROOMS.items() if room in rooms):
+            total += lines
+            rows.append(f"| [{name}]({door}) | {adds} | {lines:,} | {total:,} |\n")
+    return "".join(rows)
+
+
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for path, text in shown().items():
         path.write_text(text, encoding="utf-8")

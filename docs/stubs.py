@@ -3,6 +3,7 @@
 `python docs/stubs.py` writes them again, after an op or a public name was added; a test compares them.
 """
 
+import argparse
 import inspect
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from types import ModuleType
 import micrograd
 import micrograd.nn
 import micrograd.viz
-from micrograd.engine import ops
-from micrograd.engine.methods import OPERATORS, SIGNS, Elementwise
+from micrograd.engine import value
 from micrograd.engine.rows import Row
+from micrograd.engine.value import SLOTS, Node, Value
+from micrograd.scalars import ops
+from micrograd.scalars.methods import OPERATORS, SIGNS, Elementwise
 from micrograd.tensor import Tensor, functions
 
 PACKAGE = Path(micrograd.__file__).parent
@@ -33,8 +36,19 @@ class Elementwise:
 TABLE = '''"""Written by docs/stubs.py."""
 from collections.abc import Callable
 from typing import Any
-from .rows import Row
+from ..engine.rows import Row
 '''
+VALUE = '''"""Written by docs/stubs.py: Node and Value with all that is attached to them."""
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+from ..scalars.grad_fn import GradFn
+from ..scalars.hooks import RemovableHandle
+from ..scalars.methods import Elementwise
+from .rows import Row
+
+SLOTS: tuple[str, ...]
+'''
+OF_A_KIND = ("_apply", "_constant", "_seed", "_used", "_plain", "_fit", "_plus")  # the methods that a kind of Node has
 NAMES = '''"""Written by docs/stubs.py."""
 from collections.abc import Sequence
 from typing import Any
@@ -48,7 +62,7 @@ def stubs() -> dict[Path, str]:
     for name in (*ops.PUBLIC, *ops.MAKERS):
         methods += [f"    {line}" for line in _declared(name, getattr(Tensor, name), "Self")]
     for name, method in vars(Elementwise).items():
-        if inspect.isfunction(method):
+        if inspect.isfunction(method) and name not in ops.MAKERS:
             methods += [f"    {line}" for line in _declared(name, method, inspect.signature(method).return_annotation)]
     methods += [f"    def __{r}{name}__(self, other: Any) -> Self: ..." for name in OPERATORS for r in ("", "r")]
     methods += [f"    def __{name}__(self) -> Self: ..." for name in SIGNS]
@@ -57,8 +71,10 @@ def stubs() -> dict[Path, str]:
     for name in sorted(functions.FUNCTIONS.keys() - {*" ".join(micrograd._HOME.values()).split()}):
         names += _declared(name, functions.FUNCTIONS[name], "Any")
     return {
-        PACKAGE / "engine" / "methods.pyi": _formatted(methods),
-        PACKAGE / "engine" / "ops.pyi": _formatted([TABLE, *_table()]),
+        PACKAGE / "scalars" / "methods.pyi": _formatted(methods),
+        PACKAGE / "engine" / "ops.pyi": _formatted([TABLE, *_table(value.ops)]),
+        PACKAGE / "scalars" / "ops.pyi": _formatted([TABLE, *_table(ops)]),
+        PACKAGE / "engine" / "value.pyi": _formatted([VALUE, *_values()]),
         PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
         **{PACKAGE / name / "__init__.pyi": _formatted(_face(f"micrograd.{name}")) for name in ("nn", "viz")},
     }
@@ -69,19 +85,52 @@ def _face(package: str) -> list[str]:
     return [*_imports(module), f"__all__ = {module.__all__}"]
 
 
-def _table() -> Iterator[str]:
+def _table(module: ModuleType) -> Iterator[str]:
     """The rows, which are made by calls, and the functions that make them."""
-    for name, x in vars(ops).items():
+    annotations = {**value.ops.__annotations__, **module.__annotations__}
+    for name, x in vars(module).items():
         if isinstance(x, Row):
             yield f"{name}: Row"
-        elif name in ops.__annotations__:
-            yield f"{name}: {ops.__annotations__[name]}"
-        elif name[0] != "_" and getattr(x, "__module__", "") == ops.__name__:
+        elif name in annotations:
+            yield f"{name}: {annotations[name]}"
+        elif name[0] != "_" and getattr(x, "__module__", "") in (module.__name__, value.ops.__name__):
             yield from _declared(name, x, inspect.signature(x).return_annotation)
 
 
+def _values() -> Iterator[str]:
+    """The classes of the engine, and its functions."""
+    operators = {f"__{r}{name}__" for name in (*OPERATORS, *SIGNS) for r in ("", "r")}
+    attached = {*vars(Elementwise), *ops.PUBLIC, *operators, "__lt__", "__le__", "__gt__", "__ge__"}
+    for cls, bases, skipped in ((Node, "", set()), (Value, "(Node, Elementwise)", attached)):
+        yield f"class {cls.__name__}{bases}:"
+        yield from (f"    {name}: Any" for name in (*SLOTS, "grad", "data") if cls is Node)
+        yield from (f"    {name}: Callable[..., Any]" for name in OF_A_KIND if cls is Node)
+        for name, member in [*vars(cls).items()]:
+            if name in skipped or name in (*SLOTS, "grad"):  # a first trace makes `grad` a property
+                continue
+            if isinstance(member, property) and (read := inspect.signature(member.fget)):
+                kind = "Any" if read.return_annotation in (read.empty, "Self") else read.return_annotation
+                yield from ("    @property", f"    def {name}(self) -> {kind}: ...")
+                yield from [f"    @{name}.setter", f"    def {name}(self, x: Any) -> None: ..."] * bool(member.fset)
+            elif inspect.isfunction(member):
+                returned = inspect.signature(member).return_annotation
+                returned = "None" if name == "__init__" else "Any" if returned is inspect.Signature.empty else returned
+                yield from (f"    {line}" for line in _declared(name, member, returned))
+            elif name in cls.__annotations__ or name in ("_made_by", "_hooks", "_made_at"):
+                yield f"    {name}: Any"
+    for name, function in vars(value).items():
+        if inspect.isroutine(function) and function.__module__ == value.__name__ and not name.startswith("_"):
+            yield from _declared(name, function, inspect.signature(function).return_annotation)
+
+
 def _declared(name: str, function: Callable, returned: str) -> list[str]:
-    written = ", ".join(map(_parameter, inspect.signature(function).parameters.values()))
+    parameters = inspect.signature(function).parameters.values()
+    by_position = [_parameter(p) for p in parameters if p.kind is p.POSITIONAL_ONLY]
+    others = [_parameter(p) for p in parameters if p.kind is not p.POSITIONAL_ONLY]
+    written = ", ".join([*by_position, *["/"] * bool(by_position), *others])
+    if any(p.kind is p.KEYWORD_ONLY for p in parameters) and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        first = next(_parameter(p) for p in parameters if p.kind is p.KEYWORD_ONLY)
+        written = written.replace(f", {first}", f", *, {first}")
     doc = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
     return [f"def {name}({written}) -> {returned}:", f'    """{doc}"""' if doc else "    ..."]
 
@@ -108,5 +157,6 @@ def _formatted(lines: list[str]) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for path, text in stubs().items():
         path.write_text(text, encoding="utf-8")
