@@ -1,5 +1,6 @@
 """The engines that stand side by side: which there are, and where. `python -m benchmarks.engines` fetches them all."""
 
+import argparse
 import importlib.util
 import os
 import subprocess
@@ -14,11 +15,17 @@ OTHERS = {"autograd": "autograd==1.9.1", "mygrad": "mygrad==2.5.0", "tinygrad": 
 JAX = "jax==0.10.2 jaxlib==0.10.2 ml-dtypes==0.6.0 opt-einsum==3.4.0"  # as jax[cpu]; NumPy and SciPy are here already
 FETCHED = {"classic": CLASSIC, **OTHERS, "jax": JAX}
 COMPILERS = ("torch-compiled", "jax")
-BACKENDS = {"backend=python": None, "backend=numpy": None, "backend=jax": PEERS / "jax"}  # ours, beside "auto"
+BACKENDS = {  # ours, beside "auto"; a probe says whether there is a compiler
+    "backend=python": None,
+    "backend=numpy": None,
+    "backend=c": None,
+    "backend=jax": PEERS / "jax",
+}
 PROBES = {  # a library that can be imported may still find nothing to compute with
     "tinygrad": "from tinygrad import Tensor; Tensor([1.0]).tolist()",
     "jax": "import jax; jax.jit(lambda x: x + 1)(1.0).block_until_ready()",
     "torch-compiled": "import torch; torch.compile(lambda x: x + 1)(torch.ones(2))",  # it needs a C++ compiler
+    "backend=c": "import micrograd; micrograd.compile(lambda x: x * 2, backend='c')(1.0)",
 }
 
 
@@ -30,7 +37,8 @@ def installed() -> dict[str, Path | None]:
     if importlib.util.find_spec("torch"):
         engines |= {"torch": None} | ({"torch-compiled": None} if works("torch-compiled") else {})
     engines |= {name: PEERS / name for name in (*OTHERS, "jax") if (PEERS / name).is_dir() and works(name)}
-    return engines | {name: folder for name, folder in BACKENDS.items() if folder is None or "jax" in engines}
+    lacking = {f"backend={name}" for name, there in (("jax", "jax" in engines), ("c", works("backend=c"))) if not there}
+    return engines | {name: folder for name, folder in BACKENDS.items() if name not in lacking}
 
 
 def install(name: str, packages: str) -> bool:
@@ -57,5 +65,6 @@ def works(name: str) -> bool:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m benchmarks.engines", description=__doc__).parse_args()
     results = [install(name, packages) for name, packages in FETCHED.items()]
     sys.exit(not all(results))

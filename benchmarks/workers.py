@@ -10,6 +10,7 @@ long one, whose difference leaves out the start. Two figures come of it:
   reach 2. The time on sums includes the waiting for the other worker, whom the machine may have set aside.
 """
 
+import argparse
 import os
 import re
 import resource
@@ -47,7 +48,9 @@ def measured(workers: int, width: int, batch: int, steps: int) -> tuple[float, f
 
 def main() -> None:
     """Print the table."""
-    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    parser = argparse.ArgumentParser("python -m benchmarks.workers", description=__doc__.splitlines()[0])
+    parser.add_argument("turns", type=int, nargs="?", default=3, help="runs of each size (default: %(default)s)")
+    turns = parser.parse_args().turns
     print("| width | names a batch | step of one process | of two workers, together | work | speed | on sums |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for size in SIZES:

@@ -8,13 +8,14 @@ tensors   the steps of `tensor_steps`, compiled
 """
 
 import math
+import os
 import random
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.clock import seconds_a_call, warm_up
-from benchmarks.engines import BACKENDS, COMPILERS
+from benchmarks.clock import seconds_in_a_loop, warm_up
+from benchmarks.engines import COMPILERS
 from benchmarks.table import Goal, Row, times_as_long, times_faster
 from benchmarks.work import Figures, Measured, Work
 from benchmarks.works import jitted, moons, readme_graph, tensor_steps
@@ -24,7 +25,13 @@ AT_MOST = {"moons": Goal(2, 3, more_is_better=False), "readme": Goal(1.2, 2, mor
 ONE_CALL = {"torch": Goal(2.5, 2), "torch-compiled": Goal(1, 0.5), "jax": Goal(1, 0.5)}
 TENSOR_GOALS = dict(zip(tensor_steps.SIZES, (Goal(3.5, 3.5), Goal(1.25, 1.25), Goal(0.92, 0.92)), strict=True))
 # "auto" is Python for the README's graph, and NumPy for the rest; JAX takes no programs of plain numbers
-ON = {"python": ("moons", "update"), "numpy": ("readme",), "jax": ("moons", "update", *tensor_steps.SIZES)}
+ON = {
+    "python": ("moons", "update"),
+    "numpy": ("readme",),
+    "c": ("moons", "update", "readme", next(iter(tensor_steps.SIZES))),
+    "jax": ("moons", "update", *tensor_steps.SIZES),
+}
+IN_C = {"torch-compiled": Goal(4, 3), "jax": Goal(3, 2)}
 JAX_GOALS = {next(iter(tensor_steps.SIZES)): Goal(1.2, 1.2)}
 
 
@@ -90,11 +97,15 @@ def compiled(data: Any, backend: str = "auto") -> dict[str, Callable[[], float]]
 
 
 def on(backend: str) -> Callable[[Any], dict[str, Callable[[], float]]]:
-    """The works on one back end, of those that "auto" runs on another."""
+    """The works that "auto" runs on another back end, on this one."""
 
     def functions(data: Any) -> dict[str, Callable[[], float]]:
+        from micrograd.compiler.backends import c
+
         if backend == "jax":
             jitted.one_thread()
+        if backend == "c":
+            os.environ["MICROGRAD_CFLAGS"] = " ".join(c.FASTER)  # at once, and not after some calls
         works = compiled(data, backend)
         return {name: works[name] for name in ON[backend]}
 
@@ -222,6 +233,8 @@ ENGINES = {
 CALLS = {"moons": 300, "step": 200, "update": 500, "readme": 20_000, "readme backward": 5_000}
 CALLS |= {name: calls for name, (_, _, calls) in tensor_steps.SIZES.items()}
 
+FEWER = {"classic": {"moons": 1, "readme backward": 500}, "backend=python": {"moons": 5, "update": 5}}
+
 
 def measure(engine: str, data: Any) -> Iterator[Figures]:
     """Seconds a call of each work, and what its first call gave; of the tensor steps the first five losses."""
@@ -233,9 +246,8 @@ def measure(engine: str, data: Any) -> Iterator[Figures]:
     while True:
         figures = {}
         for name, function in functions.items():
-            calls = {"moons": 1, "readme backward": 500}[name] if engine == "classic" else CALLS[name]
-            calls = 5 if engine == "backend=python" else calls
-            seconds = seconds_a_call(function, calls)
+            calls = FEWER.get(engine, CALLS)[name]
+            seconds = seconds_in_a_loop(function, calls)
             figures[name] = {"first": first[name], "losses": losses.get(name), "seconds": seconds}
         yield figures
 
@@ -258,7 +270,11 @@ def rows(measured: Measured) -> list[Row]:
         tensor_steps.check(size, of(size))
     moon, readme = "moons, forward and backward, compiled", "README graph, compiled"
     step = "moons, whole training step, compiled"
+    others = [(f"backend={backend}", work) for backend, works in ON.items() for work in works]
     names = {"moons": moon, "update": f"{step}, update=", "readme": f"{readme}, numbers in and out"}
+    for backend, work in others:
+        if work in names:  # else `tensor_steps.check` compares
+            agree(of(work), (backend,))
     return [
         times_faster(moon, collector, of("moons"), "classic", Goal(2500, 2500)),
         times_as_long(moon, collector, of("moons"), "numpy", AT_MOST["moons"]),
@@ -268,6 +284,13 @@ def rows(measured: Measured) -> list[Row]:
             times_faster(f"{step}, update=", collector, one_call, peer, ONE_CALL[peer])
             for peer in ("torch", *COMPILERS)
         ),
+        *(
+            times_faster(
+                f"{step}, update=, in C", collector, {**one_call, "micrograd": of("update")["backend=c"]}, peer, goal
+            )
+            for peer, goal in IN_C.items()
+            if "backend=c" in engines
+        ),
         times_as_long(f"{readme}, numbers in and out", collector, of("readme"), "python", AT_MOST["readme"]),
         times_faster(f"{readme}, `loss.backward()`", collector, of("readme backward"), "classic", Goal(10, 10)),
         *(row for size in tensor_steps.SIZES for row in tensor_rows(size, collector, of(size))),
@@ -275,8 +298,7 @@ def rows(measured: Measured) -> list[Row]:
             times_faster(
                 f"{names.get(work, f'tensor step {work}, compiled')}, by default", collector, of(work), backend
             )
-            for backend in BACKENDS
-            for work in ON[backend.removeprefix("backend=")]
+            for backend, work in others
         ),
     ]
 

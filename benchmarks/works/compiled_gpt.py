@@ -1,24 +1,33 @@
 """One step of a tiny GPT in scalars, compiled, beside a scalar class as in microgpt; building it, and what it holds.
 
+In C too, in three ways: every gradient given to its Value, as users call it; all in the array where the program left
+them, until `backward()`; and the program alone. Then whole steps with Adam, in C beside NumPy: those of this model, and
+of the demo's, which is made of Tensors.
+
 The model is microgpt's: 27 letters, 16 numbers a letter, 4 heads, one layer: 4,192 parameters. A name of seven letters
 makes some 68,000 nodes.
 """
 
 import gc
+import importlib
 import math
+import os
 import random
 import tracemalloc
 from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from benchmarks.clock import now, seconds_a_call, warm_up
+from benchmarks.clock import now, seconds_a_call, seconds_in_a_loop, warm_up
 from benchmarks.table import Goal, Row, duration, times_faster
 from benchmarks.work import Figures, Measured, Work
 
 LETTERS, WIDTH, HEADS, LONGEST = 27, 16, 4, 16
 NAME = [26, 4, 12, 8, 11, 24, 13, 13, 26]  # between two marks
 STEP, BUILD = Goal(aim=180, limit=100), Goal(aim=0.5, limit=1.5, unit=" s", more_is_better=False)
+CALLED, KEPT, ALONE = Goal(aim=800, limit=240), Goal(aim=2000, limit=800), Goal(aim=5000, limit=2500)
+ADAM, TENSORS = Goal(aim=5, limit=3.5), Goal(aim=4, limit=3)
+FIRST = Goal(aim=20, limit=40, unit=" ms", more_is_better=False)
 MEMORY = Goal(aim=150, limit=150, unit=" bytes a node", more_is_better=False)
 Vector = list[Any]
 
@@ -115,15 +124,55 @@ def compiled() -> Iterator[Figures]:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    def run() -> float:
-        for p in model.params:
-            p.grad = 0
-        loss = step()
-        loss.backward()
-        return loss.data
-
     built = {"building": building, "held": held, "nodes": len(trace(model.loss())[0])}
-    return (built | figures for figures in timed(run, model.params, 200))
+    return (built | figures for figures in timed(called(step, model.params), model.params, 200))
+
+
+def backend(name: str) -> Iterator[Figures]:
+    """Whole steps with Adam; in C, the call in its three ways too."""
+    import numpy as np
+
+    import micrograd
+    from micrograd import Value
+    from micrograd.compiler.backends import c
+    from micrograd.optim import Adam
+
+    os.environ["MICROGRAD_CFLAGS"] = " ".join(c.FASTER)  # at once, and not after some calls
+    twin, demo = GPT(Value, greatest), importlib.import_module("demos.microgpt")
+    tensors = demo.TensorGPT(WIDTH, HEADS, 1, np.random.default_rng(0))
+    step = micrograd.compile(twin.loss, update=Adam(twin.params), backend=name)
+    other = micrograd.compile(tensors.loss, update=Adam(tensors.parameters()), backend=name)
+    batch = demo.padded(["yessenia"])
+    works = {"step": lambda: step().data, "tensors": lambda: other(*batch).item()}
+    losses = {name: [work() for _ in range(5)] for name, work in works.items()}
+    if name == "c":
+        model = GPT(Value, greatest)
+        loss = micrograd.compile(model.loss, backend="c")
+        works |= {"called": called(loss, model.params), "kept": lambda: loss().data}
+        losses["called"] = [works["called"](), *(p.grad for p in model.params)]
+        program: Any = loss.program.code
+        slot = program._free[0]
+        works["alone"] = lambda: program.library.call(slot.address)
+    for work in works.values():
+        warm_up(work)
+    while True:
+        yield {name: {"seconds": seconds_in_a_loop(work, 100)} for name, work in works.items()} | {
+            "losses": losses,
+            "first": seconds_a_call(lambda: c.compile(step.lowered), 1) if name == "c" else None,
+        }
+
+
+def called(loss: Callable[[], Any], params: Vector) -> Callable[[], float]:
+    """A call as users write it, with every gradient."""
+
+    def run() -> float:
+        for p in params:
+            p.grad = 0
+        out = loss()
+        out.backward()
+        return out.data
+
+    return run
 
 
 def scalars() -> Iterator[Figures]:
@@ -153,6 +202,8 @@ def timed(run: Callable[[], float], params: Vector, calls: int) -> Iterator[Figu
 
 def measure(engine: str, data: None) -> Iterator[Figures]:
     """All figures of one engine."""
+    if engine.startswith("backend="):
+        return backend(engine.partition("=")[2])
     return compiled() if engine == "micrograd" else scalars()
 
 
@@ -160,9 +211,7 @@ def rows(measured: Measured) -> list[Row]:
     """The step, the building, the memory."""
     ((collector, engines),) = measured.items()
     ours, theirs = engines["micrograd"][0], engines["scalars"][0]
-    pairs = zip([ours["loss"], *ours["grads"]], [theirs["loss"], *theirs["grads"]], strict=True)
-    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in pairs):
-        raise ArithmeticError("the compiled GPT has other gradients than the one of scalars")
+    agree([ours["loss"], *ours["grads"]], [theirs["loss"], *theirs["grads"]])
     nodes = f"{ours['nodes']:,} nodes"
     building = median(figures["building"] for figures in engines["micrograd"])
     weight = ours["held"] / ours["nodes"]
@@ -170,7 +219,57 @@ def rows(measured: Measured) -> list[Row]:
         times_faster(f"a tiny GPT in scalars, {nodes}, compiled", collector, engines, "scalars", STEP),
         Row(f"building it, {nodes}", collector, duration(building), "", building, BUILD),
         Row(f"memory of it, {nodes}", collector, f"{ours['held'] / 1024:,.0f} KiB", "", weight, MEMORY),
+        *(rows_of_c(collector, engines) if "backend=c" in engines else ()),
     ]
 
 
-WORK = Work("compiled-gpt", measure, rows, engines=("micrograd", "scalars"), collectors=("default",), rounds=3, turns=6)
+def rows_of_c(collector: str, engines: dict[str, list[Figures]]) -> list[Row]:
+    """The same in C."""
+    c, scalar, numpy = engines["backend=c"], engines["scalars"], engines["backend=numpy"]
+    agree(c[0]["losses"]["called"], [scalar[0]["loss"], *scalar[0]["grads"]])
+    for work in ("step", "tensors"):
+        agree(c[0]["losses"][work], numpy[0]["losses"][work])
+
+    def row(name: str, work: str, peer: str, theirs: list[Figures], goal: Goal) -> Row:
+        return times_faster(name, collector, {"micrograd": [x[work] for x in c], peer: theirs}, peer, goal)
+
+    first = median(figures["first"] for figures in c)
+    step = "whole step with Adam, in C"
+    return [
+        row("a tiny GPT in scalars, in C", "called", "scalars", scalar, CALLED),
+        row("a tiny GPT in scalars, in C, gradients left in the program", "kept", "scalars", scalar, KEPT),
+        row("a tiny GPT in scalars, in C, the program alone", "alone", "scalars", scalar, ALONE),
+        row(f"a tiny GPT in scalars, {step}", "step", "backend=numpy", [x["step"] for x in numpy], ADAM),
+        row(
+            f"a tiny GPT of Tensors, one name, {step}",
+            "tensors",
+            "backend=numpy",
+            [x["tensors"] for x in numpy],
+            TENSORS,
+        ),
+        Row(
+            "what C adds to the first call of that step, compiled before",
+            collector,
+            duration(first),
+            "",
+            1e3 * first,
+            FIRST,
+        ),
+    ]
+
+
+def agree(ours: list[float], theirs: list[float]) -> None:
+    """Raise if two engines do not find the same."""
+    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(ours, theirs, strict=True)):
+        raise ArithmeticError("the compiled GPT has other gradients than the one that it stands beside")
+
+
+WORK = Work(
+    "compiled-gpt",
+    measure,
+    rows,
+    engines=("micrograd", "scalars", "backend=numpy", "backend=c"),
+    collectors=("default",),
+    rounds=3,
+    turns=6,
+)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.clock import seconds_a_call, warm_up
+from benchmarks.clock import seconds_in_a_loop, warm_up
 from benchmarks.engines import OTHERS
 from benchmarks.table import Goal, Row, times_faster
 from benchmarks.work import Figures, Measured, Work
@@ -272,7 +272,7 @@ def measure(engine: str, data: None) -> Iterator[Figures]:
         for (size, way), step in steps.items():
             calls = SIZES[size][-1]
             few = max(calls // 50, 1) if engine == "tinygrad" else calls  # a step of its takes a hundred times as long
-            seconds = seconds_a_call(step, few)
+            seconds = seconds_in_a_loop(step, few)
             figures[f"{size}, {way}"] = {"losses": losses[size, way], "seconds": seconds}
         yield figures
 
