@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable
 from functools import lru_cache
 from math import isclose
+from shutil import which
 from typing import Any
 
 import numpy as np
+import pytest
 from tensor_helpers import leaves, numbers, seed
 from tensor_ops_list import Op
 
-from micrograd import grad, gradient
+import micrograd
+from micrograd import Tensor, Value, grad, gradient
+from micrograd.common import trees
+from micrograd.compiler.backends.libraries import find_compiler
+
+C = pytest.param("c", marks=pytest.mark.skipif(not find_compiler(), reason="no C compiler: apt install gcc"))
+JAVASCRIPT = pytest.param(
+    "javascript", marks=pytest.mark.skipif(not which("node"), reason="no Node: apt install nodejs")
+)
+LOOPED = [C, JAVASCRIPT]  # what programs are written in as loops
+BACKENDS = ["python", "numpy", C]  # of numbers
 
 
 def unwatched(f: Callable) -> Callable:
@@ -51,3 +65,33 @@ def squared_gradient(op: Op) -> Callable:
         return sum((g * g).sum() for g in (gradients if isinstance(gradients, tuple) else [gradients]))
 
     return square
+
+
+def looped(target: str, f: Callable, *inputs: Any) -> list[np.ndarray]:
+    """The results of f, run as loops: by the C back end, or as a module by Node."""
+    if target == "c":
+        return [x.data for x in trees.leaves(micrograd.compile(f, backend="c")(*inputs))]
+    compiled = micrograd.compile(f)
+    like = [np.asarray(x.data) for x in trees.leaves(compiled(*inputs))]
+    given = dict(zip(compiled.names, map(plain, inputs), strict=False)) if compiled.names else {}
+    given |= {f"x{i}": plain(x) for i, x in enumerate(inputs) if i >= len(compiled.names)}
+    found = in_node(compiled, f"[step({json.dumps(given)})].flat(Infinity)")
+    parts = np.split(np.array(found), np.cumsum([x.size for x in like])[:-1])
+    return [part.astype(x.dtype).reshape(x.shape) for part, x in zip(parts, like, strict=True)]
+
+
+def plain(x: Any) -> Any:
+    """A node or an array as nested lists."""
+    return np.asarray(x.data if isinstance(x, (Value, Tensor)) else x).tolist()
+
+
+def in_node(f: Any, expression: str) -> Any:
+    """What an expression is in the module of a compiled function; floats as they are, nan and inf too."""
+    code = f"""{f.to_js().decode()}
+const isPlain = x => typeof x !== "number" || (Number.isFinite(x) && !Object.is(x, -0));
+const exact = (_, x) => isPlain(x) ? x : {{special: Object.is(x, -0) ? "-0" : String(x)}};
+console.log(JSON.stringify({expression}, exact));
+"""
+    done = subprocess.run(["node", "--input-type=module"], input=code, capture_output=True, text=True, timeout=120)
+    assert not done.returncode, done.stderr[-2000:]
+    return json.loads(done.stdout, object_hook=lambda x: float(x["special"]) if "special" in x else x)

@@ -22,6 +22,10 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # many tests compile one step
     COMPILED = tempfile.TemporaryDirectory()
     os.environ |= {"JAX_COMPILATION_CACHE_DIR": COMPILED.name, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 
+LIBRARIES = tempfile.TemporaryDirectory()  # of programs in C, which tests run once
+os.environ.setdefault("MICROGRAD_CFLAGS", "-O1")
+os.environ["XDG_CACHE_HOME"] = os.environ.get("MICROGRAD_TEST_CACHE", LIBRARIES.name)
+
 # No test is timed, and CI draws the same examples each time; elsewhere hypothesis keeps looking for new ones.
 settings.register_profile("micrograd", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("micrograd")
@@ -151,9 +155,9 @@ def without_collector() -> Generator[None, None, None]:
     gc.enable()
 
 
-@pytest.fixture(params=["short", "long"])
+@pytest.fixture(params=["numbers", "watched"])
 def path(request: pytest.FixtureRequest) -> Generator[None, None, None]:
-    """Both ways through the engine."""
+    """A pass of numbers alone, and one that is watched."""
     from engine_helpers import walking
 
     with walking(request.param):

@@ -31,7 +31,8 @@ def check_that_it_names_what_is_missing(
     take_away(package, monkeypatch)
     with pytest.raises(SystemExit) as stop:
         runpy.run_path(str(demo), run_name="__main__")
-    needed = f'This demo needs {package}, which is not installed here: pip install "micrograd-glass[demos]"'
+    install = {"sklearn": "scikit-learn", "micrograd": "."}.get(package, package)
+    needed = f"This demo needs {package}, which is not installed here: pip install {install}"
     assert stop.value.code == needed  # Python prints it, and exits with 1
     assert capfd.readouterr() == ("", "")
 

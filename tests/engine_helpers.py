@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import pytest
 
 from micrograd import Value
+from micrograd.common.collector import without_collector
 from micrograd.engine import walk
-from micrograd.engine.collector import without_collector
-from micrograd.engine.graph import hooked
-from micrograd.engine.modes import modes
+from micrograd.engine.modes import modes_on
 from micrograd.engine.rows import Row
+from micrograd.scalars.hooks import hooked
 
 
 class Boom(Exception):
@@ -53,19 +53,19 @@ def recorded() -> bool:
     return (Value(1.0) * 2).requires_grad
 
 
-PATHS = ["short", "long"]
+PATHS = ["numbers", "watched"]
 
 
 @contextmanager
 def walking(path: str) -> Iterator[None]:
-    """A pass over plain numbers takes a short cut, if nothing in its graph asks for more. See to which it is."""
-    if hooked or modes:
+    """A pass over plain numbers, alone or with a watcher that changes nothing."""
+    if hooked or modes_on:
         gc.collect()  # tracebacks of failed passes may hold some
     assert not hooked, "a test has left a hook behind"
-    assert not modes, "a test has left a mode behind"
+    assert not modes_on, "a test has left a mode behind"
     with pytest.MonkeyPatch.context() as patch:
-        if path == "long":
-            patch.setattr(walk, "_is_plain", lambda *_: False)
+        if path == "watched":
+            patch.setattr(walk, "watchers", [lambda node, g: g])
         yield
 
 

@@ -4,6 +4,7 @@ python tests/hunt.py 3600           # for an hour
 python tests/hunt.py 3600 17        # beginning with seed 17, the one that a failure named, say
 """
 
+import argparse
 import itertools
 import os
 import subprocess
@@ -34,4 +35,7 @@ def main(seconds: float = 600, first: int = 0) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*(int(argument) for argument in sys.argv[1:])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", type=int, nargs="?", default=600, help="how long to go on (default: %(default)s)")
+    parser.add_argument("first", type=int, nargs="?", default=0, help="the first seed (default: %(default)s)")
+    sys.exit(main(**vars(parser.parse_args())))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from micrograd.engine.graph import grads_lock
+from micrograd.engine.walk import lock
 
 __all__ = ["ctrl_c", "interrupted_at"]
 
@@ -77,8 +77,8 @@ def assert_nobody_holds_the_lock() -> None:
     """The lock is one that its own thread may take twice: so another must ask."""
 
     def ask() -> None:
-        if grads_lock.acquire(timeout=10):
-            grads_lock.release()
+        if lock.acquire(timeout=10):
+            lock.release()
             free.append(True)
 
     free: list[bool] = []
@@ -86,5 +86,5 @@ def assert_nobody_holds_the_lock() -> None:
     thread.start()
     thread.join()
     if not free:
-        grads_lock.release()  # for the tests that follow
+        lock.release()  # for the tests that follow
     assert free, "a pass that failed has left the lock taken"

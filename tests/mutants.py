@@ -341,8 +341,8 @@ def hunt(root: Path, only: list[str], count: int, seed: int, budget: float) -> l
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=240, help="how many places")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw of places (default: %(default)s)")
+    parser.add_argument("--count", type=int, default=240, help="how many places (default: %(default)s)")
     parser.add_argument("--only", nargs="+", default=["micrograd"], metavar="PATH", help="files or folders")
     parser.add_argument("--budget", type=float, default=180, help="seconds of tests for each place")
     args = parser.parse_args(arguments)

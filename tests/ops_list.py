@@ -10,7 +10,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-from micrograd.engine import ops
+from micrograd.scalars import ops
 
 Interval = tuple[float, float]
 ANY, POSITIVE, NEGATIVE = (-5.0, 5.0), (0.05, 5.0), (-5.0, -0.05)

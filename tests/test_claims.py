@@ -1,6 +1,7 @@
 """What README.md and CONTRIBUTING.md claim, checked: counts, names, tables, commands, lists."""
 
 import ast
+import doctest
 import importlib.util
 import math
 import re
@@ -23,6 +24,10 @@ from micrograd.nn import layers
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDES = {
+    name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("use", "see", "install", "from_classic")
+}
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -56,7 +61,9 @@ def test_every_make_target_that_is_named_is_there(text):
 
 
 def test_the_commands_without_make_are_those_of_make():
-    commands = block(section(README, "Without make")).replace("\\", "/").replace(".venv/Scripts/", "").splitlines()
+    commands = (
+        block(section(GUIDES["install"], "Without make")).replace("\\", "/").replace(".venv/Scripts/", "").splitlines()
+    )
     plain = MAKEFILE.replace("$(BIN)/", "").replace("python -m ruff", "ruff")
     for tool in ("demos/moons.py", "ruff check .", "pyright"):
         assert any(command.endswith(tool) for command in commands)
@@ -67,12 +74,12 @@ def test_the_commands_without_make_are_those_of_make():
 
 def test_python_is_as_new_as_is_said():
     assert f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer" in README
-    assert f"called `{PROJECT['name']}`" in README
+    assert f"called `{PROJECT['name']}`" in GUIDES["install"]
 
 
 @pytest.mark.parametrize("extra", ["", "demo", "demos", "test", "dev"])
 def test_the_dependencies_are_explained_one_by_one(extra):
-    listed = section(README, "What it depends on, and why")
+    listed = section(GUIDES["install"], "What it depends on, and why")
     extras = PROJECT["optional-dependencies"]
     for word in extras[extra] if extra else PROJECT["dependencies"]:
         name = re.match(r"[\w-]+", word)[0]
@@ -80,7 +87,9 @@ def test_the_dependencies_are_explained_one_by_one(extra):
 
 
 def test_nothing_is_explained_that_is_not_a_dependency():
-    listed = re.findall(r"`([\w-]+)` \(|^- `([\w-]+)`", section(README, "What it depends on, and why"), re.MULTILINE)
+    listed = re.findall(
+        r"`([\w-]+)` \(|^- `([\w-]+)`", section(GUIDES["install"], "What it depends on, and why"), re.MULTILINE
+    )
     site = (ROOT / "site" / "package.json").read_text(encoding="utf-8")
     every = str([PROJECT["dependencies"], PROJECT["optional-dependencies"], site])
     assert {name for pair in listed for name in pair if name} <= {*re.findall(r"[\w-]+", every)}
@@ -88,14 +97,14 @@ def test_nothing_is_explained_that_is_not_a_dependency():
 
 def test_there_are_as_many_lessons_as_is_said_from_the_first_to_the_last():
     lessons = sorted((ROOT / "demos" / "lessons").glob("*.ipynb"))
-    assert len(lessons) == 21
-    assert README.count("twenty-one notebooks") == 2
-    assert "01_a_derivative_is_a_nudge" in lessons[0].name
-    assert "21_why_deep_nets_did_not_train" in lessons[-1].name
+    assert len(lessons) == 1 + 25  # the first tests what one knows
+    assert README.count("twenty-five lessons") == 1
+    assert "00_the_python_that_you_need" in lessons[0].name
+    assert "25_kill_the_mutant" in lessons[-1].name
 
 
 def test_the_map_names_every_folder_and_file_that_is_there():
-    shown = re.findall(r"^( *)([\w.]+/?)  ", block(section(README, "Where things are")), re.MULTILINE)
+    shown = re.findall(r"^( *)([\w.]+/?)  ", block(section(CONTRIBUTING, "Where things are")), re.MULTILINE)
     inside = [name.rstrip("/") for indent, name in shown if indent]
     here = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert here <= {*inside}
@@ -128,7 +137,7 @@ def test_what_the_table_of_the_api_says_to_write_runs(tmp_path, monkeypatch):
     names |= {"optimizer": optim.SGD(model.parameters(), lr=0.1), "step": 20, "params": [x], "total": lambda flat: flat}
     names |= {"rank": 0, "workers": 2, "path": "run.safetensors"}
     names["load_state_dict"] = lambda: model.load_state_dict(model.state_dict())
-    wanted = SPAN.findall(" ".join(row[1] for row in rows(section(README, "Use it: the API by task"))))
+    wanted = SPAN.findall(" ".join(row[1] for row in rows(section(GUIDES["use"], "By task"))))
     wanted.remove(".grad")
     assert len(wanted) > 50
     for span in wanted:
@@ -246,7 +255,7 @@ DIFFERENCES = {
 }
 
 
-@pytest.mark.parametrize("row", [row[0] for row in rows(section(README, "How it differs"))])
+@pytest.mark.parametrize("row", [row[0] for row in rows(section(GUIDES["from_classic"], "What differs, on purpose"))])
 def test_it_differs_from_the_classic_as_the_table_says(row):
     DIFFERENCES[row]()
 
@@ -284,7 +293,7 @@ def test_a_drawing_is_a_digraph_and_needs_no_graphviz_program(monkeypatch):
 
 
 def test_the_network_that_is_shown_folded_has_as_many_parameters_as_is_said():
-    assert f"a network of {len(nn.MLP(2, [16, 16, 1]).parameters())} parameters" in README
+    assert f"a network of {len(nn.MLP(2, [16, 16, 1]).parameters())} parameters" in GUIDES["see"]
 
 
 def test_the_animation_has_no_script_and_the_film_loads_nothing():
@@ -293,6 +302,15 @@ def test_the_animation_has_no_script_and_the_film_loads_nothing():
     film = viz.movie(nn.MLP(2, [1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
     film.frame(0.5)
     assert not re.search(r"(src|href)=.?(https?:|/|\.)", str(film.page()))
+
+
+def test_the_film_shows_a_network_that_learns_when_the_page_is_typed_in_order():
+    names = {}
+    for example in doctest.DocTestParser().get_examples(GUIDES["see"]):
+        if "+SKIP" not in example.source:
+            exec(example.source, names)
+    frames = names["film"].frames
+    assert frames[-1].loss < frames[0].loss / 2
 
 
 def test_the_drawings_and_the_table_of_budgets_are_those_of_the_package(monkeypatch):

@@ -13,7 +13,6 @@ import pytest
 import micrograd
 from micrograd import compiler, functional, nn, optim, viz
 from micrograd.tensor import Tensor, functions
-from micrograd.tensor.einstein import einsum
 
 
 def public() -> Iterator[tuple[str, Any]]:
@@ -86,9 +85,49 @@ def test_the_docstring_says_what_a_user_needs(name):
     assert list(faults(name, PUBLIC[name])) == []
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# What a reader needs first: when one uses it; and sentences rather than telegrams
+
+COLONS, SEMICOLONS = 5, 3  # at most, in 1,000 words of all public docstrings together
+
+
+def plain(doc: str) -> str:
+    """The words of a docstring, without its examples, the titles of its sections, and the names and code in it."""
+    doc = re.sub(r"^ *>>> .*\n(?: *\S.*\n?)*", "", doc, flags=re.MULTILINE)
+    doc = re.sub(r"^(?:Args|Returns|Raises|Yields):$", "", doc, flags=re.MULTILINE)
+    doc = re.sub(r"^(\s+)\*{0,2}[\w.]+(?:, \*{0,2}\w+)*: ", r"\1", doc, flags=re.MULTILINE)
+    return re.sub(r"`+[^`]*`+", "code", doc)
+
+
+def test_docstrings_are_written_in_sentences():
+    docs = {name: plain(inspect.getdoc(found) or "") for name, found in PUBLIC.items()}
+    words = sum(len(doc.split()) for doc in docs.values())
+    for mark, most in ((r":(?![^\W_]|//)", COLONS), (";", SEMICOLONS)):
+        found = {name: len(re.findall(mark, doc)) for name, doc in docs.items() if re.search(mark, doc)}
+        assert sum(found.values()) <= most * words / 1000, found
+        assert max(found.values(), default=0) <= 2, found
+
+
+def test_a_telegram_in_a_docstring_is_counted_and_its_sections_are_not():
+    doc = (
+        'Fast: a thing; another.\n\nArgs:\n    x, y: a number; 0 is none.\n\n>>> f(x)\n{"a: b; c": 1}\n\nSee `a: b`.\n'
+    )
+    assert " ".join(plain(doc).split()) == "Fast: a thing; another. a number; 0 is none. See code."
+
+
+KNOWN = ("micrograd.tensor.functions", "micrograd.tensor.creation")  # of NumPy's names, which need no such sentence
+USED = [name for name, found in PUBLIC.items() if "." not in name and not found.__module__.startswith(KNOWN)]
+
+
+@pytest.mark.parametrize("name", USED)
+def test_a_docstring_says_soon_when_one_would_use_it(name):
+    doc = inspect.getdoc(PUBLIC[name]) or ""
+    assert "Use it" in re.split(r"\n(?:Args|Returns|Raises):|>>> ", doc)[0]
+
+
 @pytest.mark.parametrize("name", functions.FUNCTIONS)
 def test_the_example_of_a_function_made_from_a_table_is_right(name):
     """The others are in the files, where pytest finds them."""
-    names = {**vars(functions), "Tensor": Tensor, "einsum": einsum}
+    names = {**vars(functions), "Tensor": Tensor}
     [example] = doctest.DocTestFinder(recurse=False).find(functions.FUNCTIONS[name], name, globs=names)
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example).failed == 0

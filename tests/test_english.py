@@ -1,4 +1,4 @@
-"""Words that are clear to their author alone: what a native engineer would write instead."""
+"""Words that are clear to their author alone, and what a native engineer would write instead; and few telegrams."""
 
 import json
 import re
@@ -46,3 +46,66 @@ def test_it_is_said_in_plain_english(path):
         for m in re.finditer(rf"\b(?:{word})\b", text)
     ]
     assert found == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A telegram is a clause, a colon or a semicolon, and then a phrase without a verb. Too many of them tire a reader.
+
+READ = [
+    *(path for folder in (".", "benchmarks", "docs") for path in ROOT.joinpath(folder).glob("*.md")),
+    *ROOT.glob("demos/lessons/*.ipynb"),
+]
+READ = sorted(path.relative_to(ROOT).as_posix() for path in READ)
+MARKS = {"colons": (r":(?![^\W_]|//)", 10), "semicolons": (r";", 5)}  # how many may stand in 1,000 words
+NOT_READ = {
+    r"<!-- make bench.*?<!-- to here -->": "",
+    r"^```.*?^```": "",
+    r"^(?:\||#|>).*$": "",
+    r"<[^>]+>": "",
+    r"`[^`]*`": "code",
+    r"\]\([^)]*\)": "]",
+    r"https?:\S+": "address",
+}
+
+
+def read_aloud(text):
+    """The sentences of a page in Markdown, without its code, tables, headings, addresses and generated parts."""
+    for what, instead in NOT_READ.items():
+        text = re.sub(what, instead, text, flags=re.MULTILINE | (re.DOTALL if "*?" in what else 0))
+    return text
+
+
+def words_of(path):
+    """The text of a page; of a notebook, that of its cells of text, without the solutions."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+    return "\n\n".join(cell for cell in cells if not cell.startswith("<details>"))
+
+
+def too_many(text):
+    """Which marks a text has too many of, and where."""
+    text = read_aloud(text)
+    words, found = len(text.split()), []
+    for name, (mark, of_thousand) in MARKS.items():
+        most = max(1, words * of_thousand // 1000)  # a short page may have one
+        places = [text[max(m.start() - 30, 0) : m.end() + 15] for m in re.finditer(mark, text)]
+        if len(places) > most:
+            found.append(
+                f"{len(places)} {name}, at most {most} in {words} words: write sentences with a verb. {places}"
+            )
+    return found
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_page_is_written_in_sentences_rather_than_in_telegrams(name):
+    assert too_many(words_of(ROOT / name)) == []
+
+
+def test_a_telegram_is_noticed_and_a_table_is_not():
+    telegrams = "Speed: side by side. A reader: tired; a page: long; and so on.\n"
+    assert [found.split(",")[0] for found in too_many(telegrams)] == ["3 colons", "2 semicolons"]
+    assert (
+        too_many("# A: b\n\n| a: b; c: d |\n\n```\na: int; b: int\n```\n\n`a: b; c`, [here](https://a.b: c).\n") == []
+    )

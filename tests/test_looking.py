@@ -15,8 +15,8 @@ from function_helpers import Cube
 from micrograd import Tensor, Value, compile, concatenate, einsum, lazy, no_grad, viz
 from micrograd import functional as F
 from micrograd.command.report import table
-from micrograd.engine.grad_fn import GradFn
 from micrograd.nn import MLP, Dropout, Linear, ReLU, Sequential
+from micrograd.scalars.grad_fn import GradFn
 from micrograd.viz.drawing.data import walk
 from micrograd.viz.playing.animation import MAX_NODES
 
@@ -138,7 +138,6 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 def look_at_nodes(root: Any) -> None:
     for node in walk(root).nodes:
         assert isinstance((repr(node), str(node), format(node), node._op, node.label), tuple)
-        assert node._backward is node._backward
         assert repr(node._backward)
         assert isinstance((node._prev, node.is_leaf, node.requires_grad), tuple)
         _ = node.data
@@ -158,7 +157,7 @@ LOOKS: dict[str, Callable[[Any], Any]] = {
     "nodes": look_at_nodes,
     "trace": viz.trace,
     "table": lambda root: table(root) if isinstance(root, Value) else None,
-    "number": lambda root: (float(root), root.item(), round(root, 2), bool(root), root > 0),
+    "number": lambda root: (root.item(), f"{root:.2f}", bool(root), root > 0),
 }
 
 

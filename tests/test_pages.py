@@ -1,13 +1,18 @@
 """What the pages in Markdown point at is there: files, and headings within them."""
 
 import re
+import runpy
+import tomllib
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+import setuptools
 
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("[a-z]*/*.md")])
+EXAMPLES = [path.read_text(encoding="utf-8").splitlines() for path in ROOT.glob("site/live/examples/*.py")]
 
 
 def anchors(page):
@@ -28,6 +33,45 @@ def test_every_link_leads_somewhere(name):
 
 def test_the_readme_leads_to_lessons_api_and_map():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    door = text[: text.index("\n## ")]
-    assert {"demos/README.md", "CONTRIBUTING.md", "CHANGELOG.md"} <= {path for path, _ in LINK.findall(door)}
-    assert all(word in door for word in ("**Learn**", "**Use**", "**Change**", "make demo", "make test", "24.7041"))
+    assert {"demos/README.md", "docs/use.md", "CONTRIBUTING.md", "CHANGELOG.md"} <= {
+        path for path, _ in LINK.findall(text)
+    }
+    assert all(word in text for word in ("make demo", "make lessons", "make test", "24.7041"))
+
+
+def test_the_readme_is_read_in_a_few_minutes_with_its_links_to_the_site_too(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import refresh
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(refresh.DOOR.sub(refresh.door("https://there/"), text, count=1).split()) <= 900
+
+
+def test_no_page_links_to_a_site_that_is_not_published():
+    site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
+    pages = "".join((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
+    assert site or not re.search(r"https?://[^\s)]*/live/|micrograd\.example", pages)
+
+
+def test_once_the_site_has_an_address_the_readme_and_the_package_index_lead_there(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import refresh
+
+    example = re.search(r"playground\.html#example=([^)]+)", refresh.door("https://there/"))
+    assert example
+    named = unquote(example[1])
+    (lines,) = (lines for lines in EXAMPLES if lines[0] == f"# {named}")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [line for line in re.findall(r"^>>> (.+)", readme, re.MULTILINE)[:10] if line not in lines] == []
+
+
+@pytest.mark.parametrize("site", ["", "https://there/"])
+def test_a_package_index_gets_no_link_to_a_file_and_pictures_with_an_address(site, monkeypatch):
+    monkeypatch.setattr(setuptools, "setup", lambda **settings: None)
+    text = runpy.run_path(str(ROOT / "setup.py"))["readme"](site)
+    assert not LINK.search(re.sub(r"!\[[^]]*\]\([^)]*\)", "", text))
+    pictures = re.findall(r"""(?:src|srcset)="([^"]+)"|!\[[^]]*\]\(([^)]+)\)""", text)
+    assert len(pictures) == 5
+    for picture in map("".join, pictures):
+        assert (ROOT / "docs" / picture.rpartition("/")[2]).exists()
+        assert picture.startswith(f"{site}_static/" if site else "docs/")

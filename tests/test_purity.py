@@ -68,7 +68,7 @@ def gradients(out: Any, look: Callable[[Any], None]) -> list[np.ndarray]:
     """Of all leaves below what was made, in the order of the walk, when somebody has looked before."""
     outs = [x for x in (out if isinstance(out, Sequence) and not isinstance(out, Tensor) else [out]) if x.requires_grad]
     roots = [getattr(x, "_node", x) for x in outs]
-    order = topological(roots)
+    order = [node for node in topological(roots) if node._row]
     found = dict.fromkeys(n for node in (*order, *roots) for n in (node, *node._prev) if n.is_leaf and n.requires_grad)
     look(order)
     micrograd.backward(

@@ -8,8 +8,8 @@ import pytest
 from micrograd import Value
 from micrograd.autograd.check import gradcheck
 from micrograd.autograd.function import Function
-from micrograd.engine import ops
 from micrograd.engine.rows import Row
+from micrograd.scalars import ops
 from micrograd.tensor import Tensor
 
 A = np.array([0.5, -1.5, 2.0])
@@ -35,7 +35,8 @@ def test_the_message_shows_arguments_index_and_both_derivatives():
         "  arguments: ([1.0, array([0.5, 0.5])], array([[3., 4.]]))\n"
         "  index:     argument 0[1][0]\n"
         "  found:     6.003\n"
-        "  expected:  6"
+        "  expected:  6\n"
+        "  factor:    1.0005"
     )
 
 
@@ -155,3 +156,53 @@ def test_a_function_of_the_users_own_is_checked():
 
     with pytest.raises(AssertionError, match=r"found:     2\.001\n  expected:  2"):
         gradcheck(Twice.apply, 3.0)
+
+
+TINY = {
+    "a small function": lambda x, rule: rule(x) * 1e-9,
+    "near a flat point": lambda x, rule: rule(x * 1e-4) ** 3,
+    "beside a constant": lambda x, rule: rule(x) * 1e-8 + 1,
+    "a small sine": lambda x, rule: (rule(x) * 1e-10).sin() + 0.01,
+}
+
+
+@pytest.mark.parametrize("f", TINY.values(), ids=TINY)
+@pytest.mark.parametrize("x", [1.5, np.array([1.5, 1e-3, -2.0])], ids=["value", "tensor"])
+def test_a_wrong_factor_is_found_however_small_the_gradient_is(f, x):
+    assert gradcheck(lambda x: f(x, planted(2.0)), x)
+    with pytest.raises(AssertionError, match=r"factor:    1\.5"):
+        gradcheck(lambda x: f(x, planted(3.0)), x)
+
+
+ZERO = {
+    "at a minimum": (lambda x: x * x, 0.0),
+    "at a flat point": (lambda x: x**3, 0.0),
+    "the slopes of two terms cancel": (lambda x: x.exp() - x, 0.0),
+    "the slopes of large terms cancel": (lambda x: 1e6 * (x.exp() - x), 0.0),
+    "at the top of a sine": (lambda x: x.sin(), math.pi / 2),
+    "it does not depend on x": (lambda x: 0 * x + 1e3, 1.0),
+    "a sum that is 1": (lambda x: x.softmax().sum(), A),
+    "a variance of equal numbers": (lambda x: x.var(), np.ones(3)),
+}
+
+
+@pytest.mark.parametrize(("f", "x"), ZERO.values(), ids=ZERO)
+def test_a_gradient_of_zero_is_right_though_rounding_says_otherwise(f, x):
+    assert gradcheck(f, x, order=1)
+
+
+def test_an_absolute_tolerance_is_added_to_the_relative_one():
+    assert gradcheck(planted(2.001), 3.0, atol=1e-2)
+    with pytest.raises(AssertionError, match="order 1 is wrong"):
+        gradcheck(planted(2.001), 3.0, atol=1e-4)
+    assert gradcheck(planted(2.001), 3.0, atol=0, rtol=1e-2)
+
+
+def test_the_message_tells_no_factor_if_there_is_not_one():
+    rules = [planted(3.0), planted(4.0)]
+    with pytest.raises(AssertionError) as caught:
+        gradcheck(lambda x, y: rules[0](x) + rules[1](y), 1.0, 1.0)
+    assert "factor" not in str(caught.value)
+    with pytest.raises(AssertionError) as caught:
+        gradcheck(lambda x: planted(1.0)(x) - 2 * x, 1.0)
+    assert "factor" not in str(caught.value)

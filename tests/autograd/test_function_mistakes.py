@@ -24,15 +24,13 @@ def test_the_wrong_number_of_gradients_raises(kind, create_graph, count):
 def test_a_gradient_of_the_wrong_shape_raises(create_graph, wrong):
     x = Tensor(A, requires_grad=True)
     y = make(lambda ctx, g: wrong(g)).apply(x)
-    with pytest.raises(
-        ValueError, match=r"backward returned a gradient of shape .* for argument 0, whose shape is \(3,\)"
-    ):
+    with pytest.raises(ValueError, match=r"returned .* argument 0: .* of shape .* for a Tensor of shape \(3,\)"):
         grad(y, x, np.ones(3), create_graph=create_graph)
 
 
 def test_an_array_for_a_value_raises():
     y = make(lambda ctx, g: np.ones(3)).apply(Value(1.0))
-    with pytest.raises(ValueError, match=r"a gradient of shape \(3,\) for argument 0, whose shape is \(\)"):
+    with pytest.raises(TypeError, match=r"argument 0: the gradient of a Value is a number, found ndarray"):
         y.backward()
 
 
@@ -40,13 +38,13 @@ def test_an_array_for_a_value_raises():
 @both
 def test_a_gradient_that_is_no_number_raises(kind, wrong):
     x = Value(1.0) if kind == "value" else Tensor(1.0, requires_grad=True)
-    with pytest.raises(TypeError, match="a gradient is a node or numbers"):
+    with pytest.raises(TypeError, match=r"argument 0: .*(is a number|holds real numbers), found"):
         make(lambda ctx, g: wrong).apply(x).backward()
 
 
 def test_a_gradient_of_the_other_kind_raises():
     y = make(lambda ctx, g: Tensor(1.0)).apply(Value(1.0))
-    with pytest.raises(TypeError, match="backward returned a Tensor for argument 0, a Value"):
+    with pytest.raises(TypeError, match="argument 0: the gradient of a Value is a number, found Tensor"):
         y.backward()
 
 

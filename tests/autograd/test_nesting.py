@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
@@ -16,7 +14,7 @@ import tensor_ops_list
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, hessian, hvp, jacobian, jvp, no_grad, tanh, value_and_grad, vjp
-from micrograd.engine.trees import leaves
+from micrograd.common.trees import leaves
 
 WAYS: dict[str, Callable[[Callable], Callable]] = {"eager": lambda f: f, "compiled": micrograd.compile}
 
@@ -200,7 +198,7 @@ def test_a_float_of_a_node_does_not_lose_its_derivative_in_silence(f: Callable):
     with pytest.raises(TypeError, match="would lose its derivative"):
         gradient(lambda x: f(x.sum()))(np.ones(1))
     assert gradient(lambda x: x * x.item() if x > 0 and f"{x:.1f}" else x)(2.0) == 2.0
-    assert float(gradient(lambda x: x * Value(3.0))(1.0)) == 3.0
+    assert gradient(lambda x: x * Value(3.0))(1.0).data == 3.0
 
 
 def test_what_cannot_be_carried_raises_and_names_the_way_out():
@@ -352,18 +350,6 @@ def test_a_derivative_that_is_taken_in_another_thread_is_differentiated_too(wher
     w = Value(2.0)
     (gradient(lambda t: run(gradient(lambda u: u * w * w), t) * t)(3.0)).backward()
     assert w.grad == 4.0
-
-
-def test_a_graph_that_a_thousand_calls_close_over_is_searched_once(monkeypatch: pytest.MonkeyPatch):
-    seen: Counter[int] = Counter()
-    below = micrograd.engine.walk._below
-    monkeypatch.setattr(micrograd.engine.walk, "_below", lambda node: seen.update([id(node)]) or below(node))
-    large = functools.reduce(lambda x, _: x * 1.001, range(500), Value(1.0))
-    kept = [large]
-    for _ in range(50):
-        kept.append(kept[-1] * 0.5 + gradient(lambda y: kept[-1] * y * y)(2.0))
-    assert sum(seen.values()) < 5 * (500 + 50 * 30)
-    kept[-1].backward()
 
 
 def test_forward_mode_needs_a_row_where_arrays_are_concerned():

@@ -1,5 +1,6 @@
 """The player that a click on a point or on a neuron of a movie opens, with the weights of the frame that is shown."""
 
+import json
 import random
 import re
 
@@ -10,12 +11,13 @@ from micrograd import Tensor, Value, nn, viz
 from micrograd.functional import cross_entropy
 from micrograd.nn import MLP
 from micrograd.optim import SGD
+from micrograd.viz.values import thickness
 
 POINTS = np.random.default_rng(0).normal(size=(12, 2))
 SIDES = np.where(POINTS[:, 0] > 0, 1, -1)
 INNER = "document.querySelector('#inside iframe').contentDocument"
 READY = f"{INNER}?.querySelectorAll('.card').length"
-NUMBERS = f"{INNER}.querySelector('#graph').textContent"
+NUMBERS = f"[...{INNER}.querySelectorAll('.card')].map(e => e.getAttribute('aria-label')).join()"
 
 
 def hinge(score, y):
@@ -45,8 +47,9 @@ def click(page, selector, n=0):
 
 def wait_for(page, value):
     """Until a card, that of the result, has about this value."""
-    cards = f"[...{INNER}.querySelectorAll('.card .data')]"
-    page.wait(f"{cards}.some(e => Math.abs(e.textContent.replace('−', '-') - {float(value)}) < 1e-3)")
+    number = np.asarray(getattr(value, "data", value)).item()
+    data = f"[...{NUMBERS}.matchAll(/data ([−.\\d]+)/g)].map(found => found[1].replace('−', '-'))"
+    page.wait(f"{data}.some(x => Math.abs(x - {number}) < 1e-3)")
 
 
 def loss_at(model, weights, n):
@@ -213,3 +216,130 @@ def test_a_network_is_shown_as_a_page_in_a_notebook_and_saved_as_one(tmp_path):
     assert drawn.save(tmp_path / "net.html").read_text(encoding="utf-8") == drawn.page.html
     assert drawn.save(tmp_path / "net.svg").read_text(encoding="utf-8") == drawn.svg
     assert len(drawn.page.html) < 100_000
+
+
+APART = """
+const inner = document.querySelector('#inside iframe').contentDocument;
+const lines = [...inner.querySelectorAll('.wire path:not(.tip, .hit)')];
+const points = lines.flatMap(line => {
+  const long = line.getTotalLength();
+  return Array.from({length: 201}, (_, k) => line.getPointAtLength(long * k / 200));
+});
+return [...inner.querySelectorAll('.pill rect')].map(rect => {
+  const middle = (at, size) => +rect.getAttribute(at) + rect.getAttribute(size) / 2;
+  return Math.min(...points.map(at => Math.hypot(at.x - middle('x', 'width'), at.y - middle('y', 'height'))));
+});
+"""
+FILMS = {
+    "moons": ([16, 16, 1], POINTS, SIDES),
+    "three classes": ([8, 3], POINTS, np.arange(12) % 3),
+    "curve": ([8, 8, 1], POINTS[:, :1], POINTS[:, 1]),
+}
+
+
+@pytest.fixture(scope="module", params=FILMS)
+def filmed(request):
+    sizes, x, y = FILMS[request.param]
+    random.seed(0)
+    film = viz.movie(MLP(x.shape[1], sizes), x, y, resolution=9)
+    film.frame(1.0)
+    return film.page().html
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1400, 900), (1440, 900), (1536, 864), (1920, 1080)])
+def test_pills_lie_on_their_lines_in_a_graph_that_opens_in_any_window(page, filmed, size):
+    page.open(filmed, *size)
+    click(page, ".mark[data-n]", 3)
+    page.wait(f"{INNER}?.querySelectorAll('.pill rect').length")
+    apart = page.run(APART)
+    assert apart
+    assert max(apart) < 11, "half of the height of a pill: its line runs under it"
+
+
+# ------------------------------------------------------------------------------------------------ on the network
+def choose_lines(page, what):
+    page.run(
+        "const lines = document.querySelector('#lines'); lines.value = arguments[0];"
+        "lines.dispatchEvent(new Event('change'))",
+        what,
+    )
+
+
+LINES = (  # the sign and the width of each, in the order of the weights
+    "[...document.querySelectorAll('.network .lines .w')].map(e => [e.classList[1], parseFloat(e.style.strokeWidth)])"
+)
+
+
+def lines_shown(page):
+    return page.run(f"return {LINES}")
+
+
+def look(g):
+    return ["above" if g > 0 else "below" if g < 0 else "zero", round(thickness(g), 1) if g else 0.4]
+
+
+def weight_gradients(model, weights, n):
+    """The gradients of a point's loss, without those of the biases, which no line shows."""
+    for p, x in zip(model.parameters(), weights, strict=True):
+        p.data = x
+    model.zero_grad()
+    hinge(model(POINTS[n].tolist()), int(SIDES[n])).backward()
+    return [w.grad for layer in model.layers for neuron in layer.neurons for w in neuron.w]
+
+
+def test_the_lines_of_the_network_become_the_gradients_of_a_point(page, trained):
+    film, model, weights = trained
+    page.open(film.page().html, reduced_motion=True)
+    choose_lines(page, "gradients")
+    for n in (3, 7):
+        click(page, ".mark[data-n]", n)
+        page.wait(f"document.querySelector('#largest').textContent.startsWith('Point {n + 1}:')")
+        assert lines_shown(page) == [look(g) for g in weight_gradients(model, weights[0], n)]
+    page.press("ArrowRight")
+    wanted = [look(g) for g in weight_gradients(model, weights[1], 7)]
+    page.wait(f"JSON.stringify({LINES}) === '{json.dumps(wanted, separators=(',', ':'))}'")
+    assert page.run("return document.querySelector('#inside').hidden"), "the network stays in view"
+    assert page.run("return document.querySelector('.boundary').checkVisibility()")
+    assert page.axe() == []
+
+
+def test_the_lines_show_what_a_step_changes(page, trained):
+    film, model, weights = trained
+    page.open(film.page().html, reduced_motion=True)
+    choose_lines(page, "changes")
+    page.wait("document.querySelector('#largest').textContent")
+    on_lines = {w for layer in model.layers for neuron in layer.neurons for w in neuron.w}
+    at = [k for k, p in enumerate(model.parameters()) if p in on_lines]
+    signs = [sign for sign, _ in lines_shown(page)]
+    assert signs == [look(weights[1][k] - weights[0][k])[0] for k in at]
+    page.press("End")
+    page.wait("document.querySelector('#largest').textContent === 'Nothing changes after the last frame.'")
+    choose_lines(page, "weights")
+    page.wait("document.querySelector('#flow').hidden")
+
+
+@pytest.mark.parametrize("reduced_motion", [False, True])
+def test_gradients_run_to_the_left_unless_less_motion_was_asked_for(page, trained, reduced_motion):
+    page.open(trained[0].page().html, reduced_motion=reduced_motion)
+    choose_lines(page, "gradients")
+    page.wait("document.querySelector('.lines.flows .w')")
+    late = page.run(
+        "return [...document.querySelectorAll('.lines .w')].map(e => [getComputedStyle(e).animationName,"
+        "parseFloat(getComputedStyle(e).animationDelay)])"
+    )
+    assert {name for name, _ in late} == {"none" if reduced_motion else "back"}
+    if not reduced_motion:
+        assert late[0][1] > late[-1][1] == 0  # the last layer first
+
+
+def test_the_gradients_of_a_network_of_tensors_are_on_its_lines(page):
+    model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    film = viz.movie(model, POINTS, SIDES, resolution=12, point_loss=lambda score, y: ((score - y) ** 2).sum())
+    film.frame(1.0)
+    page.open(film.page().html, reduced_motion=True)
+    choose_lines(page, "gradients")
+    page.wait("document.querySelector('#largest').textContent.startsWith('Point 1:')")
+    model.zero_grad()
+    ((model(Tensor(POINTS[:1])) - float(SIDES[0])) ** 2).sum().backward()
+    grads = [g for p in model.parameters() if p.ndim == 2 for g in p.grad.ravel().tolist()]
+    assert lines_shown(page) == [look(g) for g in grads]

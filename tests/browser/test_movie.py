@@ -336,7 +336,8 @@ def network(page):
 
 def test_the_weights_move_with_the_frame_in_width_and_hue(network):
     line = (
-        "const first = JSON.parse(document.querySelector('#film').textContent).ends[0];"
+        "const film = JSON.parse(document.querySelector('#film').textContent);"
+        "const first = JSON.parse(unpack(film.moving)).ends[0];"
         "const e = [...document.querySelectorAll('.network .w')].find(e => e.getAttribute('d').includes(first));"
         "return [e.getAttribute('class'), e.style.getPropertyValue('--wide')]"
     )

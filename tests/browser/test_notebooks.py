@@ -135,10 +135,10 @@ def test_in_jupyterlab_a_trusted_player_plays(page, lab):
         20,
     )
     assert page.run("return document.querySelector('.jp-OutputArea img').offsetHeight") == 0
-    page.run("document.querySelector('.jp-OutputArea iframe').contentDocument.getElementById('last').click()")
+    page.run("document.querySelector('.jp-OutputArea iframe').contentDocument.getElementById('first').click()")
     phases = "map(f => f.contentDocument.getElementById('phase').textContent)"
     steps = page.run(f"return [...document.querySelectorAll('.jp-OutputArea iframe')].{phases}")
-    assert steps == ["Done", "Ready"]
+    assert steps == ["Ready", "Done"]
     assert only_the_server(page, lab) == []
 
 

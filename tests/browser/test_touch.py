@@ -13,16 +13,16 @@ from selenium.webdriver.common.action_chains import ActionChains
 
 import micrograd as mg
 from micrograd import Tensor, Value
-from micrograd.engine.ops import TABLE
 from micrograd.functional import cross_entropy, hinge
 from micrograd.nn import MLP, LayerNorm1d, Linear, ReLU, Sequential
+from micrograd.scalars.ops import TABLE
 from micrograd.viz import player
 from micrograd.viz.drawing.data import walk
 from micrograd.viz.page import asset
 from micrograd.viz.playing.backprop import Backprop, backprop
 from micrograd.viz.playing.program import functions, program
 
-from .test_player import card, network, text
+from .test_player import card, network, pick, text
 
 
 def move(page, name, by):
@@ -46,12 +46,12 @@ def test_a_leaf_is_dragged_and_everything_follows(page):
     assert f"data {out:.4f}".replace("-", "−") in spoken(page, "o")
     assert f"gradient {(1 - out * out) * w1:.4f}".replace("-", "−") in spoken(page, "x1")
     assert "✓ all slopes agree" in text(page, "#ran")
-    page.click("#reset")
+    pick(page, "#reset")
     assert spoken(page, "x1") == "x1, data 2.0000, gradient −0.6702"
 
 
 def test_a_drag_from_the_first_step_shows_the_last(page):
-    page.open(player(neuron()).html, reduced_motion=True)
+    page.open(player(neuron()).html, reduced_motion=True, fragment="step=0")
     move(page, "w2", -30)
     assert text(page, "#phase") == "Done"
     assert "data 0.7000" in spoken(page, "w2")
@@ -99,7 +99,7 @@ def test_steps_are_the_engine_s(page):
     page.open(player(network(2, (3, 1))).html, reduced_motion=True)
     page.run("document.getElementById('rate').value = 0.05")
     for _ in range(3):
-        page.click("#descend")
+        pick(page, "#descend")
     random.seed(1337)
     model = MLP(2, [3, 1])
     points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(2)]
@@ -114,13 +114,25 @@ def test_steps_are_the_engine_s(page):
     assert text(page, "#loss") == f"3 steps: loss {losses[0]} → {losses[-1]}"
 
 
+def test_a_step_is_taken_from_the_panel_that_tells_of_it_and_taken_back(page):
+    page.open(player(readme(), names={}).html, reduced_motion=True)
+    page.click("#why .step")
+    after = re.search(r"out after it: (\S+), now (\S+)", text(page, "#why"))
+    assert spoken(page, "x1").startswith("x1, data ")
+    assert f"data {after[2]}" in spoken(page, "out")
+    assert after[2] != "0.7064"
+    assert page.run("return document.activeElement.matches('#why .step')"), "the next step is one key away"
+    page.click("#why .undo")
+    assert "data 0.7064" in spoken(page, "out")
+
+
 def test_what_cannot_be_computed_again_says_so_and_stays(page):
     a = Value(3.0, label="a")
     out = Value(a.data * 5, (a,), "five")
     out._backward = lambda: None
-    page.open(player(out).html, reduced_motion=True)
+    page.open(player(out).html, reduced_motion=True, fragment="step=0")
     assert "closures written by hand" in text(page, "#why")
-    for act in (lambda: page.click("#descend"), card(page, "a").click, lambda: page.press("F2")):
+    for act in (lambda: pick(page, "#descend"), card(page, "a").click, lambda: page.press("F2")):
         page.run("document.getElementById('said').textContent = ''; arguments[0].focus()", card(page, "a"))
         act()
         assert "closures written by hand" in text(page, "#said")
@@ -174,6 +186,63 @@ def test_the_embedding_page_hears_of_a_change(page):
         f"{inner}.querySelector('.card').dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowUp', bubbles: true}}))"
     )
     page.wait("said.some(m => m.micrograd === 'leaf' && m.leaf === 0 && m.name === 'x1' && m.value === 2.1)")
+
+
+# ------------------------------------------------------------------------------------------------ slopes
+CURVES = (
+    "return Object.fromEntries([...document.querySelectorAll('.card')].filter(e => e.querySelector('.slope'))"
+    ".map(e => [e.getAttribute('aria-label').split(',')[0], ['curve', 'tangent', 'point']"
+    ".map(kind => e.querySelector(`.slope .${kind}`)).map(path => [path.getAttribute('class'),"
+    " path.getAttribute('d').match(/-?[\\d.e-]+/g).map(Number)])]))"
+)
+
+
+def rise(tangent):
+    """How far a tangent goes up, a screen's y goes down."""
+    (_, (x0, y0, x1, y1)) = tangent
+    return (y0 - y1) / (x1 - x0)
+
+
+def readme(b=6.88):
+    x1, w1, x2, w2 = (Value(x, label=name) for name, x in {"x1": 2, "w1": -3, "x2": 0, "w2": 1}.items())
+    return mg.tanh(x1 * w1 + x2 * w2 + Value(b, label="b"))
+
+
+def test_each_leaf_has_the_curve_of_the_result_and_the_tangent_there(page):
+    page.open(player(readme()).html, reduced_motion=True)
+    found = page.run(CURVES)
+    looks = {name: tangent[0] for name, (_, tangent, _) in found.items()}
+    assert looks == {"x1": "tangent below", "w2": "tangent "} | dict.fromkeys(("w1", "x2", "b"), "tangent above")
+    slopes = {name: rise(tangent) for name, (_, tangent, _) in found.items()}
+    unit = slopes["b"] / 0.50099
+    assert unit > 0
+    wanted = {"x1": -3 * 0.50099, "w1": 2 * 0.50099, "x2": 0.50099, "w2": 0.0, "b": 0.50099}
+    scaled = {name: slope * unit for name, slope in wanted.items()}
+    assert slopes == pytest.approx(scaled, rel=1e-3), "one scale for all"
+    assert len({*found["w2"][0][1][1::2]}) == 1, "a level line"
+    assert found["b"][0][1][1::2] == sorted(found["b"][0][1][1::2], reverse=True)
+
+
+def test_a_saturated_neuron_is_flat_and_a_drag_slides_along_the_curve(page):
+    page.open(player(readme()).html, reduced_motion=True)
+    before = page.run(CURVES)
+    move(page, "x1", 60)
+    after = page.run(CURVES)
+    assert after["x1"][0] == before["x1"][0], "the curve of the number that is dragged stays"
+    assert after["x1"][2][1][0] == pytest.approx(before["x1"][2][1][0] + 15, abs=0.1)
+    page.run("arguments[0].focus()", card(page, "b"))
+    page.press("F2", *"12", "Enter")
+    assert max(abs(rise(tangent)) for _, tangent, _ in page.run(CURVES).values()) < 0.1
+
+
+def test_a_large_graph_has_no_curves_and_a_step_before_the_gradient_hides_them(page):
+    page.open(player(network()).html, reduced_motion=True)
+    assert page.run(CURVES) == {}
+    page.open(player(readme()).html, reduced_motion=True, fragment="step=3")
+    shown = "return [...document.querySelectorAll('.slope')].map(e => e.style.visibility)"
+    assert page.run(shown) == ["hidden"] * 5
+    page.press("End")
+    assert page.run(shown) == ["visible"] * 5
 
 
 # ------------------------------------------------------------------------------------------------ the same numbers

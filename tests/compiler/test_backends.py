@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import same, squared_gradient
+from compile_helpers import C, same, squared_gradient
 from hypothesis import Phase, given, settings
 from random_programs import Program, programs
 from tensor_helpers import every_op, seed
@@ -19,8 +19,8 @@ from tensor_ops_list import Op
 import micrograd
 from micrograd import Tensor, Value, gradient, nn
 from micrograd import functional as F
+from micrograd.common import trees
 from micrograd.compiler.opset import OPSET
-from micrograd.engine import trees
 from micrograd.optim import SGD
 
 NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
@@ -49,6 +49,60 @@ def test_an_op_is_the_same_by_jax(op: Op):
 
     inputs = [Tensor(a) for a in operands]
     same(micrograd.compile(everything, backend="jax")(*inputs), everything(*inputs), tolerance=1e-10)
+
+
+SUBNORMAL = {2: 1e-4, 4: 1e-37, 8: 0.0}  # which XLA flushes to 0, by the size of the float
+
+
+def of_integers(a: Any, b: Any) -> list[Any]:
+    """What promotes integers and bools, or may wrap."""
+    unary = [
+        "exp",
+        "log",
+        "log1p",
+        "sqrt",
+        "sin",
+        "tanh",
+        "arctan",
+        "sigmoid",
+        "softplus",
+        "floor",
+        "ceil",
+        "abs",
+        "sign",
+    ]
+    reduced = ["sum", "mean", "max", "min", "cumsum", "var", "std", "softmax", "logsumexp", "sort"]
+    found = [getattr(a, name)(*[0] * (name == "cumsum")) for name in [*unary, *reduced]]
+    found += [a + b, a * b, a / b, a // b, a % b, a**0.5, a * 2.5, a * 3, a @ b.T, a.clip(1.5, 50.0), a < b, a == b]
+    found += [f(a, b) for f in (micrograd.maximum, micrograd.hypot, micrograd.arctan2, micrograd.logaddexp)]
+    return [*found, micrograd.concatenate([a, b]), micrograd.where(a > b, a, b), micrograd.einsum("ij,kj->ik", a, b)]
+
+
+@NO_JAX
+@pytest.mark.parametrize("other", [None, np.float32], ids=["alike", "with float32"])
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u4", "u8", "?"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_integers_are_promoted_by_jax_as_by_numpy(dtype: str, other: Any):
+    a, b = np.array([[1, 2, 100], [4, 5, 90]]).astype(dtype), np.array([[2, 0, 3], [1, 7, 2]]).astype(other or dtype)
+
+    def each(a: Any, b: Any) -> list[Any]:
+        return of_integers(a, b) if dtype != "?" else [a.exp(), a.sum(), a.mean(), a.cumsum(0), a * 2.5, a / b, a + 1]
+
+    f = micrograd.compile(each, backend="jax")
+    for found, expected in zip(f(a, b), each(Tensor(a), Tensor(b)), strict=True):
+        found, expected = (np.asarray(x.data if isinstance(x, Tensor) else x) for x in (found, expected))
+        assert found.dtype == (expected.dtype if expected.dtype != bool else found.dtype)
+        coarse = min(np.sqrt(a + b).dtype.itemsize, np.sqrt(a).dtype.itemsize, np.dtype(other or "f8").itemsize)
+        near = {2: 4e-3, 4: 1e-6, 8: 1e-14}[coarse]  # of float16, float32 and float64, also if they are intermediate
+        np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=near, atol=SUBNORMAL[coarse])
+
+
+@NO_JAX
+def test_large_integers_do_not_pass_through_floats_by_jax():
+    a = np.array([2**62 + 1, 2**61 + 1, 3])
+    sums = lambda x: [x.cumsum(0), x.sum(), x * 3, x.max(), x // 2, x.mean()]  # noqa: E731
+    for found, expected in zip(micrograd.compile(sums, backend="jax")(a), sums(Tensor(a)), strict=True):
+        assert (found.dtype, found.data.tolist()) == (expected.dtype, expected.data.tolist())
 
 
 @NO_JAX
@@ -101,7 +155,7 @@ def test_jax_refuses_a_program_of_plain_numbers():
 
 def test_without_jax_its_backend_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("micrograd.compiler.backends.xla.find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match=r"pip install 'micrograd-glass\[jax\]'"):
+    with pytest.raises(RuntimeError, match=r"pip install jax"):
         micrograd.compile(lambda x: x * x, backend="jax")(np.ones(3))
 
 
@@ -223,7 +277,7 @@ POINTS = {
 }
 
 
-@pytest.mark.parametrize("backend", ["eager", "python", pytest.param("jax", marks=NO_JAX)])
+@pytest.mark.parametrize("backend", ["eager", "python", C, pytest.param("jax", marks=NO_JAX)])
 @pytest.mark.parametrize("name", POINTS)
 def test_a_result_of_shape_0_is_a_number_of_numpy_on_every_back_end(name: str, backend: str):
     f = POINTS[name] if backend == "eager" else micrograd.compile(POINTS[name], backend=backend)

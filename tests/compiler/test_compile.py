@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import near
+from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Tensor, Value, draw_dot, grad, gradient, nn, no_grad, value_and_grad
@@ -179,7 +179,7 @@ def test_a_network_of_scalars_becomes_products_of_matrices():
     assert "take" not in f.source
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_many_outputs_have_their_gradients_in_either_backend(backend: str):
     model = nn.MLP(2, [4, 3], rng=random.Random(0))
     f = micrograd.compile(lambda x: model(x), backend=backend)
@@ -191,7 +191,7 @@ def test_many_outputs_have_their_gradients_in_either_backend(backend: str):
 
 
 @pytest.mark.parametrize("batch", [False, True])
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_what_is_detached_sends_no_gradient_in_either_backend(backend: str, batch: bool):
     w = Value(2.0)
 
@@ -214,7 +214,7 @@ def test_a_parameter_that_is_detached_is_read_at_each_call(w: Any):
     assert f(x).item() == 30.0
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_losses_of_scalars_are_the_same_in_either_backend(backend: str):
     w = [Value(0.5), Value(-1.5), Value(1.0)]
 

@@ -38,14 +38,6 @@ def test_a_parameter_that_is_frozen_or_unfrozen_is_found():
     assert v.grad == 9.0
 
 
-def test_a_closed_over_number_is_a_constant():
-    k = 2.0
-    f = micrograd.compile(lambda x: x * k)
-    f(1.0)
-    k = 3.0
-    assert f(1.0).data == 2.0
-
-
 def test_what_is_given_by_keyword_is_traced_for_each():
     f = micrograd.compile(lambda x, n=1: sum(x for _ in range(n)))
     assert [f(2.0, n=3).data, f(2.0, n=4).data, f(2.0, n=3).data] == [6.0, 8.0, 6.0]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import BACKENDS
 
 import micrograd
 from micrograd import Value, grad, gradient, nn, no_grad, value_and_grad, where
@@ -158,7 +159,7 @@ def test_what_is_made_of_matrices_is_what_each_sample_gives(function: Any):
     for samples in (RAGGED, RAGGED[:1]):
         found = micrograd.compile(function, batch=True, backend="numpy")(samples)
         expected = [function(x) for x in samples.tolist()]
-        numbers = [[float(v) for v in values] for values in zip(*expected, strict=True)]
+        numbers = [[v.item() if hasattr(v, "item") else v for v in values] for values in zip(*expected, strict=True)]
         np.testing.assert_allclose([out.data for out in found], numbers, rtol=1e-12)
         slopes = grad(weighted(out.sum() for out in found), flat, allow_unused=True)
         theirs = grad(sum(map(weighted, expected)), flat, allow_unused=True)
@@ -167,7 +168,7 @@ def test_what_is_made_of_matrices_is_what_each_sample_gives(function: Any):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("backend", ["python", "numpy", *["jax"] * bool(find_spec("jax"))])
+@pytest.mark.parametrize("backend", [*BACKENDS, *["jax"] * bool(find_spec("jax"))])
 def test_a_batch_without_samples_gives_none_and_slopes_of_zero(backend: str, function: Any):
     """Such as the share of a worker that has nothing to do."""
     found = micrograd.compile(function, batch=True, backend=backend)(RAGGED[:0])
@@ -228,7 +229,7 @@ def test_a_batched_function_inside_of_a_compiled_one_raises():
 @pytest.mark.parametrize(
     "constant", [3, 3.0, np.float64(3.0), np.float32(3.0), np.int64(3), Value(3.0, requires_grad=False)]
 )
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, backend: str):
     x = np.arange(4.0)
     alone = micrograd.compile(lambda x: constant, batch=True, backend=backend)(x)

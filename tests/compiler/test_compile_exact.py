@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import BACKENDS
 
 import micrograd
 from micrograd import Tensor, Value, gradient, where
-
-BACKENDS = ["python", "numpy"]
 
 
 def same_bits(found: Any, expected: Any) -> None:

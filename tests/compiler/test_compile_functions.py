@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import near
+from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Tensor, Value, concatenate, einsum, grad, stack, take_along_axis, value_and_grad, where
@@ -86,7 +86,7 @@ def test_a_function_of_arrays_has_the_same_second_derivatives_compiled(name: str
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11, strict=True)
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_clip_of_numbers_is_compiled_with_its_gradient(backend: str):
     f = lambda xs: sum(micrograd.clip(x, 0, 1) * x + micrograd.clip(x, None, 0.5) for x in xs)  # noqa: E731
     found, expected = ([Value(x) for x in (-1.0, 0.0, 0.3, 1.0, 2.5)] for _ in range(2))
@@ -96,7 +96,7 @@ def test_a_clip_of_numbers_is_compiled_with_its_gradient(backend: str):
     assert near([a.data, *(x.grad for x in found)], [b.data, *(x.grad for x in expected)])
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "f",
     [
@@ -123,7 +123,7 @@ def test_weight_decay_of_many_weights_is_compiled_as_arrays():
     assert near([w.grad for w in weights], [2 * (0.0001 + 4.0) * w.data for w in weights])
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("x", [Value(3.0), Tensor([1.0, 2.0], requires_grad=True)])
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_a_node_may_be_returned_more_than_once(create_graph: bool, x: Any, backend: str):
@@ -185,5 +185,5 @@ def test_an_array_of_nodes_is_no_operand_of_a_tensor_compiled_or_not():
     w = Tensor([1.0, 2.0], requires_grad=True)
     f = lambda x, y: (w * np.array([x, y])).sum()  # noqa: E731
     for way in (lambda f: f, micrograd.compile):
-        with pytest.raises(TypeError, match="operand is a Tensor, a real number or an array of them, found ndarray"):
+        with pytest.raises(TypeError, match="an array of real numbers, found ndarray of dtype object"):
             value_and_grad(way(f))(1.0, 2.0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import BACKENDS
 
 import micrograd
 from micrograd import (
@@ -24,7 +25,7 @@ from micrograd import (
     value_and_grad,
     vjp,
 )
-from micrograd.engine.trees import leaves
+from micrograd.common.trees import leaves
 
 
 def test_value_and_grad_of_a_compiled_function_gives_plain_numbers():
@@ -55,19 +56,24 @@ def test_a_gradient_inside_of_a_compiled_function_is_compiled_with_it():
     assert w.grad == pytest.approx(288.0)
 
 
+def number(x: Any) -> float:
+    """A number or a node's, without the warning of `float`."""
+    return x.item() if isinstance(x, Value) else x
+
+
 @pytest.mark.parametrize("x", [3.0, np.float64(3.0), Value(3.0)])
 def test_a_gradient_may_be_compiled_as_well_as_a_compiled_function_differentiated(x):
     f = lambda x: x * x * x  # noqa: E731
-    assert float(micrograd.compile(gradient(f))(x)) == 27.0
+    assert number(micrograd.compile(gradient(f))(x)) == 27.0
     value, slope = micrograd.compile(value_and_grad(f))(x)
-    assert (float(value), float(slope)) == (27.0, 27.0)
+    assert (number(value), number(slope)) == (27.0, 27.0)
 
 
 def test_the_backward_graph_is_derived_once():
     called = []
 
     def f(x: Any) -> Any:
-        called.append(x)
+        called.append(1)
         return x.exp() * x
 
     slope = gradient(micrograd.compile(f))
@@ -180,7 +186,7 @@ def test_under_no_grad_plain_gradients_are_as_ever():
         assert f(2.0) == 12.0
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_network_has_the_same_gradient_by_its_inputs_compiled(backend: str):
     model = nn.MLP(3, [4, 1], activation="tanh", rng=random.Random(0))
     f = lambda x: model(x) ** 2  # noqa: E731
@@ -224,7 +230,7 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_gradient_is_added_to_whatever_was_there_as_in_eager_mode(backend: str, before: list[Any]):
     def f(x: Any) -> Any:
         return sum(w * w * w for w in weights) * x + 1e308 * weights[2]
@@ -239,7 +245,7 @@ def test_a_gradient_is_added_to_whatever_was_there_as_in_eager_mode(backend: str
     assert found[1:] == found[:1] * 2
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_node_that_is_passed_twice_has_both_gradients(backend: str):
     f = micrograd.compile(lambda x, y: x * x * y, backend=backend)
     w = Value(3.0)

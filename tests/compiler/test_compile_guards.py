@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from compile_helpers import near
+from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Tensor, Value, nn
@@ -516,7 +516,7 @@ def test_a_number_that_becomes_a_parameter_is_found():
     assert box.k.grad == 3.0
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_result_requires_a_gradient_as_long_as_a_parameter_does(backend: str):
     v, w = Value(2.0), Value(3.0)
     f = micrograd.compile(lambda x: [v * w * x, v * x], backend=backend)
@@ -547,7 +547,7 @@ class Trainer:
 
     @micrograd.compile
     def loss(self, x: Any) -> Any:
-        return self.model([x, self.steps])
+        return self.model([x, 1.0])
 
     def step(self, x: float) -> None:
         self.last = self.loss(x)
@@ -583,16 +583,36 @@ def test_what_the_function_does_not_read_may_change_as_it_likes():
     assert trainer.loss.cache_info()[:2] == (9, 1)
 
 
-def test_numbers_arrays_and_nodes_that_are_not_used_may_change_as_they_like():
-    box = types.SimpleNamespace(w=Value(2.0), k=2.0, data=[[1.0, 2.0]], old=Value(1.0), log=[Value(0.0)])
-    f = micrograd.compile(lambda x: box.w * x + box.k + box.data[0][0] + (box.old is box.log))
+def test_numbers_in_containers_and_nodes_that_are_not_used_may_change_as_they_like():
+    box = types.SimpleNamespace(w=Value(2.0), data=[[1.0, 2.0]], old=Value(1.0), log=[Value(0.0)])
+    f = micrograd.compile(lambda x: box.w * x + box.data[0][0] + (box.old is box.log))
     for i in range(5):
         f(1.0)
-        box.k, box.old = float(i), Value(float(i))
-        box.data.append([float(i)])
-        box.log.append(box.old)
+        box.old = Value(float(i))
+        box.data[0][0] = float(i)
+        box.log[0] = box.old
         box.more = i
     assert f.cache_info()[:2] == (4, 1)
+
+
+def test_a_list_that_the_code_does_not_name_may_grow_also_if_it_reads_everything():
+    class Trainer:
+        total: Any = []
+
+        def __init__(self) -> None:
+            self.model, self.losses, self.step = nn.MLP(1, [1]), [0.5], 0
+
+        def penalty(self, x: Any) -> Any:
+            return sum(p * p for p in self.model.parameters()) * x
+
+    trainer = Trainer()
+    Trainer.total = [0.5]
+    f = micrograd.compile(trainer.penalty)
+    for _ in range(3):
+        trainer.losses.append(f(1.0).data)
+        Trainer.total.append(1.0)
+        trainer.step += 1
+    assert f.cache_info().misses == 1
 
 
 def test_a_drawn_number_outside_makes_no_difference():
@@ -601,3 +621,65 @@ def test_a_drawn_number_outside_makes_no_difference():
     for _ in range(4):
         f([rng.gauss(0, 1), 1.0])
     assert f.cache_info().misses == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is compared as a whole
+
+
+def rows_of(model: list[list[Value]]) -> list[list[float]]:
+    return [[x.data for x in row] for row in model]
+
+
+CHANGES: dict[str, Callable[[list[list[Value]]], None]] = {
+    "a Value": lambda m: m[1].__setitem__(0, Value(9.0)),
+    "a Value that was not used": lambda m: m[2].__setitem__(0, Value(9.0)),
+    "a row": lambda m: m.__setitem__(0, [Value(5.0), Value(6.0)]),
+    "a row that is twice there": lambda m: m.__setitem__(0, m[1]),
+    "a longer matrix": lambda m: m.append([Value(1.0), Value(2.0)]),
+    "rows in another order": lambda m: m.reverse(),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_in_a_matrix_of_values_is_seen(what: str):
+    matrix = [[Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)], [Value(7.0), Value(8.0)]]
+    fn = lambda x: sum(row[0] * x + row[1] for row in (matrix[0], matrix[1], *matrix[3:]))  # noqa: E731
+    f = micrograd.compile(fn)
+    assert f(2.0).data == fn(Value(2.0)).data
+    CHANGES[what](matrix)
+    assert f(2.0).data == fn(Value(2.0)).data
+
+
+def test_a_row_of_a_matrix_that_has_another_name_too_is_watched_by_that_name():
+    row, other = [Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)]
+    held = {"row": row, "matrix": [row, other]}
+    fn = lambda x: held["row"][0] * x + sum(r[1] for r in held["matrix"])  # noqa: E731
+    f = micrograd.compile(fn)
+    assert f(2.0).data == 8.0
+    held["matrix"][0] = row[:]
+    assert f(2.0).data == 8.0
+    row[0] = Value(10.0)  # no longer in the matrix
+    assert f(2.0).data == fn(Value(2.0)).data == 26.0
+
+
+def test_what_a_neuron_holds_is_watched_as_a_whole():
+    model = nn.MLP(2, [3, 1])
+    f = micrograd.compile(lambda x: model([x, x * 2]))
+    neuron = model.layers[0].neurons[0]
+
+    def agree() -> None:
+        assert near(f(0.5).data, model([Value(0.5), Value(1.0)]).data)
+
+    agree()
+    neuron.w[0] = Value(3.0)
+    agree()
+    neuron.w = [Value(1.0), Value(-2.0)]
+    agree()
+    neuron.b = Value(7.0)
+    agree()
+    neuron.nonlin = not neuron.nonlin
+    agree()
+    before = f.cache_info().misses
+    agree()
+    assert f.cache_info().misses == before == 5

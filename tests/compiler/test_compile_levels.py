@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import near
+from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Value
@@ -71,7 +71,7 @@ class Attention:
         return seen
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_attention_in_scalars_is_the_same_compiled(backend: str):
     model = Attention(words=5, width=4, heads=2)
     text = [0, 3, 1, 4, 2, 2, 0, 1]

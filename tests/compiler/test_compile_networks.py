@@ -92,4 +92,4 @@ def run(network: Network, call: Callable, x: Any, y: Any) -> list[float]:
     outs = out if isinstance(out, list) else [out]
     for k, part in enumerate(outs):
         part.backward(k + 1.0)
-    return [*map(float, outs), *(p.grad for p in network.parameters())]
+    return [*(part.item() for part in outs), *(p.grad for p in network.parameters())]

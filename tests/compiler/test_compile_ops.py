@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import unwatched
+from compile_helpers import BACKENDS, unwatched
 from ops_list import OPS, Op
 
 import micrograd
@@ -22,7 +22,7 @@ def results(op: Op, call: Any, point: tuple[float, ...]) -> list[float]:
     return [out.data, *(float(v.grad) for v in values)]
 
 
-@pytest.mark.parametrize("backend", ["python", "numpy"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_an_op_is_the_same_compiled(op: Op, backend: str):
     compiled = micrograd.compile(op.call, backend=backend)

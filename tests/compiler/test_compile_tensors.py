@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import first_order, same, squared_gradient
+from compile_helpers import C, first_order, same, squared_gradient
 from engine_helpers import at_once
 from tensor_helpers import every_op
 from tensor_ops_list import Op
@@ -145,7 +145,7 @@ def test_training_on_arrays_compiled_takes_the_same_path(optimizer: Callable):
     same(*taken, tolerance=1e-10)
 
 
-@pytest.mark.parametrize("backend", ["auto", "numpy", "jax"])
+@pytest.mark.parametrize("backend", ["auto", "numpy", C, "jax"])
 @pytest.mark.parametrize(
     "f",
     [

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import C
 
 import micrograd
-from micrograd import Tensor, Value, gradient, no_grad
+from micrograd import Tensor, Value, gradient, nn, no_grad
 from micrograd.functional import cross_entropy
-from micrograd.optim import SGD, Adam, AdamW
+from micrograd.optim import SGD, Adam, AdamW, LambdaLR, Optimizer, StepLR
 
 RNG = np.random.default_rng(0)
 X, CLASSES = RNG.normal(size=(20, 3)), RNG.integers(0, 4, 20)
@@ -108,7 +109,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("backend", ["auto", "jax"])
+@pytest.mark.parametrize("backend", ["auto", C, "jax"])
 @pytest.mark.parametrize("optimizer", SETTINGS.values(), ids=SETTINGS)
 def test_parameters_that_share_memory_are_updated_one_after_the_other_as_without_a_program(
     optimizer: Callable, backend: str
@@ -206,7 +207,7 @@ def test_a_compiled_step_of_a_worker_does_what_the_eager_one_does(kind: str, opt
         found.backward()
         opt.step()
         answer = step(x, 2.0)
-        assert float(answer) == pytest.approx(float(found), rel=1e-12)
+        assert answer.item() == pytest.approx(found.item(), rel=1e-12)
         assert not answer.requires_grad
     np.testing.assert_allclose(numbers(compiled), numbers(eager), rtol=1e-12)
     assert seen == [2] * 10
@@ -234,3 +235,70 @@ def test_a_method_may_be_the_step_of_a_worker():
 
     assert Model().step().item() == 4.0
     assert w.tolist() == [0.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Steps that are replaced, and settings that are changed inside
+
+
+@pytest.mark.parametrize("how", [SGD, Adam, AdamW])
+@pytest.mark.parametrize("method", ["step", "zero_grad", "_update"])
+@pytest.mark.parametrize("on", ["the optimizer", "its class", "the base class", "the optimizer, since a step"])
+def test_a_replaced_method_of_the_optimizer_is_called(how: Any, method: str, on: str, monkeypatch):
+    w, called = Value(2.0), []
+    optimizer = how([w], lr=0.1)
+    step = micrograd.compile(lambda: w * w, update=optimizer)
+    if "since" in on:
+        step()
+    target = optimizer if "optimizer" in on else how if on == "its class" else Optimizer
+    monkeypatch.setattr(target, method, lambda *_: called.append(method))
+    before = w.data
+    step()
+    overridden = on == "the base class" and method == "_update"  # by each class
+    assert called == ([] if overridden else [method])
+    assert (w.data == before) == (method != "zero_grad" and not overridden)
+    monkeypatch.undo()
+    step()
+    assert w.data != before
+
+
+def change_lr(optimizer: Any, _: Any) -> None:
+    optimizer.lr *= 0.5
+
+
+def change_betas(optimizer: Any, _: Any) -> None:
+    optimizer.betas = (0.5, 0.5)
+
+
+CHANGES: dict[str, tuple[Callable, str]] = {
+    "lr": (change_lr, "the lr of Adam"),
+    "betas": (change_betas, "the betas of Adam"),
+    "load_state_dict": (lambda optimizer, _: optimizer.load_state_dict(optimizer.state_dict()), "the lr of Adam"),
+    "a schedule": (lambda optimizer, _: SCHEDULES[0].step(), "the t of StepLR"),
+    "another schedule": (lambda optimizer, _: SCHEDULES[1].step(), "the t of LambdaLR"),
+    "a new schedule": (lambda optimizer, _: StepLR(optimizer, 1), "the step_size of StepLR"),
+    "eval": (lambda _, model: model.eval(), "the training of Linear"),
+    "training": (lambda _, model: setattr(model, "training", False), "the training of Linear"),
+}
+OPTIMIZER = Adam([Value(1.0)], lr=0.5)
+SCHEDULES: list[Any] = [StepLR(OPTIMIZER, 1), LambdaLR(OPTIMIZER, lambda t: 1 / (t + 1))]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["in a step", "in a loss"])
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_setting_that_is_changed_inside_is_refused_and_stays(what: str, whole: bool):
+    model = nn.Linear(1, 1)
+    optimizer = Adam(model.parameters(), lr=0.5)
+    change, words = CHANGES[what]
+
+    def loss(x: Any) -> Any:
+        change(optimizer, model)
+        return model(x).sum()
+
+    before = repr(optimizer.state_dict()), repr([schedule.state_dict() for schedule in SCHEDULES])
+    f = micrograd.compile(loss, update=optimizer if whole else None)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=rf"cannot change {words}.*outside of it; at .*\.py:\d+: "):
+            f(np.ones((2, 1)))
+    assert before == (repr(optimizer.state_dict()), repr([schedule.state_dict() for schedule in SCHEDULES]))
+    assert model.training

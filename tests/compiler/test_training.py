@@ -18,16 +18,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import C
 from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_at
 
 import micrograd
 from micrograd import Function, Tensor, Value, detect_anomaly, gradient, lazy
-from micrograd.compiler.resident import Away, AwayState
-from micrograd.engine import ops
+from micrograd.compiler.resident import Away, AwayState, AwayValue
+from micrograd.engine.value import fill_slots
 from micrograd.nn import MLP, Linear, Module, Sequential, Tanh
 from micrograd.nn.saving import load, save
 from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, Optimizer
+from micrograd.scalars import ops
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 2))
@@ -283,7 +285,7 @@ def test_a_run_resumes_from_a_file(kind: str, tmp_path: Any):
     save({"model": pair.compiled, "optimizer": pair.optimizers[0]}, tmp_path / "run.safetensors")
     later.run(1)
     load(tmp_path / "run.safetensors", into={"model": later.compiled, "optimizer": later.optimizers[0]})
-    losses = [[float(x.step(X, Y)) for _ in range(3)] for x in (pair, later)]
+    losses = [[x.step(X, Y).item() for _ in range(3)] for x in (pair, later)]
     assert losses[0] == losses[1]
 
 
@@ -384,7 +386,7 @@ def test_an_optimizer_of_the_users_own_takes_its_own_step():
     assert w.data == v.data
 
 
-@pytest.mark.parametrize("backend", ["auto", pytest.param("jax", marks=NO_JAX)])
+@pytest.mark.parametrize("backend", ["auto", C, pytest.param("jax", marks=NO_JAX)])
 def test_a_tensor_of_one_number_goes_from_eager_to_compiled_steps_and_back(backend: str):
     w, v = Tensor(2.0, requires_grad=True), Tensor(2.0, requires_grad=True)
     opt, plain = Adam([w], 0.1), Adam([v], 0.1)
@@ -516,6 +518,12 @@ def test_a_step_that_is_interrupted_is_made_whole_or_not_at_all(kind: str, first
                 known.update(state)
             optimizer.state.update(zip(optimizer.params, held, strict=True))
     assert line > 20
+
+
+def test_a_node_that_is_made_of_the_class_of_one_that_is_away_is_at_home():
+    """An op reads the class of an operand, whose number another thread's step takes away in that moment."""
+    made = fill_slots(object.__new__(AwayValue), 3.0)
+    assert (type(made), made.data) == (Value, 3.0)
 
 
 @each_kind

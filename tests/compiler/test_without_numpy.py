@@ -63,6 +63,18 @@ SAME = {
         each = [gradient(g)(2.0, 3.0) == (12.0, 4.0) for g in (f, compile(f))]
         each += [hessian(g)(2.0, 3.0) == ((6.0, 4.0), (4.0, 0.0)) for g in (f, compile(f))]
         print(all(each) and value_and_grad(f)(2.0, 3.0) == (12.0, (12.0, 4.0)) and gradcheck(f, 2.0, 3.0, order=2))""",
+    "a check": """
+        k, found, model = [1.0], [], nn.MLP(2, [3, 1], activation="tanh")
+        f = compile(lambda x: k[0] * model([x, 1.0]) ** 2, check=True)
+        step = compile(f.fn, update=optim.Adam(model.parameters(), lr=0.1), check=True)
+        f(1.0), step(1.0), step(1.0)
+        k[0] = 2.0
+        for g in (f, step):
+            try:
+                g(1.0)
+            except RuntimeError as error:
+                found.append("the function itself" in str(error))
+        print(found == [True, True])""",
     "a page": """
         f = compile(lambda x: x * x)
         f(2.0)

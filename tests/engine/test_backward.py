@@ -6,7 +6,7 @@ import pytest
 from engine_helpers import Boom, raising
 
 from micrograd import Value, backward, grad
-from micrograd.engine.grad_fn import AccumulateGrad
+from micrograd.scalars.grad_fn import AccumulateGrad
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The shapes of graphs

@@ -8,7 +8,7 @@ import pytest
 
 import micrograd
 from micrograd import Value, backward, grad, no_grad
-from micrograd.engine.walk import partials
+from micrograd.engine import walk
 
 KINDS = {"values": Value, "tensors": lambda x: micrograd.Tensor(x, requires_grad=True)}
 both = pytest.mark.parametrize("kind", KINDS)
@@ -242,8 +242,7 @@ def test_backward_takes_its_arguments_by_pytorchs_names():
     assert x.grad == 62.0
 
 
-def test_partials_are_of_inputs_on_their_own_and_none_of_a_constant():
+def test_a_pass_to_inputs_that_are_apart_takes_them_as_independent():
     x = Value(3.0)
     y = x * x
-    assert partials(x * y, [x, y]) == (9.0, 3.0)
-    assert partials(y.detach(), [x, y]) == (None, None)
+    assert walk.run([x * y], [1.0], False, [x, y], stop=True)[1] == {x: 9.0, y: 3.0}

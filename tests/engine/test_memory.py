@@ -16,7 +16,7 @@ from engine_helpers import Boom, square
 
 import micrograd
 from micrograd import Value, detect_anomaly, grad
-from micrograd.engine import collector
+from micrograd.common import collector
 
 MILLION = 1_000_000
 

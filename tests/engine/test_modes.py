@@ -14,7 +14,7 @@ import pytest
 from engine_helpers import Boom, recorded
 
 from micrograd import Value, detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from micrograd.engine.modes import modes
+from micrograd.engine.modes import modes_on
 
 # ---------------------------------------------------------------------------------------------------------------------
 # no_grad and enable_grad
@@ -67,11 +67,11 @@ def test_the_same_mode_object_may_be_entered_again_inside_itself(make):
 
 
 def test_a_mode_that_has_ended_costs_nothing_more():
-    before = len(modes)
+    before = len(modes_on)
     for mode in (no_grad(), enable_grad(), detect_anomaly()):
         with mode, mode:
-            assert len(modes) == before + 2
-    assert len(modes) == before
+            assert len(modes_on) == before + 2
+    assert len(modes_on) == before
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ import pytest
 from engine_helpers import recorded
 
 from micrograd import enable_grad, no_grad, set_grad_enabled
-from micrograd.engine.modes import modes
+from micrograd.engine.modes import modes_on
 
 
 @pytest.fixture
 def restored():
     """Recording is on again after the test, and no mode is left."""
-    before = len(modes)
+    before = len(modes_on)
     yield
     set_grad_enabled(True)
-    assert len(modes) == before
+    assert len(modes_on) == before
 
 
 def test_set_grad_enabled_acts_at_once_until_the_next_call(restored: None):
@@ -54,11 +54,11 @@ def test_a_set_grad_enabled_that_is_entered_late_ends_no_block_around_it(restore
 
 
 def test_a_thousand_calls_of_set_grad_enabled_pile_nothing_up(restored: None):
-    before = len(modes)
+    before = len(modes_on)
     with no_grad():
         for i in range(1000):
             set_grad_enabled(i % 2 == 0)
-        assert len(modes) == before + 1
+        assert len(modes_on) == before + 1
 
 
 def test_set_grad_enabled_ends_nothing_that_was_not_entered(restored: None):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
 from engine_helpers import at_once
 
 from micrograd import Value, backward, grad, no_grad
+from micrograd.engine import walk
+from micrograd.scalars.turns import turn_within
 
 THREADS, PASSES = 4, 60
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -134,3 +137,35 @@ def test_second_order_passes_may_share_a_graph_too():
         return grad(first, x)[0]
 
     assert at_once(*[second] * THREADS) == [18.0] * THREADS
+
+
+def test_a_pass_that_waits_in_vain_for_its_turn_says_why(monkeypatch):
+    monkeypatch.setattr(walk, "turn", turn_within(0.3))
+    x, inside, done = Value(3.0), threading.Event(), threading.Event()
+    y = Value(9.0, (x,), "waits")
+    y._backward = lambda: (inside.set(), done.wait(30))
+    other = threading.Thread(target=y.backward)
+    other.start()
+    try:
+        inside.wait(30)
+        with pytest.raises(TimeoutError, match="take turns"):
+            (x * 2).backward()
+        assert x.grad == 0
+    finally:
+        done.set()
+        other.join()
+    (x * 2).backward()
+    assert x.grad == 2.0
+
+
+def test_an_error_of_a_hook_that_met_a_timeout_of_its_own_arrives():
+    def hook(g: float) -> None:
+        try:
+            raise TimeoutError("of the hook")
+        except TimeoutError:
+            raise RuntimeError("of the hook too")  # noqa: B904
+
+    x = Value(3.0)
+    x.register_hook(hook)
+    with pytest.raises(RuntimeError, match="of the hook too"):
+        (x * 2).backward()

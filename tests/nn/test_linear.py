@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from micrograd import Tensor, compile, grad
-from micrograd.engine.ops import gate
 from micrograd.functional import linear
 from micrograd.nn import Linear
+from micrograd.scalars.ops import gate
 
 RNG = np.random.default_rng(0)
 
@@ -44,7 +44,7 @@ def test_no_gradient_is_computed_for_inputs_that_want_none(monkeypatch):
     out = linear(x, w, b)
     called = []
     row = out._node._row
-    rules = [(i, lambda *args, i=i, rule=rule: called.append(i) or rule(*args)) for i, rule in row.rules]
+    rules = [lambda *args, i=i, rule=rule: called.append(i) or rule(*args) for i, rule in enumerate(row.rules)]
     monkeypatch.setattr(row, "rules", rules)
     out.sum().backward()
     assert called == [2, 1]

@@ -8,7 +8,7 @@ import pytest
 
 from micrograd import functional as F
 from micrograd.engine import Value
-from micrograd.engine.walk import grad
+from micrograd.scalars.roots import grad
 
 LOGITS = [[0.3, -1.2, 2.0], [5.0, 5.0, 5.0], [-30.0, 0.0, 30.0], [1e4, -1e4, 9999.0], [-1e4, -1e4 - 1, -1e4 - 40]]
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +234,50 @@ def test_a_subclass_that_defines_parameters_is_believed():
     assert {name: array.tolist() for name, array in half.state_dict().items()} == {
         "a": 1.0, "frozen": 2.0, "parameters": [3.0],
     }  # fmt: skip
+
+
+def test_a_subclass_may_choose_among_the_parameters_of_its_base():
+    class Child(Module):
+        def __init__(self, parent):
+            self.parent, self.w = parent, Value(1.0)
+
+    class Chosen(Module):
+        def __init__(self):
+            self.line, self.child, self.me = Line(), Child(self), [self]
+
+        def parameters(self):
+            return [p for p in super().parameters() if p is not self.line.offset]
+
+    chosen = Chosen()
+    assert chosen.parameters() == [chosen.line.slope, chosen.child.w]
+    assert chosen.named_parameters() == [("line.slope", chosen.line.slope), ("child.w", chosen.child.w)]
+    assert list(chosen.state_dict()) == ["line.slope", "line.offset", "child.w"]
+
+
+def test_a_module_may_be_a_dataclass():
+    @dataclass
+    class Slope(Module):
+        w: Value
+
+        def __call__(self, x):
+            return self.w * x
+
+    whole = Module()
+    whole.inner = [Slope(Value(2.0)), Slope(Value(3.0))]
+    assert [p.data for p in whole.parameters()] == [2.0, 3.0]
+    assert list(whole.state_dict()) == ["inner.0.w", "inner.1.w"]
+    assert [module.training for module in whole.eval().modules()] == [False] * 3
+
+
+def test_modules_that_share_a_list_of_all_of_them_are_listed_once():
+    class Block(Module):
+        def __init__(self, blocks):
+            self.w, self.blocks = Value(1.0), blocks
+
+    whole = Module()
+    whole.blocks = []
+    whole.blocks += [Block(whole.blocks) for _ in range(12)]
+    assert list(whole.state_dict()) == [f"blocks.{i}.w" for i in range(12)]
 
 
 def test_zero_grad_makes_grads_the_number_zero():

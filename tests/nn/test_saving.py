@@ -1,5 +1,6 @@
 """Files of weights: what goes in comes out, in PyTorch too; what is damaged raises and changes nothing."""
 
+import json
 import os
 import pickle
 import random
@@ -8,11 +9,11 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from micrograd import nn
@@ -273,15 +274,16 @@ def test_arrays_deep_in_a_state_keep_their_dtype(path):
     assert (first.dtype, first.tolist(), second.tolist()) == ("i2", [0, 1, 2], [1.5])
 
 
-def test_a_state_that_was_altered_is_told_by_its_hash(path):
-    optimizer = SGD([Tensor([1.0], requires_grad=True)], lr=0.25)
+def test_a_state_that_refers_to_an_array_that_is_not_there_does_not_fit(path):
+    optimizer = SGD([Tensor([1.0], requires_grad=True)], lr=0.25, momentum=0.5)
+    optimizer.params[0].grad = np.ones(1)
+    optimizer.step()
     save(optimizer, path)
-    content = path.read_bytes()
-    assert content.count(b"0.25") == 1
-    path.write_bytes(content.replace(b"0.25", b"0.35"))
-    with pytest.raises(ValueError, match="damaged"):
+    content = path.read_bytes().replace(b'state.0.velocity\\"]', b'state.0.velocitz\\"]')
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="velocity that is a list, not an array"):
         load(path, into=optimizer)
-    assert optimizer.lr == 0.25
+    assert optimizer.state[optimizer.params[0]]["velocity"].tolist() == [1.0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -339,34 +341,33 @@ ALTERATIONS = {
 
 
 @pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
-def test_an_altered_file_raises_or_gives_the_same(alter, path):
+def test_an_altered_file_raises_a_value_error_or_is_read(alter, path):
+    """The format has no checksum: numbers that were altered are other numbers."""
     state = {"weight": np.arange(6.0).reshape(2, 3), "bias": np.array([0.5, -1.5]), "bios": np.array([1.5, 0.25])}
     save(state, path)
     whole = path.read_bytes()
-    raised, altered = 0, [content for content in alter(whole) if content != whole]
-    for content in altered:
+    for content in alter(whole):
         path.write_bytes(content)
-        try:
-            found = load(path)
-        except ValueError:
-            raised += 1
-        else:
-            assert {name: (x.dtype, x.shape, x.tobytes()) for name, x in found.items()} == {
-                name: (x.dtype, x.shape, x.tobytes()) for name, x in state.items()
-            }
-    assert raised > 0.9 * len(altered) > 0
+        with suppress(ValueError):
+            assert sum(x.nbytes for x in load(path).values()) == sum(x.nbytes for x in state.values())
 
 
-def test_a_file_without_a_hash_is_taken_as_it_is(path):
-    save_file({"x": np.ones(2)}, path)
+@pytest.mark.parametrize("metadata", [None, {"sha256": "0" * 64}, {"format": "pt"}])
+def test_a_file_of_another_program_or_an_earlier_version_is_taken_as_it_is(metadata, path):
+    save_file({"x": np.ones(2)}, path, metadata)
     assert load(path)["x"].tolist() == [1.0, 1.0]
 
 
-def test_the_hash_stands_in_the_metadata(path):
-    save({"x": np.ones(2)}, path)
-    with safe_open(path, framework="np") as file:
-        assert len(file.metadata()["sha256"]) == 64
-    assert load_file(path)["x"].tolist() == [1.0, 1.0]
+def test_an_earlier_version_s_optimizer_is_read(path):
+    """Whose files had a digest in their metadata."""
+    packed = {"": ["dict", {"settings": ["dict", {"lr": 0.5, "weight_decay": 0.0, "momentum": 0.9, "nesterov": False}],
+                            "state": ["list", [["dict", {"velocity": ["array", "state.0.velocity"]}]]]}]}  # fmt: skip
+    metadata = {"sha256": "0" * 64, "micrograd.states": json.dumps(packed)}
+    save_file({"state.0.velocity": np.array([2.0])}, path, metadata)
+    optimizer = SGD([Tensor([1.0], requires_grad=True)], lr=0.25)
+    load(path, into=optimizer)
+    assert (optimizer.lr, optimizer.momentum) == (0.5, 0.9)
+    assert optimizer.state[optimizer.params[0]]["velocity"].tolist() == [2.0]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from micrograd import viz
+
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "site"))
 
 from lite import LESSONS, notebook, released, runs  # noqa: E402
-from sources import RUN_HERE  # noqa: E402
+from sources import REFERENCE, RUN_HERE  # noqa: E402
 
 NEEDS = {
     "numpy": ["blas"],
@@ -55,7 +57,7 @@ def test_a_file_that_is_missing_or_another_is_named(release):
 def test_the_lessons_that_run_in_a_browser():
     plain = [path.name[:2] for path in LESSONS if runs(path.name, numpy=False)]
     assert plain == [*RUN_HERE]
-    assert {path.name[:2] for path in LESSONS if not runs(path.name, numpy=True)} == {"16", "17", "18"}
+    assert {path.name[:2] for path in LESSONS if not runs(path.name, numpy=True)} == {"17", "18", "19", "23", "24"}
 
 
 @pytest.mark.parametrize("path", [path for path in LESSONS if path.name.startswith(RUN_HERE)], ids=str)
@@ -71,3 +73,22 @@ def test_without_numpy_no_cell_of_a_notebook_needs_it_and_each_picture_is_kept(p
             picture = "".join(old["outputs"][-1]["data"]["image/png"]).replace("\n", "")
             assert f"(data:image/png;base64,{picture})" in new["source"]
     assert json.loads(notebook(path, True))["cells"] == before
+
+
+@pytest.mark.parametrize("path", [path for path in LESSONS if path.name.startswith(RUN_HERE)], ids=str)
+def test_no_cell_needs_one_that_draws_by_matplotlib(path, monkeypatch, capsys):
+    """Neither the page nor a notebook without NumPy runs such a cell, and none of the others imports NumPy."""
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.syspath_prepend(str(path.parent))
+    monkeypatch.chdir(path.parent)
+    names: dict[str, object] = {"display": lambda *_: None}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "code" and "plt." not in text:
+            exec(compile(text, path.stem, "exec"), names)
+    assert f"{int(path.name[:2])}.1  ✗" in capsys.readouterr().out
+
+
+def test_the_reference_has_a_place_for_every_picture():
+    named = {name for _, _, modules in REFERENCE.values() for names in modules.values() for name in names.split()}
+    assert {*viz.__all__} <= named

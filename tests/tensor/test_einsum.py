@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd import grad
+from micrograd import einsum, grad
 from micrograd.autograd.check import gradcheck
 from micrograd.tensor import Tensor
 from micrograd.tensor import functions as F
-from micrograd.tensor.einstein import einsum
 
 RNG = np.random.default_rng(0)
 A = RNG.uniform(0.2, 2, (2, 3))
@@ -111,21 +110,18 @@ def test_einsum_keeps_float32_and_shares_no_memory():
 @pytest.mark.parametrize(
     ("subscripts", "shapes", "message"),
     [
-        ("ij,jk->ik", [(2, 3)], "names 2 operands, found 1"),
-        ("ij->i", [(2, 3), (3,)], "names 1 operands, found 2"),
-        ("ijk->i", [(2, 3)], "names 'ijk' for an operand of 2 dimensions"),
-        ("i->i", [(2, 3)], "names 'i' for an operand of 2 dimensions"),
-        ("ijk...->i", [(2, 3)], "names 'ijk...' for an operand of 2 dimensions"),
-        ("ij,jk->ik", [(2, 3), (4, 2)], "the axes of 'j' differ in length in shapes (2, 3), (4, 2)"),
-        ("...i,...i->...", [(2, 3), (4, 3)], "the axes of '...' differ in length in shapes (2, 3), (4, 3)"),
-        ("ij->k", [(2, 3)], "the result's 'k' must occur once in it, and in an operand"),
-        ("ij->ii", [(2, 3)], "the result's 'i' must occur once in it, and in an operand"),
-        ("ii->i", [(2, 3)], "the axes of 'i' differ in length in shapes (2, 3)"),
-        ("ii->i", [(1, 3)], "the axes of 'i' differ in length in shapes (1, 3)"),
-        ("i1->i", [(2, 3)], "found '1' where a letter or '...' is needed"),
-        ("i->->i", [(2,)], "found '-' where a letter"),
-        ("i......", [(2,)], "names 'i......' for an operand of 1 dimensions"),
-        ("...->", [(2, 3)], "the result needs '...' too"),
+        ("ij,jk->ik", [(2, 3)], "Number of einsum subscripts must be equal"),
+        ("ij->i", [(2, 3), (3,)], "Number of einsum subscripts must be equal"),
+        ("ijk->i", [(2, 3)], "does not contain the correct number of indices for operand 0"),
+        ("i->i", [(2, 3)], "does not contain the correct number of indices for operand 0"),
+        ("ij,jk->ik", [(2, 3), (4, 2)], "Size of label 'j'"),
+        ("...i,...i->...", [(2, 3), (4, 3)], "Size of label"),
+        ("ij->k", [(2, 3)], "Output character k did not appear in the input"),
+        ("ij->ii", [(2, 3)], "Output character i"),
+        ("ii->i", [(2, 3)], "Size of label 'i'"),
+        ("ii->i", [(1, 3)], "found 'ii' for shape (1, 3)"),
+        ("i1->i", [(2, 3)], "Character 1 is not a valid symbol"),
+        ("i->->i", [(2,)], "->"),
     ],
 )
 def test_einsum_says_what_is_wrong(subscripts, shapes, message):
@@ -135,6 +131,7 @@ def test_einsum_says_what_is_wrong(subscripts, shapes, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  compared below
         einsum(subscripts, *xs)
     assert message in str(caught.value)
+    assert message.startswith("found") or str(shapes[0]) in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize("case", [case for case in EINSUMS if case[0].strip("->")], ids=lambda case: str(case[0]))
@@ -153,7 +150,7 @@ def test_a_list_of_ints_after_each_operand_says_what_a_string_does(case):
 
 
 def test_einsum_of_neither_form_raises():
-    with pytest.raises(TypeError, match="a list of ints after each operand; found Tensor, Tensor"):
+    with pytest.raises(TypeError, match="int or Ellipsis"):
         einsum(Tensor(A), Tensor(A))
 
 

@@ -269,34 +269,8 @@ def test_a_nan_that_a_closure_leaves_is_found_where_the_closure_was_given(kind):
 
 
 @pytest.mark.parametrize("kind", [Value, Tensor])
-def test_the_closure_is_one_object_for_as_long_as_the_node_is_what_it_is(kind):
+def test_the_closure_of_a_released_node_raises(kind):
     c = kind(2.0, requires_grad=True) * 3
-    held = c._backward
-    assert c._backward is held
     c.backward(retain_graph=False)
-    assert c._backward is not held
     with pytest.raises(RuntimeError, match="released"):
         c._backward()
-    assert repr(c._backward) == "<_backward of '*': its graph was released>"
-
-
-@pytest.mark.parametrize("kind", [Value, Tensor])
-@pytest.mark.parametrize(
-    ("labels", "make", "said"),
-    [
-        ("ab", lambda a, b: a * b, "a.grad += g * b; b.grad += g * a"),
-        (["", ""], lambda a, b: a * b, "a.grad += g * b; b.grad += g * a"),
-        (["w", ""], lambda a, b: a - b, "w.grad += g; b.grad += -g"),
-        (["w", "w"], lambda a, b: a * b, "a.grad += g * b; b.grad += g * a"),
-        (["g", "w"], lambda a, b: a * b, "a.grad += g * b; b.grad += g * a"),
-        (["two words", "w"], lambda a, b: a * b, "a.grad += g * w; w.grad += g * a"),
-        (["out", "b"], lambda a, b: a.exp(), "a.grad += g * out"),
-        (["x", "b"], lambda a, b: a * a, "x.grad += g * x; x.grad += g * x"),
-        (["", ""], lambda a, b: -2 * b, "a.grad += g * -2"),
-        (["", ""], lambda a, b: b**3, "a.grad += g * 3 * a**2"),
-    ],
-)
-def test_a_closure_says_what_it_does_in_names_that_tell_its_operands_apart(kind, labels, make, said):
-    a, b = (kind(2.0, requires_grad=True, label=label) for label in labels)
-    c = make(a, b)
-    assert repr(c._backward) == f"<_backward of '{c._op}': {said}>"

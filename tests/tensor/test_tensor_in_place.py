@@ -12,7 +12,6 @@ import pytest
 from tensor_helpers import equal, parameter
 
 from micrograd import Tensor, grad, no_grad
-from micrograd.tensor.node import renewed
 
 
 def test_an_edge_leads_to_the_history_that_its_operand_had():
@@ -234,10 +233,10 @@ def test_an_array_may_overlap_with_what_it_is_written_to():
 @pytest.mark.parametrize(
     ("x", "change", "error", "note"),
     [
-        ([1.0, 2.0], lambda x: x.__iadd__(np.ones((2, 2))), ValueError, r"'\+' in place of shapes \(2,\) and \(2, 2\)"),
-        ([1, 2], lambda x: x.__iadd__(0.5), TypeError, r"'\+' in place of shapes \(2,\) and \(\)"),
-        ([1.0, 2.0], lambda x: x.__setitem__(5, 1.0), IndexError, r"'setitem' in place of shapes \(2,\) and \(\)"),
-        ([1.0, 2.0], lambda x: x.copy_(np.ones(3)), ValueError, r"'setitem' in place of shapes \(2,\) and \(3,\)"),
+        ([1.0, 2.0], lambda x: x.__iadd__(np.ones((2, 2))), ValueError, r"x \+= \.\.\. of shapes \(2,\) and \(2, 2\)"),
+        ([1, 2], lambda x: x.__iadd__(0.5), TypeError, r"x \+= \.\.\. of shapes \(2,\) and \(\)"),
+        ([1.0, 2.0], lambda x: x.__setitem__(5, 1.0), IndexError, r"x\[i\] = \.\.\. of shapes \(2,\) and \(\)"),
+        ([1.0, 2.0], lambda x: x.copy_(np.ones(3)), ValueError, r"x\[i\] = \.\.\. of shapes \(2,\) and \(3,\)"),
     ],
 )
 def test_what_cannot_be_written_changes_nothing_and_is_told_with_its_shapes(
@@ -250,14 +249,15 @@ def test_what_cannot_be_written_changes_nothing_and_is_told_with_its_shapes(
     equal(t, x)
 
 
-def test_a_write_that_raises_when_it_is_done_is_a_write():
-    """As with NumPy's arrays, if its warnings are errors. One that is recorded is undone, see test_tensor_interrupts"""
+def test_a_write_that_raises_writes_nothing():
+    """Unlike with NumPy's arrays, where a warning that is an error comes after the write."""
     x, y = parameter(2.0, 3.0), Tensor([1e200, 3.0])
     z = x * y
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
         y *= 1e200
-    with pytest.raises(RuntimeError, match="changed in place"):
-        z.sum().backward()
+    assert y.tolist() == [1e200, 3.0]
+    z.sum().backward()
+    equal(x.grad, [1e200, 3.0])
 
 
 @pytest.mark.parametrize("write", [Tensor.__iadd__, Tensor.__ipow__], ids=["+=", "**="])
@@ -268,39 +268,9 @@ def test_a_write_that_would_change_the_shape_changes_nothing(write: Callable, re
     y = x * 1 if recorded else x.detach()
     view = y[0:2] if viewed else y.data[0:2].copy()
     node, version = y._node, y._node.storage.version
-    with pytest.raises(ValueError, match="in place"):
+    with pytest.raises(ValueError, match=r"would change the shape|non-broadcastable"):
         write(y, np.ones((2, 3)))
     assert y._node is node
     assert node.storage.version == version
     equal(y.data, [1, 2, 3])
     equal(view.data if viewed else view, [1, 2])
-
-
-def test_a_write_that_is_interrupted_as_the_views_are_told_is_undone(monkeypatch: pytest.MonkeyPatch):
-    x = parameter(1, 2)
-    y = x * 1
-    view, node = y[0:1], y._node
-    told = []
-
-    def interrupted(base: Any) -> None:
-        told.append(base)
-        if len(told) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("micrograd.tensor.node.outdate", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        y *= 5
-    assert y._node is node
-    assert told == [y, y]
-    equal(view.data, [1])
-    y.sum().backward()
-    equal(x.grad, [1, 1])
-
-
-def test_a_view_gets_its_new_history_once():
-    """Two threads may ask for it at the same time; the second finds it made."""
-    y = parameter(1, 2) * 1
-    view = y[0:1]
-    y *= 5
-    node = renewed(view)
-    assert renewed(view) is node is view._node

@@ -8,6 +8,7 @@ from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_at
 
 from micrograd import Tensor
+from micrograd.tensor.node import Unusable
 
 
 def add(y: Tensor) -> None:
@@ -36,9 +37,9 @@ TARGETS = {
 
 
 def numbers(x: Tensor, base: Tensor, others: list[Tensor]) -> list[list[float]]:
-    """What is read of a Tensor and its views, and the gradients that come back from them."""
-    tensors = [base, *others]
-    loss = sum((i + 2.0) * (t * t).sum() for i, t in enumerate(tensors))
+    """What is read of a Tensor and its views that can be used, and the gradients that come back from them."""
+    tensors = [t for t in (base, *others) if not isinstance(t._node, Unusable)]
+    loss = sum((i + 2.0) * (t * t).sum() for i, t in enumerate(tensors)) + x.sum()
     x.grad = None
     loss.backward(retain_graph=True)
     return [t.data.tolist() for t in tensors] + [x.grad.tolist()]
@@ -101,3 +102,23 @@ def test_an_interrupt_at_any_line_of_freezing_loses_no_gradient_and_no_hook(froz
         assert (x.grad.tolist(), len(seen), x.label) == ([12.0, 24.0], 1, "x"), f"line {step}"
         step += 1
     assert step > 10
+
+
+def test_an_interrupt_at_any_line_of_a_write_to_a_view_leaves_no_tensor_usable_that_misses_a_write():
+    step, interrupted = 0, True
+    while interrupted:
+        x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 2
+        row = x[0]
+        item = row[:1]
+        item *= 3.0  # now `row` waits for it, and x for nothing
+        row[:1] = item
+        interrupted = interrupted_at(step, lambda row=row: multiply(row))
+        assert isinstance(x._node, Unusable), f"line {step}"
+        x[0] = row
+        assert (
+            x.data.tolist() == [[6.0, 4.0], [6.0, 8.0]]
+            if interrupted and row.data[0] == 6
+            else [[18.0, 12.0], [6.0, 8.0]]
+        )
+        step += 1
+    assert step > 20

@@ -57,9 +57,10 @@ def twice_differentiated(w: Tensor) -> None:
 def views_and_writes(w: Tensor) -> None:
     y = w * 2
     y[0] = w[1]
-    row = y[1]
     y += 1
-    row *= y[0]
+    row = y[1]
+    y[1] *= y[0]
+    row = y[1]
     (row * y.T[:, 0]).sum().backward()
     y.T.detach()[0] = 3
 

@@ -14,7 +14,7 @@ from tensor_helpers import equal, parameter
 
 import micrograd.tensor.handle
 from micrograd import Tensor, grad, no_grad
-from micrograd.engine.ops import Row
+from micrograd.engine.rows import Row
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Versions: a value that backward needs, and that was changed
@@ -366,7 +366,7 @@ def test_data_that_another_thread_has_moved_while_this_one_waited_for_it_is_not_
         node._store = None
         yield
 
-    monkeypatch.setattr(micrograd.tensor.handle, "grads_lock", lock())
+    monkeypatch.setattr(micrograd.tensor.handle, "lock", lock())
     assert w.data is array
     assert node._data is array
     loss.backward()

@@ -41,7 +41,7 @@ def test_no_object_is_of_the_kinds_that_numpy_would_have_made(again: Callable[[s
         assert not isinstance(1.0, kind)
     assert not there.np
     with there.np.errstate(all="ignore"):
-        assert isinstance(there.np.random.default_rng(0), there.np.float64)
+        assert there.np.random.default_rng(0) is not None
     assert all(hasattr(there, name) for name in there.__all__)
 
 
@@ -55,7 +55,7 @@ def test_the_folder_of_tensors_says_what_is_missing_once_a_tensor_is_asked_for(
         _ = there.another
 
 
-@pytest.mark.parametrize(("name", "missing"), [(OPTIONAL, "micrograd.tensor.storage"), (WHOLE, f"{WHOLE}.tensor")])
+@pytest.mark.parametrize(("name", "missing"), [(OPTIONAL, "micrograd.tensor.node"), (WHOLE, f"{WHOLE}.tensor")])
 def test_a_module_of_our_own_that_is_missing_is_not_taken_for_numpy(
     again: Callable[[str, str], ModuleType], name: str, missing: str
 ):

@@ -4,13 +4,12 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from drawn_graphs import expression
 from hypothesis import given
 from hypothesis import strategies as st
 
 from micrograd.engine import Value
 from micrograd.viz.drawing.data import Group, Walk, describe, walk
-from micrograd.viz.drawing.fold import calls_of, fold, fold_at, outline
+from micrograd.viz.drawing.fold import fold
 
 
 @dataclass(eq=False)
@@ -261,48 +260,3 @@ def test_the_same_graph_folds_the_same_way():
     first = folded(loss_of(net, samples=9), 20)[1]
     random.seed(0)
     assert folded(loss_of(net, samples=9), 20)[1] == first
-
-
-# ------------------------------------------------------------------------------------------------ outlines
-def outlined(graph, most):
-    return outline(graph, fold(graph, None)[0], {}, most)
-
-
-def test_an_outline_keeps_what_has_a_name():
-    graph = walk(expression())
-    for most, names in ((7, "abcdefg"), (6, "abcdfg")):
-        boxes = describe(graph, outlined(graph, most)).boxes
-        assert "".join(box.name for box in boxes) == names
-
-
-def test_what_has_no_name_is_a_part_of_an_outline():
-    y = Value(0.5, label="x")
-    for _ in range(9):
-        y = y.tanh()
-    graph = walk(y)
-    names = [box.name for box in describe(graph, outlined(graph, 4)).boxes]
-    assert names == ["x", "part 1", "part 2", "part 3"]
-
-
-@given(st.randoms(use_true_random=False), st.integers(1, 12))
-def test_an_outline_has_no_cycle_and_no_more_boxes_than_it_may(rng, most):
-    values = [Value(0.5), Value(2.0, label="a")]
-    for _ in range(rng.randrange(30)):
-        a, b = rng.choice(values), rng.choice(values)
-        values.append(rng.choice([lambda a=a, b=b: a + b, lambda a=a, b=b: a * b, lambda a=a: a * 3])())
-    graph = walk(values[-1])
-    groups = outlined(graph, most)
-    assert len(groups) <= most
-    assert sorted(i for group in groups for i in group.members) == list(range(len(graph.nodes)))
-    place = {i: g for g, group in enumerate(groups) for i in group.members}
-    assert all(place[j] <= place[i] for i, below in enumerate(graph.operands) for j in below)
-
-
-def test_modules_that_use_each_other_share_a_box_of_an_outline():
-    net = Net()
-    values = [Value(0.5), Value(-0.5)]
-    back = net.layers[1]([a * 2 for a in net.layers[0](values, net)], net)[0]
-    graph = walk(net.layers[0]([back, back * 3], net)[0])  # the first layer again, on what the second made of it
-    groups = fold_at(graph, calls_of(graph), 2, 150)
-    names = [box.name for box in describe(graph, outline(graph, groups, {}, 6)).boxes]
-    assert sum(name.startswith("Layer(3)") for name in names) == 1

@@ -350,7 +350,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path):
     )
     command = [sys.executable, "-c", code]
     said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-    assert said.strip() == "plots need matplotlib, which is not installed here: pip install matplotlib"
+    assert said.strip() == "this picture needs matplotlib, which is not installed here: pip install matplotlib"
 
 
 def test_a_movie_needs_neither_matplotlib_nor_pillow():

@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+from demo_helpers import take_away
 from drawn_graphs import neuron
 
 from micrograd import Value
@@ -26,6 +27,14 @@ def test_a_gif_has_a_picture_for_each_step_and_rests_at_the_last(tmp_path):
     assert len(shown) == 13
     assert len({pixels for pixels, _ in shown}) == 13
     assert [duration for _, duration in shown] == [500] * 12 + [1500]
+
+
+@pytest.mark.parametrize("suffix", ["gif", "mp4"])
+def test_without_pillow_one_sentence_says_what_to_install(tmp_path, suffix, monkeypatch):
+    take_away("PIL", monkeypatch)
+    with pytest.raises(ModuleNotFoundError, match=r"^this picture needs pillow, which is not .*: pip install pillow$"):
+        player(neuron()).save(tmp_path / f"neuron.{suffix}")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_constant_is_one_picture(tmp_path):
@@ -86,3 +95,19 @@ def test_a_long_label_does_not_take_the_operands_away():
     out = a * b
     out.label = "o"
     assert re.search("Forward: o = the we.{1,5}put \u00d7 what c.{1,5}all", animate(out).svg)
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.gif", "a.svg"])
+def test_a_save_that_fails_leaves_what_was_there(tmp_path, monkeypatch, name):
+    def half(*_, **__):
+        raise OSError("no space left")
+
+    path = tmp_path / name
+    picture = animate(neuron()) if name == "a.svg" else player(neuron())
+    picture.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", half)
+    with pytest.raises(OSError, match="no space left"):
+        picture.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

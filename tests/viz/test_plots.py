@@ -364,4 +364,4 @@ def test_without_matplotlib_one_sentence_says_what_to_install():
         "except ModuleNotFoundError as error: print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "plots need matplotlib, which is not installed here: pip install matplotlib"
+    assert said.strip() == "this picture needs matplotlib, which is not installed here: pip install matplotlib"

@@ -5,9 +5,8 @@ import pytest
 from ops_list import OPS
 
 from micrograd import Tensor, Value, concatenate, einsum
-from micrograd.engine import ops
-from micrograd.engine.graph import contributions
 from micrograd.engine.rows import Row
+from micrograd.scalars import ops
 from micrograd.viz.playing.program import Term
 from micrograd.viz.rule_text import Formula, rule_texts
 
@@ -29,7 +28,7 @@ def test_the_text_of_a_rule_computes_the_derivative(op):
         node = op.call(*[Value(x) for x in point])
         if not node._row:
             continue  # +a is a itself
-        wanted = [part for _, part in contributions(node, 1.0)]
+        wanted = [part for _, part in node._row.send(node, 1.0)]
         for text, part in zip(texts(node), wanted, strict=True):
             assert computed(text.local, node) == pytest.approx(part, rel=1e-3, abs=1e-3)  # it shows four digits
             assert computed(text.part, node) == pytest.approx(part, rel=1e-3, abs=1e-3)

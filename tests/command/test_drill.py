@@ -1,0 +1,170 @@
+"""Drills: every answer is the engine's, every known mistake is recognized, and the next graph asks for it."""
+
+import io
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from micrograd.command.drill import FAULTS, LEVELS, Graph, Session, drill, near, read, shown, told, written
+from micrograd.command.expression import build
+
+ROOT = Path(__file__).parents[2]
+levels, seeds = st.sampled_from([*LEVELS]), st.integers(0, 10**6)
+
+
+def nudged(graph, name, by=1e-6):
+    """The value of each step, where a leaf or a step is nudged; each step is computed from the text that is shown."""
+    values = {leaf: value.data for leaf, value in graph.leaves.items()}
+    values[name] = values.get(name, 0) + by if name in graph.leaves else by
+    for step, op, operands in graph.steps:
+        extra = values.get(step, 0.0)
+        values[step] = extra + build(written(op, operands), {operand: values[operand] for operand in operands}).data
+    return values
+
+
+def question(graph, kind, by=None):
+    return next(q for q in graph.questions if q.kind == kind and by in (None, q.by))
+
+
+@given(levels, seeds)
+def test_the_answers_are_what_a_nudge_of_the_shown_steps_gives(level, seed):
+    graph = Graph(level, seed, 1)
+    for q in graph.questions:
+        if q.kind == "value":
+            assert nudged(graph, "out", 0.0)["out"] == pytest.approx(q.truth)
+        elif q.kind == "gradient":
+            up, down = (nudged(graph, q.by, h)["out"] for h in (1e-5, -1e-5))
+            assert (up - down) / 2e-5 == pytest.approx(q.truth, rel=1e-4, abs=1e-6)
+        else:
+            step = next(step for step in graph.steps if step[0] == q.of)
+            at = {name: graph.values[name].data for name in step[2]}
+            up, down = (build(written(*step[1:]), at | {q.by: at[q.by] + h}).data for h in (1e-5, -1e-5))
+            assert (up - down) / 2e-5 == pytest.approx(q.truth, rel=1e-4, abs=1e-6)
+
+
+@given(levels, seeds)
+def test_a_graph_can_be_done_by_hand_and_is_the_same_for_all(level, seed):
+    graph, again = Graph(level, seed, 3), Graph(level, seed, 3)
+    assert [(q.name, q.truth) for q in graph.questions] == [(q.name, q.truth) for q in again.questions]
+    assert {q.kind for q in graph.questions} == {"value", "local"} | ({"gradient"} if level > 1 else set())
+    assert all(abs(q.truth) <= 60 for q in graph.questions)
+    if level < 4:
+        assert all(q.truth == round(q.truth) for q in graph.questions)
+
+
+@given(levels, seeds)
+def test_each_mistake_is_told_from_the_truth_and_the_next_graph_asks_for_it(level, seed):
+    for k, q in enumerate(Graph(level, seed, 1).questions):
+        assert q.judge(q.truth) == ("", "")
+        for trap in q.traps:
+            assert q.judge(trap.number) == (trap.fault, trap.words)
+            session = Session(level, seed)
+            truths = [other.truth for other in session.graph.questions]
+            session.answer([*truths[:k], trap.number, *truths[k + 1 :]])
+            assert session.graph.aim == trap.fault
+            assert trap.fault in {other.fault for q in session.graph.questions for other in q.traps}
+            assert FAULTS[trap.fault] in shown(session)
+
+
+def graph_of(level, steps):
+    """The first graph of a level with these steps."""
+    return next(
+        graph
+        for graph in (Graph(level, seed, 1) for seed in range(10_000))
+        if " ".join(f"{name}={written(op, operands)}" for name, op, operands in graph.steps) == steps
+        and any(q.by == "a" and q.kind == "gradient" for q in graph.questions)
+    )
+
+
+def test_a_path_that_is_forgotten_is_told():
+    graph = graph_of(3, "u=a * b out=u * a")
+    a, b = (graph.leaves[name].data for name in "ab")
+    q = question(graph, "gradient", "a")
+    assert q.truth == 2 * a * b
+    fault, words = q.judge(a * b)
+    assert fault == "path"
+    assert words == f"2 paths lead from a to out: they send {told(a * b)} and {told(a * b)}, and these add up"
+
+
+def test_a_chain_that_is_not_multiplied_is_told():
+    graph = graph_of(4, "u=a * b out=tanh(u)")
+    a, b = (graph.leaves[name].data for name in "ab")
+    slope = 1 - math.tanh(a * b) ** 2
+    q = question(graph, "gradient", "a")
+    assert q.judge(b)[0] == q.judge(slope)[0] == q.judge(b + slope)[0] == "chain"
+    assert q.judge(b)[1].startswith("that is the local derivative alone")
+    assert q.judge(-b * slope) == ("sign", "the sign is the other one")
+    assert question(graph, "local").judge(1 - (a * b) ** 2)[0] == "tanh"
+
+
+def test_what_is_no_known_mistake_is_told_how_it_is_worked_out_and_so_is_no_answer():
+    q = question(graph_of(3, "u=a * b out=u * a"), "gradient", "a")
+    assert q.judge(1000.5) == ("other", q.worked)
+    assert q.judge(None) == ("none", q.worked)
+    session = Session(2, 1)
+    session.answer([None] * len(session.graph.questions))
+    assert session.graph.aim == ""
+
+
+def test_a_score_has_what_is_needed_to_check_it():
+    session = Session(1, 7)
+    session.answer([q.truth for q in session.graph.questions])
+    session.answer([-q.truth if q.kind == "value" else q.truth for q in session.graph.questions])
+    assert session.score() == "Level 1, seed 7: 1 of 2 graphs right, 5 of 6 numbers. Mistakes: sign 1."
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("", None), ("  ", None), ("-3", -3), ("\u22122,5", -2.5), ("+1e-1", 0.1), ("0", 0)]
+)
+def test_an_answer_is_read_as_people_write_numbers(text, number):
+    assert read(text) == number
+
+
+@pytest.mark.parametrize("text", ["six", "1/2", "nan", "inf", "2 3", "--1"])
+def test_what_is_no_number_says_what_to_write(text):
+    with pytest.raises(ValueError, match="is not a number: write one"):
+        read(text)
+
+
+@given(st.floats(-60, 60))
+def test_a_number_in_text_is_read_as_the_same_answer(x):
+    assert near(read(told(x)), x)
+
+
+# ------------------------------------------------------------------------------------------------ at a terminal
+def typed(monkeypatch, *lines):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
+def test_a_graph_at_the_terminal(monkeypatch, capsys):
+    truths = [q.truth for q in Graph(2, 3, 1).questions]
+    typed(monkeypatch, "what", told(-truths[0]), *map(told, truths[1:]))
+    assert drill(["2", "--seed", "3", "--graphs", "1"], "micrograd") == 0
+    out = capsys.readouterr().out
+    assert "'what' is not a number" in out
+    assert f"{told(truths[0])}: the sign is the other one" in out
+    assert out.count("right") == len(truths) - 1 + 1  # and in the score
+    assert out.endswith(
+        f"Level 2, seed 3: 0 of 1 graphs right, {len(truths) - 1} of {len(truths)} numbers. Mistakes: sign 1.\n"
+    )
+
+
+@pytest.mark.parametrize("end", [(), ("q",), ("1", "QUIT")])
+def test_it_ends_with_the_input_or_at_q_and_tells_the_score(monkeypatch, capsys, end):
+    typed(monkeypatch, *end)
+    assert drill(["4", "--seed", "1"], "micrograd") == 0
+    out = capsys.readouterr().out
+    assert "tanh(0.5) = 0.4621" in out
+    assert out.endswith("Level 4, seed 1: 0 of 0 graphs right, 0 of 0 numbers.\n")
+
+
+def test_it_is_a_word_of_the_command_line():
+    command = [sys.executable, "-m", "micrograd", "drill", "9"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 2
+    assert "drill: error: argument level: invalid choice: 9" in done.stderr

@@ -1,0 +1,333 @@
+"""The C back end: each op, its source, its cache of libraries, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compile_helpers import LOOPED, looped, same, squared_gradient
+from tensor_helpers import every_op, seed
+from tensor_ops_list import Op
+
+import micrograd
+from micrograd import Tensor, Value, gradient, nn
+from micrograd import functional as F
+from micrograd.compiler.backends import c, libraries
+from micrograd.optim import Adam
+
+needs_compiler = pytest.mark.skipif(not libraries.find_compiler(), reason="no C compiler: apt install gcc")
+
+
+@every_op
+@pytest.mark.parametrize("target", LOOPED)
+def test_an_op_is_the_same_as_loops(target: str, op: Op):
+    """Its value and both derivatives, for its largest and its smallest operands, in one program."""
+    runs = sorted(op.runs(), key=lambda run: sum(a.size for a in run))
+    runs = [runs[0], runs[-1]]
+    weighted = lambda *xs: (out := op.call(*xs)) * seed(op, out)  # noqa: E731
+
+    def everything(*inputs: Any) -> list[Any]:
+        made, n = [], len(runs[0])
+        for operands, xs in zip(runs, (inputs[:n], inputs[n:]), strict=True):
+            wanted = [gradient(weighted), gradient(squared_gradient(op))] if all(a.size for a in operands) else []
+            found = [d(*xs) for d in wanted]
+            made += [op.call(*xs), *(g for gs in found for g in (gs if isinstance(gs, tuple) else [gs]))]
+        return made
+
+    inputs = [Tensor(a) for run in runs for a in run]
+    same(looped(target, everything, *inputs), everything(*inputs), tolerance=1e-12)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "near"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_a_network_trains_in_c_in_its_own_dtype(dtype: type, near: float):
+    def trained(backend: str) -> list[np.ndarray]:
+        rng = np.random.default_rng(0)
+        model = nn.Sequential(nn.Linear(4, 8, rng=rng), nn.ReLU(), nn.LayerNorm1d(8), nn.Linear(8, 3, rng=rng))
+        for p in model.parameters():
+            p.data = p.data.astype(dtype)
+        x, y = rng.normal(size=(6, 4)).astype(dtype), np.array([0, 2, 1, 1, 0, 2])
+        step = micrograd.compile(
+            lambda x, y: F.cross_entropy(model(x), y), update=Adam(model.parameters()), backend=backend
+        )
+        losses = [step(x, y).data for _ in range(5)]
+        return [*losses, *(p.data for p in model.parameters())]
+
+    same(trained("c"), trained("numpy"), near)
+
+
+INTEGERS = [np.array([-7, -1, 0, 3, 7, 2**31 - 1]), np.array([2, -3, 5, -2, 0, 3])]
+
+
+@pytest.mark.parametrize("target", LOOPED)
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "op", [np.add, np.multiply, np.maximum, np.less, np.equal, np.floor_divide, np.remainder, np.absolute], ids=str
+)
+def test_integers_are_exact_as_loops(op: Any, dtype: str, target: str):
+    if dtype == "bool" and op in (np.floor_divide, np.remainder):
+        return
+    operands = [a.astype(dtype) for a in INTEGERS][: op.nin]
+    (found,) = looped(target, lambda *xs: op(*xs), *map(Tensor, operands))
+    with np.errstate(all="ignore"):
+        expected = op(*operands)
+    assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+@pytest.mark.parametrize("target", LOOPED)
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+def test_powers_of_integers_are_exact_as_loops(dtype: str, target: str):
+    x = np.array([0, 1, 2, 3, 5]).astype(dtype)
+    found = looped(target, lambda x: [x**0, x**1, x**2, x**3], Tensor(x))
+    assert [(y.dtype, y.tolist()) for y in found] == [(x.dtype, (x**n).tolist()) for n in range(4)]
+
+
+@pytest.mark.parametrize("target", LOOPED)
+@pytest.mark.parametrize("dtype", [int, float])
+def test_functions_that_call_each_other_are_written_once(dtype: type, target: str):
+    """As do quotients and remainders, which one program may need both."""
+    x, y = np.array([7, -7, 5]).astype(dtype), np.array([2, 3, -5]).astype(dtype)
+    found = looped(target, lambda x, y: [x // y, x % y, y % x], Tensor(x), Tensor(y))
+    same(found, [x // y, x % y, y % x])
+
+
+@pytest.mark.parametrize("target", LOOPED)
+def test_loops_have_infinities_and_nan_as_numpy_has(target: str):
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1.0])
+    f = lambda x: [x * 2.0, 1.0 / x, x.exp(), x.log(), x.sqrt(), x.relu(), x.maximum(0.5), x.max(), x % 2.0]  # noqa: E731
+    g = lambda x: [*f(x), 1.0**x, (-1.0) ** x, x**0, x.sign(), x.floor(), (x * 0.5).round(), x // 2.0]  # noqa: E731
+    with np.errstate(all="ignore"):
+        for a, b in zip(looped(target, g, x), g(Tensor(x)), strict=True):
+            np.testing.assert_array_equal(a, b.data)
+
+
+@needs_compiler
+@pytest.mark.parametrize("wrong", [3, -4])
+def test_an_index_out_of_bounds_is_an_error_in_c_and_updates_nothing(wrong: int):
+    w = Tensor(np.arange(3.0), requires_grad=True)
+    step = micrograd.compile(lambda i: (w[i] ** 2).sum(), update=Adam([w]), backend="c")
+    step(np.array([0, -1]))
+    before = w.data.copy()
+    with pytest.raises(IndexError, match=f"{wrong}.* out of bounds for an axis of 3"):
+        step(np.array([0, wrong]))
+    np.testing.assert_array_equal(w.data, before)
+
+
+@pytest.mark.parametrize("target", LOOPED)
+def test_names_that_the_languages_have_themselves_do_no_harm(target: str):
+    f = lambda double, exp, unix, i, t1, NAN, é: double * exp + unix / i - t1 * é + NAN  # noqa: E731
+    assert looped(target, f, *map(Value, (2.0, 3.0, 4.0, 8.0, 5.0, 1.0, 6.0)))[0] == 6.0 + 0.5 - 30.0 + 1.0
+
+
+@needs_compiler
+def test_the_source_in_c_names_each_step_and_its_shape():
+    f = micrograd.compile(lambda x: (x.exp() * 2).sum(), backend="c")
+    f(np.ones((2, 3)))
+    assert "= exp(x[i]);  // exp (2, 3)" in f.source
+
+
+@needs_compiler
+def test_a_small_network_of_values_is_loops_and_a_formula_is_lines():
+    model, points = nn.MLP(2, [4, 1], rng=random.Random(0)), np.random.default_rng(0).normal(size=(10, 2))
+    loss = lambda points: sum(model(x) ** 2 for x in points)  # noqa: E731
+    f = micrograd.compile(loss, scalars=True, backend="c")
+    same([f(points).data], [loss(points.tolist()).data])
+    assert len(f.source) < 10_000
+    g = micrograd.compile(lambda x: x * x + x, backend="c")
+    g(2.0)
+    assert "for (" not in g.source
+
+
+@needs_compiler
+def test_results_of_c_are_the_users_to_change():
+    f = micrograd.compile(lambda x: x * 2, backend="c")
+    first = f(np.ones(3)).data
+    second = f(np.zeros(3)).data
+    assert (first.tolist(), second.tolist()) == ([2.0] * 3, [0.0] * 3)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Compilers, and the cache
+
+
+def test_an_unknown_back_end_is_told_those_there_are():
+    with pytest.raises(ValueError, match=r"'rust'.*'c'"):
+        micrograd.compile(lambda x: x, backend="rust")
+
+
+def test_without_a_compiler_c_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(libraries, "_found", lambda *_: [])
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(RuntimeError, match=r"apt install.*xcode-select.*pip install ziglang.*default .* needs none"):
+        micrograd.compile(lambda x: x * x, backend="c")(Value(2.0))
+
+
+def test_a_wrong_cc_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(RuntimeError, match="no-such-compiler"):
+        micrograd.compile(lambda x: x * x, backend="c")(Value(2.0))
+
+
+@needs_compiler
+def test_a_compiler_that_fails_shows_its_first_line_and_the_source(cache: Path):
+    with pytest.raises(RuntimeError, match=r"(?s)failed: .*error.*The source is (\S+\.c)") as caught:
+        libraries.compiled("this is no C;", ("-O0",))
+    assert Path(str(caught.value).split("The source is ")[1]).read_text() == "this is no C;"
+
+
+@needs_compiler
+def test_where_there_is_no_compiler_that_of_the_package_ziglang_is_run(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Stands for it: a package of that name, whose `cc` is the compiler here."""
+    package = tmp_path / "packages" / "ziglang"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(
+        "import subprocess, sys\n"
+        "assert sys.argv[1] == 'cc'\n"
+        f"sys.exit(subprocess.call([*{libraries.compiler()!r}, *sys.argv[2:]]))\n"
+    )
+    monkeypatch.syspath_prepend(package.parent)
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setattr(libraries.shutil, "which", lambda _: None)
+    libraries._found.cache_clear()
+    monkeypatch.delenv("CC", raising=False)
+    try:
+        assert libraries.compiler() == [sys.executable, "-m", "ziglang", "cc"]
+        f = micrograd.compile(lambda x: (x.exp() * 3).sum(), backend="c")
+        assert f(np.zeros(4)).data == 12.0
+        assert [*cache.glob("*.so")]
+    finally:
+        libraries._found.cache_clear()
+
+
+@needs_compiler
+def test_float16_is_refused_by_name():
+    f = micrograd.compile(lambda x: x * 2, backend="c")
+    with pytest.raises(RuntimeError, match=r"backend='c' has no float16: use numpy"):
+        f(np.ones(3, np.float16))
+
+
+@needs_compiler
+def test_labels_and_names_do_not_reach_the_text_of_c():
+    x = Value(2.0, label='"); system("true"); //')
+    f = micrograd.compile(eval("lambda système, int_: x * système + int_", {"x": x}), backend="c")
+    assert f(3.0, 1.0).data == 7.0
+    assert f.source.isascii()
+    assert "system" not in f.source
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "micrograd"
+
+
+SOURCE = "#include <stdint.h>\nint64_t program(void **at) { return 7; }\n"
+
+
+@needs_compiler
+def test_a_library_is_compiled_once_for_its_source_and_flags(cache: Path):
+    assert libraries.cached(SOURCE, ("-O0",)) is None
+    assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
+    assert libraries.cached(SOURCE, ("-O0",)).program() == 7
+    assert libraries.cached(SOURCE, ("-O1",)) is None
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+
+
+@needs_compiler
+def test_a_damaged_library_is_not_loaded(cache: Path):
+    libraries.compiled(SOURCE, ("-O0",))
+    (library,) = cache.glob("*.so")
+    library.write_bytes(library.read_bytes()[:100])
+    assert libraries.cached(SOURCE, ("-O0",)) is None
+
+
+@needs_compiler
+def test_a_cache_that_others_may_write_to_is_not_used(cache: Path):
+    cache.mkdir()
+    cache.chmod(0o777)
+    assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
+    assert not [*cache.iterdir()]
+
+
+@needs_compiler
+def test_a_cache_that_cannot_be_written_gives_way_to_a_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
+
+
+@needs_compiler
+def test_a_full_cache_gives_way_to_a_temporary_folder(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    replace = os.replace
+
+    def full(source: Any, target: Any) -> None:
+        if str(target).startswith(str(cache)):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(libraries.os, "replace", full)
+    assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
+    assert not [*cache.glob("*.so")]
+
+
+@needs_compiler
+def test_a_source_that_was_changed_is_compiled_again_from_what_it_was(cache: Path):
+    libraries.compiled(SOURCE, ("-O0",))
+    (source,) = cache.glob("*.c")
+    source.write_text(SOURCE.replace("7", "8"))
+    for library in cache.glob("*.so"):
+        library.unlink()
+    assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
+    assert source.read_text() == SOURCE
+
+
+@needs_compiler
+def test_processes_that_compile_one_program_at_once_each_have_the_whole(cache: Path):
+    script = f"""if True:
+        from micrograd.compiler.backends import libraries
+        for i in range(3):
+            source = {SOURCE!r} + f"// {{i}}"
+            library = libraries.cached(source, ("-O0",)) or libraries.compiled(source, ("-O0",))
+            assert library.program() == 7
+    """
+    running = [subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) for _ in range(4)]
+    assert [(process.communicate()[1].decode(), process.returncode) for process in running] == [("", 0)] * 4
+    assert len([*cache.glob("*.so")]) == 3
+    assert not [*cache.glob("making-*")]
+
+
+@needs_compiler
+def test_the_cache_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(libraries, "MOST", 2)
+    for i in range(4):
+        libraries.compiled(SOURCE + f"// {i}\n", ("-O0",))
+        os.utime(max(cache.glob("*.so"), key=lambda p: p.stat().st_mtime), (i, i))
+    assert len([*cache.glob("*.so")]) <= 2
+
+
+@needs_compiler
+def test_a_program_that_is_called_often_is_compiled_again_for_speed(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("MICROGRAD_CFLAGS", raising=False)
+    f = micrograd.compile(lambda x: (x * x).sum(), backend="c")
+    found = [f(np.arange(4.0)).item()]
+    library = f.program.code.library
+    first = library.call
+    found += [f(np.arange(4.0)).item() for _ in range(c.CALLS)]
+    for _ in range(600):
+        if library.call is not first:
+            break
+        time.sleep(0.1)
+    assert library.call is not first
+    assert {*found, f(np.arange(4.0)).item()} == {14.0}

@@ -1,0 +1,217 @@
+"""`compile(f, check=True)` and `check_compiled`: the function itself runs beside its program."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, Value, check_compiled, gradient, nn
+from micrograd import functional as F
+from micrograd.optim import SGD, Adam, AdamW
+
+
+def planted(f: Any, change: Callable[[Any], Any]) -> None:
+    """Make the program traced last return what `change` makes of its results and gradients."""
+    code = f.program.code
+    f.program.code = lambda *given: change(code(*given))
+
+
+def wrong_gradient(answer: Any) -> Any:
+    outs, grads = answer
+    return outs, [grads[0] * 1.001, *grads[1:]]
+
+
+def layered() -> nn.Module:
+    return nn.Sequential(nn.Linear(2, 4, rng=np.random.default_rng(0)), nn.Tanh(), nn.Linear(4, 1))
+
+
+X = np.random.default_rng(1).normal(size=(5, 2))
+Y = X.sum(1, keepdims=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What differs
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "message"),
+    [
+        (lambda k: lambda x: k[0] * x, lambda k: k.__setitem__(0, 5.0), r"gives 4.0 for the result.* itself 10.0"),
+        (lambda k: lambda x: [x, {"a": k[0] * x}], lambda k: k.__setitem__(0, 5.0), r"4.0 for result\[1\]\['a'\]"),
+        (lambda k: lambda x: (x, k[0] > 3), lambda k: k.__setitem__(0, 5.0), r"(False|0) for result\[1\].*(True|1)"),
+        (lambda k: lambda x: x * np.array([1.0, k[0]]), lambda k: k.__setitem__(0, 5.0), r"4.0 for \[1\] of the r"),
+    ],
+    ids=["a number", "one in a tree", "a bool", "an element"],
+)
+def test_a_constant_that_has_changed_is_found_and_retrace_reads_it_again(make: Any, change: Any, message: str):
+    k = [2.0]
+    x = Tensor([2.0]) if "np" in make(k).__code__.co_names else 2.0
+    f = micrograd.compile(make(k), check=True)
+    f(x)
+    change(k)
+    with pytest.raises(RuntimeError, match=message) as found:
+        f(x)
+    assert re.search(r"call retrace\(\); <compiled .*test_compile_checked.py:\d+: ", str(found.value))
+    f.retrace()
+    f(x)
+
+
+@pytest.mark.parametrize("x", [Value(2.0, label="speed"), Tensor([2.0], requires_grad=True, label="speed")])
+def test_a_wrong_gradient_is_found_and_names_the_parameter(x: Any):
+    w = type(x)(x.data, requires_grad=True, label="weight")
+    f = micrograd.compile(lambda x: (x * w * w).sum() if isinstance(x, Tensor) else x * w * w, check=True)
+    f(x)
+    planted(f, wrong_gradient)
+    with pytest.raises(RuntimeError, match=r"4.00\d+ for .*the gradient .* speed, and .* itself 4.0"):
+        f(x)
+
+
+def test_a_parameter_without_a_label_is_named_as_its_module_names_it():
+    model = layered()
+    f = micrograd.compile(lambda x: model(x).sum(), check=True)
+    f(X)
+    planted(f, wrong_gradient)
+    with pytest.raises(RuntimeError, match=r"with respect to 0.weight"):
+        f(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_is_no_difference(dtype: type):
+    a = np.random.default_rng(0).normal(size=(40, 30)).astype(dtype)
+    w = Tensor(a.T.copy(), requires_grad=True)
+    f = micrograd.compile(lambda x: ((x @ w).softmax() * (x @ w)).sum(), check=True)
+    f(a).backward()
+    planted(f, lambda answer: ([answer[0][0] * dtype(1 + 1e-3)], answer[1]))
+    with pytest.raises(RuntimeError, match="for the result"):
+        f(a)
+
+
+def test_nan_and_inf_are_equal_to_themselves():
+    f = micrograd.compile(lambda x: [x / 0.0, (x - x) / 0.0, x.log()], check=True)
+    assert str([y.data for y in f(1.0)]) == "[inf, nan, 0.0]"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# After a checked call all is as after one call
+
+
+@pytest.mark.parametrize("how", [SGD, Adam, AdamW])
+@pytest.mark.parametrize("make", [layered, lambda: nn.MLP(2, [3, 1], rng=random.Random(0))], ids=["arrays", "numbers"])
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_a_checked_step_is_one_step(make: Callable, how: Any, backend: str):
+    def trained(check: bool) -> Any:
+        model = make()
+        for i, p in enumerate(model.parameters()):
+            p.data = p.data * 0 + 0.1 * i
+        optimizer = how(model.parameters(), lr=0.1, weight_decay=0.01)
+        loss = (lambda x, y: F.mse(model(x), y)) if make is layered else lambda x, y: model(list(x)) ** 2
+        given = (X, Y) if make is layered else ([0.5, -1.0], 0.0)
+        step = micrograd.compile(loss, update=optimizer, backend=backend, check=check)
+        losses = [step(*given).data for _ in range(3)]
+        states = [x for p in model.parameters() for x in optimizer.state[p].values()]
+        return [*losses, *(p.data for p in model.parameters()), *(p.grad for p in model.parameters()), *states]
+
+    for a, b in zip(trained(True), trained(False), strict=True):
+        np.testing.assert_array_equal(a, b) if a is not None else None
+
+
+def test_a_checked_call_changes_no_grad_statistics_or_generator():
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5)).eval()
+    f = micrograd.compile(lambda x: model(x).sum(), check=True)
+    before = {name: x.copy() for name, x in model.state_dict().items()}
+    states = random.getstate(), str(np.random.get_state(legacy=False))
+    for _ in range(2):
+        f(X)
+    assert all(p.grad is None for p in model.parameters())
+    assert all(np.array_equal(x, before[name]) for name, x in model.state_dict().items())
+    assert states == (random.getstate(), str(np.random.get_state(legacy=False)))
+
+
+def test_a_step_that_differs_changes_nothing():
+    k, model = [1.0], layered()
+    optimizer = Adam(model.parameters(), lr=0.1)
+    step = micrograd.compile(lambda x, y: k[0] * F.mse(model(x), y), update=optimizer)
+    step(X, Y)
+    before = [p.data.copy() for p in model.parameters()], repr(optimizer.state_dict())
+    k[0] = 2.0
+    with check_compiled(), pytest.raises(RuntimeError, match="after the step"):
+        step(X, Y)  # the program of the loss alone is traced now, and is right
+    for p, data in zip(model.parameters(), before[0], strict=True):
+        np.testing.assert_array_equal(p.data, data)
+    assert repr(optimizer.state_dict()) == before[1]
+
+
+def test_what_is_refused_is_refused_and_draws_nothing():
+    state = random.getstate()
+    f = micrograd.compile(lambda x: x * random.random(), check=True)
+    with pytest.raises(RuntimeError, match="cannot draw random numbers"):
+        f(1.0)
+    assert state == random.getstate()
+
+
+def test_the_history_of_a_checked_result_is_whole():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    f = micrograd.compile(lambda x: (w * x).sum(), check=True)
+    f(np.array([3.0, 4.0])).backward()
+    np.testing.assert_array_equal(w.grad, [3.0, 4.0])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where it holds
+
+
+def test_the_context_checks_every_compiled_function_of_a_program():
+    k = [1.0]
+    f, g = micrograd.compile(lambda x: k[0] * x), micrograd.compile(lambda x: x / k[0])
+    h = micrograd.compile(lambda x: f(g(x)))  # itself uncompiled: so are f and g
+    for each in (f, g, h):
+        each(1.0)
+    k[0] = 2.0
+    assert f(1.0).data == 1.0
+    for each in (f, g):
+        with check_compiled(), pytest.raises(RuntimeError, match="call retrace"):
+            each(1.0)
+    with check_compiled():
+        h(1.0)
+    assert f(1.0).data == 1.0
+
+
+def test_a_transform_of_a_checked_function_is_checked():
+    k = [1.0]
+    f = gradient(micrograd.compile(lambda x: k[0] * x * x, check=True))
+    assert f(3.0) == 6.0
+    k[0] = 2.0
+    with pytest.raises(RuntimeError, match=r"gives 6.0 .* itself 12.0"):
+        f(3.0)
+
+
+def test_samples_are_checked_one_by_one():
+    k, model = [1.0], nn.MLP(2, [3, 1])
+    f = micrograd.compile(lambda x, c: [k[0] * model(x), c * x[0], k[0]], batch=True, check=True)
+    assert [out.shape for out in f(X, 2.0)] == [(5,)] * 3
+    k[0] = 2.0
+    with pytest.raises(RuntimeError, match=r"for \[0\] of result\[0\]"):
+        f(X, 2.0)
+
+
+def test_as_a_decorator_it_takes_settings():
+    @micrograd.compile(check=True, scalars=True)
+    def total(xs: Any) -> Any:
+        return sum(xs)
+
+    assert total(np.array([1.0, 2.0])).data == 3.0
+
+
+def test_retrace_reads_the_constants_of_a_step_and_of_a_program_of_floats_again():
+    k, w = [1.0], Value(1.0)
+    f, step = micrograd.compile(lambda x: k[0] * x), micrograd.compile(lambda: k[0] * w, update=SGD([w], lr=1.0))
+    assert [f(1.0).data, f(1.0).data, step().data] == [1.0, 1.0, 1.0]
+    k[0] = 4.0
+    f.retrace(), step.retrace()
+    assert [f(1.0).data, f(1.0).data, step().data, w.data] == [4.0, 4.0, 0.0, -4.0]

@@ -1,0 +1,301 @@
+"""A compiled function as a module of JavaScript, run by Node. Each op: see test_c."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compile_helpers import in_node, plain, same
+from demo_helpers import demo_module
+from test_compile_labels import OF_ARRAYS, words
+
+import micrograd
+from micrograd import Tensor, Value, nn, no_grad
+from micrograd import functional as F
+from micrograd.nn.saving import save
+from micrograd.optim import SGD, Adam
+
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="no Node: apt install nodejs")
+STEPS = 100
+
+
+def losses_of(step: Any, given: list[dict[str, Any]]) -> Any:
+    """The losses of a step in Node, and its state after them."""
+    return in_node(step, f"(x => [x.map(step), state()])({json.dumps(given)})")
+
+
+def moons() -> tuple[Any, list[Any], list[dict[str, Any]]]:
+    """A step on the moons: the network in Values, whose hundred points are arguments."""
+    model, rng = nn.MLP(2, [16, 16, 1], rng=random.Random(0)), np.random.default_rng(0)
+    points = rng.normal(size=(100, 2))
+    labels = np.where(points[:, 0] * points[:, 1] > 0, 1.0, -1.0)
+    loss = lambda points, labels: F.hinge([model(x) for x in points], list(labels))  # noqa: E731
+    step = micrograd.compile(loss, scalars=True, update=Adam(model.parameters(), lr=0.01), backend="numpy")
+    return step, model.parameters(), [{"points": points, "labels": labels}] * STEPS
+
+
+def names() -> tuple[Any, list[Any], list[dict[str, Any]]]:
+    """A step of the tiny GPT of Tensors."""
+    gpt, rng = demo_module("microgpt"), np.random.default_rng(0)
+    model = gpt.TensorGPT(16, 4, 1, rng)
+    step = micrograd.compile(model.loss, update=Adam(model.parameters(), lr=0.01))
+    texts = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(STEPS)]
+    batches = [dict(zip(("numbers", "targets", "counts"), gpt.padded([text]), strict=True)) for text in texts]
+    return step, list(model.parameters()), batches
+
+
+@needs_node
+@pytest.mark.parametrize("work", [moons, names])
+def test_a_hundred_steps_of_adam_are_those_of_numpy(work: Any):
+    step, params, batches = work()
+    step(*batches[0].values())
+    losses, state = losses_of(step, [{name: plain(x) for name, x in batch.items()} for batch in batches])
+    same(losses, [step(*batch.values()).data for batch in batches], 1e-10)
+    found = [np.sort(state["p"])] if "p" in state else [state[f"p{i}"] for i in range(len(params))]
+    held = [np.sort([p.data for p in params])] if "p" in state else [p.data for p in params]
+    same(found, held, 1e-10)  # the order of Values is the program's choice
+
+
+def test_the_tiny_gpt_fits_into_60_kb_beside_its_weights():
+    step, _, batches = names()
+    step(*batches[0].values())
+    text = step.to_js().decode()
+    weights = sum(len(x) for x in re.findall(r'decoded\("([^"]*)"', text[text.index("const held") :]))
+    assert len(text) - weights < 60_000
+
+
+def test_a_small_network_of_values_is_a_small_module_of_loops():
+    model, points = nn.MLP(2, [8, 1], rng=random.Random(0)), np.random.default_rng(0).normal(size=(20, 2))
+    loss = lambda points: F.mse([model(x) for x in points], [1.0] * len(points))  # noqa: E731
+    step = micrograd.compile(loss, scalars=True, update=Adam(model.parameters()))
+    step(points)
+    assert len(step.to_js()) < 20_000
+
+
+# ---- what goes in and comes out
+
+
+def called(f: Any, *args: Any) -> Any:
+    """f, called so that it has a program."""
+    f(*args)
+    return f
+
+
+W = Tensor(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), requires_grad=True)
+
+
+@needs_node
+def test_arguments_and_results_keep_their_structure():
+    def f(pair: Any, scale: Any, named: Any) -> Any:
+        x, y = pair
+        return {
+            "sum": (x + y) * scale,
+            "all": [x @ W, (named["a b"] * 2).sum(), "text", None, 2.5, True],
+            "__proto__": y[0],
+        }
+
+    args = ((np.ones((2, 3)), np.arange(3.0)), 0.5, {"a b": np.array([1, 2])})
+    g = called(micrograd.compile(f), *args)
+    given = {"pair": [[[1, 1, 1], [1, 1, 1]], [0, 1, 2]], "scale": 0.5, "named": {"a b": [1, 2]}}
+    found = in_node(g, f"(x => [x, Object.keys(x)])(step({json.dumps(given)}))")
+    assert found[1] == ["sum", "all", "__proto__"]
+    assert found[0]["sum"] == [[0.5, 1.0, 1.5]] * 2
+    assert found[0]["all"] == [[[9.0, 12.0]] * 2, 6, "text", None, 2.5, True]
+
+
+@needs_node
+def test_an_array_may_be_flat_or_typed():
+    f = called(micrograd.compile(lambda x: x.sum(1)), np.ones((2, 3)))
+    for x in ("[[1, 2, 3], [4, 5, 6]]", "[1, 2, 3, 4, 5, 6]", "Int8Array.of(1, 2, 3, 4, 5, 6)"):
+        assert in_node(f, f"step({{x: {x}}})") == [6, 15]
+
+
+@needs_node
+def test_arguments_in_columns_and_samples_are_read_by_rows():
+    by_columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    f = called(micrograd.compile(lambda x: x.exp().sum(0)), by_columns)
+    same([in_node(f, f"step({{x: {by_columns.tolist()}}})")], [np.exp(by_columns).sum(0)])
+    w = Value(2.0)
+    g = called(micrograd.compile(lambda x: (x[0] * w + x[1]).tanh(), batch=True), by_columns.T)
+    same([in_node(g, f"step({{x: {by_columns.T.tolist()}}})")], [np.tanh(by_columns[0] * 2 + by_columns[1])])
+
+
+@needs_node
+def test_numbers_and_gradients():
+    f = called(
+        micrograd.value_and_grad(micrograd.compile(lambda a, b: a * b.tanh(), scalars=True), argnum=(0, 1)), 2.0, 0.5
+    )
+    same(np.ravel(in_node(f, "step({a: 2, b: 0.5}).flat()")), np.hstack(f(2.0, 0.5)))
+
+
+@needs_node
+def test_a_state_is_saved_as_json_and_loaded():
+    x = Tensor(np.array([[1.0, 2.0]]), requires_grad=True)
+    step = called(micrograd.compile(lambda y: ((x - y) ** 2).sum(), update=SGD([x], lr=0.1, momentum=0.9)), np.zeros(2))
+    script = """(() => {
+        const text = JSON.stringify(state()), y = [1, 1];
+        const first = [step({y}), step({y})];
+        load(JSON.parse(text));
+        const second = [step({y}), step({y})];
+        load({lr: 0});
+        step({y});
+        const third = [step({y}), step({y})];
+        return [first, second, third, Object.keys(state())];
+    })()"""
+    first, second, third, names = in_node(step, script)
+    assert first == second
+    assert third[0] == third[1]
+    assert names == ["p0", "lr", "s0_velocity"]
+
+
+BAD = {
+    "step()": "TypeError: x is missing",
+    "step({y: [0, 1]})": "TypeError: x is missing",
+    "step({x: [[1, 2, 3]], y: [0, 1]})": r"RangeError: x needs an array of shape \[2,3\], found \[1,3\]",
+    "step({x: [1, 2], y: [0, 1]})": r"RangeError: x needs an array of shape \[2,3\], found \[2\]",
+    "step({x: [[1, 2], [3, 4], [5, 6]], y: [0, 1]})": r"RangeError: x needs an array of shape \[2,3\], found \[3,2\]",
+    "step({x: [1, 2, 3, 4, 5, 'six'], y: [0, 1]})": "TypeError: x needs numbers, found six",
+    "step({x: [1, 2, 3, 4, 5, null], y: [0, 1]})": "TypeError: x needs numbers, found null",
+    "step({x: [1, 2, 3, 4, 5, 6], y: [0, 0.5]})": "TypeError: y needs integers of its dtype, found 0.5",
+    "step({x: [1, 2, 3, 4, 5, 6], y: [0, 3]})": "RangeError: found the index 3, which is out of bounds",
+    "load({p1: [1]})": "TypeError: there is no p1 here",
+    "load({p0: [1]})": r"RangeError: p0 needs an array of shape \[3,2\], found \[1\]",
+    "load({lr: '1'})": "TypeError: lr needs numbers, found 1",
+}
+
+
+@needs_node
+@pytest.mark.parametrize("call", BAD)
+def test_bad_input_is_a_clear_error_and_changes_nothing(call: str):
+    w = Tensor(W.data.copy(), requires_grad=True)
+    step = micrograd.compile(lambda x, y: ((x @ w) * w[y]).sum(), update=SGD([w], lr=0.1))
+    step(np.ones((2, 3)), np.array([0, 1]))
+    kind, message, same_as_before = in_node(
+        step,
+        f"""(() => {{
+            const before = JSON.stringify(state());
+            try {{
+                {call};
+            }} catch (error) {{
+                return [error.name, error.message, before === JSON.stringify(state())];
+            }}
+        }})()""",
+    )
+    assert re.match(BAD[call], f"{kind}: {message}")
+    assert same_as_before
+
+
+@needs_node
+def test_names_of_the_users_are_checked_identifiers_or_strings_of_ascii():
+    x = Value(2.0, label="*/ alert(1) //")
+    source = (
+        "lambda exp, step, held, é, Float64Array, constructor: exp * x - step + held * é - Float64Array / constructor"
+    )
+    f = micrograd.compile(eval(source, {"x": x}))
+    names = ["exp", "step", "held", "é", "Float64Array", "constructor"]
+    f(*np.arange(1.0, 7.0))
+    assert in_node(f, f"step({json.dumps(dict(zip(names, range(1, 7), strict=True)))})") == f(*np.arange(1.0, 7.0)).data
+    text = "</script><!-- \u2028 \"'` ${1} \\ \n*/"
+    g = called(micrograd.compile(lambda d: {text: d[text] * 2, "t": text}), {text: np.ones(2)})
+    module = g.to_js().decode()
+    assert module.isascii()
+    assert "</script" not in module
+    assert "<!--" not in module
+    given = json.dumps({"d": {text: [1, 2]}}).replace("<", "\\u003c")
+    assert in_node(g, f"step({given})") == {text: [2, 4], "t": text}
+    assert "alert" not in f.to_js().decode()
+
+
+@needs_node
+@pytest.mark.parametrize("what", OF_ARRAYS)
+def test_labels_are_checked_as_in_python(what: str):
+    f, right, wrong = OF_ARRAYS[what]
+    step = called(micrograd.compile(f), right)
+    found, message = in_node(step, f"[step({{y: {plain(right)}}}), {thrown(f'step({{y: {plain(wrong)}}})')}]")
+    same([found], [f(Tensor(right)).data])
+    own = what in ("an index", "an index among others", "a row of the identity", "take_along_axis")  # NumPy's words
+    assert (
+        "out of bounds" in message
+        if own
+        else message == re.sub(r"\.0:", ":", words(f, Tensor(wrong)).split(": ", 1)[1])
+    )
+
+
+@needs_node
+@pytest.mark.parametrize("backend", ["python", "numpy"])
+def test_labels_that_are_numbers_and_those_of_samples_are_checked(backend: str):
+    scores = [Value(0.5), Value(-0.3)]
+    step = called(micrograd.compile(lambda y: F.hinge(scores, y), scalars=True, backend=backend), np.array([1.0, -1.0]))
+    assert in_node(step, thrown("step({y: [1, 0]})")).startswith("targets[1] is 0: a hinge loss takes -1 or 1")
+    batch = called(micrograd.compile(lambda y: F.hinge(scores, y), batch=True, backend=backend), np.ones((3, 2)))
+    assert in_node(batch, thrown("step({y: [[1, 1], [1, 5], [1, 1]]})")).startswith("targets[1] is 5: a hinge")
+    one = called(micrograd.compile(lambda y: F.cross_entropy(W[0] * 1, y)), np.array(1))
+    assert "with 2 classes it must be from 0 to 1" in in_node(one, thrown("step({y: 2})"))
+
+
+def thrown(call: str) -> str:
+    """The message of the Error that a call throws."""
+    return f'(() => {{ try {{ {call}; return "nothing"; }} catch (error) {{ return error.message; }} }})()'
+
+
+# ---- files
+
+
+@needs_node
+def test_a_saved_module_is_imported(tmp_path: Path):
+    f = called(micrograd.compile(lambda x: x @ W), np.ones(3))
+    with no_grad():
+        f(np.ones(3))
+    for name in ("model.js", "model.mjs"):
+        save(f, tmp_path / name)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    script = 'import {step} from "./model.js"; import * as all from "./model.mjs";'
+    script += "console.log(step({x: [1, 0, 1]}), Object.keys(all))"
+    (tmp_path / "main.mjs").write_text(script)
+    done = subprocess.run(["node", "main.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "[ 6, 8 ] [ 'load', 'state', 'step' ]\n"
+
+
+DENO = shutil.which("deno") or shutil.which("deno", path=Path(sys.executable).parent)  # of PATH, or installed by pip
+
+
+@pytest.mark.skipif(not DENO, reason="no Deno")
+def test_deno_runs_a_module(tmp_path: Path):
+    save(called(micrograd.compile(lambda x: x @ W), np.ones(3)), tmp_path / "model.js")
+    (tmp_path / "main.js").write_text(
+        'import {step} from "./model.js"; console.log(JSON.stringify(step({x: [1, 0, 1]})))'
+    )
+    done = subprocess.run([str(DENO), "run", "--no-remote", "main.js"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "[6,8]\n", done.stderr
+
+
+def test_what_cannot_be_saved_as_a_module_says_why(tmp_path: Path):
+    p = Tensor(np.ones(2), requires_grad=True)
+    f = micrograd.compile(lambda x: (p * x).sum(), update=SGD([p], lr=0.1, reduce=lambda flat: flat))
+    with pytest.raises(RuntimeError, match="call the function once"):
+        save(f, tmp_path / "f.js")
+    f(np.ones(2))
+    with pytest.raises(TypeError, match="its optimizer takes its own step"):
+        save(f, tmp_path / "f.js")
+    with pytest.raises(TypeError, match="dtype"):
+        save(called(micrograd.compile(lambda x: x * 2), 1.0), tmp_path / "f.js", dtype="float32")
+    with pytest.raises(ValueError, match=r"\.onnx or \.js"):
+        save(p, tmp_path / "f.js")
+    label = Value(0.5)
+    trained = micrograd.compile(
+        lambda: F.bce_with_logits([label * 2], [label]), update=SGD([label], lr=0.1), backend="numpy"
+    )
+    with pytest.raises(RuntimeError, match="labels that are trained"):
+        save(called(trained), tmp_path / "f.js")
+    large = np.arange(10) + 2**60 + 1
+    with pytest.raises(RuntimeError, match=r"beyond 2\*\*53"):
+        save(called(micrograd.compile(lambda x: x + large), np.ones(10, int)), tmp_path / "f.js")
+    assert not [*tmp_path.iterdir()]

@@ -1,0 +1,189 @@
+"""What is handed out: notebooks without solutions, solutions that are right, a key, slides, and sheets to fill in."""
+
+import html
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
+sys.path.insert(0, str(LESSONS))
+import grade  # noqa: E402
+import handout  # noqa: E402
+
+PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
+over_lessons = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+
+
+# ------------------------------------------------------------------------------------------------ notebooks
+@over_lessons
+def test_students_get_every_cell_but_no_solution_and_no_output(path):
+    before = handout.cells_of(path)
+    after = handout.for_students(before)
+    assert all(cell["outputs"] == [] for cell in after if cell["cell_type"] == "code")
+    assert not any("<details>" in cell["source"] for cell in after if cell["cell_type"] == "markdown")
+    code = [[cell["source"] for cell in cells if cell["cell_type"] == "code"] for cells in (before, after)]
+    assert code[0] == code[1]  # so that a cell that nobody has tried is known
+    solutions = handout.solutions_of(before)
+    asked = [handout.exercise(cell) for cell in after if handout.exercise(cell)]
+    assert asked == [*solutions] == [*handout.statements(before)]
+    left = [name for name, code in solutions.items() if any(code in cell["source"] for cell in after)]
+    assert left == []
+
+
+@over_lessons
+def test_a_cell_of_an_exercise_has_the_metadata_of_nbgrader(path):
+    cells = [cell for cell in handout.for_students(handout.cells_of(path)) if handout.exercise(cell)]
+    told = [cell["metadata"]["nbgrader"] for cell in cells]
+    fields = {"schema_version", "cell_type", "grade_id", "grade", "solution", "task", "locked", "points"}
+    assert all(set(cell) == fields for cell in told)
+    names = [cell["grade_id"] for cell in told]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names)
+    assert {(cell["schema_version"], cell["points"], cell["grade"], cell["solution"]) for cell in told} == {
+        (3, 1, True, True)
+    }
+
+
+@pytest.mark.parametrize("number", [3, 6])
+def test_the_solutions_have_all_points_and_the_students_notebook_has_none(number, tmp_path, monkeypatch):
+    (path,) = LESSONS.glob(f"{number:02}_*.ipynb")
+    cells = handout.cells_of(path)
+    handout.write(handout.solved(cells), tmp_path / "in" / "solved.ipynb")
+    handout.write(handout.for_students(cells), tmp_path / "in" / "new.ipynb")
+    monkeypatch.setattr(sys, "argv", ["grade", str(tmp_path / "in"), "-o", str(tmp_path / "points.csv")])
+    assert grade.main() == 0
+    table = (tmp_path / "points.csv").read_text(encoding="utf-8-sig").splitlines()
+    count = len(handout.solutions_of(cells))
+    assert table[1].startswith(f"new,new.ipynb,0,{count},")
+    assert table[2].startswith(f"solved,solved.ipynb,{count},{count},")
+
+
+def test_the_key_has_every_exercise_with_its_solution():
+    text = handout.key(handout.cells_of(LESSONS / "04_closures.ipynb"))
+    assert text.startswith("## 4. Each operation brings its own way back\n\n**4.1** Write the `send_back`")
+    assert text.index("**4.1**") < text.index("b.grad += -out.grad") < text.index("**4.2**")
+    assert text.count("```python") == 4
+
+
+# ------------------------------------------------------------------------------------------------ slides
+@over_lessons
+def test_a_lesson_has_about_ten_slides_that_end_with_the_exercises(path):
+    cells = handout.cells_of(path)
+    shown = handout.slides(cells)
+    kinds = [cell["metadata"]["slideshow"]["slide_type"] for cell in shown]
+    assert 9 <= kinds.count("slide") <= 14
+    assert kinds[0] == "slide"
+    assert shown[0]["source"].startswith(handout.title(cells))
+    assert shown[-1]["source"].count("\n\n**") == len(handout.solutions_of(cells))
+    assert not any("<details>" in cell["source"] for cell in shown if cell["cell_type"] == "markdown")
+    assert not any("hide-input" in cell["metadata"].get("tags", []) for cell in shown)
+    talk = [cell["source"] for cell in shown if cell["cell_type"] == "markdown"]
+    before = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
+    before = [handout.SOLUTION.sub("", text) for text in before]
+    said, meant = ("".join("\n".join(texts).partition("## Exercises")[0].split()) for texts in (talk, before))
+    assert sorted(meant) == sorted(said)  # nothing of the text is lost, in the notes or shown
+
+
+def test_a_slide_shows_headings_lists_and_one_paragraph_and_the_rest_is_a_note():
+    text = "## Why\n\nOne.\n\nTwo.\n\n- a\n- b\n\n```python\nx\n\ny\n```\n\nThree."
+    assert handout.split(text) == ("## Why\n\nOne.\n\n- a\n- b\n\n```python\nx\n\ny\n```", "Two.\n\nThree.")
+
+
+def test_the_slides_are_a_page(tmp_path):
+    pytest.importorskip("nbconvert", reason="nbconvert, which makes the slides, is not installed")
+    cells = handout.slides(handout.cells_of(LESSONS / "04_closures.ipynb"))
+    handout.write_slides(cells, tmp_path / "04.slides.html", "reveal")
+    page = (tmp_path / "04.slides.html").read_text(encoding="utf-8")
+    assert page.count("<section") >= 10
+    assert '"reveal/dist/reveal.css"' in page
+    assert "<title>4. Each operation brings its own way back" in page
+    assert '<aside class="notes">' in page
+
+
+# ------------------------------------------------------------------------------------------------ worksheets
+STUDENTS = ["Ada", "Blaise & <Son>", "Student 3"]
+
+
+@pytest.mark.parametrize("place", range(len(handout.GRAPHS)))
+def test_a_drawing_to_fill_in_has_the_inputs_and_nothing_else(place):
+    given = handout.numbers("Ada", place, 0)
+    out = handout.graph(place, given)
+    full, blank = handout.drawing(out, False), handout.drawing(out, True)
+    found = [re.findall(r'class="number data[^>]*>([^<]*)', svg) for svg in (full, blank)]
+    assert len(found[0]) == len(found[1])
+    assert [float(text.replace("−", "-")) for text in found[1] if text != "......"] == sorted(
+        given, key=[float(text.replace("−", "-")) for text in found[1] if text != "......"].index
+    )
+    assert set(re.findall(r'class="number (grad[^>]*>[^<]*)', blank)) == {
+        f'grad" x="{x}" y="{y}">......' for x, y in re.findall(r'class="number grad[^"]*" x="(\S+)" y="(\S+)"', full)
+    }  # nor a colour, which would tell the sign
+    assert blank.count("<title>") == 1  # that of the whole drawing: how many nodes
+    assert "......" not in full
+
+
+def test_each_student_has_other_numbers_and_the_same_ones_again():
+    sheets = {name: [tuple(handout.numbers(name, place, 0)) for place in range(3)] for name in map(str, range(30))}
+    assert len({tuple(sheet) for sheet in sheets.values()}) == 30
+    assert sheets["7"] == [tuple(handout.numbers("7", place, 0)) for place in range(3)]
+    assert sheets["7"] != [tuple(handout.numbers("7", place, 1)) for place in range(3)]
+    assert all(0 not in given and 1 not in given for sheet in sheets.values() for given in sheet)
+
+
+def test_the_key_has_the_numbers_of_every_sheet():
+    sheets, key = (handout.worksheets(STUDENTS, 0, blank) for blank in (True, False))
+    for student in STUDENTS:
+        assert f"<h1>{html.escape(student)}</h1>" in sheets
+    headings = [re.findall(r"<h2>.*?</h2>", page) for page in (sheets, key)]
+    assert len(headings[0]) == 9
+    assert headings[0] == headings[1]
+    formula, a, b, c = re.match(r"<h2>1\. (.*), with a = (\S+), b = (\S+), c = (\S+)</h2>", headings[0][0]).groups()
+    names = {"a": int(a), "b": int(b), "c": int(c)}
+    exec(formula, {}, names)
+    assert f">{names['L']:.4f}<".replace("-", "−") in key
+    assert f">{names['L']:.4f}<".replace("-", "−") not in sheets.partition("</section>")[0]
+
+
+# ------------------------------------------------------------------------------------------------ the command
+def run(*words):
+    command = [sys.executable, str(LESSONS / "handout.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=None)
+
+
+def test_everything_is_written_to_one_folder(tmp_path):
+    pytest.importorskip("nbconvert", reason="nbconvert, which makes the slides, is not installed")
+    names = tmp_path / "names.txt"
+    names.write_text("Ada\n\nGrace\n", encoding="utf-8")
+    done = run("04", "--names", str(names), "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "worksheets for 2 students" in done.stdout
+    there = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert {
+        "students/lessons/04_closures.ipynb",
+        "students/lessons/check.py",
+        "students/lessons/exercises/lesson_04.py",
+        "students/one_page.py",
+        "solutions/04_closures.ipynb",
+        "slides/04_closures.slides.html",
+        "key.md",
+        "worksheets.html",
+        "worksheets_key.html",
+    } <= there
+    assert not any(path.endswith("grade.py") for path in there)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["99"], "no lesson begins with 99: write numbers as in 04"),
+        (["--students", "0"], "there is no student: write --students 30"),
+        (["--names", "nowhere.txt"], "nowhere.txt cannot be read: No such file"),
+    ],
+)
+def test_wrong_use_says_what_is_needed(words, said, tmp_path):
+    done = run(*words, "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()

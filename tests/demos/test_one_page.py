@@ -1,0 +1,237 @@
+"""The page of code: its size, its own examples, and that it computes what the package does, to the last bit."""
+
+import ast
+import doctest
+import io
+import math
+import random
+import re
+import struct
+import tokenize
+
+import pytest
+from demo_helpers import DEMOS, demo_module
+from hypothesis import given
+from hypothesis import strategies as st
+from test_layering import code_lines
+
+from micrograd import Value, nn
+
+PATH = DEMOS / "one_page.py"
+SOURCE = PATH.read_text(encoding="utf-8")
+page = demo_module("one_page")
+README = (DEMOS.parent / "README.md").read_text(encoding="utf-8")
+
+
+def tokens(source: str) -> int:
+    """The tokens of a file, without comments, docstrings and those of lines and indentation."""
+    free = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    strings = {(node.lineno, node.col_offset) for node in statements if isinstance(node.value, ast.Constant)}
+    every = tokenize.generate_tokens(io.StringIO(source).readline)
+    return sum(token.type not in free and token.start not in strings for token in every)
+
+
+def bits(numbers) -> bytes:
+    """The numbers as bytes, which tell 0.0 from -0.0."""
+    numbers = list(numbers)
+    return struct.pack(f"{len(numbers)}d", *numbers)
+
+
+def test_it_is_a_page():
+    assert code_lines(SOURCE) <= 100
+    assert tokens(SOURCE) <= 1000
+
+
+def test_its_examples_run():
+    assert doctest.testmod(page).failed == 0
+
+
+def test_it_needs_nothing_but_the_standard_library():
+    assert re.findall(r"^(?:import|from) (\w+)", SOURCE, re.MULTILINE) == ["math", "random"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Scripts, in the words of the classic and of the README
+
+
+def sanity(V):
+    x = V(-4.0)
+    z = 2 * x + 2 + x
+    q = z.relu() + z * x
+    h = (z * z).relu()
+    return h + q + q * x, [x]
+
+
+def more_ops(V):
+    a, b = V(-4.0), V(2.0)
+    c = a + b
+    d = a * b + b**3
+    c += c + 1
+    c += 1 + c + (-a)
+    d += d * 2 + (b + a).relu()
+    d += 3 * d + (b - a).relu()
+    e = c - d
+    f = e**2
+    g = f / 2.0
+    g += 10.0 / f
+    return g, [a, b]
+
+
+def neuron(V):
+    x1, x2, w1, w2, b = (V(x) for x in (2.0, 0.0, -3.0, 1.0, 6.8813735870195432))
+    n = x1 * w1 + x2 * w2 + b
+    e = (2 * n).exp()
+    return (e - 1) / (e + 1) - n.tanh() ** 2, [x1, x2, w1, w2, b]
+
+
+SCRIPTS = {sanity: [-20.0, 46.0], more_ops: [24.70408163265306, 138.83381924198252, 645.5772594752186]}
+
+
+@pytest.mark.parametrize("script", [sanity, more_ops, neuron])
+def test_a_script_has_the_numbers_and_gradients_of_the_package(script):
+    (ours, leaves), (theirs, their_leaves) = script(page.Value), script(Value)
+    ours.backward()
+    theirs.backward()
+    assert bits([ours.data]) == bits([theirs.data])
+    assert bits(v.grad for v in leaves) == bits(v.grad for v in their_leaves)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_classics_tests_have_the_numbers_that_everybody_knows(script):
+    out, leaves = script(page.Value)
+    out.backward()
+    assert [out.data, *(v.grad for v in leaves)] == pytest.approx(SCRIPTS[script], rel=1e-12)
+
+
+@pytest.mark.parametrize("script", [sanity, more_ops, neuron])
+def test_one_may_go_back_by_hand_as_in_the_lectures(script):
+    def visit(node):
+        if node not in order:
+            for operand in node._prev:
+                visit(operand)
+            order.append(node)
+
+    order = []
+    root, leaves = script(page.Value)
+    visit(root)
+    root.grad = 1.0
+    for node in reversed(order):
+        node._backward()
+    again, same_leaves = script(page.Value)
+    again.backward()
+    assert [v.grad for v in leaves] == [v.grad for v in same_leaves]
+
+
+def test_the_first_example_of_the_readme_runs_on_it():
+    example = re.search(r"^>>> from micrograd import Value\n(.*?)\n\n", README, re.DOTALL | re.MULTILINE)[1]
+    test = doctest.DocTestParser().get_doctest(example + "\n", {"Value": page.Value}, "README", None, 0)
+    assert doctest.DocTestRunner(verbose=False).run(test) == (0, len(test.examples))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whatever one writes with it
+
+OPS = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b if abs(b.data) > 1e-3 else b,
+    "2 -": lambda a, b: 2 - a,
+    "1 /": lambda a, b: 1 / b if abs(b.data) > 1e-3 else a,
+    "neg": lambda a, b: -a,
+    "**2": lambda a, b: a**2,
+    "**3": lambda a, b: a**3 if abs(a.data) < 1e3 else a,
+    "**-1": lambda a, b: a**-1 if abs(a.data) > 1e-3 else a,
+    "exp": lambda a, b: a.exp() if abs(a.data) < 5 else a,
+    "tanh": lambda a, b: a.tanh(),
+    "relu": lambda a, b: a.relu(),
+}
+STEPS = st.lists(
+    st.tuples(st.sampled_from(sorted(OPS)), st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=30
+)
+NUMBERS = st.lists(st.floats(-4, 4), min_size=3, max_size=3)
+
+
+def program(V, numbers, steps):
+    """The leaves, and the last of the steps, each of which computes a number of those before it."""
+    leaves = [V(x) for x in numbers]
+    found = list(leaves)
+    for op, i, j in steps:
+        found.append(OPS[op](found[i % len(found)], found[j % len(found)]))
+    return leaves, found[-1]
+
+
+@given(NUMBERS, STEPS)
+def test_two_passes_of_any_program_leave_the_bits_that_the_package_leaves(numbers, steps):
+    leaves, out = program(page.Value, numbers, steps)
+    their_leaves, their_out = program(Value, numbers, steps)
+    for _ in range(2):
+        out.backward()
+        their_out.backward()
+        assert bits([out.data, out.grad]) == bits([their_out.data, their_out.grad])
+        assert bits(v.grad for v in leaves) == bits(v.grad for v in their_leaves)
+
+
+def moons(count=40):
+    """Two interlocking half circles, and -1 or 1 for each point."""
+    draw = random.Random(1)
+    for i in range(count):
+        angle, side = math.pi * draw.random(), i % 2
+        x, y = math.cos(angle), math.sin(angle)
+        yield ((1 - x, 0.5 - y), 1) if side else ((x, y), -1)
+
+
+def steps_of_training(MLP, activation, steps=3):
+    """The losses of the classic's training of the moons, and the parameters after it, with their gradients."""
+    random.seed(1337)
+    model = MLP(2, [16, 16, 1], activation=activation)
+    for _ in range(steps):
+        losses = [(1 + -label * model(point)).relu() for point, label in moons()]
+        loss = sum(losses) * (1.0 / len(losses)) + 1e-4 * sum(p * p for p in model.parameters())
+        model.zero_grad()
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 0.5 * p.grad
+        yield loss.data
+    yield from (x for p in model.parameters() for x in (p.data, p.grad))
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_steps_of_training_on_the_moons_leave_the_bits_that_the_package_leaves(activation):
+    ours = list(steps_of_training(page.MLP, activation))
+    assert len(ours) == 3 + 2 * 337
+    assert bits(ours) == bits(steps_of_training(nn.MLP, activation))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a page that people start from should not do
+
+
+def test_a_graph_may_be_deep():
+    x = y = page.Value(1.0)
+    for _ in range(100_000):
+        y = y + 1
+    y.backward()
+    assert x.grad == 1.0
+
+
+@pytest.mark.parametrize("a", [800.0, -1e300, math.inf])
+def test_tanh_far_out_has_no_slope(a):
+    x = page.Value(a)
+    y = x.tanh()
+    y.backward()
+    assert (y.data, x.grad) == (math.copysign(1.0, a), 0.0)
+
+
+def test_a_relu_lets_a_nan_through():
+    x = page.Value(math.nan)
+    y = x.relu()
+    y.backward()
+    assert math.isnan(y.data)
+    assert x.grad == 1.0
+
+
+def test_a_wrong_number_of_inputs_raises():
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        page.Neuron(3)([1.0, 2.0])

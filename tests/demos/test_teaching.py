@@ -1,0 +1,149 @@
+"""What a teacher reads: times that add up, notes for each lesson, an inventory with its key, licences, machines."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from micrograd import Value
+
+ROOT = Path(__file__).parents[2]
+LESSONS = ROOT / "demos" / "lessons"
+sys.path.insert(0, str(LESSONS))
+import course  # noqa: E402
+
+TEACH, NOTES, INVENTORY = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("teach", "teach_lessons", "inventory")
+)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+# ------------------------------------------------------------------------------------------------ time
+def test_the_minutes_of_a_session_are_those_of_its_lessons_and_fit():
+    sessions = re.findall(r"^\| (\d+) \| (\[.*?) \| (\d+) \|", TEACH, re.MULTILINE)
+    assert [int(number) for number, _, _ in sessions] == [*range(1, len(sessions) + 1)]
+    for _, lessons, minutes in sessions:
+        numbers = [int(number) for number in re.findall(r"\[(\d+)\]", lessons)]
+        assert int(minutes) == sum(course.LESSONS[number].minutes for number in numbers) <= 90
+
+
+def test_as_many_lessons_run_in_the_browser_as_is_said():
+    words = {21: "twenty-one", 26: "twenty-six"}
+    inside = [lesson.number for lesson in course.LESSONS if lesson.in_browser]
+    assert f"{words[len(inside)]} of the {words[len(course.LESSONS)]} lessons run" in TEACH.replace("\n", " ")
+
+
+# ------------------------------------------------------------------------------------------------ notes
+def test_each_lesson_has_three_misconceptions_two_questions_and_something_to_skip():
+    sections = NOTES.split("\n## ")[1:]
+    assert [section.partition("]")[0].lstrip("[") for section in sections] == [one.heading for one in course.LESSONS]
+    for section in sections:
+        think, ask = re.fullmatch(
+            r".*\*\*Students think\*\*\n\n(.*)\n\n\*\*Ask\*\*\n\n(.*)\n\n\*\*Skip\*\* [^\n].*?\.\s*", section, re.DOTALL
+        ).groups()
+        assert len(re.findall(r"^- \*[^*]+\.\* [A-Z]", think, re.MULTILINE)) == 3, section
+        assert len(re.findall(r"^- ", ask, re.MULTILINE)) == 2, section
+        assert ask.count("?") + ask.count(".") >= 2
+
+
+# ------------------------------------------------------------------------------------------------ the inventory
+def answers():
+    """The text of the right answer to each question, by its number."""
+    key = dict(re.findall(r"^\| (\d+) \| ([A-D]) \|", INVENTORY, re.MULTILINE))
+    questions = re.split(r"^\*\*(\d+)\.\*\*", INVENTORY.partition("## Key")[0], flags=re.MULTILINE)[1:]
+    asked = dict(zip(questions[::2], questions[1::2], strict=True))
+    assert [*asked] == [*key] == [str(number) for number in range(1, 11)]
+    options = {number: dict(re.findall(r"^- \(([A-D])\) (.*)", text, re.MULTILINE)) for number, text in asked.items()}
+    assert all([*found] == ["A", "B", "C", "D"] for found in options.values())
+    return {int(number): options[number][letter] for number, letter in key.items()}
+
+
+def test_the_key_of_the_inventory_is_what_the_library_computes():
+    right = answers()
+    x = Value(3.0)
+    (x * x).backward()
+    assert float(right[1]) == pytest.approx(0.01 * x.grad)
+    a = Value(1.0)
+    (a * -2 * 4).backward()
+    assert float(right[2]) == a.grad
+    a = Value(1.0)
+    (a * 2 + a).backward()
+    assert float(right[3]) == a.grad
+    a, b = Value(5.0), Value(7.0)
+    (a * b).backward()
+    assert float(right[4]) == a.grad
+    assert float(right[9]) == pytest.approx(-Value(0.25).log().data, abs=0.01)
+
+
+def test_the_key_says_a_lesson_and_what_wrong_answers_show():
+    rows = re.findall(r"^\| \d+ \| ([A-D]) \| .* \| \[(\d+)\]\((.*?)\) \| (.+) \|$", INVENTORY, re.MULTILINE)
+    assert len(rows) == 10
+    for letter, number, path, shows in rows:
+        assert path.endswith(course.LESSONS[int(number)].file)
+        assert not re.match(rf"{letter}\b", shows)
+
+
+# ------------------------------------------------------------------------------------------------ machines
+def test_the_lock_file_has_every_package_of_the_lessons_with_its_hash():
+    text = (LESSONS / "requirements.txt").read_text(encoding="utf-8")
+    assert "http:" not in text
+    assert "https:" not in text
+    entries = re.split(r"\n(?=\S)", text.strip())
+    locked = {re.match(r"([\w.-]+)==\S+", entry)[1] for entry in entries}
+    assert all("--hash=sha256:" in entry for entry in entries)
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = {*PROJECT["project"]["dependencies"], *extras["demo"], *extras["demos"]}
+    names = {re.match(r"[\w-]+", word)[0] for word in wanted} - {PROJECT["project"]["name"]}
+    assert names <= locked
+
+
+def test_binder_gets_this_checkout_and_a_python_that_is_new_enough():
+    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    assert '- ".[demos]"' in text
+    assert "demos" in PROJECT["project"]["optional-dependencies"]
+    found, needed = (
+        re.search(r"python=3\.(\d+)", text)[1],
+        re.search(r">=3\.(\d+)", PROJECT["project"]["requires-python"]),
+    )
+    assert int(found) >= int(needed[1])
+
+
+@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="no checkout of git")
+def test_the_archive_for_colab_has_what_a_lesson_begins_with(tmp_path):
+    text = (ROOT / "demos" / "README.md").read_text(encoding="utf-8")
+    made = re.search(r"`git (archive --prefix=course/) -o (course\.zip) HEAD`", text)
+    unpacked, folder = re.search(r"^!unzip -q -o (\S+)\n%cd (\S+)$", text, re.MULTILINE).groups()
+    assert unpacked == made[2]
+    archive = ["git", *made[1].split(), "-o", str(tmp_path / made[2]), "HEAD"]
+    subprocess.run(archive, cwd=ROOT, check=True, timeout=60)
+    shutil.unpack_archive(tmp_path / made[2], tmp_path)
+    code = "from check import check; check('1.2', 'down'); import micrograd; print(micrograd.__file__)"
+    env = {"PYTHONPATH": str(tmp_path / "course")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / folder, env=env, capture_output=True, encoding="utf-8", timeout=60
+    )
+    assert done.stdout.startswith("1.2  ✓ right"), done.stderr
+    assert str(tmp_path) in done.stdout
+
+
+# ------------------------------------------------------------------------------------------------ licences, conduct
+def test_the_licence_of_texts_is_said_where_people_look():
+    text = (ROOT / "LICENSE-docs").read_text(encoding="utf-8")
+    assert "https://creativecommons.org/licenses/by/4.0/legalcode" in text
+    assert "LICENSE-docs" in PROJECT["project"]["license-files"]
+    for page in ("README.md", "CONTRIBUTING.md", "docs/teach.md"):
+        assert "CC BY 4.0" in (ROOT / page).read_text(encoding="utf-8"), page
+    assert "CC BY" not in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_the_contact_is_a_setting_that_the_code_of_conduct_names():
+    conduct = (ROOT / "CODE_OF_CONDUCT.md").read_text(encoding="utf-8")
+    assert "`contact`" in conduct
+    assert "`[tool.micrograd]`" in conduct
+    contact = PROJECT["tool"]["micrograd"]["contact"]
+    assert contact == "" or re.search(r"@|https://", contact)
+    assert not re.search(r"\S@\S", conduct)

@@ -1,0 +1,217 @@
+"""Sixty wrong engines: each is wrong, a small expression exposes it, no two are alike, and answers are judged."""
+
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from micrograd import Value
+
+LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
+sys.path.insert(0, str(LESSONS))
+import wrong_engines as engines  # noqa: E402
+from wrong_engines import LINES, RIGHT, TESTS, WRONG, alike, exposes, seen, size, smallest  # noqa: E402
+
+over_all = pytest.mark.parametrize("number", range(60), ids=lambda number: f"{number}_line_{WRONG[number].line}")
+
+
+@pytest.fixture
+def said(monkeypatch, capsys):
+    """What check() says of an answer."""
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from check import check
+
+    def of(name, *answer):
+        check(name, answer)
+        return capsys.readouterr().out.strip().removeprefix(f"{name}  ")
+
+    return of
+
+
+# ------------------------------------------------------------------------------------------------ the engines
+def test_there_are_sixty_and_each_changes_one_line_of_the_class():
+    assert len(WRONG) == 60
+    first = next(number for number, line in enumerate(LINES, 1) if line == "class Value:")
+    last = next(number for number, line in enumerate(LINES, 1) if line.startswith("def as_value"))
+    for wrong in WRONG:
+        assert first < wrong.line < last
+        assert wrong.wrong != wrong.right
+
+
+def test_the_right_engine_says_what_the_package_says():
+    for text, numbers in TESTS:
+        assert seen(RIGHT, text, numbers) == seen(engines.engine(), text, numbers)
+        assert alike(seen(RIGHT, text, numbers), seen(Value, text, numbers))
+
+
+@over_all
+def test_each_engine_is_wrong_on_a_small_expression_and_on_the_tests(number):
+    text, numbers = smallest(WRONG[number])
+    assert exposes(WRONG[number], text, numbers)
+    assert size(text) <= 3
+    assert any(exposes(WRONG[number], *test) for test in TESTS)
+
+
+def test_no_two_engines_say_the_same_of_all_tests():
+    says = [[seen(engines.engine_of(wrong), *test) for test in TESTS] for wrong in WRONG]
+    twins = [
+        (i, j)
+        for (i, one), (j, other) in combinations(enumerate(says), 2)
+        if all(alike(a, b) for a, b in zip(one, other, strict=True))
+    ]
+    assert twins == []
+
+
+def test_what_is_found_is_the_smallest():
+    """One operation never exposes a rule that forgets g, since 1 arrives there; and no tree exposes the last one."""
+    forgets = [wrong for wrong in WRONG if "forgets g" in wrong.says]
+    assert len(forgets) == 8
+    assert {size(smallest(wrong)[0]) for wrong in forgets} == {2}
+    begins = next(wrong for wrong in WRONG if "begins with its value" in wrong.says)
+    assert smallest(begins) == ("a", {"a": 2.0})
+    early = next(wrong for wrong in WRONG if "too early" in wrong.says)
+    assert smallest(early)[0].startswith("c = ")
+    assert size(smallest(early)[0]) == 3
+
+
+def test_a_name_has_one_engine_however_it_is_written_and_names_spread_over_all():
+    assert engines.number_of("Ada Lovelace") == engines.number_of(" ada  lovelace")
+    assert engines.number_of(17) == engines.number_of(77) == 17
+    assert len({engines.number_of(f"student {number}") for number in range(600)}) == 60
+
+
+def test_the_key_names_the_engine_the_line_and_the_expression():
+    command = [sys.executable, str(LESSONS / "wrong_engines.py"), "Blaise", "Kurt", "77"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.startswith("Blaise: 29  line  73  a * (a**2)  at a=2\n      return Value(a**n")
+    assert "Kurt: 32  line  73  a**2  at a=-2" in done.stdout
+    assert "77: 17  line  64  a * b  at a=2, b=3" in done.stdout
+
+
+def test_a_comparison_names_what_differs(capsys):
+    engines.compare(11, "a * b", a=2, b=5)
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in out if line.endswith("differs")] == ["d/da", "d/db", "d/da", "d/db"]
+    engines.compare(next(n for n, wrong in enumerate(WRONG) if "one side" in wrong.says), "a.tanh()", a=-800)
+    assert "OverflowError" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------------------------------------ expressions
+@pytest.mark.parametrize(
+    ("text", "operations"),
+    [
+        ("a", 0),
+        ("a + b", 1),
+        ("-a", 1),
+        ("a * -3", 1),
+        ("a.exp()", 1),
+        ("c = a * b; c + c", 2),
+        ("c = -a\nd = c**2\nd", 2),
+    ],
+)
+def test_the_size_is_the_number_of_operations_that_are_written(text, operations):
+    assert size(text) == operations
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a +", "this is not Python"),
+        ("", "end with the result"),
+        ("c = a * b", "end with the result"),
+        ("c += a; c", "a step gives a name to a result, as in 'c = a * b'; found 'c += a'"),
+        ("import os; a", "a step gives a name"),
+        ("a.data", "found 'a.data'"),
+        ("a.__class__", "found 'a.__class__'"),
+        ("__import__('os')", "found \"__import__('os')\""),
+        ("(lambda: a)()", "found '(lambda: a)()'"),
+        ("a.exp(b)", "found 'a.exp(b)'"),
+        ("[a for a in b]", "found '[a for a in b]'"),
+        ("a @ b", "found 'MatMult'"),
+        ("'a' * 3", "found \"'a'\""),
+        ("a ** b", "the exponent of ** is a plain number here"),
+        ("a * z", "z has no number"),
+        ("2 + 3", "no input is used in the result"),
+        ("a / 0", "the right engine cannot compute this"),
+        ("a * 9**9**9", "the exponent of **"),
+        ("a * 9.0**999", "the right engine cannot compute this"),
+    ],
+)
+def test_what_is_no_expression_is_named_and_never_run(text, said):
+    with pytest.raises(engines.NoExpression) as caught:
+        exposes(WRONG[0], text, {"a": 2.0, "b": 3.0})
+    assert said in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ answers
+@over_all
+def test_the_right_answers_about_each_engine_are_right(number, said):
+    wrong = WRONG[number]
+    assert said("25.3", number, *smallest(wrong)) == "✓ right"
+    assert said("25.4", number, wrong.line) == "✓ right"
+    assert said("25.5", number, wrong.wrong) == "✓ right"
+
+
+@over_all
+def test_the_right_line_and_an_expression_that_exposes_nothing_are_wrong(number, said):
+    wrong = WRONG[number]
+    assert "that is how the line reads in the right engine" in said("25.5", number, wrong.right)
+    expected = "✓" if wrong.right in (engines.START, engines.KEEP) else "✗ both engines agree"
+    assert said("25.3", number, "a", {"a": 2.0}).startswith(expected)
+    others = {other.line for other in WRONG} - {wrong.line}
+    assert all(said("25.4", number, line).startswith("✗ line ") for line in others)
+
+
+def of(words):
+    """The number of the engine whose mistake is described like this."""
+    (number,) = [number for number, wrong in enumerate(WRONG) if words in wrong.says]
+    return number
+
+
+E, P = {"a": 2.0, "b": 5.0}, "squares alone, whose n is 2"
+ANSWERS = [
+    ("25.1", ("a * b", {"a": 3.0, "b": 3.0}), "and with others they do not. Are yours equal, 0, 1 or 2?"),
+    ("25.1", ("a + b", E), "the mistake is in an operation that is not used here"),
+    ("25.1", ("(a * b) + a", E), "with 2 operations; 1 can do it. What can you leave out?"),
+    ("25.1", ("a * b", [2.0, 5.0]), "give each name a number, as in {'a': 2.0, 'b': 3.0}; found the list"),
+    ("25.1", (3.0, E), "write the expression as a text, as in 'a * b'; found the float"),
+    ("25.1", ("a * b", {"a": 2.0}), "b has no number: give one for each name"),
+    ("25.1", ("a * b", {"a": "2", "b": 3.0}), "a number is needed here; found the str '2'"),
+    ("25.2", ("a * b", E), "Use a result once more, or a number twice"),
+    ("25.2", ("c = a + b; c * c", E), "with 2 operations; 1 can do it"),
+    ("25.3", (of(P), "a**2", {"a": 3.0}), "though the mistake is near"),
+    ("25.3", (of(P), "a * b", E), "the mistake is in an operation that is not used here"),
+    ("25.3", (of("too early"), "a + b", E), "Use a result once more"),
+    ("25.3", (of("gate is open at 0"), "a.relu()", {"a": 1.0}), "with others they do not"),
+    ("25.3", (None, "a + b", E), "your name comes first, as a text; found None"),
+    ("25.3", ("a + b", E), "answer as in the original cell, (NAME, 'a + b', {'a': 2.0, 'b': 3.0})"),
+    ("25.3", ("", "a + b", E), "your name comes first"),
+    ("25.4", (of(P), 114), "line 114 serves all operations alike, and your engine is wrong in one"),
+    ("25.4", (of(P), 64), "line 64 is in __mul__, which a**3 does not use, and this is wrong too, with a = 2"),
+    ("25.4", (of(P), 72), "line 72 is right, and the mistake is near: look at the other lines of __pow__"),
+    ("25.4", (of("result begins"), 64), "line 64 is in __mul__, which a does not use"),
+    ("25.4", (of("rules are swapped"), 59), "line 59 is in __add__, which a * b does not use"),
+    ("25.4", (of("counts once"), 59), "line 59 of __add__ is right: which other line runs when you compute a + a?"),
+    ("25.4", (of(P), 3), "3 is not the number of a line of code in the class Value"),
+    ("25.4", (of(P), 73.5), "73.5 is not the number of a line of code"),
+    ("25.4", (of(P), 10**9), "is not the number of a line of code"),
+    ("25.4", (of(P), float("nan")), "is not the number of a line of code"),
+    ("25.4", (of(P), "73"), "a number is needed here; found the str '73'"),
+    ("25.5", (of(P), "return Value(a**n, (self, lambda g: g * 3 * a ** (n - 1)))"), "your engine says"),
+    ("25.5", (of(P), "return Value(a**n"), "in line 73 this is not Python"),
+    ("25.5", (of(P), "return Value(a**n, (self, lambda g: z))"), "raises"),
+    ("25.5", (of(P), "pass"), "raises"),
+    ("25.5", (of(P), 73), "write the line as a text; found the int 73"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), ANSWERS)
+def test_a_wrong_answer_gets_a_hint_at_its_mistake(name, answer, hint, said):
+    assert hint in said(name, *answer)
+
+
+def test_another_line_that_computes_the_same_is_right(said):
+    same = "return Value(a**n, (self, lambda g: 2 * a ** (n - 1) * g))"
+    assert said("25.5", of(P), same) == "✓ right"

@@ -1,0 +1,142 @@
+"""The engine alone: its folder in an empty package, in a process that finds nothing else of the library."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import micrograd.engine
+
+ENGINE = Path(micrograd.engine.__file__).parent
+
+IMPORTS = """
+import math
+from micrograd.engine import Value, floats, modes, ops, rows, walk
+from micrograd.engine.value import Node, fill_slots, method_of
+"""
+PROGRAMS = {
+    "the classic's test of a graph": """
+x = Value(-4.0)
+z = 2 * x + 2 + x
+q = z.relu() + z * x
+h = (z * z).relu()
+y = h + q + q * x
+y.backward()
+assert (y.data, x.grad) == (-20.0, 46.0)
+""",
+    "the classic's test of all ops": """
+a, b = Value(-4.0), Value(2.0)
+c = a + b
+d = a * b + b**3
+c += c + 1
+c += 1 + c + (-a)
+d += d * 2 + (b + a).relu()
+d += 3 * d + (b - a).relu()
+e = c - d
+f = e**2
+g = f / 2.0
+g += 10.0 / f
+g.backward()
+assert [round(x, 4) for x in (g.data, a.grad, b.grad)] == [24.7041, 138.8338, 645.5773]
+""",
+    "third order": """
+x = Value(2.0)
+(g,) = walk.grad([x**4], [x], create_graph=True)
+(h,) = walk.grad([g], [x], create_graph=True)
+assert (g.data, h.data, walk.grad([h], [x]), x.grad) == (32.0, 48.0, [48.0], 0)
+""",
+    "a watcher sees and replaces complete gradients": """
+x = Value(3.0)
+y = x * x
+walk.watchers.append(lambda node, g: g * 10 if node is y else g)
+(y + y).backward()
+assert (y.grad, x.grad) == (20.0, 120.0)
+""",
+    "a million nodes": """
+x = y = Value(1.0)
+for _ in range(1_000_000):
+    y = y + x
+y.backward()
+assert x.grad == 1_000_001.0
+""",
+    "the edges of IEEE 754": """
+assert math.isnan((Value(-8.0) ** 0.5).data) and (1.0 / Value(0.0)).data == math.inf
+x = Value(0.0)
+(x**-1).backward()
+assert x.grad == -math.inf and x.log().data == -math.inf and Value(1000.0).exp().data == math.inf
+""",
+    "a row of any operands": """
+class Dot(rows.Row):
+    def send(self, node, g, create_graph=False):
+        a, b, c, d = node._x
+        return [(a, g * c.data), (b, g * d.data), (c, g * a.data), (d, g * b.data)]
+xs = [Value(2.0), Value(3.0), Value(4.0), Value(5.0)]
+dot = Value(23.0)
+dot._record(Dot("dot", None), (*xs,), None)
+(dot * 2 + xs[0]).backward()
+assert [x.grad for x in xs] == [9.0, 10.0, 4.0, 6.0]
+""",
+    "an op that runs elsewhere": """
+class counted(modes.Mode):
+    variable, value = modes.intercept, staticmethod(lambda row, operands: seen.append(row.name))
+seen, x = [], Value(2.0)
+with counted():
+    x * x
+assert seen == ["*"]
+""",
+    "another kind of node": """
+class Complex(Node):
+    def __init__(self, data):
+        fill_slots(self, data, rows.LEAF)
+    def _apply(self, row, operands):
+        values = [x._data if isinstance(x, Complex) else x for x in operands]
+        out = self._constant(row.forward(*values))
+        out._row, out._x, out._y = row, (*[x if isinstance(x, Complex) else None for x in operands],), values
+        return out
+    def _constant(self, data):
+        return fill_slots(object.__new__(Complex), data)
+    def _seed(self, gradient, create_graph):
+        return 1 + 0j if gradient is None else gradient
+    def _used(self, create_graph):
+        return self._y
+    def _plain(self, x):
+        return x
+    def _fit(self, part):
+        return complex(part)
+    def _plus(self, total, part, taken=None, /):
+        return total + part
+z = Complex(1 + 2j)
+w = ops.mul(ops.mul(z, z), ops.add(3, z))
+walk.run([w], [w._seed(None, False)])
+assert (w._data, z.grad) == (z._data**3 + 3 * z._data**2, 3 * z._data**2 + 6 * z._data)
+""",
+    "names from outside": """
+rows.LIBRARIES[float] = type("Functions", (), {**vars(floats), "sinh": math.sinh})
+sinh = ops.function("sinh", lambda g, out, a: g * (1 + out * out) ** 0.5)
+assert ops.TABLE["sinh"] is sinh
+Value.sinh, Node.double = method_of(sinh), lambda self: self + self
+x = Value(0.5)
+x.sinh().double().backward()
+assert math.isclose(x.grad, 2 * math.cosh(0.5))
+""",
+    "no_grad": """
+x = Value(2.0)
+with modes.no_grad():
+    assert not (x * 2).requires_grad
+assert (x * 2).requires_grad
+""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_the_engine_alone_runs(program: str, tmp_path: Path):
+    package = tmp_path / "micrograd"
+    shutil.copytree(ENGINE, package / "engine", ignore=shutil.ignore_patterns("__pycache__", "*.pyi"))
+    (package / "__init__.py").touch()
+    code = f"{IMPORTS}{program}"
+    done = subprocess.run([sys.executable, "-I", "-c", f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{code}"])
+    assert done.returncode == 0

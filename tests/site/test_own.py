@@ -1,0 +1,174 @@
+"""Points of one's own: how rows are read (the page's module, in Node), and the program that trains on them."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parent.parent.parent / "site"
+sys.path.insert(0, str(SITE / "live"))
+
+from lab import go, start  # noqa: E402
+from lab.data import OWN  # noqa: E402
+
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="no Node: apt install nodejs")
+PROGRAM = (SITE / "live" / "training" / "own.py").read_text(encoding="utf-8")
+
+
+def in_node(script, given=""):
+    """What an expression over the module `own` gives, as JSON; `given` is a text in it."""
+    code = f"import * as own from {json.dumps((SITE / 'live' / 'own.js').as_uri())};"
+    code += f"const given = {json.dumps(given)}; console.log(JSON.stringify({script}))"
+    done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def parsed(text):
+    return in_node("own.parsed(given)", text)
+
+
+ROWS = [[0.5, -1.2, 0], [1, 2, 1]]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0.5, -1.2, cat\n1, 2, dog", "separated by commas, without a header. x is column 1, y is column 2, and"),
+        (
+            "x,y,label\n0.5,-1.2,cat\n1,2,dog\n",
+            "commas, with a header. x is x, y is y, and the class is label",
+        ),
+        ("0,5;-1,2;cat\r\n1;2;dog", "semicolons, without"),
+        ("0.5\t\u22121.2\tcat\n1\t2\tdog", "tabs, without"),
+        ("  0.5 -1.2  cat\n1 2 dog", "spaces, without"),
+        ("kind,a,b\ncat,5e-1,-1.2\ndog,1.0,2.\n", "x is a, y is b, and the class is kind: cat, dog."),
+        ('0.5,-1.2,"a, b"\n1,2,dog', "a, b, dog."),
+        ("id;more;width;height;kind\nq;1;2;3;cat\nr;4;5;6;dog", "x is more, y is width, and the class is kind"),
+    ],
+)
+def test_separators_headers_and_columns_are_guessed_and_said(text, said):
+    found = parsed(text)
+    assert said in found["about"]
+    assert found["bad"] == []
+    assert len(found["rows"]) == 2
+    if "id;" not in text:
+        assert found["rows"] == ROWS
+
+
+@needs_node
+def test_classes_are_words_or_numbers():
+    assert parsed("0,0,10\n0,1,9.0\n1,1,9\n")["names"] == ["9", "10"]
+    assert parsed("0,0,yes\n0,1,no")["names"] == ["yes", "no"]
+
+
+@needs_node
+def test_every_line_is_a_row_or_is_named_with_what_is_wrong():
+    found = parsed("x,y,label\n1,2,a\n1,2\n\n1,two,a\n3,4,\n1e999,2,b\n5,6,b")
+    assert found["rows"] == [[1, 2, 0], [5, 6, 1]]
+    assert [row["line"] for row in found["bad"]] == [3, 5, 6, 7]
+    assert [row["why"] for row in found["bad"]] == [
+        "found 2 of 3 fields",
+        "\u2018two\u2019 is no number",
+        "the class is missing",
+        "\u20181e999\u2019 is no number",
+    ]
+    assert in_node("own.listed(own.parsed(given).bad)", "1,2,a\n1,2\n3,4,b") == (
+        "Left out: line 2 (found 2 of 3 fields)."
+    )
+
+
+@needs_node
+def test_a_sixth_class_and_row_2001_are_left_out_by_name():
+    found = parsed("\n".join(f"{k},{k},{'abcdefg'[k % 7 if k < 12 else k % 5]}" for k in range(2100)))
+    assert found["names"] == ["a", "b", "c", "d", "e"]
+    assert len(found["rows"]) == 2000
+    assert len(found["rows"]) + len(found["bad"]) == 2100
+    assert found["bad"][0] == {"line": 6, "why": "\u2018f\u2019 is one class too many: 5 can be learnt here"}
+    assert "row 2001 or later" in found["bad"][-1]["why"]
+
+
+@needs_node
+@pytest.mark.parametrize("text", ["", "# nothing\n\n", "1,2\n3,4", "cat,dog,mouse\nx,y,z", "one line"])
+def test_what_has_no_rows_says_what_a_row_is(text):
+    assert "such as 0.5, -1.2, cat" in parsed(text)["error"]
+
+
+@needs_node
+def test_rows_are_put_into_the_program_and_read_back_from_it():
+    rows, names = [[0.1, -2e-7, 0], [3, 4, 1]], ['a "word"', "\u00e9"]
+    script = (
+        "(found => { const own_ = own.held(given), next = {...own_, ...found, ...own.scale(found.rows)};"
+        "const text = given.slice(0, own_.from) + own.block(next) + given.slice(own_.to);"
+        "return [text, own.held(text)] })"
+    )
+    text, found = in_node(f"{script}({json.dumps({'rows': rows, 'names': names})})", PROGRAM)
+    assert (found["rows"], found["names"]) == (rows, names)
+    space = {}
+    exec(compile(text.partition("HELD_OUT")[0], "program", "exec"), space)
+    assert ([list(row) for row in space["ROWS"]], space["CLASSES"]) == (rows, names)
+    assert in_node("own.held(given)", text.replace("(3, 4, 1)", "(3, 4, ")) is None
+
+
+@needs_node
+@pytest.mark.parametrize("far", [1, 1e-3, 1e6])
+def test_rows_of_any_size_are_scaled_into_the_picture(far):
+    rng = random.Random(1)
+    rows = [[rng.gauss(5 * far, far), rng.gauss(0, far), 0] for _ in range(50)]
+    found = in_node(f"own.scaled({{rows: {json.dumps(rows)}, ...own.scale({json.dumps(rows)})}})")
+    assert max(abs(x) for place, _ in found for x in place) == pytest.approx(1.4, rel=0.01)
+    near = [[0.3, -1.5, 0], [0.1, 0.2, 1]]
+    assert in_node(f"own.scale({json.dumps(near)})") == {"middle": [0, 0], "reach": [1, 1]}
+
+
+# ------------------------------------------------------------------------------------------------ the program
+def program(n=40, **changes):
+    rng = random.Random(0)
+    rows = "".join(f"    ({rng.gauss(k % 2, 0.2):.3f}, {rng.gauss(k % 2, 0.2):.3f}, {k % 2}),\n" for k in range(n))
+    text = PROGRAM.replace("number of the class\n", f"number of the class\n{rows}")
+    for name, value in changes.items():
+        text = text.replace(name, value)
+    return text
+
+
+def test_the_page_trains_on_the_points_of_the_text_and_holds_some_out():
+    about = json.loads(start(program(), OWN, 0.1, 1))
+    assert (len(about["points"]), len(about["held_out"])) == (28, 12)
+    assert json.loads(start(program(), OWN, 0.9, 5))["held_out"] == about["held_out"]  # the text's seed draws them
+    losses = json.loads(go(10_000, 20, 60))["losses"]
+    assert losses[-1] < losses[0] / 2
+
+
+def test_the_program_runs_elsewhere_as_it_is_and_learns(tmp_path):
+    (tmp_path / "mine.py").write_text(program())
+    done = subprocess.run(
+        [sys.executable, "mine.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100,
+        env={"PYTHONPATH": str(SITE.parent)}, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1].endswith("right 28 of 28, held out 12 of 12")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (program(0), "there are no points to train on: click in the picture"),
+        (program() + "del points\n", "the page needs your 'points', a list such as"),
+        (program().replace("0),", "7),"), "IndexError"),
+    ],
+)
+def test_a_program_without_good_points_says_so(text, words):
+    answer = json.loads(start(text, OWN, 0.1, 1))
+    answer = answer if answer.get("error") else json.loads(go(0, 20, 1))
+    assert words in answer["error"]["text"]
+
+
+def test_made_points_come_in_any_number_and_half_as_many_are_held_out():
+    text = (SITE / "live" / "training" / "sign.py").read_text(encoding="utf-8")
+    about = json.loads(start(text, "moons", 0.1, 1, 40))
+    assert (len(about["points"]), len(about["held_out"])) == (40, 20)
+    assert not {tuple(x) for x, _ in about["points"]} & {tuple(x) for x, _ in about["held_out"]}
