@@ -9,7 +9,7 @@ BIN := .venv/bin
 SITE := tests/browser/test_site.py
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons test check lint format types pytest test-site coverage mutants hunt docs site site-serve \
+.PHONY: help which-python demo lessons handout test check lint format types pytest test-site coverage mutants hunt docs site site-serve \
 	bench bench-peers clean
 .DEFAULT_GOAL := help
 
@@ -19,8 +19,14 @@ help:  ## this list
 demo: .venv/.demo  ## train a scalar network on the two moons; pictures in out/
 	$(BIN)/python demos/moons.py
 
-lessons: .venv/.demos  ## open the course in Jupyter
-	$(BIN)/jupyter lab demos/lessons
+lessons: .venv/.demos  ## open the course in Jupyter, at lesson 0
+	@test "$$(id -u)" != 0 || test -n '$(filter --allow-root,$(ARGS))' || { \
+		echo 'Jupyter does not run as root, since a notebook may do anything that its user may.'; \
+		echo 'Run this as another user; or, in a container, say: make lessons ARGS=--allow-root'; exit 1; }
+	$(BIN)/jupyter lab demos/lessons/00_*.ipynb $(ARGS)
+
+handout: .venv/.demos  ## for a class: notebooks without solutions, a key, slides, worksheets, in out/handout/; ARGS="--students 30 04"
+	$(BIN)/python demos/lessons/handout.py $(ARGS)
 
 test: lint types pytest  ## lint, types, all tests; several minutes
 
@@ -83,7 +89,9 @@ clean:  ## remove all that make made here, .venv too
 
 .venv/.made:
 	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' 2>/dev/null || { \
-		echo 'micrograd needs Python 3.11 or newer; found: $(or $(PYTHON),none on the PATH).'; \
+		found=$$(for p in $(or $(PYTHON),python3 python3.10 python3.9 python3.8 python); do \
+			version=$$($$p --version 2>&1) && echo "$$version ($$p)"; done | paste -s -d , - | sed "s|,|, |g"); \
+		echo "micrograd needs Python 3.11 or newer; found: $${found:-none}."; \
 		echo 'Install one, or name it: make PYTHON=/path/to/python3 $(MAKECMDGOALS)'; exit 1; }
 	@echo "making .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv .venv

@@ -1,5 +1,6 @@
 """Install this checkout with one of its extras, and say in one line how far it is: `python tools/install.py demo`."""
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -41,4 +42,6 @@ def show(text: str, end: str) -> None:
 
 
 if __name__ == "__main__":
-    install(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("extra", help="a name in pyproject.toml's optional-dependencies")
+    install(parser.parse_args().extra)
