@@ -17,9 +17,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # docstrings are free). A budget is met by a better idea; their sum only falls.
 GROUND = {"engine", "scalars", "common"}
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 482),
+    "engine": (set(), 449),
     "common": (set(), 96),
-    "scalars": ({"engine", "common"}, 857),
+    "scalars": ({"engine", "common"}, 884),
     "tensor": (GROUND, 1688),
     "autograd": (GROUND | {"tensor"}, 614),
     "functional": (GROUND | {"tensor"}, 151),

@@ -34,10 +34,11 @@ from ..common.trees import leaves, tree_map
 from ..engine.modes import interceptor, modes_on
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
-from ..engine.walk import lock, run, topological
+from ..engine.walk import lock
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
 from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
@@ -359,8 +360,7 @@ def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: b
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    with roots[0]._quiet():
-        found = run(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)[1]
+    _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
     return [found.get(node) for node in inputs]
 
 

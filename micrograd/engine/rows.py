@@ -47,13 +47,13 @@ class Row:
             setattr(self, note, x)
 
     def __call__(self, *operands: Any) -> Any:
-        out = None
+        refused = False
         for x in operands:
             if x.__class__ not in LIBRARIES and hasattr(x, "_apply"):
-                out = x._apply(self, operands)
-                if out is not NotImplemented:
+                if (out := x._apply(self, operands)) is not NotImplemented:
                     return out
-        if out is NotImplemented:
+                refused = True
+        if refused:
             found = " and ".join(type(x).__name__ for x in operands)
             raise TypeError(f"'{self.name}' takes Values and numbers, found {found}")
         return self.forward(*operands)
@@ -64,8 +64,6 @@ class Row:
         The last rule runs first, so that the gradient of an array's first operand, the input, is still in the cache.
         """
         values, rules, sent = node._used(create_graph), self.rules, []
-        if create_graph:
-            g, *values = map(node._plain, (g, *values))
         operands = node._x if node._x.__class__ is tuple else (node._a, node._b)
         for i in range(len(rules) - 1, -1, -1):
             n = operands[i]

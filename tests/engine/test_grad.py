@@ -8,7 +8,7 @@ import pytest
 
 import micrograd
 from micrograd import Value, backward, grad, no_grad
-from micrograd.engine import walk
+from micrograd.scalars.passes import run_pass
 
 KINDS = {"values": Value, "tensors": lambda x: micrograd.Tensor(x, requires_grad=True)}
 both = pytest.mark.parametrize("kind", KINDS)
@@ -245,4 +245,4 @@ def test_backward_takes_its_arguments_by_pytorchs_names():
 def test_a_pass_to_inputs_that_are_apart_takes_them_as_independent():
     x = Value(3.0)
     y = x * x
-    assert walk.run([x * y], [1.0], False, [x, y], stop=True)[1] == {x: 9.0, y: 3.0}
+    assert run_pass([x * y], [1.0], inputs=[x, y], stop=True)[1] == {x: 9.0, y: 3.0}
