@@ -4,8 +4,8 @@ A row's forward function takes numbers or arrays. Its rules are algebra on `g`, 
 of the forward pass: (out, a) for a unary row, (a, b) for a binary one. They use only operators and other rows, so that
 the same line serves numbers, arrays, nodes (higher derivatives) and symbols.
 
-A parameter that a rule does not use starts with an underscore, and its value need not be kept. Nor need the value of a
-parameter named `like`, which is used for its shape only.
+A parameter that a rule does not use starts with an underscore. One of which it uses the shape only is named `like`.
+Tensors read these names, and do not keep the arrays that no rule uses.
 
 A rule does not compare in Python: the outcome would be fixed when it is traced, and wrong in higher derivatives. The
 rows `step`, `sign` and `gate` do that instead. Rules are written so as not to cancel: `tanh'` is

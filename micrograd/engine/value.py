@@ -9,9 +9,6 @@ Start reading here. An expression of Values is evaluated like one of floats, and
 
 A row is an op: its name, its function `forward` of numbers, and for each operand the rule for its gradient, `to_a` and
 `to_b`. An op of one operand has no `to_b`. The rows are in `ops`, and what a row is in `rows`.
-
-A node stores no closure: one that refers to its own output would make each node a reference cycle, and collecting those
-cycles would take nine tenths of the time.
 """
 
 from __future__ import annotations

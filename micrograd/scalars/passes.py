@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.modes import enable_grad
 from ..engine.walk import Nodes, run
+from .release import Released
 
 
 def topological(roots: Nodes) -> list[Any]:
@@ -23,8 +24,8 @@ def run_pass(
     theirs changes, and theirs only with `store`: it is added for a leaf or an array, and set for an inner number. With
     `stop` an input sends nothing on, as if it were a leaf.
     """
-    wanted, leading, found = {*(inputs or ())}, {}, {}
-    taken: set[int] = set()
+    wanted, leading, found, taken = {*(inputs or ())}, {}, {}, set()
+    wanted |= {n._row for n in wanted if isinstance(n._row, Released)}  # by which the search may find them
 
     def leave_out(order: Nodes, mark: object) -> None:
         for node in order:

@@ -9,7 +9,7 @@ from ..engine.modes import interceptor
 from ..engine.value import Node
 from .kinds import is_node, is_tracing, node_of, traced
 from .passes import run_pass
-from .release import Released, release
+from .release import release
 
 
 def backward(
@@ -93,8 +93,7 @@ def grad(
     """
     outputs, inputs = _nodes(outputs, "an output"), _nodes(inputs, "an input")
     seeds = seeded(outputs, grad_outputs, create_graph)
-    released = [node._row for node in inputs if isinstance(node._row, Released)]  # by which a search may find them
-    order, found = run_pass(outputs, seeds, create_graph, [*inputs, *released])
+    order, found = run_pass(outputs, seeds, create_graph, inputs)
     for i, node in enumerate(inputs):
         if node not in found and not allow_unused:
             raise RuntimeError(

@@ -203,6 +203,16 @@ def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_anoth
         grad(inner + h, [h])
 
 
+@both
+def test_backward_to_an_input_behind_a_branch_that_was_let_go_raises_as_grad_does(kind: str):
+    x = KINDS[kind](3.0)
+    h = x * x
+    y = h * 2
+    y.backward(retain_graph=False)
+    with pytest.raises(RuntimeError, match="released"):
+        backward(y * 3, inputs=h)
+
+
 @pytest.mark.parametrize("passes", [lambda x: x + 1, lambda x: -x.sum(), lambda x: x.reshape(2, 1).mean(0)])
 def test_a_graph_that_saved_nothing_is_not_let_go(passes: Any):
     x = micrograd.Tensor([1.0, 2.0], requires_grad=True)
