@@ -985,6 +985,70 @@ def test_a_lesson_runs_as_a_notebook_in_the_browser(shared, address, built, path
     shared.console()  # it has a lot to say, when it is left too
 
 
+# ------------------------------------------------------------------------------------------------ the front page
+@pytest.fixture
+def front(shared, address):
+    """Its pictures are there; the network learns, and the GPT begins."""
+    shared.resize(1280, 800)
+    shared.emulate()
+    shared.driver.get(address + "index.html")
+    shared.wait("performance.getEntriesByName('pictured').length && document.querySelectorAll('#made li').length")
+    return shared
+
+
+def test_the_first_screen_shows_a_neuron_a_network_and_a_gpt_that_learn_without_python(front):
+    cards = "[...document.querySelectorAll('.living section')].map(card => card.getBoundingClientRect().bottom)"
+    assert len(front.run(f"return {cards}")) == 3
+    assert max(front.run(f"return {cards}")) <= 800
+    front.wait("learnt.textContent.startsWith('step 600, loss 0.0')")
+    assert front.run("return learnt.textContent").endswith("100 % right")
+    front.wait("reads.textContent.startsWith('step 1000, loss 2.')")
+    assert [url for url in front.requests() if "pyodide" in url] == []
+    assert front.console() == []
+
+
+def test_the_front_page_draws_with_less_than_300_kb(front):
+    before = (
+        "const [{startTime}] = performance.getEntriesByName('pictured');"
+        "return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
+        ".filter(one => one.startTime < startTime).reduce((sum, one) => sum + one.decodedBodySize, 0)"
+    )
+    assert 100_000 < front.run(before) <= 300_000
+
+
+def test_the_gradients_of_the_front_page_follow_a_number_that_is_dragged(front):
+    rows = "[...document.querySelectorAll('#leaves > div')].map(row => row.textContent)"
+    assert front.run(f"return {rows}") == [
+        "x12.00 −1.5029",
+        "w1−3.00 1.0019",
+        "x20.00 0.5010",
+        "w21.00 0.0000",
+        "b6.88 0.5010",
+    ]
+    front.run("document.getElementById('leaf-b').focus()")
+    front.press("ArrowLeft")
+    from micrograd import Value
+
+    b = Value(6.87)
+    out = (Value(2.0) * Value(-3.0) + b).tanh()
+    out.backward()
+    assert front.run("return answer.textContent") == f"{out.data:.4f}"
+    assert front.run(f"return {rows}")[-1] == f"b6.87 {b.grad:.4f}"
+
+
+def test_nothing_moves_on_the_front_page_for_those_who_asked_for_that(shared, address):
+    shared.emulate(reduced_motion=True)
+    shared.driver.get(address + "index.html")
+    shared.wait("!document.getElementById('read').disabled")
+    assert shared.run("return [learnt.textContent.slice(0, 7), reads.textContent]") == ["step 0,", "not trained yet"]
+    shared.run("read.click()")
+    shared.wait("reads.textContent.startsWith('step 1000')")
+    shared.run("learn.click()")
+    shared.wait("learnt.textContent.startsWith('step 600')")
+    shared.emulate()
+    assert shared.console() == []
+
+
 # ------------------------------------------------------------------------------------------------ pages that are read
 @pytest.mark.parametrize(
     "path", ["index.html", "lessons.html", "lessons/03_the_chain_rule.html", "api/value.html", "how/engine.html"]
