@@ -395,7 +395,7 @@ def test_a_link_leads_into_a_fold(page):
 
 def test_one_of_many_that_were_folded_is_not_told_as_a_number(page, training_step):
     page.open(training_step)
-    scenes = page.run("return JSON.parse(unpack(JSON.parse(document.getElementById('story').textContent))).scenes")
+    scenes = page.run("return JSON.parse(document.getElementById('story').textContent).scenes")
     k = next(k for k, scene in enumerate(scenes) if scene.get("parent") == 0 and scene["title"] == "sum")
     page.run(f"location.hash = '#scene={k}&step=9'")
     page.wait("document.getElementById('phase').textContent.startsWith('Forward 9')")

@@ -309,8 +309,7 @@ addEventListener("message", ({data}) => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
-const written = JSON.parse($("story").textContent);
-load(typeof written === "string" ? JSON.parse(unpack(written)) : written);
+load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 dress();
 recall(asked);
