@@ -18,7 +18,7 @@ const short = x => {  // for a pill
 const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a term after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
-const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
+const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\.\.\./g, "…").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
 const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // labels may be right-to-left
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const thousands = n => (+n).toLocaleString("en");
