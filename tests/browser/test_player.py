@@ -327,6 +327,36 @@ def test_a_click_lights_the_paths_and_sums_their_products(page):
     assert page.run("return document.querySelectorAll('.wire.path').length") == 0
 
 
+def test_a_chosen_leaf_has_its_rule_its_test_and_what_would_change_it_most(page):
+    page.open(player(neuron(), names={}).html, reduced_motion=True)
+    click(page, "w1")
+    said = text(page, "#ran")
+    assert "The rule that ran: w1.grad += g * x1 with g = 0.2234, the gradient of x1 × w1." in said
+    assert "✓ agrees" in said
+    o, x1, w1 = np.tanh(6.8813735870195432 - 5.5), 2.0, -3.0
+    by_x1, by_w1 = (1 - o * o) * (1 - 2 * o * w1 * x1), -2 * o * (1 - o * o) * x1 * x1
+    wanted = f"x1 by about {by_x1:.2f} for each 1, then w1 by about {by_w1:.2f} for each 1.".replace("-", "−")
+    assert f"What would change w1.grad most: {wanted}" in said
+    assert page.axe() == []
+
+
+def test_where_the_result_is_linear_in_a_leaf_nothing_changes_its_gradient(page):
+    page.open(player(Value(3.0, label="a") * 2, names={}).html, reduced_motion=True)
+    click(page, "a")
+    assert "Nothing here changes a.grad" in text(page, "#ran")
+
+
+def test_the_cell_of_a_weight_leads_to_its_gradient_and_why_in_one_click(page):
+    page.open(player(network(), names={}).html, reduced_motion=True)
+    cell = "[...document.querySelectorAll('.card')][{}].querySelectorAll('.cell')[{}]"
+    layer = page.run(
+        "return [...document.querySelectorAll('.card')].findIndex(e => e.textContent.includes('Layer #3'))"
+    )
+    page.run(f"{cell.format(layer, 3)}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    assert text(page, "#why h2").startswith("Why is w[3].grad ")
+    assert page.run("return document.querySelector('.chosen').getAttribute('aria-label')").startswith("w[3], data ")
+
+
 def test_paths_that_are_long_are_told_by_what_differs(page):
     out = Value(0.5, label="a")
     for i in range(12):

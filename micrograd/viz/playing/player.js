@@ -55,6 +55,8 @@ function prepare(scene, index) {  // derived data, computed once
   scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}, card.node === undefined ? null : {node: card.node + base}));
   scene.wires.forEach((wire, i) => {
     if (wire.use) wire.use[0] += base;
+    let node = base;
+    wire.uses = Array.from({length: (wire.uses?.length ?? 0) / 2}, (_, k) => [node += wire.uses[2 * k], wire.uses[2 * k + 1]]);
     if (wire.weight !== undefined) wire.weight += base;
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     wire.i = i;
@@ -230,7 +232,7 @@ function drawCard(card, cards) {
     group.setAttribute("tabindex", 0);
     if (byKeys) follow(card);
   });
-  group.addEventListener("click", () => choose(card));
+  group.addEventListener("click", ({target}) => choose(card, target));
   group.addEventListener("dblclick", event => typeAt(card, event));
   group.addEventListener("keydown", event => keysOn(card, event));
 }
@@ -340,8 +342,8 @@ function showWire(wire, now, state, paths, pending) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
   const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = wire.part === true ? wire.norm : wire.part;
-  const sign = wire.part === true ? wire.sum : part, flows = done && part !== undefined && !onPath && !backward;
+  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, many = wire.part === true || wire.part === undefined, part = many ? wire.norm : wire.part;
+  const sign = many ? wire.sum : part, flows = done && part !== undefined && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
   const shown = flows && !forward, look = pending.length && backward ? "" : shown ? `flows ${+part === 0 ? "dead" : hue(sign)}` : backward && part !== undefined ? hue(sign) : "";
   wire.group.setAttribute("class", ["wire", kind, look].filter(Boolean).join(" "));
@@ -430,7 +432,12 @@ function go(to, moving = false) {
   step = Math.max(0, Math.min(scene.steps.length - 1, to));
   show(moving);
 }
-function choose(card) {
+function choose(card, cell) {
+  const [at, inner] = cell ? cardOfCell(card, cell) : [];
+  if (inner) {  // the number of the cell, where it is a card of its own
+    enter(at.index, "same", pathTo(at));
+    return choose(inner);
+  }
   if (card.opens !== undefined) { enter(card.opens, "same"); return; }
   chosen = chosen === card ? null : card;
   shaken = swing = null;
@@ -490,10 +497,11 @@ function remember() {  // notebooks reload frames on scrolling: the position is 
 function recall(text) {
   const read = name => { const found = text.match(new RegExp(`\\b${name}=(\\d+)`)); return found ? +found[1] : null; };
   const index = Math.min(read("scene") ?? 0, scenes.length - 1);
-  const path = [];
-  for (let at = scenes[index]; at; at = scenes[at.parent]) path.unshift(at);
   if (asking !== (read("ask") === 1)) ask(!asking);
-  enter(index, read("step") ?? Infinity, path);
+  enter(index, read("step") ?? Infinity, pathTo(scenes[index]));
+}
+function pathTo(at) {  // the scenes that lead to it, and it
+  return at ? [...pathTo(scenes[at.parent]), at] : [];
 }
 function stop() {
   clearTimeout(timer);
