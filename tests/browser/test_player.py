@@ -582,6 +582,31 @@ def test_no_pill_covers_another_and_no_text_leaves_its_card(page, name):
     assert outside == []
 
 
+def by_hand():
+    """A backward of one's own, whose second use of an operand sends nothing that is known."""
+    a, b = Value(0.2, label="a"), Value(-0.3, label="b")
+    s = a * b + a
+    square = Value(s.data * s.data, (s, s), "square")
+
+    def backward():
+        s.grad += 2 * s.data * square.grad
+
+    square._backward = backward
+    return square + b * a
+
+
+@pytest.mark.parametrize("width", [600, 1280])
+def test_no_pill_of_a_step_covers_the_number_of_another(page, width):
+    page.open(player(by_hand(), names={}).html, width, 700, reduced_motion=True)
+    boxes = "[...document.querySelectorAll('.pill rect')].map(e => e.getBoundingClientRect())"
+    apart = (
+        f"(boxes => boxes.every((a, i) => boxes.every((b, k) => k <= i || a.left >= b.right || b.left >= a.right"
+        f" || a.top >= b.bottom || b.top >= a.bottom)))({boxes}) || document.getElementById('phase').textContent"
+    )
+    assert at_each_step(page, "[...document.querySelectorAll('.pill.backward')].length > 1").count(True) > 1
+    assert {*at_each_step(page, apart)} == {True}
+
+
 def busy():
     """Numbers that are long, and used often."""
     a, b = Value(-123456.789, label="a"), Value(3e-12, label="b")

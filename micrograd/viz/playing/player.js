@@ -170,20 +170,27 @@ function drawWire(wire, wires, pills) {
   el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? `, ${thousands(wire.count)} uses` : ""}`);
   wire.label = el("g", {class: "pill"}, pills);
 }
-function spread(wires) {  // pills of three lines, so that none covers another or leaves the scene
-  const order = wires.sort((a, b) => a.pill[1] - b.pill[1]), tall = 57, half = order.length * tall / 2;
-  if (order.length > 1 && !order.some(({pill}, k) => k && pill[1] - order[k - 1].pill[1] < tall)) return;
-  const middle = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, order.reduce((sum, {pill}) => sum + pill[1], 0) / order.length));
-  order.forEach((wire, k) => {
-    wire.shift = middle + (k - (order.length - 1) / 2) * tall - wire.pill[1];
-    wire.label.setAttribute("transform", `translate(0 ${wire.shift})`);
-  });
+function boxOf({pill, label, shift}) {  // of a pill, if it is shown
+  const rect = label.firstElementChild, [width, height] = rect ? [rect.getAttribute("width"), rect.getAttribute("height")].map(Number) : [];
+  return rect ? [pill[0] - width / 2, pill[1] + shift - height / 2, width, height] : null;
 }
-function pillBox({pill, label, shift}) {  // as a card, for the view to follow
-  if (!pill) return [];
-  const {width = 70, height = 38} = label.firstElementChild?.getBBox() ?? {};
-  return [{box: [pill[0] - width / 2, pill[1] + shift - height / 2, width, height]}];
+const covers = ([x, y, width, height], [left, top, wide, tall]) => x < left + wide && left < x + width && y < top + tall && top < y + height;
+function spread(wires) {  // the pills of a step: none covers another or leaves the scene, and those that they would cover go
+  const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]), tall = wire => boxOf(wire)[3] + 3;
+  if (active.some((wire, k) => k && covers(boxOf(wire), boxOf(active[k - 1])))) {
+    const half = active.reduce((sum, wire) => sum + tall(wire), 0) / 2, middle = active.reduce((sum, {pill}) => sum + pill[1], 0) / active.length;
+    let top = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, middle)) - half;
+    for (const wire of active) {
+      const high = tall(wire);
+      wire.shift = top + high / 2 - wire.pill[1];
+      wire.label.setAttribute("transform", `translate(0 ${wire.shift})`);
+      top += high;
+    }
+  }
+  const taken = active.map(boxOf);
+  for (const wire of scene.wires) if (!active.includes(wire) && boxOf(wire) && taken.some(box => covers(boxOf(wire), box))) wire.label.replaceChildren();
 }
+const pillBox = wire => boxOf(wire) ? [{box: boxOf(wire)}] : [];  // as a card, for the view to follow
 const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
 function showPill(wire, kind, lines) {
   wire.label.replaceChildren();
@@ -294,7 +301,7 @@ function show(moving = false) {
   showSlopes(landed);
   for (const wire of scene.wires) showWire(wire, now, pending.length ? landed : state, paths, pending);
   sway();
-  if (scene.looks && current) spread(current.into.filter(wire => wire.pill && wire.label.childElementCount > 3));
+  if (current) spread(current.into);
   const said = tell(now, state, current, paths, pending);
   if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
   $("scrub").value = step;
