@@ -21,6 +21,7 @@ from ..drawing.data import Group, describe, label_of, op_of, term, walk
 from ..drawing.fold import calls_of
 from ..drawing.names import find_names
 from ..drawing.words import spoken
+from ..infix import ATOM, within
 from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten
@@ -146,7 +147,7 @@ class _Side:
         """The rule as text, a term for each use; "" if it has none."""
         texts = rule_texts(self.nodes[head])
         told = [rule for k in self.uses(head, tail) if (rule := texts[k])]
-        names = [self.name(j) for j in self.operands[head]]
+        names = [within(term(self.boxes[j]), ATOM) or self.name(j) for j in self.operands[head]]
         return " + ".join([rule.part.format(*names, out=self.name(head)) for rule in told])
 
 
