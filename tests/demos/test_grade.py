@@ -146,25 +146,25 @@ def test_what_a_notebook_prints_replaces_or_overwrites_is_no_answer(cell, one):
 
 REACHED = {  # from an answer that is a function, with all that it finds in its process
     "frames": """
-import gc, sys
+import os, sys
 def cube(x):
     frame = sys._getframe()
     while frame is not None:
         for found in [*frame.f_locals.values(), *frame.f_globals.values()]:
-            if getattr(found, "__name__", "") in ("report", "judge"):
+            if getattr(found, "__name__", "") == "report":
                 found(exercise="4.2", right=True)
+                os._exit(0)
         frame = frame.f_back
     return x
 check("4.2", cube)""",
     "functions": """
 import gc
+from contextlib import suppress
 def cube(x):
     for found in gc.get_objects():
         if callable(found) and getattr(found, "__name__", "") in ("report", "judge"):
-            try:
+            with suppress(Exception):
                 found(exercise="4.2", right=True)
-            except Exception:
-                pass
     return x
 check("4.2", cube)""",
     "wire": """
