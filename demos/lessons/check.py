@@ -108,6 +108,12 @@ def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Cal
     return enter
 
 
+def beside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a helper of a checker that needs the process of the answer, if the checker runs in another; see grade.py."""
+    function.beside = True  # type: ignore[attr-defined]
+    return function
+
+
 def number_exercise(name: str, wanted: float, hints: dict[float, str], otherwise: str, tolerance: float = 1e-2) -> None:
     """Register an exercise whose answer is one number: a hint for each typical wrong one, and one for all others.
 
@@ -183,7 +189,7 @@ def kind(found: Any) -> str:
     """What something is, in words, such as `the str 'cat'`."""
     if found is None:
         return "None: is a `return` missing?"
-    return "a function" if callable(found) else f"the {type(found).__name__} {found!r:.40}"
+    return "a function" if callable(found) else f"the {found.__class__.__name__} {found!r:.40}"
 
 
 def near(found: Any, wanted: float, tolerance: float = 1e-3) -> bool:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from check import exercise, function, functions, near, number, number_exercise
+from check import beside, exercise, function, functions, near, number, number_exercise
 
 from micrograd import compile, value_and_grad
 
@@ -50,11 +50,10 @@ def _(given: Any) -> str | None:
         source = write([x], [out, *derive(out, [x])])
     except (TypeError, AttributeError):
         return 'a rule is made of symbols alone: write Symbol("1.0") for a number'
-    space = {"tanh": math.tanh}
-    exec(source, space)
+    program = _program(source)
     for place in (0.5, -1.0):
         t = math.tanh(place)
-        value, found = space["program"](place)
+        value, found = program(place)
         if not near(value, t * place):
             return f"the value of tanh(x) * x at {place} is {t * place:.4f}, yours is {value:.4f}"
         if near(found, t + place):
@@ -116,6 +115,15 @@ def _(crooked: Any) -> str | None:
     return None
 
 
+@beside
+def _program(source: str) -> Any:
+    """The function that a program of the answer's defines."""
+    space = {"tanh": math.tanh}
+    exec(source, space)
+    return space["program"]
+
+
+@beside
 def _left_over(number: Any, multiply: Any) -> int:
     """How many nodes of a chain that was dropped are still there."""
     was_on = gc.isenabled()
