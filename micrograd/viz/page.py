@@ -117,9 +117,10 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
 
 
 def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
-    """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
+    """Build a page, such as "playing/player": its body, style, script and packed data inserted into page.html."""
     title = html.escape(clean(title), quote=False)
-    parts = {"title": title, "style": style, "data": _json(data), "script": script, **markup}
+    told = "null" if data is None else pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
+    parts = {"title": title, "style": style, "data": told, "script": script, **markup}
     whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
     return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
 
@@ -133,9 +134,7 @@ def pack(text: str) -> str:
 @lru_cache(maxsize=8)
 def script(*names: str, sheet: str = "") -> str:
     """The script of a page, and its style sheet, compressed to a third: a notebook keeps one for each page."""
-    text = f'unpack("{pack(source(*names, sheet=sheet))}")'
-    run = f'document.body.append(Object.assign(document.createElement("script"), {{text: {text}}}));'
-    return asset("unpack.js") + run
+    return asset("unpack.js").replace("%packed%", pack(source(*names, sheet=sheet)))
 
 
 def source(*names: str, sheet: str = "") -> str:
@@ -150,9 +149,3 @@ def source(*names: str, sheet: str = "") -> str:
 def asset(name: str) -> str:
     """The text of a template, style sheet or script of this package."""
     return (files("micrograd.viz") / name).read_text(encoding="utf-8")
-
-
-def _json(data: Any) -> str:
-    """JSON that is safe inside <script>: it cannot close the element, and has no JavaScript line separators."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -184,7 +184,7 @@ def test_two_uses_in_one_step_are_counted_one_by_one(page):
         "1 of 2 uses: 3.0000",
         "2 of 2 uses: 6.0000",
     ]
-    assert text(page, "#ran pre").count("a.grad += g * a") == 2
+    assert text(page, "#ran").count("a.grad += g * a") == 2
 
 
 def test_where_it_is_crowded_the_step_that_runs_has_its_pills(page):
@@ -222,7 +222,7 @@ def test_a_gradient_with_two_uses_fills_one_at_a_time(page):
 def test_what_python_ran_has_the_brackets_that_it_needs(page):
     a, b = Value(3.0, label="a"), Value(2.0, label="b")
     page.open(player((a + b) * (a * b) - (b - (-(a + b))) ** 2).html, reduced_motion=True)
-    lines = "[...document.querySelectorAll('#ran pre')].flatMap(e => e.textContent.split('\\n'))"
+    lines = "[...document.querySelectorAll('#ran code')].map(e => e.textContent)"
     ran = {line for step in at_each_step(page, lines) for line in step}
     assert {"-(a + b)", "(a + b).grad += g * (a * b)"} <= ran
     assert {line for line in ran if line.startswith("out = ")} == {"out = (a + b) * (a * b) - (b - -(a + b))**2"}
@@ -231,7 +231,7 @@ def test_what_python_ran_has_the_brackets_that_it_needs(page):
 def test_an_unnamed_result_is_not_called_out(page):
     a = Value(3.0, label="a")
     page.open(player((a * 2).tanh()).html, fragment="step=1")
-    assert text(page, "#ran pre") == "a * 2"
+    assert text(page, "#ran code") == "a * 2"
 
 
 def test_a_gradient_that_a_hook_gave_is_told_as_that(page):
@@ -395,11 +395,11 @@ def test_a_link_leads_into_a_fold(page):
 
 def test_one_of_many_that_were_folded_is_not_told_as_a_number(page, training_step):
     page.open(training_step)
-    scenes = page.run("return JSON.parse(unpack(JSON.parse(document.getElementById('story').textContent))).scenes")
+    scenes = page.run("return JSON.parse(document.getElementById('story').textContent).scenes")
     k = next(k for k, scene in enumerate(scenes) if scene.get("parent") == 0 and scene["title"] == "sum")
     page.run(f"location.hash = '#scene={k}&step=9'")
     page.wait("document.getElementById('phase').textContent.startsWith('Forward 9')")
-    assert text(page, "#ran pre") == "v9 = v8 + …"
+    assert text(page, "#ran code") == "v9 = v8 + …"
     assert "–" not in text(page, "#why")
 
 

@@ -11,6 +11,8 @@ from micrograd import Value
 def _(out: Any) -> str | None:
     if not isinstance(out, Value):
         return f"build it of Values, so that it remembers; found {kind(out)}"
+    if near(out, 0.0):
+        return "that is 0, as a + b * b - c is: write the brackets"
     if not near(out, -6.0):
         return f"(a + b) * (b - c) is -6 here, yours is {out.data:.4g}"
     if out._op != "*" or sorted(node._op for node in out._prev) != ["+", "-"]:
@@ -24,6 +26,8 @@ number_exercise(
     {
         3: "that counts the two products and the sum; a is a node too",
         5: "there are two products and a sum, and how many more?",
+        6: "each a that you write is the same node, because an operand is not copied",
+        8: "each a that you write is the same node, because an operand is not copied",
         7: "each a that you write is the same node, because an operand is not copied",
     },
     "there are not {:g} nodes; draw it, and count the boxes",

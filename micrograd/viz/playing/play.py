@@ -35,7 +35,7 @@ from .. import infix
 from ..drawing import svg
 from ..drawing.data import Box, term
 from ..drawing.words import spoken
-from ..page import Page, join, pack, script, source
+from ..page import Page, join, script, source
 from ..progress import progress
 from ..text import badge_text, clean, shorten
 from ..values import value_text
@@ -146,8 +146,7 @@ def player(
         data = plain(told) | _lean(letters=letters)
         if frame := _lean(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        packed = pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
-        page = _page(told.title, packed, script(*SCRIPTS, sheet=SHEET))
+        page = _page(told.title, data, script(*SCRIPTS, sheet=SHEET))
         return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
 
 

@@ -222,6 +222,11 @@ const nudged = () => scene.cards.filter(canNudge).slice(-Math.max(1, Math.min(NU
 let measuring = false;  // how much room the panels need: that is the same for any numbers
 const TYPICAL = {step: .001, moved: -.001, slope: -1, agrees: true, at: 0};
 const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
+const bendsOf = card => {  // the leaves of this scene that move the gradient of another most, and how far for each 1
+  const leaves = scene.cards.filter(other => canNudge(other) && typeof leafOf(other) === "number");
+  if (typeof leafOf(card) !== "number" || leaves.length * engine.size() > CURVES / POINTS) return [];
+  return leaves.map(other => [other, engine.bend(card.node, other.node)]).filter(([, x]) => Number.isFinite(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
+};
 function showHistory() {
   $("reset").hidden = !touched;
   const svg = $("history"), shown = losses.slice(-60);
