@@ -127,7 +127,7 @@ def _nodes(given: Any, what: str) -> tuple[Any, ...]:
     if modes_on or not single or not isinstance(given, Node):  # else it is a single Value: nothing to convert
         nodes = tuple([node_of(traced(x)) for x in nodes])
     if not nodes:
-        raise ValueError(f"found an empty list where {what} is needed")
+        raise ValueError(f"{what} is needed, and the list is empty")
     for node in nodes:
         if not isinstance(node, Node):
             raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")

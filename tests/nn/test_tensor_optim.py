@@ -284,12 +284,16 @@ def test_the_shares_of_all_workers_make_up_each_batch(workers):
     ("wrong", "error", "message"),
     [
         (lambda: batches(size=2), ValueError, "needs at least one array"),
-        (lambda: batches([1, 2], [1], size=2), ValueError, "found 2, 1 samples"),
+        (lambda: batches([1, 2], [1], size=2), ValueError, "the arrays have 2, 1 samples"),
         (lambda: batches([1, 2], size=0), ValueError, "at least 1; found 0"),
         (lambda: batches([1, 2], size=1.5), ValueError, "found 1.5"),
         (lambda: batches(np.array(1.0), size=1), ValueError, "samples along its first axis"),
         (lambda: batches([1, 2], size=1, rng=7), TypeError, "rng must be a NumPy Generator"),
-        (lambda: batches([1, 2], size=1, share=(2, 2)), ValueError, r"found the share \(2, 2\): workers are numbered"),
+        (
+            lambda: batches([1, 2], size=1, share=(2, 2)),
+            ValueError,
+            r"there is no share \(2, 2\): workers are",
+        ),
         (lambda: batches([1, 2], size=1, share=(-1, 2)), ValueError, "numbered from 0"),
         (lambda: batches([1, 2], size=1, share=(0, 0)), ValueError, "numbered from 0"),
         (lambda: batches([1, 2], size=1, share=(0.0, 2)), TypeError, "share= takes"),
