@@ -40,7 +40,7 @@ function mark(drawing, kind, x, y, hollow = false) {
   drawing.stroke();
 }
 // Pixels of numbers: one array is blue above zero and orange below; several are told apart by the largest.
-function pixels(scores, side) {
+function painted(scores, side) {
   const image = new ImageData(side, side), ground = rgb("--panel"), colours = hues.map(rgb);
   for (let k = 0; k < side * side; k++) {
     const one = i => typeof scores[i] === "number" ? scores[i] : scores[i][k];
@@ -116,10 +116,10 @@ export class Plane {
     if (!this.points) return;
     if (this.inputs === 1) return this.#curve(drawing, size, neuron);
     drawing.imageSmoothingEnabled = true;
-    if (this.scores) drawing.drawImage(pixels(neuron ? [this.surface.value(neuron)] : this.scores, this.side), 0, 0, size, size);
+    if (this.scores) drawing.drawImage(painted(neuron ? [this.surface.value(neuron)] : this.scores, this.side), 0, 0, size, size);
     else if (this.grid) {
       const side = Math.round(Math.sqrt(this.grid.length));
-      drawing.drawImage(pixels(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
+      drawing.drawImage(painted(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
     }
     const ground = colour("--panel"), filled = hues.map(colour);
     for (const [k, [place, answer]] of [...this.points, ...this.held ?? []].entries()) {
@@ -213,14 +213,21 @@ export function lines(canvas, series, {log = false, top: most} = {}) {
 }
 
 // ---- letters in a plane
-export function letters(canvas, places, names) {
-  const width = canvas.clientWidth, height = canvas.clientHeight, drawing = sharp(canvas, width, height);
-  const [xs, ys] = [0, 1].map(k => places.map(place => place[k])), spread = all => Math.max(...all.map(Math.abs), 1e-9);
-  const [rx, ry] = [spread(xs), spread(ys)];
-  Object.assign(drawing, {font: "600 15px system-ui, sans-serif", textAlign: "center", textBaseline: "middle"});
+export function pixels(canvas, places) {  // where a place of the plane is in the picture; `scale` has the pixels for each 1
+  const half = [canvas.clientWidth / 2, canvas.clientHeight / 2], scale = half.map((size, i) => (size - 16) / Math.max(...places.map(place => Math.abs(place[i])), 1e-9));
+  return Object.assign(place => [half[0] + scale[0] * place[0], half[1] - scale[1] * place[1]], {scale});
+}
+export function letters(canvas, places, names, chosen) {
+  const drawing = sharp(canvas, canvas.clientWidth, canvas.clientHeight), at = pixels(canvas, places);
+  Object.assign(drawing, {font: "600 15px system-ui, sans-serif", textAlign: "center", textBaseline: "middle", strokeStyle: colour("--ink"), lineWidth: 1.5});
   names.forEach((name, k) => {
+    const [x, y] = at(places[k]);
     drawing.fillStyle = colour("aeiouy".includes(name) ? "--data" : "--ink");
-    drawing.fillText(name, width / 2 + (width / 2 - 16) * xs[k] / rx, height / 2 - (height / 2 - 14) * ys[k] / ry);
+    drawing.fillText(name, x, y);
+    if (k !== chosen) return;
+    drawing.beginPath();
+    drawing.arc(x, y, 12, 0, 7);
+    drawing.stroke();
   });
 }
 
@@ -288,7 +295,7 @@ export class Network {
       const canvas = button.firstChild, said = surface.value(k === 0 ? ["x", i] : surface.layers[k - 1][i]);
       canvas.width = canvas.height = NEURON * by;
       const drawing = canvas.getContext("2d");
-      if (inputs === 2) drawing.drawImage(pixels([said], side), 0, 0, canvas.width, canvas.height);
+      if (inputs === 2) drawing.drawImage(painted([said], side), 0, 0, canvas.width, canvas.height);
       else {
         drawing.beginPath();
         for (let at = 0; at < side; at++) drawing.lineTo(canvas.width * at / side, canvas.height * (1 - (typeof said === "number" ? said : said[at]) / REACH) / 2);

@@ -786,6 +786,85 @@ def test_the_next_letter_and_the_attention_follow_what_is_typed(gpt):
     gpt.wait("error.textContent === ''")
 
 
+def test_a_click_on_a_letter_opens_its_loss_with_the_numbers_of_this_step(gpt):
+    for text, name in (("ma", "‘ma’"), ("", "‘the beginning’")):
+        gpt.choose("#temperature", "2")  # the loss is that of temperature 1
+        gpt.choose("#text", text)
+        gpt.wait(f"document.querySelectorAll('#grid tr').length === {len(text) + 2}")
+        before = gpt.text("#chances")
+        gpt.choose("#temperature", "1")
+        gpt.wait(f"chances.textContent !== {before!r}")
+        row = "document.querySelector('#chances li:nth-child(2)')"
+        percent = gpt.page.run(f"return {row}.textContent")
+        gpt.page.run(f"{row}.querySelector('button').click()")
+        gpt.shown("#lossof", f"comes after {name}, after {gpt.text('#steps')} steps")
+        card = f"{CARDS}.find(card => card.ariaLabel.startsWith('loss'))?.ariaLabel"
+        gpt.wait(f"document.getElementById('player').contentDocument && {card}")
+        wanted = int(re.search(r"(\d+) %", percent)[1]) / 100
+        gpt.wait(f"Math.abs(Math.exp(-{card}.match(/[0-9]+[.][0-9]+/)[0]) - {wanted}) < .0051")
+        gpt.page.click("#close")
+
+
+def test_other_names_come_when_a_letter_or_one_of_its_numbers_is_dragged(gpt):
+    gpt.choose("#text", "a")
+    gpt.wait("document.querySelectorAll('#grid tr').length === 3")
+    before = gpt.text("#chances")
+    gpt.page.run("letter.value = 'a'; place.value = 3")
+    gpt.choose("#weight", "2.5")
+    gpt.wait(f"chances.textContent !== {before!r} && weightis.textContent === '2.50'")
+    before = gpt.text("#chances")
+    plane = gpt.page.driver.find_element(By.CSS_SELECTOR, "#map")
+    gpt.page.run("arguments[0].scrollIntoView({block: 'center'})", plane)
+    drag = ActionChains(gpt.page.driver).move_to_element(plane).click_and_hold().move_by_offset(40, -30).release()
+    drag.perform()
+    named = gpt.page.run("return letter.value")  # the nearest to the middle
+    assert named
+    gpt.choose("#text", named.strip(".") or "b")
+    gpt.wait(f"chances.textContent !== {before!r}")
+    gpt.page.click("#again")
+    gpt.wait("steps.textContent === '0'")
+
+
+def test_the_attention_is_drawn_as_arcs_too(gpt):
+    gpt.choose("#text", "anna")
+    gpt.wait(
+        "document.querySelectorAll('#grid tr').length === 6 && document.querySelectorAll('#arcs text').length === 5"
+    )
+    assert gpt.page.run("return [...document.querySelectorAll('#arcs text')].map(letter => letter.textContent)") == [
+        *".anna"
+    ]
+    last = "[...document.querySelectorAll('#grid tr:last-child td')].map(cell => +cell.textContent)"
+    shares = gpt.page.run(f"return {last}")
+    assert gpt.page.run("return document.querySelectorAll('#arcs .last').length") == sum(share > 2 for share in shares)
+    assert f"{max(shares)} percent" in gpt.page.run("return arcs.ariaLabel")
+
+
+def test_all_of_the_gpt_is_seen_on_one_screen(gpt):
+    gpt.page.resize(1280, 800)
+    for part in (".left", ".pictures"):
+        gpt.wait(f"document.querySelector('{part}').scrollHeight <= document.querySelector('{part}').clientHeight")
+        gpt.wait(f"document.querySelector('{part}').getBoundingClientRect().bottom <= 800")
+    gpt.page.resize(1400)
+
+
+def test_the_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, built, tmp_path):
+    page = built / "live" / "names.html"
+    assert page.stat().st_size < 300_000
+    shutil.copy2(page, tmp_path)
+    first = gpt.page.driver.current_window_handle
+    gpt.page.driver.switch_to.new_window("tab")
+    gpt.page.driver.get((tmp_path / "names.html").as_uri())
+    gpt.wait("!document.getElementById('train').disabled")
+    gpt.page.click("#train")
+    gpt.wait("+steps.textContent === 1000")
+    gpt.page.click("#chances button")
+    gpt.wait("Boolean(player.contentDocument?.querySelector('.card .data'))")
+    assert gpt.page.requests() == []
+    assert gpt.page.console() == []
+    gpt.page.driver.close()
+    gpt.page.driver.switch_to.window(first)
+
+
 def test_a_list_of_ones_own_is_learnt_and_what_cannot_be_is_named(gpt):
     gpt.page.run("list.open = true; words.value = 'Brest\\nSaint-Malo, Quimper\\nR2\\n'; use.click()")
     gpt.wait("steps.textContent === '0'")
