@@ -83,7 +83,7 @@ export class Plane {
   }
   // Points without a model, scaled, as somebody draws them.
   preview(points) {
-    Object.assign(this, {kind: "classes", inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
+    Object.assign(this, {kind: "classes", chosen: -1, inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
     this.draw();
   }
   follow(frame) {
@@ -126,7 +126,14 @@ export class Plane {
       const which = this.kind === "sign" ? (answer > 0 ? 0 : 1) : answer % 5;
       Object.assign(drawing, {strokeStyle: ground, fillStyle: filled[which], lineWidth: 1.3});
       mark(drawing, marks[which], ...this.#at(place, size), k >= this.points.length);
+      if (k === this.chosen) this.#ring(drawing, ...this.#at(place, size));
     }
+  }
+  #ring(drawing, x, y) {
+    Object.assign(drawing, {strokeStyle: colour("--ink"), lineWidth: 2});
+    drawing.beginPath();
+    drawing.arc(x, y, 10, 0, 7);
+    drawing.stroke();
   }
   place(event) {  // of the mouse or a finger, in the model's coordinates
     const box = this.canvas.getBoundingClientRect();
@@ -147,6 +154,7 @@ export class Plane {
     for (const [k, [[x], answer]] of [...this.points, ...this.held ?? []].entries()) {
       Object.assign(drawing, {strokeStyle: colour("--panel"), fillStyle: colour("--low"), lineWidth: 1});
       mark(drawing, "circle", ...this.#at([x, answer], size), k >= this.points.length);
+      if (k === this.chosen) this.#ring(drawing, ...this.#at([x, answer], size));
     }
     const shown = neuron ? this.surface.value(neuron) : this.scores?.[0] ?? this.grid?.map(([score]) => +score);
     if (!shown) return;
@@ -244,7 +252,7 @@ export class Network {
     this.place.parentElement.hidden = !this.wires;
     if (!this.wires) return;
     const sizes = [plane.inputs, ...this.wires.map(layer => layer.length)], tallest = Math.max(...sizes);
-    this.height = Math.max(120, tallest * (NEURON + 6) + 8);
+    this.height = Math.max(120, tallest * (NEURON + 4) + 4);
     this.place.style.height = `${this.height}px`;
     this.svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     this.svg.setAttribute("aria-hidden", "true");
@@ -266,7 +274,7 @@ export class Network {
     return button;
   }
   #at(k, i) {
-    const width = this.place.clientWidth, gap = Math.min(NEURON + 12, (this.height - NEURON - 8) / Math.max(this.sizes[k] - 1, 1));
+    const width = this.place.clientWidth, gap = Math.min(NEURON + 6, (this.height - NEURON - 4) / Math.max(this.sizes[k] - 1, 1));
     return [20 + (width - 40) * k / (this.sizes.length - 1), this.height / 2 + (i - (this.sizes[k] - 1) / 2) * gap];
   }
   arrange() {
@@ -304,5 +312,36 @@ export class Network {
         drawing.stroke();
       }
     }));
+  }
+}
+
+// ---- the graph of one point: what each neuron says of it, and below that the gradient of its loss; a wire is as thick as
+// the gradient by its weight
+const CELL = [46, 29];  // pixels
+export class Graph {
+  constructor(place) { this.place = place; }
+  begin(about) { this.wires = about.wires; }
+  draw(one, [place]) {
+    this.place.parentElement.hidden = !one || !this.wires;
+    if (this.place.parentElement.hidden) return;
+    const columns = [place.map(x => [x]), ...one.said.map((layer, k) => layer.map((x, i) => [x, one.sent[k][i]])), [["loss", one.loss]]];
+    const tallest = Math.max(...columns.map(column => column.length)), width = this.place.clientWidth, height = tallest * (CELL[1] + 3);
+    const x = k => 1 + (width - CELL[0] - 2) * k / (columns.length - 1), y = (k, i) => (height - CELL[1]) / 2 + (i - (columns[k].length - 1) / 2) * (CELL[1] + 3);
+    const hue = value => `var(${value > 0 ? "--high" : value < 0 ? "--low" : "--quiet"})`, two = value => Math.abs(+value) >= 99.5 ? (+value).toPrecision(2) : (+value).toFixed(2).replace("-", "−");
+    const wire = (k, j, i, slope) => {
+      const [x1, y1, x2, y2] = [x(k) + CELL[0], y(k, j) + CELL[1] / 2, x(k + 1), y(k + 1, i) + CELL[1] / 2], size = Math.sqrt(Math.abs(slope));
+      return `<path d="M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}" stroke="${hue(slope)}" stroke-width="${Math.min(6, .5 + 4 * size).toFixed(2)}" opacity="${Math.min(.9, .2 + size).toFixed(2)}"/>`;
+    };
+    const wires = this.wires.flatMap((layer, k) => layer.flatMap((neuron, i) => neuron.map((p, j) => wire(k, j, i, +one.slopes[p]))));
+    const ends = one.sent.at(-1).map((slope, j) => wire(columns.length - 2, j, 0, +slope));
+    const cells = columns.flatMap((column, k) => column.map(([said, sent], i) => {
+      const at = `translate(${x(k)} ${y(k, i)})`, last = said === "loss";
+      return `<g transform="${at}"><rect width="${CELL[0]}" height="${CELL[1]}" rx="5"/><text x="${CELL[0] / 2}" y="${sent === undefined ? 18 : 12}">${last ? said : two(said)}</text>`
+        + (sent === undefined ? "" : `<text class="sent" x="${CELL[0] / 2}" y="25" style="fill:${last ? "var(--ink)" : hue(+sent)}">${two(sent)}</text>`) + "</g>";
+    }));
+    this.place.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.place.style.height = `${height}px`;
+    this.place.innerHTML = [...wires, ...ends, ...cells].join("");
+    this.place.setAttribute("aria-label", `The graph of one point: its loss is ${two(one.loss)}, and the model says ${one.said.at(-1).map(two).join(", ")}`);
   }
 }

@@ -368,6 +368,8 @@ def test_what_is_pressed_before_play_goes_on_with_the_trained_network(shared, ad
     live.shown("#state", "Trained when")
     steps, loss = live.text("#steps"), live.text("#lossis")
     live.page.click("#worst")
+    live.wait("state.textContent.includes('runs in') && single.ariaLabel")
+    live.page.click("#through")
     live.wait("document.getElementById('one-point').open")
     assert (live.text("#steps"), live.text("#lossis")) == (steps, loss)
     assert f"after {steps} steps" in live.text("#pointis")
@@ -396,7 +398,7 @@ def test_a_press_while_the_model_starts_counts(training):
     training.wait("play.textContent === 'Pause' && +steps.textContent > 3")
     training.page.run(press)
     training.wait("+steps.textContent === 1")
-    training.page.click("#worst")  # which Python answers after all that it was told before
+    training.page.click("#through")  # which Python answers after all that it was told before
     training.wait("document.getElementById('one-point').open")
     training.page.click("#close")
     assert (training.text("#play"), training.text("#steps")) == ("Play", "1")
@@ -433,8 +435,23 @@ def test_other_points_bring_the_loss_they_need(training, data, loss):
     assert training.text("#error") == ""
 
 
-def test_a_click_on_a_point_shows_its_loss_as_a_graph(training):
+def test_the_network_its_boundary_and_the_graph_of_a_point_are_seen_together_and_follow_each_step(training):
+    training.page.resize(1280, 800)
+    for part in ("#plane", "#network", "#single"):
+        training.wait(f"document.querySelector('{part}').getBoundingClientRect().bottom <= 800")
+        assert training.page.run(f"return document.querySelector('{part}').getBoundingClientRect().height > 150")
+    said = training.page.run("return single.textContent")
+    steps = int(training.text("#steps"))
+    training.page.click("#one")
+    training.wait(f"+steps.textContent === {steps + 1} && single.textContent !== {said!r}")
     training.page.click("#worst")
+    label = training.page.run("return single.ariaLabel")
+    training.page.resize(1400)
+    assert label.startswith("The graph of one point: its loss is ")
+
+
+def test_a_point_of_the_graph_can_be_stepped_through_in_the_player(training):
+    training.page.click("#through")
     training.wait("document.getElementById('one-point').open")
     training.wait("player.contentDocument.getElementById('title').textContent.startsWith('loss')")
     assert training.page.run("return player.contentDocument.getElementById('phase').textContent") == "Done"
