@@ -293,7 +293,7 @@ class ProgramCall:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
         total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
-        fresh = total.__class__ is int and not any(before)  # no pass has reached any of these Values yet
+        fresh = total.__class__ is int and before.count(0) == len(before)  # no pass has reached any of these Values yet
         if fresh or total.__class__ is float:
             with np.errstate(all="ignore"):
                 sums = self.found if fresh else vector(before) + self.found
