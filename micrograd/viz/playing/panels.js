@@ -136,13 +136,12 @@ const ruleOf = wire => `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad
 function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
   const rules = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3).map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
   const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>` : "";
-  return whole && canNudge(card) ? said + tellNudge(card) + tellBends(card) : said;
+  return whole && canNudge(card) ? tellBends(card) + said + tellNudge(card) : said;
 }
 function tellBends(card) {  // which leaves move the gradient of this one
-  const bends = bendsOf(card);
-  if (!bends.length) return "";
-  const [first, second] = bends, by = ([of, x]) => `${told(of.name)} by about ${number(x, 2)} for each 1`;
-  return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `Nothing here changes ${told(card.name)}.grad: ${told(rootName)} is linear in it.`}</p>`;
+  const [first, second] = bendsOf(card), by = ([[of, at], x]) => `${told(of.name)}${at === scene || at.tab ? "" : ` of ${told(at.title)}`} by about ${number(x, 2)} for each 1`;
+  if (!first) return "";
+  return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `No small change of a leaf changes ${told(card.name)}.grad.`}</p>`;
 }
 function ranBackward(card, wires, state) {
   const g = isName(card.name) ? `<code>g = ${escaped(card.name)}.grad</code>` : `g, the gradient of <code>${escaped(code(card))}</code>`;
