@@ -41,7 +41,7 @@ from .backends import Executable, compiled
 from .frozen import generators_in, watch_threads, watched_gradients, without_draws
 from .graph import rebuilt
 from .guards import ways_from
-from .levels import Levels
+from .levels import PRODUCTS, Levels
 from .lowered import Lowered, Read
 from .nodes import DETACH, data_of, is_traced
 from .normal import NormalForm
@@ -320,7 +320,8 @@ class Built:
         if trained:
             first, updates = self._update_all(data_of(inputs[-1]), own, pairs)
             own, pairs = [], []
-        values, grads, updates = rebuilt((data_of(found), [g for *_, g in pairs], updates), second.constants())
+        results = data_of(found), [g for *_, g in pairs], updates
+        values, grads, updates = rebuilt(results, second.constants(), PRODUCTS)
         second.graph.let_go()
         reads = [*first, *given.reads, *(x.read for x in blocks if x.read and x.symbols)]
         lowered = self._lowered([*own, *fixed], reads, values, grads, [blocks[x].name for x, *_ in pairs], updates)

@@ -26,17 +26,15 @@ a slice.
 >>> f = compile(layer, scalars=True, backend="numpy")
 >>> f(np.ones((3, 2)))[:2]
 [Value(data=3.5, grad=0), Value(data=6.5, grad=0)]
->>> for line in f.source.splitlines():
-...     if "dot" in line or "add" in line:
-...         print(line.strip())
-np.dot(samples.reshape((3, 2)), p[0:4].reshape((2, 2)).transpose((1, 0)), out=b0)  # (3, 2)
-np.add(b0, p[4:6], out=b0)  # (3, 2)
+>>> print(*[line.strip() for line in f.source.splitlines() if "@ " in line])
+t1 = np.maximum(samples.reshape(3, 2) @ p[0:4].reshape(2, 2).T + p[4:6], 0.0).reshape(6)  # (6,)
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from math import prod
 from typing import Any
@@ -44,6 +42,7 @@ from typing import Any
 from ..tensor.optional import Tensor, np, record
 from .normal import ONE, NormalForm, Term, constant
 from .places import Ids, Places
+from .simplify import RULES
 from .symbols import Symbol
 
 SMALL = 512  # elements: to join arrays of so few takes less time than an operation on each
@@ -288,3 +287,18 @@ class Levels:
         found = self.at.read(ids)
         self.at.tensors, self.steps = [], []  # a trace treats nodes that no longer exist as constants
         return found.broadcast_to(ids.shape if self.at.samples is None else (len(ids), self.at.samples))
+
+
+def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The sums of a matrix's columns as a product with ones, which NumPy computes in half of the time."""
+    if a.ndim != 2 or axis != 0 or keepdims or not a.size or 1 in a.shape:
+        return RULES[".sum"](graph, a, axis, keepdims)
+    return graph.make("matmul", (_ones(a.shape[0]), a))
+
+
+@lru_cache
+def _ones(n: int) -> np.ndarray:
+    return np.broadcast_to(1.0, n)
+
+
+PRODUCTS: dict[str, Callable[..., Any]] = RULES | {".sum": _sum}  # the rules of a program of levels

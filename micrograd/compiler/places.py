@@ -150,7 +150,7 @@ class Places:
 
 
 def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:
-    if (start, n, step) == (0, len(flat), 1):
+    if (start, n, step) == (0, len(flat), 1) or len(flat) == 1:
         return flat
     if step < 0:
         return record(take(start + step * np.arange(n)), flat)

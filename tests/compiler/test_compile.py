@@ -175,7 +175,7 @@ def test_a_network_of_scalars_becomes_products_of_matrices():
     eager.backward()
     assert near(found.data, eager.data)
     assert near(grads, [p.grad for p in model.parameters()])
-    assert f.source.count("np.dot") > 8
+    assert f.source.count(" @ ") > 8
     assert "take" not in f.source
 
 
@@ -265,12 +265,6 @@ def test_the_source_is_the_program_that_one_would_write_by_hand():
         "    t4 = 1.0 + t1 * y\n"
         "    return (t2, (t4, t3))\n"
     )  # fmt: skip
-
-
-def test_the_source_says_the_shapes_of_arrays():
-    f = micrograd.compile(lambda x: (x * 2).exp())
-    f(np.ones((2, 3)))
-    assert "np.exp(b0)  # (2, 3)" in f.source
 
 
 def test_the_source_before_the_first_call_says_what_to_do():

@@ -1,7 +1,6 @@
 """Back ends: each makes a function of a lowered program.
 
-    python      source in plain Python and NumPy (`expressions` writes an operation, `buffers` plans the memory,
-                `numpy_forms` rewrites what NumPy computes faster in another form)
+    python      source in plain Python and NumPy, as one would write it (`expressions` writes an operation)
     xla         JAX on programs of arrays: CPU, GPU, TPU
     c           the program as loops in C (`loops` writes them, `libraries` compiles and caches them)
     javascript  the same loops as a module of JavaScript; it is asked by `save`, and runs nothing

@@ -31,7 +31,7 @@ from .play import plain, template
 from .scenes import OPEN, Story, one_root, still, story
 
 MOST = 200  # stops that the page keeps: the last
-SCRIPTS, SHEETS = ("playing/compare.js",), "playing/player.css playing/compare.css"
+SCRIPTS, SHEETS = ("playing/compare.js",), "palette.css playing/player.css playing/compare.css"
 Key = Callable[[Any, Sequence[int]], Any]
 Stop = tuple[str, bool, tuple[int, int | None]]  # what is said, whether it is of the way back, the node of each graph
 

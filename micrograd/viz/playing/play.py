@@ -34,16 +34,18 @@ from ...common.collector import without_collector
 from ...scalars.kinds import is_node
 from .. import infix
 from ..drawing import svg
+from ..drawing.card import Place, pieces
 from ..drawing.data import Box, Picture, term
 from ..drawing.words import spoken, summary, title
+from ..files import save_film
 from ..page import Page, join, script, source
 from ..progress import progress
 from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Film
-from .card import is_number, pieces
+from .card import face
 from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, one_root, still, story
-from .stage import Place, Stage, stage
+from .stage import Stage, stage
 
 
 @dataclass(repr=False)
@@ -57,7 +59,8 @@ class Player(Page):
         """Write the page, or the steps of its first view as a moving picture.
 
         Args:
-            path: ends in ".gif" (needs Pillow), in ".mp4" (needs Pillow and the program ffmpeg), or is that of a page.
+            path: ends in ".gif" (needs resvg-py and Pillow), in ".mp4" (needs resvg-py and the program ffmpeg), or is
+                that of a page.
             seconds: duration of a step, in a moving picture.
 
         Returns:
@@ -66,16 +69,14 @@ class Player(Page):
         Raises:
             ValueError: more than 60 boxes in view, `seconds` not positive, or a path that is another format's.
             FileNotFoundError: an MP4, and there is no ffmpeg.
-            ModuleNotFoundError: a moving picture, and Pillow is missing.
+            ModuleNotFoundError: a moving picture, and resvg-py or Pillow is missing.
         """
         target = Path(path)
         if target.suffix.lower() not in (".gif", ".mp4"):
             return super().save(path)
-        from . import gif
-
         if not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be above 0")
-        gif.save(Film(self.scene, stage(self.scene), seconds), target, seconds)
+        save_film(Film(self.scene, stage(self.scene)).pictures(), target, seconds)
         return target
 
     def story(self) -> dict[str, Any]:
@@ -90,7 +91,7 @@ class Player(Page):
 
 PARTS = ("tools", "player", "panels", "program", "touch", "shake", "grid", "ask", "rows", "view")
 SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
-SHEET = "playing/player.css"
+SHEET = "palette.css playing/player.css"
 
 
 def player(
@@ -240,7 +241,7 @@ def _form(box: Box, count: int) -> infix.Form:
 def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
     box = card.box
     name, strength = _name(card)
-    drawn = pieces(card, place.badge)
+    drawn = pieces(face(card), place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
     return _lean(
@@ -275,7 +276,7 @@ def _name(card: Card) -> infix.Text:
     box = card.box
     text, strength = term(box)
     shown = shorten(text, 40, "\u2026") if box.name else clean(text)
-    return shown or (value_text(card.data) if is_number(card) else box.op or box.kind), strength
+    return shown or (value_text(card.data) if face(card).alone else box.op or box.kind), strength
 
 
 def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, base: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from math import hypot
 from typing import Any
 
 from ...engine.value import Node
+from ..drawing.card import FOLDED
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
 from ..drawing.names import find_names, relative
@@ -414,9 +415,6 @@ def _outputs(sub: Walk, group: Group) -> list[int]:
 def _is_sum(group: Group) -> bool:
     """True if the group is one folded chain of `+`."""
     return group.op == "sum" and group.times == 1
-
-
-FOLDED = ("module", "repeat", "stretch")
 
 
 def _wire(tail: int, head: int, sends: Sent, rule: RuleText | None, use: tuple[int, int]) -> Wire:
