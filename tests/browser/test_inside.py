@@ -67,7 +67,8 @@ def test_a_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(pa
     wait_for(page, loss_at(model, weights[2], 7))
     assert page.run("return document.querySelector('#inside-of').textContent") == "Point 8"
     wide, *narrow = page.run(
-        "return ['#inside', '.boundary', '.network'].map(at => document.querySelector(at).closest('.panel').offsetWidth)"
+        "return ['#inside', '.boundary', '.network']"
+        ".map(at => document.querySelector(at).closest('.panel').offsetWidth)"
     )
     assert all(wide > 1.8 * width > 400 for width in narrow), "the boundary and the network stay in view"
     page.wait("document.querySelector('#largest').textContent.startsWith('Point 8:')")
