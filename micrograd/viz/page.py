@@ -148,4 +148,3 @@ def sheet(name: str, scope: str = "") -> str:
 
 def _coloured(text: str, colours: Mapping[str, str]) -> str:
     return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], text)
-

@@ -233,14 +233,13 @@ let measuring = false;  // how much room the panels need: that is the same for a
 const TYPICAL = {step: .001, moved: -.001, slope: -1, agrees: true, at: 0};
 const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
 let bent = {};
-function bendsOf(card) {  // the two leaves that move the gradient of another most, where they are, and how far for each 1
+const strongest = found => found.filter(([, x]) => isFinal(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
+const homeOf = node => [scene, ...scenes].flatMap(at => at.cards.filter(card => card.node === node && !card.outside).map(card => [card, at]))[0];
+function bendsOf(card) {  // the two leaves that move the gradient of another most, and how far for each 1
   if (measuring || typeof leafOf(card) !== "number") return [];
   if (bent.tests === engine.tests && bent.card === card) return bent.found;
-  const places = [scene, ...scenes].flatMap(at => at.cards.filter(other => !other.outside).map(other => [other, at]));
-  const most = [...engine.bends(card.node).entries()].filter(([, x]) => Number.isFinite(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
-  const found = most.slice(0, 2).map(([node, x]) => [places.find(([other]) => other.node === node), x]).filter(([place]) => place);
-  bent = {card, tests: engine.tests, found};
-  return found;
+  bent = {card, tests: engine.tests, found: strongest([...engine.bends(card.node).entries()]).slice(0, 2)};
+  return bent.found;
 }
 function showHistory() {
   $("reset").hidden = !touched;
