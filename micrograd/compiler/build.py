@@ -36,6 +36,7 @@ from ..engine.modes import is_grad_enabled
 from ..engine.value import Value
 from ..scalars.roots import grad
 from ..tensor.optional import Tensor, np
+from . import backends
 from .arguments import TEXT, Arguments, Block
 from .backends import Executable, compiled
 from .frozen import generators_in, watch_threads, watched_gradients, without_draws
@@ -155,7 +156,7 @@ class Built:
             if not symbols_in(x):  # it is known after all
                 rule(x)
         self.names: list[str] = given.names
-        self.resident = bool(self.trained) and (self.vector or backend == "jax")
+        self.resident = bool(self.trained) and (self.vector or bool(backends.has(backend, "RESIDENT")))
         if self.vector:
             self.lowered, by = self._levels(trace, form, given, constants, alive)
         else:

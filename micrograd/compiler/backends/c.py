@@ -23,9 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lowered import Lowered
-from ..symbols import BY_COLUMNS, Symbol
-from . import python
+from ..lowered import BY_COLUMNS, Lowered, Symbol, reader
 from .libraries import cached, compiled, compiler
 from .loops import C, Loops, unlooped
 
@@ -144,7 +142,7 @@ class Executable:
         loops = Loops(program)
         self.source: str = source_of(loops)
         self.library: Library = Library(self.source)
-        self._read = python.reader(program)
+        self._read = reader(program)
         self._inputs = list(loops.inputs)
         self._checks, self._constants = loops.checks, [*loops.constants.values()]
         self._outputs = [(x.shape or (), loops.views[x].dtype) for x in loops.outputs]

@@ -23,11 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...scalars import floats
-from ...tensor.optional import np
-from ..lowered import sliced
-from ..opset import SPECIAL
-from ..symbols import BY_COLUMNS, Symbol
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, np, sliced
 
 # Operators, with their precedence
 SIGNS = {

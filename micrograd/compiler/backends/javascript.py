@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lowered import Lowered, Read
-from ..symbols import Symbol
+from ..lowered import Lowered, Read, Symbol, reader
 from .loops import DOUBLE, INLINE, OWN, C, Loops, name_of, unlooped
-from .python import reader
 
 ARRAYS = {f"{kind}{n}": f"{kind.title()}{n}Array" for kind in ("int", "float") for n in (8, 16, 32, 64)}
 ARRAYS |= {f"uint{n}": f"Uint{n}Array" for n in (8, 16, 32)} | {"bool": "Uint8Array"}

@@ -30,11 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...tensor import library
-from ..lowered import Lowered
-from ..opset import ELEMENTWISE
-from ..simplify import axes_of
-from ..symbols import BY_COLUMNS, Symbol, is_uniform, symbols_in
+from ..lowered import BY_COLUMNS, ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, library, symbols_in
 
 DOUBLE, BOOL, INT = np.dtype(float), np.dtype(bool), np.dtype(np.int64)
 INLINE = 8  # a constant array of more elements is passed to the program, not written in its source
