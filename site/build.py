@@ -6,6 +6,7 @@ versions and hashes of package-lock.json and requirements.txt, and is kept in si
     live/        the playground, the training page, and the Python that runs in them; a page that runs a trained model
     phone.py     trains that model
     gpt.py       exports the training step of the GPT page
+    front.py     exports what runs on the front page
     pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons and the reference
     lite.py      JupyterLite beside it, if asked
     check.py     what a site must be: links that lead somewhere, nothing from another host
@@ -141,7 +142,7 @@ def live(folder: Path, packages: Path, libraries: Path) -> None:
     examples(vendor)
     training(vendor)
     drills(vendor)
-    for script in ("phone.py", "gpt.py"):
+    for script in ("phone.py", "gpt.py", "front.py"):
         run(sys.executable, HERE / script, vendor, PYTHONPATH=os.pathsep.join(map(str, (ROOT, libraries))))
     small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name != "offline.js"]
     write(vendor / "offline.json", sorted(path.relative_to(folder).as_posix() for path in small))

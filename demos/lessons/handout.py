@@ -26,6 +26,7 @@ from micrograd import Value, draw_dot
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+FOR_TEACHERS = ("apart.py", "grade.py", "handout.py", "refresh.py")
 SLIDES = 10  # about so many for a lesson
 Cell = dict[str, Any]
 CHECK = re.compile(r'^check\("(\d+\.\d+)"', re.MULTILINE)
@@ -290,7 +291,7 @@ def worksheets(students: Sequence[str], seed: int, blank: bool) -> str:
 
 def handout(out: Path, lessons: Sequence[Path], students: Sequence[str], seed: int, reveal: str) -> Iterator[str]:
     """Write everything, and yield what was written."""
-    leave_out = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*", "out", "grade.py", "handout.py", "refresh.py")
+    leave_out = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*", "out", *FOR_TEACHERS)
     shutil.copytree(HERE.parent, out / "students", ignore=leave_out, dirs_exist_ok=True)
     keys = ["# Answer key"]
     for path in lessons:

@@ -195,7 +195,7 @@ class TrainingProgram(OnDevice):
             return False
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
-        if store and self.built.remembered and not (store.states and list(self.update.state.values()) == self.states):
+        if store and self.built.remembered and not (store.states and store.has(self.update.state, self.states)):
             with lock:
                 store.bring_states()  # other states: what is not identical was compared, and so brought home
             if counts_differ(self.update, self.trained) > self.built.apart:

@@ -60,7 +60,8 @@ class Store:
         """
         if "data" not in self.held:
             self._take([ref() for ref in self.nodes])
-        if not names or (self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()):
+        first = dict.__getitem__(state, params[0]) if names and self.states else None
+        if not names or (self.states and self.states[0]() is first and names.keys() <= self.held.keys()):
             return False
         self.bring_states()
         self._take_states(names, state, params)
@@ -93,6 +94,18 @@ class Store:
         moves: list[Any] = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
         moves.append((setattr, self, "states", list(map(weakref.ref, states))))
         at_once((self.held.update, found), *moves, *_become(AwayState, states))
+
+    def has(self, state: dict[Any, Any], states: list[Any]) -> bool:
+        """True if an optimizer still has these states. It is asked again only after somebody looked at them."""
+        if state.__class__ is AwayStates and state.store is self:  # type: ignore[attr-defined]
+            return True
+        if isinstance(state, State):  # before they are compared, lest another thread should change them in between
+            state.store = self
+            object.__setattr__(state, "__class__", AwayStates)
+        if [*dict.values(state)] == states:
+            return True
+        home(state)
+        return False
 
     def bring_data(self) -> None:
         """Give the nodes their numbers back."""
@@ -155,6 +168,9 @@ def home(x: Any) -> Any:
     with lock:
         if isinstance(x, AwayState):
             x.store.bring_states()
+        elif isinstance(x, AwayStates):
+            object.__setattr__(x, "__class__", State)
+            del x.store
         elif isinstance(x, Away):
             try:
                 store = _slot.__get__(x)
@@ -213,6 +229,13 @@ class AwayState(State):
     __slots__ = ()
 
 
+class AwayStates(State):
+    """The states of all parameters, which are in a store, and of which nobody has looked at one since."""
+
+    __slots__ = ()
+
+
 _OF_DICTS = {*dir(dict)} - {*dir(object), "fromkeys", "__class_getitem__"} | {"__eq__", "__ne__", "__repr__"}
 for _name in _OF_DICTS | {"__reduce_ex__"}:
     setattr(AwayState, _name, _at_home(_name))
+    setattr(AwayStates, _name, _at_home(_name))

@@ -125,9 +125,10 @@ $("words").value = remembered("names") || OURS;
 if (!learn($("words").value, false)) learn(OURS, false);
 ask();
 $("train").addEventListener("click", () => {
-  worker.postMessage(playing ? {pause: true} : {steps: STEPS});
-  set(!playing);
-  if (playing && innerWidth <= 960) $("made").scrollIntoView({block: "center"});
+  if (playing) return worker.postMessage({pause: true});  // the button says Pause until it is answered
+  worker.postMessage({steps: STEPS});
+  set(true);
+  if (innerWidth <= 960) $("made").scrollIntoView({block: "center"});
 });
 $("again").addEventListener("click", begin);
 $("seed").addEventListener("change", begin);

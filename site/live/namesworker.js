@@ -46,6 +46,9 @@ onmessage = ({data}) => {
     postMessage({look: told(), made: list()});
   }
   if (data.steps) until = names.steps + data.steps;
-  if (data.pause) until = names.steps;
+  if (data.pause) {
+    until = names.steps;
+    postMessage({ended: true});  // after all that was on its way
+  }
   if (data.steps) run();
 };

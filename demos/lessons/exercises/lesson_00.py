@@ -16,6 +16,8 @@ def _(dot: Any) -> str | None:
             return f"for {xs} and {ys} that is the product of the sums; what is needed is the sum of the products"
         if xs and near(found, xs[-1] * ys[-1]):
             return "that is the last product alone: is the `return` inside the loop, or is = written for +=?"
+        if near(found, sum(xs) + sum(ys)):
+            return "that adds all the numbers; the two numbers of a pair are multiplied, and then the products added"
         if xs and near(found, xs[0] * ys[0]):
             return "that is the first product alone: does the `return` stand inside the loop?"
         return f"dot({xs}, {ys}) is {wanted:g}, yours is {found:g}"
@@ -28,15 +30,24 @@ def _(dot: Any) -> str | None:
 
 @exercise("0.2", of=function)
 def _(shifted: Any) -> str | None:
-    found = shifted(lambda x: x * x, 1.0)
+    found = shifted(lambda x: x * x, 2.0)
     if not callable(found):
         return f"shifted returns a function, which is called with x later; found {kind(found)}"
     for x in (3.0, -2.0):
-        value, wanted = number(found(x)), (x + 1) ** 2
-        if near(value, x * x + 1):
-            return "that is f(x) + h: the h belongs inside the brackets"
-        if not near(value, wanted):
-            return f"shifted(f, 1)(3) is f(4), so for the square it is 16; at {x:g} yours is {value:g}, not {wanted:g}"
+        value, wanted = number(found(x)), (x + 2) ** 2
+        if near(value, wanted):
+            continue
+        for wrong, why in (
+            (x * x + 2, "that is f(x) + h: the h belongs inside the brackets"),
+            (x * x * 2, "that is f(x) * h: the h is added to x before f is called"),
+            (x * x, "that is f itself: add h to x before you call f"),
+            (x + 2, "that is x + h, and f has not been called"),
+            (4, "that is f(h), whatever x is: the function that you return takes x, and calls f with x + h"),
+            ((x - 2) ** 2, "that is f(x - h): the h is added"),
+        ):
+            if near(value, wrong):
+                return why
+        return f"shifted(f, 2)(3) is f(5), so for the square it is 25; at {x:g} yours is {value:g}, not {wanted:g}"
     first, second = shifted(float, 1.0), shifted(float, 10.0)
     return None if (first(0), second(0)) == (1.0, 10.0) else "two functions share their h: let each remember its own"
 
@@ -69,6 +80,12 @@ def _(centered: Any) -> str | None:
         return "that subtracts the mean of all numbers; axis=0 gives one mean for each column"
     if np.allclose(found, given - given.mean(1, keepdims=True)):
         return "that subtracts the mean of each row; a column goes along axis 0"
+    if np.allclose(found, given.mean(0) - given):
+        return "the other way round: from each number its column's mean is subtracted"
+    if np.allclose(found, given - given.sum(0)):
+        return "that subtracts the sum of the column; the mean is the sum, divided by how many there are"
+    if np.allclose(found, given / given.mean(0)):
+        return "that divides by the mean of the column, which should be subtracted"
     return f"the columns should have the mean 0; yours have {found.mean(0).round(2).tolist()}"
 
 

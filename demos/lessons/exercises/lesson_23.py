@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from check import exercise, function, near, shape, words
+from check import exercise, function, kind, near, shape, words
 
 from micrograd import Tensor
 from micrograd.nn import Linear, Sequential, Tanh
@@ -13,6 +13,10 @@ from micrograd.nn import Linear, Sequential, Tanh
 def _(shape: Any) -> str | None:
     if tuple(shape) == (3, 5):
         return "that is (in, out); a row of weights belongs to a neuron, and there are five neurons"
+    if len(shape) != 2:
+        return f"{len(shape)} axes? The weights are a matrix, with a row for each neuron"
+    if tuple(shape) == (5, 4):
+        return "the bias is a parameter of its own, so it is no column of the weights"
     return None if tuple(shape) == (5, 3) else f"not {tuple(shape)}: how many neurons, and how many inputs has each?"
 
 
@@ -37,6 +41,13 @@ def _(standardised: Any) -> str | None:
         return None
     if np.allclose(found.data, away / x.std(1, keepdims=True)):
         return "nearly: this divides by n, and PyTorch's std by n - 1; see ddof"
+    if np.allclose(found.data, (x + x.mean(1, keepdims=True)) / x.std(1, keepdims=True, ddof=1)):
+        return "the mean is added; subtract it"
+    if np.allclose(found.data, x / x.std(1, keepdims=True, ddof=1)):
+        return "the spread is right, and the mean has not been subtracted"
+    for ddof in (0, 1):
+        if np.allclose(found.data, away / (x.std(0, keepdims=True, ddof=ddof) + 1e-300)):
+            return "the mean is that of the row, but the spread goes over the columns; dim=1 in PyTorch is axis=1"
     if np.allclose(found.data.mean(0), 0):
         return "this goes over the columns; dim=1 in PyTorch is axis=1"
     return f"the first row should be {wanted[0].round(3)}, yours is {found.data[0].round(3)}"
@@ -52,6 +63,8 @@ def _(renamed: Any) -> str | None:
         "out.bias": rng.normal(size=1),
     }
     found, model = renamed(dict(state)), Sequential(Linear(2, 3), Tanh(), Linear(3, 1))
+    if not isinstance(found, dict):
+        return f"a state dict is a dict from names to arrays; found {kind(found)}"
     if "1.weight" in found:
         return "number 1 in the Sequential is the Tanh, which has no weights: the second Linear has another number"
     if set(found) != set(model.state_dict()):

@@ -121,19 +121,22 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
     A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
     Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
     """
-    operands, number = node._prev, node._is_number
     if not node._row or isinstance(node._row, Released) or node not in grads:
-        return [Sent() for _ in operands]
+        return [Sent() for _ in node._prev]
     g = grads[node]
-    with node._quiet():
-        parts = _in_order(operands, node._row.send(node, g))
-        local = _in_order(operands, node._row.send(node, 1.0) if number else [])
-    uses = [Sent(*pair) for pair in zip(local, parts, strict=True)]
+    local = parts(node, 1.0) if node._is_number else [None for _ in node._prev]
+    uses = [Sent(*pair) for pair in zip(local, parts(node, g), strict=True)]
     if isinstance(node._row, Closure | Many):
         for use in uses:
             if use.local is not None and (use.part is None or not same(use.local * g, use.part)):
                 use.local = None
     return uses
+
+
+def parts(node: Node, g: Any) -> list[Any]:
+    """What a node with the gradient `g` sends to each of its operands, in order; None to a constant."""
+    with node._quiet():
+        return _in_order(node._prev, node._row.send(node, g))
 
 
 def _in_order(operands: Sequence[Node], pairs: Sequence[tuple[Node, Any]]) -> list[Any]:

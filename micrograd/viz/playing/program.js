@@ -122,6 +122,15 @@ function Program({codes, functions, nodes, constants}) {
       });
       return found;
     },
+    bend(i, by) {  // how far the gradient of a leaf moves for each 1 that another does, of numbers
+      const {leaves, data, grads, tests} = made, step = 1e-4 * Math.max(1, power(leaves[by]));
+      const [up, down] = [step, -step].map(moved => {
+        Object.assign(made, {leaves: leaves.with(by, leaves[by] + moved), data: [], grads: []}).run();
+        return made.grads[i] ?? 0;
+      });
+      Object.assign(made, {leaves, data, grads, tests});
+      return Math.abs(up - down) < 1e-9 * Math.max(1, Math.abs(up)) ? 0 : (up - down) / (2 * step);
+    },
     nudge(i, shown = made.grads[i]) {  // a leaf moved a little, of an array its steepest element: does the result follow?
       const size = g => Number.isNaN(g) ? 0 : Math.abs(g), at = isArray(shown) ? shown.reduce((best, g, k) => size(g) > size(shown[best]) ? k : best, 0) : 0;
       const old = made.leaves[i], x = isArray(old) ? old[at] : old, grad = isArray(shown) ? shown[at] : shown;

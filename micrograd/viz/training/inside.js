@@ -1,13 +1,13 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
-// `packed` is what inside.py made; without it, `closed` is why.
+// `given` is what inside.py made; without it, `closed` is why.
 // `picks` is called when a point was chosen; where it is true, nothing opens.
-function Inside(packed, closed, picks = () => false) {
+function Inside(given, closed, picks = () => false) {
   const one = selector => document.querySelector(selector), panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
   let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;
 
   function read() {
-    const found = JSON.parse(unpack(packed));
+    const found = given;
     found.told.forEach((one, k) => { one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean); });
     const [unit, rows] = found.weights;
     let now = rows[0].map(() => 0);
@@ -101,7 +101,7 @@ function Inside(packed, closed, picks = () => false) {
       if (to) { event.preventDefault(); to.focus(); }
     });
   });
-  if (!packed && !closed) return {turn() {}};
+  if (!given && !closed) return {turn() {}};
   one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
   for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; if (!picks()) begin(null, one("#point")); });

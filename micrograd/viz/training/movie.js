@@ -1,6 +1,5 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
 const film = JSON.parse(document.getElementById("film").textContent);
-Object.assign(film, JSON.parse(unpack(film.moving)));
 const last = film.frames.length - 1;
 const root = document.documentElement;
 const one = selector => document.querySelector(selector);
