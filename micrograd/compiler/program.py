@@ -34,10 +34,11 @@ from ..common.trees import leaves, tree_map
 from ..engine.modes import interceptor, modes_on
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
-from ..engine.walk import lock, run, topological
+from ..engine.walk import lock
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
 from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
@@ -293,7 +294,7 @@ class ProgramCall:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
         total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
-        fresh = total.__class__ is int and not any(before)  # no pass has reached any of these Values yet
+        fresh = total.__class__ is int and before.count(0) == len(before)  # no pass has reached any of these Values yet
         if fresh or total.__class__ is float:
             with np.errstate(all="ignore"):
                 sums = self.found if fresh else vector(before) + self.found
@@ -360,8 +361,7 @@ def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: b
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    with roots[0]._quiet():
-        found = run(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)[1]
+    _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
     return [found.get(node) for node in inputs]
 
 
