@@ -17,12 +17,12 @@ from typing import Any
 from ...common.trees import leaves
 from ...scalars.roots import grad
 from ...tensor.optional import Tensor, np
-from ..arguments import Block
 from ..graph import rebuilt
-from ..nodes import data_of
+from ..inputs import Block
 from ..simplify import RULES
 from ..symbols import Symbol
 from ..trace import Trace, tracing
+from ..traced_nodes import data_of
 from .levels import Levels
 from .sums_of_products import NormalForm
 
