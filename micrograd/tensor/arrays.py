@@ -15,7 +15,6 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, wraps
-from numbers import Number
 from types import EllipsisType
 from typing import Any, TypeVar
 
@@ -47,18 +46,11 @@ def noted(make: Maker) -> Maker:
 
 
 def maker(make: Maker) -> Maker:
-    """Cache a function that makes a row from its settings, whose numbers must be integers, and note them.
+    """Cache a function that makes a row from its settings, and note them.
 
-    The cache does not distinguish 2.0 from 2, so it could return a row made with a float where an int is needed.
+    The cache does not distinguish 2.0 from 2, so its callers check their numbers first; see `axis_of` and `lengths`.
     """
-    make = noted(make)
-    return lru_cache(maxsize=4096)(wraps(make)(lambda *settings: make(*map(_setting, settings))))  # type: ignore
-
-
-def _setting(x: Any) -> Any:
-    if isinstance(x, tuple):
-        return tuple(map(operator.index, x))
-    return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
+    return lru_cache(maxsize=4096)(noted(make))  # type: ignore[return-value]
 
 
 def keepdims_shape(like: Any, axis: Any) -> tuple[int, ...]:

@@ -30,11 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...tensor import library
-from ..lowered import Lowered
-from ..opset import ELEMENTWISE
-from ..simplify import axes_of
-from ..symbols import Symbol, is_uniform, symbols_in
+from ..lowered import ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, library, symbols_in
 from .wording import BOOL, DOUBLE, INT, C, form_of, kind_of, limits_of, loop_types
 
 WHOLE, ADDED = "{} = {};", "{} += {};"
