@@ -38,9 +38,9 @@ from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import enable_grad, is_grad_enabled
 from ..engine.rows import LEAF
 from ..engine.value import Value
-from ..engine.walk import run, topological
 from ..scalars.kinds import differentiating, is_node, is_tracing, node_of, traced
 from ..scalars.ops import copied
+from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
 from ..tensor.optional import Tensor, handle, np, stack
 from .forward_mode import detached, forward
@@ -165,8 +165,8 @@ class Call:
         roots = [node_of(y) for y, _ in pairs]
         seeds = seeded(roots, [g for _, g in pairs], create_graph)
         try:
-            with roots[0]._quiet(), self._open(), enable_grad() if create_graph else nullcontext():
-                return run(roots, seeds, create_graph, self.inputs)[1]  # which may call user functions again
+            with self._open():
+                return run_pass(roots, seeds, create_graph, self.inputs)[1]  # which may call user functions again
         except RuntimeError as error:
             if create_graph and not self.has_nodes:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")

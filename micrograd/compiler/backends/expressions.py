@@ -23,11 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...scalars import floats
-from ...tensor.optional import np
-from ..lowered import sliced
-from ..opset import SPECIAL
-from ..symbols import BY_COLUMNS, Symbol
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, np, sliced
 
 # Operators, with their precedence
 SIGNS = {
@@ -97,6 +93,8 @@ class Text:
         named = [
             f"{name}={self.argument(x)}" for name, x in symbol.named if op[0] != "." or not (x is None or x is False)
         ]
+        if op in SIGNS and (text := self._of_transposed(op, *args)):
+            return text, ATOM
         if op in SIGNS:
             return self.infix(op, *args)
         if op == "matmul_like":
@@ -117,6 +115,15 @@ class Text:
         if op == ".reshape" and rest[0].__class__ is tuple:
             rest = rest[0] or rest
         return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})", ATOM
+
+    def _of_transposed(self, op: str, a: Any, b: Any) -> str:
+        """A number times a new transposed matrix: transposed last, so that NumPy can write over the matrix."""
+        x, other = (b, a) if getattr(b, "op", "") == "matmul_like" else (a, b)
+        text = self.of[x][0] if getattr(x, "op", "") == "matmul_like" else ""
+        if not text.endswith(").T") or getattr(other, "shape", None) is not None:
+            return ""
+        self.of[x] = text.removesuffix(".T"), ATOM
+        return f"({self.infix(op, a, b)[0]}).T"
 
     def transposed(self, x: Any) -> str:
         """The expression of a matrix's transpose, as an operand."""

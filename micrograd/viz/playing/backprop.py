@@ -1,6 +1,6 @@
 """A backward pass for display: the gradient of every node, and what each use of a node contributed to it.
 
-The pass is the engine's (`walk.run`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
+The pass is the engine's (`scalars.passes`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
 do in `grad()`. What an edge carried is computed a second time, for the nodes that are shown: `row.send` gives the
 parts for the node's gradient, and the local derivatives for a gradient of 1.
 """
@@ -11,7 +11,7 @@ from math import isclose
 from typing import Any
 
 from ...engine.value import Node
-from ...engine.walk import run
+from ...scalars.passes import run_pass
 from ...scalars.release import Released
 from ...scalars.rows import Closure, Many, nothing
 
@@ -46,8 +46,7 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
     inputs = [node for node in nodes if node.requires_grad]
     inputs += [n for node in inputs if isinstance(node._row, Released) for n in node._operands]  # so that it raises
     try:
-        with root._quiet():
-            grads = run([root], [seed], False, inputs)[1]
+        grads = run_pass([root], [seed], inputs=inputs)[1]
     except RuntimeError as error:
         return Backprop(missing=f"There is no backward pass to show: {error}", then=then)
     return Backprop(grads, replaced=_replaced(nodes, grads, {root: seed}), then=then)
