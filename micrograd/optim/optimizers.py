@@ -185,9 +185,9 @@ class Optimizer(Settings):
         """
         settings, remembered = parts_of(state)
         if set(settings) != set(self._settings()):
-            raise ValueError(f"found settings {sorted(settings)}, this one has {sorted(self._settings())}")
+            raise ValueError(f"the state has settings {sorted(settings)}, this optimizer {sorted(self._settings())}")
         if len(remembered) != len(self.params):
-            raise ValueError(f"found a state of {len(remembered)} parameters, this one has {len(self.params)}")
+            raise ValueError(f"the state is of {len(remembered)} parameters, and this optimizer has {len(self.params)}")
         trial = copy(self)
         vars(trial).update(deepcopy(dict(settings)))
         trial._check()

@@ -121,7 +121,7 @@ def _nodes(given: Any, what: str) -> tuple[Any, ...]:
     single = is_node(given) or not isinstance(given, Iterable)
     nodes = [node_of(traced(x)) for x in ((given,) if single else given)]
     if not nodes:
-        raise ValueError(f"found an empty list where {what} is needed")
+        raise ValueError(f"{what} is needed, and the list is empty")
     for node in nodes:
         if not isinstance(node, Node):
             raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")

@@ -154,7 +154,7 @@ class ArrayNode(Node):
         seed = gradient if isinstance(gradient, self.kind) else self.kind(gradient)
         array = seed._node._data
         if array.shape != like.shape:
-            raise ValueError(f"found a gradient of shape {array.shape} for a Tensor of shape {like.shape}")
+            raise ValueError(f"a Tensor of shape {like.shape} cannot have a gradient of shape {array.shape}")
         if not create_graph:
             return array.astype(like.dtype)
         return self._plain(seed if array.dtype == like.dtype else seed.astype(like.dtype))

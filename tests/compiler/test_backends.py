@@ -20,7 +20,7 @@ import micrograd
 from micrograd import Tensor, Value, gradient, nn
 from micrograd import functional as F
 from micrograd.common import trees
-from micrograd.compiler.opset import OPSET
+from micrograd.compiler.primitives import OPSET
 from micrograd.optim import SGD
 
 NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
@@ -154,7 +154,7 @@ def test_jax_refuses_a_program_of_plain_numbers():
 
 
 def test_without_jax_its_backend_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("micrograd.compiler.backends.xla.find_spec", lambda name: None)
+    monkeypatch.setattr("micrograd.compiler.backends.jax.find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match=r"pip install jax"):
         micrograd.compile(lambda x: x * x, backend="jax")(np.ones(3))
 

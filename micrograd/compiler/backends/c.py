@@ -23,9 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lowered import Lowered
-from ..symbols import BY_COLUMNS, Symbol
-from . import python
+from ..lowered import BY_COLUMNS, Lowered, Symbol, reader
 from .libraries import cached, compiled, compiler
 from .loops import Loops, unlooped
 from .wording import C
@@ -146,7 +144,7 @@ class Executable:
         loops = Loops(program)
         self.source: str = source_of(loops)
         self.library: Library = Library(self.source)
-        self._read = python.reader(program)
+        self._read = reader(program)
         self._inputs = list(loops.inputs)
         self._checks, self._constants = loops.checks, [x for _, x in loops.constants.values()]
         self._outputs = [(x.shape or (), array.dtype) for x, array in loops.outputs.items()]

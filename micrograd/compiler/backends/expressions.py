@@ -23,11 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...scalars import floats
-from ...tensor.optional import np
-from ..lowered import sliced
-from ..opset import SPECIAL
-from ..symbols import BY_COLUMNS, Symbol
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, library, np, sliced
 
 # Operators, with their precedence
 SIGNS = {
@@ -38,6 +34,7 @@ SIGNS = {
 LOOSE, NEGATIVE, ATOM = -1, 3, 5
 FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "cosh")}
 FAST |= {"power": math.pow}
+MANY = 2048  # elements above which `where` takes longer than `gate`, which does not branch
 
 
 class Text:
@@ -97,6 +94,8 @@ class Text:
         named = [
             f"{name}={self.argument(x)}" for name, x in symbol.named if op[0] != "." or not (x is None or x is False)
         ]
+        if op in SIGNS and (text := self._of_transposed(op, *args)):
+            return text, ATOM
         if op in SIGNS:
             return self.infix(op, *args)
         if op == "matmul_like":
@@ -110,6 +109,9 @@ class Text:
             return f"{self.within(args[0], ATOM)}[{self.index(args[1])}]", ATOM
         if op == ".transpose" and args[1:] == (tuple(range(args[0].ndim))[::-1],):
             return f"{self.within(args[0], ATOM)}.T", ATOM
+        if op == "where" and _is_gate(symbol) and self.of[args[0]][1] != ATOM:  # and nothing else reads the condition
+            self.names["gate"] = library.gate
+            return f"gate({self.argument(args[2])}, {self.argument(args[0].args[0])})", ATOM
         if op in SPECIAL:
             self.names[op] = SPECIAL[op]
             return f"{op}({', '.join(map(self.argument, args))})", ATOM
@@ -117,6 +119,15 @@ class Text:
         if op == ".reshape" and rest[0].__class__ is tuple:
             rest = rest[0] or rest
         return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})", ATOM
+
+    def _of_transposed(self, op: str, a: Any, b: Any) -> str:
+        """A number times a new transposed matrix: transposed last, so that NumPy can write over the matrix."""
+        x, other = (b, a) if getattr(b, "op", "") == "matmul_like" else (a, b)
+        text = self.of[x][0] if getattr(x, "op", "") == "matmul_like" else ""
+        if not text.endswith(").T") or getattr(other, "shape", None) is not None:
+            return ""
+        self.of[x] = text.removesuffix(".T"), ATOM
+        return f"({self.infix(op, a, b)[0]}).T"
 
     def transposed(self, x: Any) -> str:
         """The expression of a matrix's transpose, as an operand."""
@@ -155,3 +166,14 @@ class Text:
         if index.__class__ is slice:
             return sliced(index)
         return "..." if index is ... else self.argument(index)
+
+
+def _is_gate(symbol: Symbol) -> bool:
+    """True for a large where(b <= 0, 0.0, a), as of the gradient of relu, on floats of one shape."""
+    condition, zero, a = symbol.args
+    if symbol.size < MANY or symbol.dtype.kind != "f" or zero.__class__ is not float or str(zero) != "0.0":
+        return False
+    if a.__class__ is not Symbol or condition.__class__ is not Symbol or condition.op != "less_equal":
+        return False
+    b, bound = condition.args
+    return bound.__class__ in (int, float) and bound == 0 and (b.shape, b.dtype) == (a.shape, a.dtype)

@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lowered import Lowered, Read
-from ..symbols import Symbol
+from ..lowered import Lowered, Read, Symbol, reader
 from .loops import Loops, unlooped
-from .python import reader
 from .wording import DOUBLE, OWN, C, name_of
 
 ARRAYS = {f"{kind}{n}": f"{kind.title()}{n}Array" for kind in ("int", "float") for n in (8, 16, 32, 64)}
@@ -53,7 +51,7 @@ class JavaScript(C):
     array = "const {name} = new {type}({size});"
     filled = "{name}.fill({text});"
     function = "const {name} = ({parameters}) => {result};"
-    stop = ()
+    stop: tuple[str, ...] = ()
     typed = False
     single = ""
     least = 0

@@ -30,11 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...tensor import library
-from ..lowered import Lowered
-from ..opset import ELEMENTWISE
-from ..simplify import axes_of
-from ..symbols import Symbol, is_uniform, symbols_in
+from ..lowered import ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, library, symbols_in
 from .wording import BOOL, DOUBLE, INT, C, form_of, kind_of, limits_of, loop_types
 
 WHOLE, ADDED = "{} = {};", "{} += {};"
@@ -72,14 +68,12 @@ class View(NamedTuple):
 
     def moved(self, how: Callable[[np.ndarray], np.ndarray]) -> View:
         """The elements in another arrangement, which `how` makes of an array of positions."""
-        through = tuple((stride, size, index.moved(how)) for stride, size, index in self.through)
+        through = self.through and tuple([(stride, size, index.moved(how)) for stride, size, index in self.through])
         return View(self.array, how(self.at), through)
 
-    def all(self) -> Iterator[View]:
+    def all(self) -> list[View]:
         """Itself and the indices."""
-        yield self
-        for *_, index in self.through:
-            yield from index.all()
+        return [self, *(x for *_, index in self.through for x in index.all())]
 
     def is_regular(self) -> bool:
         """True if NumPy made the positions without a copy, so that their strides are those of the elements."""
@@ -106,12 +100,12 @@ class Line(NamedTuple):
 
     def reads(self) -> list[View]:
         """What is read."""
-        views = (x.all() for x, _ in self.operands if x.__class__ is View)
-        return [*chain.from_iterable(views), *[*self.into.all()][1:]]
+        views = [x for operand, _ in self.operands if operand.__class__ is View for x in operand.all()]
+        return views + self.into.all()[1:]
 
     def over(self, shape: tuple[int, ...]) -> Line:
         """The same in a loop of this shape."""
-        spread = lambda x: x.moved(lambda at: at.reshape(shape)) if x.__class__ is View and x.at.shape != shape else x  # noqa: E731
+        spread = lambda x: x.moved(lambda at: at.reshape(shape)) if x.__class__ is View else x  # noqa: E731
         return self._replace(operands=[(spread(x), kind) for x, kind in self.operands], into=spread(self.into))
 
 
@@ -193,7 +187,11 @@ class Loops:
 
     def _whole(self, x: Any) -> View:
         """A view of an operand that may be a number or a constant."""
-        return self.views[x] if x.__class__ is Symbol else x if x.__class__ is View else self._constant(np.asarray(x))
+        if x.__class__ is Symbol or x.__class__ is View:
+            return self.views[x] if x.__class__ is Symbol else x
+        if np.size(x) > 1 and is_uniform(x):
+            return self._constant(x.flat[:1]).moved(lambda at: np.broadcast_to(at, x.shape))
+        return self._constant(np.asarray(x))
 
     def _operand(self, x: Any, shape: tuple[int, ...]) -> Any:
         """A view of this shape, or a number."""
@@ -227,11 +225,12 @@ class Loops:
         shape = tuple(n for n in into.at.shape if n != 1)
         pairs = [x if x.__class__ is tuple else (x, into.dtype) for x in operands]
         word, whole = (comment.op, comment.shape) if comment.__class__ is Symbol else (comment, shape)
-        line = Line(form, pairs, f"{word.lstrip('.')} {whole or ''}".rstrip(), into, how, start).over(shape)
+        line = Line(form, pairs, f"{word.lstrip('.')} {whole or ''}".rstrip(), into, how, start)
+        line = line if into.at.shape == shape else line.over(shape)
         array, reads = line.into.array, line.reads()
         after = [x.array.written + (not self._is_of_turn(x, shape)) for x in reads]
         before = [i + (self.loops[i].shape != shape or not np.array_equal(x.at, line.into.at)) for i, x in array.reads]
-        first = max([self.first, array.written + 1, *after, *before])
+        first = max(self.first, array.written + 1, *after, *before)
         here = next((i for i in range(first, len(self.loops)) if self.loops[i].shape == shape), len(self.loops))
         if here == len(self.loops):
             self.loops.append(Loop(shape))

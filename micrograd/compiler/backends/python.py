@@ -25,19 +25,27 @@ from __future__ import annotations
 
 import builtins
 import operator
-import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import starmap
 from typing import Any
 
-from ...scalars import floats
-from ...tensor.optional import library, np
-from ..lowered import Lowered, Read
-from ..opset import ELEMENTWISE
-from ..resident import at_once
-from ..symbols import VIEWS, Symbol, needed, symbols_in
+from ..lowered import (
+    ELEMENTWISE,
+    VIEWS,
+    Lowered,
+    Read,
+    Symbol,
+    at_once,
+    floats,
+    library,
+    needed,
+    np,
+    reading,
+    symbols_in,
+    vector,
+)  # fmt: skip
 from .expressions import ATOM, FAST, Text
 
 LARGE = 2**17  # bytes, which malloc maps afresh at each allocation
@@ -91,51 +99,6 @@ def keep_memory() -> None:
 def _define(source: str, names: dict[str, Any]) -> Callable:
     exec(builtins.compile(source, "<micrograd.compile>", "exec"), names)
     return names["program"]
-
-
-def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
-    """A function of the program's parameters that returns its inputs, for other back ends."""
-    names = [symbol.args[0] for symbol in program.steps if symbol.op == "input"]
-    lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
-    text = "".join(f"    {line}\n" for line in lines)
-    return _define(f"def program({', '.join(program.parameters)}):\n{text}", {"np": np, "vector": vector})
-
-
-READING = {
-    "number": "float({0})",
-    "value": "{0}._data",
-    "tensor": "{0}._node._data",
-    "array": "np.asarray({0}, np.{1})",
-    "lists": "{0}.astype(float).tolist()",
-    "flat": "{0}.astype(float, copy=False).reshape(-1)",
-    "samples": 'np.array({0}.T, float, order="C")  # the samples last',
-    "vector": "vector({0})",
-    "count": "float({0})",
-}
-
-
-def reading(reads: Iterable[Read]) -> list[str]:
-    """The lines that read the inputs."""
-    lines = []
-    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
-        lines.append(f"{', '.join(leaves)}, = leaves")
-    for read in reads:
-        if read.kind in READING:
-            lines.append(f"{read.name} = {READING[read.kind].format(read.place, read.dtype)}")
-        elif read.parameter != "leaves" and read.name != read.place:
-            lines.append(f"{read.name} = {read.place}")
-        if read.kind == "lists":
-            lines += _unpacking(read.name, read.shape)
-    return lines
-
-
-def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    """The lines that unpack nested lists of numbers."""
-    names = [f"{name}_{i}" for i in range(shape[0])] if shape else []
-    if names:
-        yield f"{', '.join(names)}, = {name}"
-    for inner in names:
-        yield from _unpacking(inner, shape[1:])
 
 
 class Writer(Text):
@@ -263,8 +226,3 @@ def _in_place(target: Symbol, new: Any) -> tuple[str, Symbol, Any]:
     if target.shape is not None and new.op == "subtract" and new.args[0] is target:
         return "isub", target, new.args[1]
     return "setitem", target, new
-
-
-def vector(numbers: list[float]) -> np.ndarray:
-    """np.array of a list of floats, in a third of the time."""
-    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

@@ -441,7 +441,7 @@ function go(to, moving = false) {
 }
 function choose(card, cell) {
   const [at, inner] = cell ? cardOfCell(card, cell) : [];
-  if (inner) {  // the number of the cell, where it is a card of its own
+  if (inner) {  // the number of the cell, where another scene has a card for it
     enter(at.index, "same", pathTo(at));
     return choose(inner);
   }

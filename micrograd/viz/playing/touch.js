@@ -232,11 +232,15 @@ const nudged = () => scene.cards.filter(canNudge).slice(-Math.max(1, Math.min(NU
 let measuring = false;  // how much room the panels need: that is the same for any numbers
 const TYPICAL = {step: .001, moved: -.001, slope: -1, agrees: true, at: 0};
 const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
-const bendsOf = card => {  // the leaves of this scene that move the gradient of another most, and how far for each 1
-  const leaves = scene.cards.filter(other => canNudge(other) && typeof leafOf(other) === "number");
-  if (typeof leafOf(card) !== "number" || leaves.length * engine.size() > CURVES / POINTS) return [];
-  return leaves.map(other => [other, engine.bend(card.node, other.node)]).filter(([, x]) => Number.isFinite(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
-};
+let bent = {};
+const strongest = found => found.filter(([, x]) => isFinal(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
+const homeOf = node => [scene, ...scenes].flatMap(at => at.cards.filter(card => card.node === node && !card.outside).map(card => [card, at]))[0];
+function bendsOf(card) {  // the two leaves that move the gradient of another most, and how far for each 1
+  if (measuring || typeof leafOf(card) !== "number") return [];
+  if (bent.tests === engine.tests && bent.card === card) return bent.found;
+  bent = {card, tests: engine.tests, found: strongest([...engine.bends(card.node).entries()]).slice(0, 2)};
+  return bent.found;
+}
 function showHistory() {
   $("reset").hidden = !touched;
   const svg = $("history"), shown = losses.slice(-60);

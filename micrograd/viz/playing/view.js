@@ -315,6 +315,7 @@ new ResizeObserver(() => {
   fit();
   wrap([$("panels")]);
   show();
+  if (chosen) follow(chosen);
   const height = frame.present ? Math.round(innerWidth * 9 / 16) : $("app").offsetHeight;
   if (host) host.style.height = `${height}px`;
   else if (framed()) parent.postMessage({micrograd: "size", height}, "*");

@@ -25,11 +25,11 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from ..engine.rows import Row, lib
-from ..tensor.optional import Tensor, arrays, np, record
-from .normal import ONE
-from .opset import placed
-from .symbols import Symbol, is_uniform
+from ...engine.rows import Row, lib
+from ...tensor.optional import Tensor, arrays, np, record
+from ..primitives import placed
+from ..symbols import Symbol, is_uniform
+from .sums_of_products import ONE
 
 Ids = np.ndarray  # node numbers
 

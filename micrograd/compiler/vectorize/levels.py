@@ -18,8 +18,8 @@ The result is a function of Tensors, which is traced and differentiated like one
 it computes `relu(x @ w.T + b)`. Leaves (parameters) may be stored in any order, chosen so that what is read together is
 a slice.
 
->>> from .interface import compile
->>> from ..engine import Value
+>>> from ..api import compile
+>>> from ...engine import Value
 >>> neurons = [[Value(1.0), Value(2.0), Value(0.5)], [Value(3.0), Value(4.0), Value(-0.5)]]
 >>> def layer(samples):
 ...     return [(w0 * x0 + w1 * x1 + b).relu() for x0, x1 in samples for w0, w1, b in neurons]
@@ -34,16 +34,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from itertools import chain
 from math import prod
 from typing import Any
 
-from ..tensor.optional import Tensor, np, record
-from .normal import ONE, NormalForm, Term, constant
-from .places import Ids, Places
-from .simplify import RULES
-from .symbols import Symbol
+from ...tensor.optional import Tensor, np, record
+from ..symbols import Symbol
+from .array_slots import Ids, Places
+from .sums_of_products import ONE, NormalForm, Term, constant
 
 SMALL = 512  # elements: to join arrays of so few takes less time than an operation on each
 
@@ -287,18 +285,3 @@ class Levels:
         found = self.at.read(ids)
         self.at.tensors, self.steps = [], []  # a trace treats nodes that no longer exist as constants
         return found.broadcast_to(ids.shape if self.at.samples is None else (len(ids), self.at.samples))
-
-
-def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sums of a matrix's columns as a product with ones, which NumPy computes in half of the time."""
-    if a.ndim != 2 or axis != 0 or keepdims or not a.size or 1 in a.shape:
-        return RULES[".sum"](graph, a, axis, keepdims)
-    return graph.make("matmul", (_ones(a.shape[0]), a))
-
-
-@lru_cache
-def _ones(n: int) -> np.ndarray:
-    return np.broadcast_to(1.0, n)
-
-
-PRODUCTS: dict[str, Callable[..., Any]] = RULES | {".sum": _sum}  # the rules of a program of levels

@@ -17,23 +17,17 @@ False
 from __future__ import annotations
 
 import weakref
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import starmap
-from operator import call, setitem
+from operator import setitem
 from typing import Any
 
 from ..engine.value import Node, Value
 from ..engine.walk import lock
 from ..optim.optimizers import State
 from ..tensor.optional import ArrayNode, np
+from .lowered import at_once
 
 _slot: Any = Node._data  # what `Away._data` hides
-
-
-def at_once(*calls: tuple[Any, ...]) -> None:
-    """Make calls, (function, *arguments), of functions written in C: no Ctrl-C and no other thread comes between."""
-    deque(starmap(call, calls), 0)
 
 
 class Store:
