@@ -25,11 +25,11 @@ from .ops import mul, passed
 from .rows import LEAF
 
 Nodes = Sequence[Any]
-Receiver = Callable[[Any, Any], Any]  # is called with (node, its complete gradient)
-watchers: list[Receiver] = []  # each returns the gradient; one that is false is left out
+Receiver = Callable[[Any, Any], Any]  # a function of a node and its complete gradient
+watchers: list[Receiver] = []  # each returns the gradient, or another in its place; one that is false is left out
 running: list[object] = []  # the marks of the passes under way: several if user code starts one inside another
 lock: threading.RLock = threading.RLock()
-turn: Any = lock  # what a pass holds while it runs; `scalars/turns.py` puts there one that does not wait forever
+turn: Any = lock  # what a pass holds while it runs; `scalars/turns.py` replaces it by one that does not wait forever
 
 
 def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:
