@@ -217,9 +217,7 @@ def _fresh(x: Any) -> Any:
 
     That of a class of the user's is one too, with the methods and the attributes of x.
     """
-    made = copied(x) if x.requires_grad else detached(x)
-    if not made.requires_grad:
-        made.requires_grad = True
+    made = copied(x) if x.requires_grad else _leaf_like(x)
     if not all(kind.__module__.startswith("micrograd.") for kind in type(x).__mro__[:-1]):
         if type(made) is not type(x):  # an op on Tensors makes a Tensor
             made = handle(made._node, type(x))
