@@ -30,7 +30,7 @@ Otherwise it consists of nodes, connected to what was read; under `no_grad` thes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any
 
@@ -38,9 +38,9 @@ from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import enable_grad, is_grad_enabled
 from ..engine.rows import LEAF
 from ..engine.value import Value
-from ..engine.walk import run, topological
 from ..scalars.kinds import differentiating, hidden, is_node, is_tracing, node_of, traced
 from ..scalars.ops import copied
+from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
 from ..tensor.optional import Tensor, handle, np, stack
 
@@ -164,8 +164,8 @@ class Call:
         roots = [node_of(y) for y, _ in pairs]
         seeds = seeded(roots, [g for _, g in pairs], create_graph)
         try:
-            with roots[0]._quiet(), self._open(), enable_grad() if create_graph else nullcontext():
-                return run(roots, seeds, create_graph, self.inputs)[1]  # which may call user functions again
+            with self._open():
+                return run_pass(roots, seeds, create_graph, self.inputs)[1]  # which may call user functions again
         except RuntimeError as error:
             if create_graph and not self.has_nodes:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
@@ -182,11 +182,11 @@ class Call:
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self._records(ts)
         free = {y: _leaf_like(getattr(y, "tensor", y)) for y in _roots(self.output)}
-        with self._open(), enable_grad(), self.inputs[0]._quiet():
-            sent = run([*free], [*free.values()], create_graph, self.inputs)[1]
+        with self._open(), enable_grad():
+            sent = run_pass([*free], [*free.values()], create_graph, self.inputs)[1] if free else {}
             pairs = [(node_of(sent[n]), t) for n, t in zip(self.inputs, ts, strict=True) if _requires_grad(sent.get(n))]
-            seeds = [part._seed(t, create_graph) for part, t in pairs]
-            found = run([part for part, _ in pairs], seeds, create_graph, [*map(node_of, free.values())])[1]
+            parts, seeds = [part for part, _ in pairs], [part._seed(t, create_graph) for part, t in pairs]
+            found = run_pass(parts, seeds, create_graph, [*map(node_of, free.values())])[1] if parts else {}
         at = lambda y: found.get(node_of(free.get(node_of(y))))  # noqa: E731
         tangent = lambda y: y if y is None else _as_node(node_of(y), at(y))  # noqa: E731
         return self.answer(tree_map(tangent, self.output), ts)

@@ -272,7 +272,7 @@ def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
     The maximum is a constant here: it cancels out of the result, and so does its derivative.
     """
     if axis not in (0, -1):
-        raise ValueError(f"found axis {axis!r} for a list, which has only one: 0, or -1 counted from the end")
+        raise ValueError(f"a list has no axis {axis!r}: its only one is 0, or -1 counted from the end")
     values = _values(xs, "logits")
     if is_tracing():
         greatest = reduce(Value.maximum, values).detach()
@@ -292,7 +292,7 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
     _check_lengths(scores, targets)
     rows = [_values(row, f"scores[{i}]") for i, row in enumerate(scores)]
     if len({len(row) for row in rows}) > 1:
-        raise ValueError(f"found rows of {[len(row) for row in rows]} scores: each sample needs one for each class")
+        raise ValueError(f"the rows have {[len(row) for row in rows]} scores, but each sample needs one for each class")
     classes = [_class(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
     return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
 
@@ -451,12 +451,12 @@ def _reduced(losses: list[Value], reduction: str) -> Any:
 
 def _check_reduction(reduction: Any) -> None:
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f'found the reduction {reduction!r:.50}: it must be "mean", "sum" or "none"')
+        raise ValueError(f'there is no reduction {reduction!r:.50}: use "mean", "sum" or "none"')
 
 
 def _check_lengths(scores: list[Any], targets: list[Any]) -> None:
     if len(scores) != len(targets):
-        raise ValueError(f"found {len(scores)} scores and {len(targets)} targets: each score needs its target")
+        raise ValueError(f"there are {len(scores)} scores and {len(targets)} targets, but each score needs its target")
 
 
 def _values(xs: Any, name: str) -> list[Value]:

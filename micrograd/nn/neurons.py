@@ -64,7 +64,7 @@ class Neuron(Module, tags=True):
             )
         if not callable(activation) and activation not in ACTIVATIONS:
             known = ", ".join(ACTIVATIONS)
-            raise ValueError(f"found the activation {activation!r:.50}: it must be {known}, or a function")
+            raise ValueError(f"there is no activation {activation!r:.50}: use {known}, or a function")
         draw = (rng or random).uniform
         self.w: list[Value] = [Value(draw(-1, 1)) for _ in range(whole(nin, "nin"))]
         self.b: Value = Value(0)
@@ -187,7 +187,7 @@ def _inputs(x: Any, network: Module, wanted: int | None = None) -> tuple[Any, ..
     if inputs and hasattr(inputs[0], "__len__") and getattr(inputs[0], "ndim", 1):
         raise _no_sample(inputs, network)
     if wanted is not None and len(inputs) != wanted:
-        raise ValueError(f"found {len(inputs)} inputs for a neuron with {wanted} weights: it needs one input for each")
+        raise ValueError(f"a neuron with {wanted} weights needs {wanted} inputs, and found {len(inputs)}")
     return inputs
 
 

@@ -368,6 +368,8 @@ def test_what_is_pressed_before_play_goes_on_with_the_trained_network(shared, ad
     live.shown("#state", "Trained when")
     steps, loss = live.text("#steps"), live.text("#lossis")
     live.page.click("#worst")
+    live.wait("state.textContent.includes('runs in') && single.ariaLabel")
+    live.page.click("#through")
     live.wait("document.getElementById('one-point').open")
     assert (live.text("#steps"), live.text("#lossis")) == (steps, loss)
     assert f"after {steps} steps" in live.text("#pointis")
@@ -396,7 +398,7 @@ def test_a_press_while_the_model_starts_counts(training):
     training.wait("play.textContent === 'Pause' && +steps.textContent > 3")
     training.page.run(press)
     training.wait("+steps.textContent === 1")
-    training.page.click("#worst")  # which Python answers after all that it was told before
+    training.page.click("#through")  # which Python answers after all that it was told before
     training.wait("document.getElementById('one-point').open")
     training.page.click("#close")
     assert (training.text("#play"), training.text("#steps")) == ("Play", "1")
@@ -433,8 +435,23 @@ def test_other_points_bring_the_loss_they_need(training, data, loss):
     assert training.text("#error") == ""
 
 
-def test_a_click_on_a_point_shows_its_loss_as_a_graph(training):
+def test_the_network_its_boundary_and_the_graph_of_a_point_are_seen_together_and_follow_each_step(training):
+    training.page.resize(1280, 800)
+    for part in ("#plane", "#network", "#single"):
+        training.wait(f"document.querySelector('{part}').getBoundingClientRect().bottom <= 800")
+        assert training.page.run(f"return document.querySelector('{part}').getBoundingClientRect().height > 150")
+    said = training.page.run("return single.textContent")
+    steps = int(training.text("#steps"))
+    training.page.click("#one")
+    training.wait(f"+steps.textContent === {steps + 1} && single.textContent !== {said!r}")
     training.page.click("#worst")
+    label = training.page.run("return single.ariaLabel")
+    training.page.resize(1400)
+    assert label.startswith("The graph of one point: its loss is ")
+
+
+def test_a_point_of_the_graph_can_be_stepped_through_in_the_player(training):
+    training.page.click("#through")
     training.wait("document.getElementById('one-point').open")
     training.wait("player.contentDocument.getElementById('title').textContent.startsWith('loss')")
     assert training.page.run("return player.contentDocument.getElementById('phase').textContent") == "Done"
@@ -784,6 +801,85 @@ def test_the_next_letter_and_the_attention_follow_what_is_typed(gpt):
     gpt.shown("#error", "has the letter 7, which the model does not know")
     field.send_keys("\b")
     gpt.wait("error.textContent === ''")
+
+
+def test_a_click_on_a_letter_opens_its_loss_with_the_numbers_of_this_step(gpt):
+    for text, name in (("ma", "‘ma’"), ("", "‘the beginning’")):
+        gpt.choose("#temperature", "2")  # the loss is that of temperature 1
+        gpt.choose("#text", text)
+        gpt.wait(f"document.querySelectorAll('#grid tr').length === {len(text) + 2}")
+        before = gpt.text("#chances")
+        gpt.choose("#temperature", "1")
+        gpt.wait(f"chances.textContent !== {before!r}")
+        row = "document.querySelector('#chances li:nth-child(2)')"
+        percent = gpt.page.run(f"return {row}.textContent")
+        gpt.page.run(f"{row}.querySelector('button').click()")
+        gpt.shown("#lossof", f"comes after {name}, after {gpt.text('#steps')} steps")
+        card = f"{CARDS}.find(card => card.ariaLabel.startsWith('loss'))?.ariaLabel"
+        gpt.wait(f"document.getElementById('player').contentDocument && {card}")
+        wanted = int(re.search(r"(\d+) %", percent)[1]) / 100
+        gpt.wait(f"Math.abs(Math.exp(-{card}.match(/[0-9]+[.][0-9]+/)[0]) - {wanted}) < .0051")
+        gpt.page.click("#close")
+
+
+def test_other_names_come_when_a_letter_or_one_of_its_numbers_is_dragged(gpt):
+    gpt.choose("#text", "a")
+    gpt.wait("document.querySelectorAll('#grid tr').length === 3")
+    before = gpt.text("#chances")
+    gpt.page.run("letter.value = 'a'; place.value = 3")
+    gpt.choose("#weight", "2.5")
+    gpt.wait(f"chances.textContent !== {before!r} && weightis.textContent === '2.50'")
+    before = gpt.text("#chances")
+    plane = gpt.page.driver.find_element(By.CSS_SELECTOR, "#map")
+    gpt.page.run("arguments[0].scrollIntoView({block: 'center'})", plane)
+    drag = ActionChains(gpt.page.driver).move_to_element(plane).click_and_hold().move_by_offset(40, -30).release()
+    drag.perform()
+    named = gpt.page.run("return letter.value")  # the nearest to the middle
+    assert named
+    gpt.choose("#text", named.strip(".") or "b")
+    gpt.wait(f"chances.textContent !== {before!r}")
+    gpt.page.click("#again")
+    gpt.wait("steps.textContent === '0'")
+
+
+def test_the_attention_is_drawn_as_arcs_too(gpt):
+    gpt.choose("#text", "anna")
+    gpt.wait(
+        "document.querySelectorAll('#grid tr').length === 6 && document.querySelectorAll('#arcs text').length === 5"
+    )
+    assert gpt.page.run("return [...document.querySelectorAll('#arcs text')].map(letter => letter.textContent)") == [
+        *".anna"
+    ]
+    last = "[...document.querySelectorAll('#grid tr:last-child td')].map(cell => +cell.textContent)"
+    shares = gpt.page.run(f"return {last}")
+    assert gpt.page.run("return document.querySelectorAll('#arcs .last').length") == sum(share > 2 for share in shares)
+    assert f"{max(shares)} percent" in gpt.page.run("return arcs.ariaLabel")
+
+
+def test_all_of_the_gpt_is_seen_on_one_screen(gpt):
+    gpt.page.resize(1280, 800)
+    for part in (".left", ".pictures"):
+        gpt.wait(f"document.querySelector('{part}').scrollHeight <= document.querySelector('{part}').clientHeight")
+        gpt.wait(f"document.querySelector('{part}').getBoundingClientRect().bottom <= 800")
+    gpt.page.resize(1400)
+
+
+def test_the_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, built, tmp_path):
+    page = built / "live" / "names.html"
+    assert page.stat().st_size < 300_000
+    shutil.copy2(page, tmp_path)
+    first = gpt.page.driver.current_window_handle
+    gpt.page.driver.switch_to.new_window("tab")
+    gpt.page.driver.get((tmp_path / "names.html").as_uri())
+    gpt.wait("!document.getElementById('train').disabled")
+    gpt.page.click("#train")
+    gpt.wait("+steps.textContent === 1000")
+    gpt.page.click("#chances button")
+    gpt.wait("Boolean(player.contentDocument?.querySelector('.card .data'))")
+    assert gpt.page.requests() == []
+    assert gpt.page.console() == []
+    gpt.page.driver.close()
+    gpt.page.driver.switch_to.window(first)
 
 
 def test_a_list_of_ones_own_is_learnt_and_what_cannot_be_is_named(gpt):

@@ -263,6 +263,38 @@ def test_lines_of_arrays_that_only_python_computes_have_width_and_hue(page):
     assert all(width > 3 for _, width in found.values())
 
 
+LOOKS = (
+    "return [...document.querySelectorAll('.wire')]"
+    ".map(e => [e.getAttribute('class'), e.querySelector('path').style.strokeWidth])"
+)
+
+
+@pytest.mark.parametrize("view", ["layers", "neurons"])
+def test_lines_of_folded_boxes_have_width_and_hue_and_follow_a_change(page, view):
+    def made(x):
+        random.seed(4)
+        return player(
+            MLP(2, [3, 2, 1], activation="tanh")([Value(x, label="x"), Value(-1.0, label="y")]), names={}
+        ).html
+
+    def looks():
+        page.run(
+            "[...document.querySelectorAll('#tabs button')].find(e => e.textContent === arguments[0]).click()", view
+        )
+        return page.run(LOOKS)
+
+    page.open(made(2.5), reduced_motion=True)
+    wanted = looks()
+    flows = [look for look, _ in wanted if "flows" in look]
+    assert len(flows) >= (3 if view == "layers" else 10)
+    assert all(look.endswith(("above", "below")) for look in flows)
+    page.open(made(0.5), reduced_motion=True)
+    assert looks() != wanted
+    page.run("arguments[0].focus()", card(page, "x"))
+    page.press("2", ".", "5", "Enter")
+    assert page.run(LOOKS) == wanted
+
+
 def test_a_line_that_carries_nan_is_marked(page):
     x = Value(0.0, label="x")
     page.open(player((x * math.inf).tanh() + x).html, fragment="place=end", reduced_motion=True)

@@ -29,7 +29,7 @@ def said(monkeypatch, capsys):
     return of
 
 
-USES = {"4.4": ["Number"], "12.5": ["sum_to", "Array"]}
+USES = {"4.4": ["Number"], "12.5": ["sum_to", "Array"], "20.5": ["Symbol", "topological", "derive", "write"]}
 
 
 def solution(name):
@@ -93,6 +93,67 @@ WRONG = [
     ("0.5", "(5,), (5,), (3, 3)", "(5,), (3,), (3, 3)", "axis 1 is the one of length 3"),
     ("0.5", "(3, 3)]", "(3,)]", "whole rows are picked"),
     ("0.5", "[(5, 3), (5,), (5,), (3, 3)]", "5", "answer with a list of four tuples"),
+    ("0.6", "head, *lines = [", "head, *lines = [(0, 'k,a,b')] + [", "that is no number"),
+    ("0.6", " if line.strip()]", "]", "do blank lines count?"),
+    ("0.6", "np.array(table).mean(axis=0).tolist()", "table[-1]", "the numbers of one row"),
+    ("0.6", ".mean(axis=0)", ".sum(axis=0)", "those are the sums"),
+    ("0.6", ".mean(axis=0)", ".mean(axis=1)", "those are the means of the rows"),
+    ("0.6", '[cell.strip() for cell in line.split(",")]', 'line.split(",")', "strip the spaces"),
+    ("0.6", "if len(cells) != columns - 1:", "if False:", "raise a ValueError"),
+    ("0.6", "enumerate(text.splitlines(), 1)", "enumerate(text.splitlines())", "blank lines counted"),
+    ("0.6", "return {kind: np", "return [kind for kind in rows] or {kind: np", "a dict from kinds to lists"),
+    ("8.5", "of_w[0] -= kind * x / len(points)", "of_w[0] += kind * x / len(points)", "w and b should be"),
+    (
+        "8.5",
+        "learning_rate * of_w[0], w[1] - learning_rate * of_w[1]]\n        b -=",
+        "learning_rate * of_w[0], w[1] - learning_rate * of_w[1]]\n        b +=",
+        "w and b should be",
+    ),
+    ("8.5", "2 * l2 * w[0], 2 * l2 * w[1]", "l2 * w[0], l2 * w[1]", "the slope of w**2 is 2 * w"),
+    ("8.5", "2 * l2 * w[1]], 0.0", "2 * l2 * w[1]], 2 * l2 * b", "the bias got L2, too"),
+    ("8.5", "< 1\n", "< 0\n", "all points are within the margin"),
+    ("8.5", "if pushes(x, y, kind):", "if True:", "points beyond the margin push, too"),
+    ("8.5", "[2 * l2 * w[0], 2 * l2 * w[1]]", "[0.0, 0.0]", "the L2 term is missing"),
+    ("8.5", "if pushes(x, y, kind)]", "if not pushes(x, y, kind)]", "that do *not* push"),
+    ("20.5", 'if symbol.text == "{} * {}" and any(ones):', "if False:", "a product with 1.0 is still there"),
+    ("20.5", "operands[0] if ones[1] else operands[1]", "operands[1]", "x * 1.0 is no longer 0.5"),
+    ("20.5", 'symbol.text == "{} * {}" and any(ones)', "any(ones)", "1.0 + x is no longer"),
+    (
+        "20.5",
+        "known[key] = symbol if not operands else Symbol(",
+        "known[key] = Symbol(",
+        "the input is another object now",
+    ),
+    ("20.5", "key = (symbol.text, *operands)", "key = (symbol.text, symbol)", "two symbols compute the same"),
+    (
+        "23.5",
+        'buffer = momentum * state["buffer"] + (1 - dampening) * g if "buffer" in state else g',
+        'buffer = momentum * state.get("buffer", 0.0) + (1 - dampening) * g',
+        "it was dampened, as if it had begun at 0",
+    ),
+    ("23.5", "(1 - dampening) * g", "g", "1 - dampening is missing"),
+    ("23.5", "g + momentum * buffer if nesterov else buffer", "buffer", "with nesterov, g is added"),
+    ("23.5", "gradient + weight_decay * parameter", "gradient", "there is no weight decay"),
+    ("23.5", "return parameter - lr * g", "return parameter + lr * g", "uphill"),
+    ("23.5", 'state["buffer"] = buffer', "pass", "is the buffer kept in state"),
+    (
+        "23.5",
+        "g = gradient + weight_decay * parameter",
+        "g = gradient; g += weight_decay * parameter",
+        "has changed an argument",
+    ),
+    ("24.5", "np.sort(np.argsort(-np.abs(whole))[:k])", "np.argsort(-np.abs(whole))[:k]", "in rising order"),
+    ("24.5", "-np.abs(whole)", "-whole", "may be negative"),
+    ("24.5", "-np.abs(whole)", "-np.abs(gradient)", "add what was left first"),
+    ("24.5", "    rest[places] = 0.0\n", "", "would be sent again"),
+    (
+        "24.5",
+        "return places, whole[places], rest",
+        "return places, gradient[places], rest",
+        "the numbers are those of the gradient",
+    ),
+    ("24.5", "whole = gradient + left", "left += gradient; whole = left", "an argument has changed"),
+    ("24.5", "whole[places] += numbers", "whole[places] = numbers", "the last one replaces the others"),
     ("1.5", "x - step * s", "x + step * s", "no lower than at the start"),
     ("1.5", "range(1500)", "range(20_000)", "the machine may run 20,000 times"),
     ("1.5", "range(1500)", "range(3)", "take more steps"),

@@ -133,7 +133,7 @@ def test_an_unknown_activation_is_told_which_there_are():
 @pytest.mark.parametrize("x", [[1.0], [1.0, 2.0, 3.0], [], np.ones(5)])
 def test_a_wrong_number_of_inputs_names_both_lengths(x):
     for model in (Neuron(2), Layer(2, 3), MLP(2, [3, 1])):
-        with pytest.raises(ValueError, match=f"found {len(x)} inputs for a neuron with 2 weights"):
+        with pytest.raises(ValueError, match=f"a neuron with 2 weights needs 2 inputs, and found {len(x)}"):
             model(x)
 
 

@@ -85,6 +85,12 @@ def test_what_has_no_short_expression_gets_a_number():
     ]
 
 
+def test_without_scripts_the_numbers_remain_as_a_table():
+    (table,) = re.findall(r"<noscript>(.*?)</noscript>", player(neuron(), names={}).html)
+    assert "<tr><td>w1<td>data -3.0000<td>grad 0.4468" in table
+    assert table.count("<tr>") == 10
+
+
 def test_the_title_says_how_the_root_was_made():
     assert data_of(player(neuron()))["title"] == "o = tanh(x1 * w1 + x2 * w2 + b)"
 

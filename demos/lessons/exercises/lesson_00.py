@@ -103,3 +103,51 @@ def _(shapes: Any) -> str | None:
         if tuple(found) != wanted:
             return f"{what} does not have the shape {tuple(found)}: {why}"
     return None
+
+
+@exercise("0.6", of=function)
+def _(means_of: Any) -> str | None:
+    moths = "kind, length, width\nmoth, 2, 3\nbee, 1, 1.5\nmoth, 4, 1\n"
+    one = {"moth": [3.0, 2.0], "bee": [1.0, 1.5]}
+    cases = (
+        (moths, one),
+        ("\n\nkind,x\n\n a ,1\na, 3\n   \nb,-0.5", {"a": [2.0], "b": [-0.5]}),
+        ("kind,x,y,z\nc,1,2,3", {"c": [1.0, 2.0, 3.0]}),
+    )
+    for text, wanted in cases:
+        try:
+            found = means_of(text)
+        except ValueError as error:
+            if "could not convert" in str(error):
+                return f"a cell that is no number was read as one: {error}; is it the first line, or a blank one?"
+            return f"{text!r} is a good table, and you raise {str(error)!r:.60}: do blank lines count?"
+        if not isinstance(found, dict):
+            return f"a dict from kinds to lists is needed here; found {kind(found)}"
+        if "kind" in found:
+            return "the first line names the columns; it is no row"
+        if len(found) < len(wanted):
+            return f"the kinds of {text!r} are {[*wanted]}, yours are {[*found]}"
+        if strange := [key for key in found if key != key.strip() or not key]:
+            return f"{strange[0]!r} is no kind: strip the spaces, and leave out blank lines"
+        for name, numbers in wanted.items():
+            have = list(found.get(name, []))
+            if len(have) == len(numbers) and all(map(near, have, numbers)):
+                continue
+            if text == moths and have in ([4.0, 1.0], [2.0, 3.0]):
+                return (
+                    f"those are the numbers of one row of {name}s; keep all of them, and take the mean of each column"
+                )
+            if text == moths and have == [6.0, 4.0]:
+                return "those are the sums; a mean is divided by how many rows there are"
+            if text == moths and have == [2.5, 2.5]:
+                return "those are the means of the rows; a column goes along axis 0"
+            return f"for {text!r} the means of {name!r} are {numbers}, yours are {found.get(name)}"
+    for bad, number_of in (("kind,x\na,1\n\nb,1,2\n", 4), ("kind,x,y\na,1,2\na,3", 3)):
+        try:
+            found = means_of(bad)
+        except ValueError as error:
+            if not any(word.strip(",.:;") == str(number_of) for word in str(error).split()):
+                return f"line {number_of} of {bad!r} is wrong, blank lines counted; your message is {str(error)!r:.60}"
+        else:
+            return f"line {number_of} of {bad!r} has another number of cells: raise a ValueError; found {found}"
+    return None

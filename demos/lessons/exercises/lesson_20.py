@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from check import exercise, function, functions, near, number, number_exercise
+from check import beside, exercise, function, functions, kind, near, number, number_exercise
 
 from micrograd import compile, value_and_grad
 
@@ -50,11 +50,10 @@ def _(given: Any) -> str | None:
         source = write([x], [out, *derive(out, [x])])
     except (TypeError, AttributeError):
         return 'a rule is made of symbols alone: write Symbol("1.0") for a number'
-    space = {"tanh": math.tanh}
-    exec(source, space)
+    program = _program(source)
     for place in (0.5, -1.0):
         t = math.tanh(place)
-        value, found = space["program"](place)
+        value, found = program(place)
         if not near(value, t * place):
             return f"the value of tanh(x) * x at {place} is {t * place:.4f}, yours is {value:.4f}"
         if near(found, t + place):
@@ -116,6 +115,15 @@ def _(crooked: Any) -> str | None:
     return None
 
 
+@beside
+def _program(source: str) -> Any:
+    """The function that a program of the answer's defines."""
+    space = {"tanh": math.tanh}
+    exec(source, space)
+    return space["program"]
+
+
+@beside
 def _left_over(number: Any, multiply: Any) -> int:
     """How many nodes of a chain that was dropped are still there."""
     was_on = gc.isenabled()
@@ -131,3 +139,66 @@ def _left_over(number: Any, multiply: Any) -> int:
     finally:
         if was_on:
             gc.enable()
+
+
+@exercise("20.5", of=functions(4))
+def _(given: Any) -> str | None:
+    symbol, derive, _, simplified = given
+    x, y, one, two = symbol("x"), symbol("y"), symbol("1.0"), symbol("2.0")
+    twice, product = (x * y) * (x * y), x * y + y * x
+    gradients = derive(twice + x, [x, y])
+    cases = (
+        ("x", [x], 1),
+        ("(x * y) * (x * y)", [twice], 4),
+        ("1.0 * x", [one * x], 1),
+        ("x * 1.0", [x * one], 1),
+        ("1.0 * 1.0", [one * symbol("1.0")], 1),
+        ("2.0 * x + 2.0 * x", [two * x + symbol("2.0") * x], 4),
+        ("x * y + y * x", [product], 5),
+        ("1.0 * (1.0 * x + y)", [one * (one * x + y)], 3),
+        ("1.0 + x", [one + x], 3),
+        ("(x * y) * (x * y) + x with its gradients", [twice + x, *gradients], 11),
+    )
+    for text, roots, count in cases:
+        before = [(node, node.text, tuple(node.made_from)) for node in _below(roots)]
+        found = simplified(list(roots))
+        if not isinstance(found, list | tuple) or len(found) != len(roots):
+            return f"a list of {len(roots)} symbols is needed here; found {kind(found)}"
+        if any(node.text != was or tuple(node.made_from) != of for node, was, of in before):
+            return f"for {text}, an old symbol has changed: make new ones"
+        for old, new in zip(roots, found, strict=True):
+            for place in ({"x": 0.5, "y": -1.5}, {"x": 3.0, "y": 0.25}):
+                if not near(_value(new, place), _value(old, place)):
+                    return f"{text} is no longer {_value(old, place):.4g} at {place}, but {_value(new, place):.4g}"
+        nodes = _below(found)
+        if any(node.text in ("x", "y") and node is not x and node is not y for node in nodes):
+            return f"for {text}, the input is another object now, and write would not know its name"
+        if len(nodes) > count:
+            ones = any(node.text == "{} * {}" and one.text in [of.text for of in node.made_from] for node in nodes)
+            why = (
+                "a product with 1.0 is still there"
+                if ones
+                else "two symbols compute the same: is the key made of new ones?"
+            )
+            return f"for {text}, {count} symbols are enough, and yours are {len(nodes)}: {why}"
+    return None
+
+
+def _below(roots: Any) -> list[Any]:
+    """All symbols that the roots are made of."""
+    found: list[Any] = []
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if all(node is not other for other in found):
+            found.append(node)
+            waiting += node.made_from
+    return found
+
+
+def _value(node: Any, place: dict[str, float]) -> float:
+    """The number that a symbol stands for."""
+    operands = [_value(operand, place) for operand in node.made_from]
+    if len(operands) == 2:
+        return operands[0] + operands[1] if "+" in node.text else operands[0] * operands[1]
+    return place[node.text] if node.text in place else float(node.text)

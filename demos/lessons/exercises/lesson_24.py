@@ -5,7 +5,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from check import exercise, function, number, number_exercise
+from check import exercise, function, functions, kind, number, number_exercise
 
 
 @exercise("24.1", of=function)
@@ -69,3 +69,62 @@ number_exercise(
     },
     "not {:.4g}: solve 50 k / (50 k + 200) >= 0.9",
 )
+
+
+@exercise("24.5", of=functions(2))
+def _(given: Any) -> str | None:
+    compressed, total = given
+    rng = np.random.default_rng(245)
+    for k in (3, 1, 8):
+        gradient, left = rng.normal(size=8), rng.normal(size=8)
+        before = gradient.copy(), left.copy()
+        found = compressed(gradient, left, k)
+        if not isinstance(found, tuple | list) or len(found) != 3:
+            return f"return the places, the numbers and what is left; found {kind(found)}"
+        if not (np.array_equal(gradient, before[0]) and np.array_equal(left, before[1])):
+            return "an argument has changed: `left += ...` writes into the array"
+        places, numbers, rest = (np.asarray(each) for each in found)
+        if places.shape != (k,) or numbers.shape != (k,) or rest.shape != (8,):
+            shapes = f"{places.shape}, {numbers.shape}, {rest.shape}"
+            return f"with k={k} and 8 numbers the shapes are ({k},), ({k},), (8,); yours are {shapes}"
+        whole = gradient + left
+        wanted = np.sort(np.argsort(-np.abs(whole))[:k])
+        if not np.array_equal(places, wanted):
+            orders = {
+                "the places should be in rising order": np.argsort(-np.abs(whole))[:k],
+                "those are the largest numbers; the largest in size may be negative": np.sort(np.argsort(-whole)[:k]),
+                "those are the smallest in size": np.sort(np.argsort(np.abs(whole))[:k]),
+                "the places are those of the gradient alone: add what was left first": np.sort(
+                    np.argsort(-np.abs(gradient))[:k]
+                ),
+            }
+            known = (why for why, order in orders.items() if np.array_equal(places, order))
+            return next(known, f"the {k} largest in size of {whole.round(2)} are at {wanted}, yours at {places}")
+        if not np.allclose(numbers, whole[wanted]):
+            if np.allclose(numbers, np.abs(whole[wanted])):
+                return "the places are right; the numbers have lost their signs"
+            return "the places are right; the numbers are those of the gradient and what was left, together"
+        sent = np.zeros(8)
+        sent[places] = numbers
+        if not np.allclose(rest + sent, whole):
+            if np.allclose(rest, whole):
+                return "what has been sent is still among what is left, so it would be sent again"
+            return "something is lost: what is sent and what is left should add up to the gradient and the old rest"
+    pairs = [
+        (np.array([0, 3]), np.array([1.0, -2.0])),
+        (np.array([1, 3]), np.array([0.5, 5.0])),
+        (np.array([3]), np.ones(1)),
+    ]
+    kept = [(places.copy(), numbers.copy()) for places, numbers in pairs]
+    found = np.asarray(total([(places, numbers) for places, numbers in pairs], 5))
+    if not all(
+        np.array_equal(a, b) for pair, was in zip(pairs, kept, strict=True) for a, b in zip(pair, was, strict=True)
+    ):
+        return "an argument of total has changed"
+    if found.shape != (5,):
+        return f"the sum has 5 numbers, yours has the shape {found.shape}"
+    if np.allclose(found, [1.0, 0.5, 0.0, 1.0, 0.0]):
+        return "place 3 was sent by three workers, and the last one replaces the others: write +="
+    if np.allclose(found * 3, [1.0, 0.5, 0.0, 4.0, 0.0]):
+        return "that is the mean of the workers; the sum is asked for"
+    return None if np.allclose(found, [1.0, 0.5, 0.0, 4.0, 0.0]) else f"the sum is [1, 0.5, 0, 4, 0], yours is {found}"

@@ -21,6 +21,7 @@ from ..drawing.data import Group, describe, label_of, op_of, term, walk
 from ..drawing.fold import calls_of
 from ..drawing.names import find_names
 from ..drawing.words import spoken
+from ..infix import ATOM, within
 from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten
@@ -30,7 +31,7 @@ from .play import plain, template
 from .scenes import OPEN, Story, one_root, still, story
 
 MOST = 200  # stops that the page keeps: the last
-SCRIPTS, SHEETS = ("playing/compare.js",), "playing/player.css playing/compare.css"
+SCRIPTS, SHEETS = ("playing/compare.js",), "palette.css playing/player.css playing/compare.css"
 Key = Callable[[Any, Sequence[int]], Any]
 Stop = tuple[str, bool, tuple[int, int | None]]  # what is said, whether it is of the way back, the node of each graph
 
@@ -146,7 +147,7 @@ class _Side:
         """The rule as text, a term for each use; "" if it has none."""
         texts = rule_texts(self.nodes[head])
         told = [rule for k in self.uses(head, tail) if (rule := texts[k])]
-        names = [self.name(j) for j in self.operands[head]]
+        names = [within(term(self.boxes[j]), ATOM) or self.name(j) for j in self.operands[head]]
         return " + ".join([rule.part.format(*names, out=self.name(head)) for rule in told])
 
 

@@ -136,13 +136,16 @@ const ruleOf = wire => `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad
 function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
   const rules = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3).map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
   const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>` : "";
-  return whole && canNudge(card) ? said + tellNudge(card) + tellBends(card) : said;
+  return whole && canNudge(card) ? tellBends(card) + said + tellNudge(card) : said;
+}
+function placed(node) {  // its name and, where it is not in this view, the scene that has it
+  const [card, at] = homeOf(node) ?? [];
+  return !card ? "a leaf that has no card here" : `${told(card.name)}${at === scene || at.tab ? "" : ` of ${told(at.title)}`}`;
 }
 function tellBends(card) {  // which leaves move the gradient of this one
-  const bends = bendsOf(card);
-  if (!bends.length) return "";
-  const [first, second] = bends, by = ([of, x]) => `${told(of.name)} by about ${number(x, 2)} for each 1`;
-  return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `Nothing here changes ${told(card.name)}.grad: ${told(rootName)} is linear in it.`}</p>`;
+  const [first, second] = bendsOf(card), by = ([node, x]) => `${placed(node)} by about ${number(x, 2)} for each 1`;
+  if (!first) return "";
+  return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `No small change of a leaf changes ${told(card.name)}.grad.`}</p>`;
 }
 function ranBackward(card, wires, state) {
   const g = isName(card.name) ? `<code>g = ${escaped(card.name)}.grad</code>` : `g, the gradient of <code>${escaped(code(card))}</code>`;
@@ -165,10 +168,11 @@ function tellEnd() {
   const move = steps.slice(0, 4).map(card => `${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} = <b>${number(+card.data - rate * card.grad)}</b>`);
   if (move.length && more) move.push(`and ${thousands(more)} more`);
   if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
-  const leaves = scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && isFinal(card.grad)).sort((a, b) => Math.abs(b.grad) - Math.abs(a.grad));
-  const most = leaves.length > 1 && leaves[0].grad ? `${told(leaves[0].name)} moves ${told(rootName)} most: by about ${number(leaves[0].grad, 2)} for each 1, so by ${number(leaves[0].grad / 100)} for 0.01. ` : "";
+  const here = strongest(scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined).map(card => [card.node, card.grad]));
+  const leaves = here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))), [node, grad] = leaves[0] ?? [];
+  const most = leaves.length > 1 && grad ? `${placed(node)} moves ${told(rootName)} most: by about ${number(grad, 2)} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
-    : `<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.map(text => `<span class="token">${text}</span>`).join(" ")}</p>`;
+    : `${attention() ? grids(attention()) : ""}<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.map(text => `<span class="token">${text}</span>`).join(" ")}</p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
   const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"

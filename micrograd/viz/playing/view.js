@@ -167,7 +167,7 @@ function keysOn(card, event) {  // a card has the focus
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
-  const acts = {Enter: () => choose(card), " ": () => choose(card), "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
+  const pick = () => choose(card, card.group.querySelector(".cell.lit")), acts = {Enter: pick, " ": pick, "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
   acts.F2 = () => type(card);
   acts.s = () => shake(card);
   if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
@@ -210,11 +210,8 @@ function seek(forth = 1) {
   sought = text;
   if (!hits.length) { found = null; show(); $("hits").textContent = text ? "none" : ""; return; }
   turnOfFound = (turnOfFound + forth + hits.length) % hits.length;
-  const [at, card] = hits[turnOfFound], path = [];
-  if (at !== scene) {
-    for (let up = at; up; up = scenes[up.parent]) path.unshift(up);
-    enter(at.index, "same", path);
-  }
+  const [at, card] = hits[turnOfFound];
+  if (at !== scene) enter(at.index, "same", pathTo(at));
   found = card;
   show();
   follow(card);
@@ -318,6 +315,7 @@ new ResizeObserver(() => {
   fit();
   wrap([$("panels")]);
   show();
+  if (chosen) follow(chosen);
   const height = frame.present ? Math.round(innerWidth * 9 / 16) : $("app").offsetHeight;
   if (host) host.style.height = `${height}px`;
   else if (framed()) parent.postMessage({micrograd: "size", height}, "*");

@@ -154,6 +154,11 @@ const inside = Inside(film.inside, film.closed, () => {  // with the gradients o
   const picks = one("#lines") && one("#lines").value !== "weights";
   if (picks) drawLines(true);
   return picks;
+}, open => {  // while the player of a point is open, the network shows its gradients
+  const lines = one("#lines");
+  if (!lines || lines.value !== (open ? "weights" : "gradients")) return drawLines(open);
+  lines.value = open ? "gradients" : "weights";
+  drawLines(open);
 });
 setSpeed(0);
 show(asked() ?? Number(host?.dataset.frame ?? 0));
