@@ -4,7 +4,7 @@
     array_slots         in which array a number is stored, and how it is read
     levels              what is computed together
 
-`Vectorized` runs the plan of `Levels` on Tensors, in a trace of its own, and differentiates it by the arrays. The
+`Vectorized` runs the plan of `Levels` on Tensors, in a separate trace, and differentiates it by the arrays. The
 result is a program like any other, with arrays in place of the numbers.
 """
 
