@@ -91,9 +91,10 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
 
 
 def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
-    """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
+    """Build a page, such as "playing/player": its body, style, script and packed data inserted into page.html."""
     title = html.escape(clean(title), quote=False)
-    parts = {"title": title, "style": style, "data": _json(data), "script": script, **markup}
+    told = "null" if data is None else pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
+    parts = {"title": title, "style": style, "data": told, "script": script, **markup}
     whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
     return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
 
@@ -107,9 +108,7 @@ def pack(text: str) -> str:
 @lru_cache(maxsize=8)
 def script(*names: str, sheet: str = "") -> str:
     """The script of a page, and its style sheet, compressed to a third: a notebook keeps one for each page."""
-    text = f'unpack("{pack(source(*names, sheet=sheet))}")'
-    run = f'document.body.append(Object.assign(document.createElement("script"), {{text: {text}}}));'
-    return asset("unpack.js") + run
+    return asset("unpack.js").replace("%packed%", pack(source(*names, sheet=sheet)))
 
 
 def source(*names: str, sheet: str = "") -> str:
@@ -149,9 +148,3 @@ def sheet(name: str, scope: str = "") -> str:
 
 def _coloured(text: str, colours: Mapping[str, str]) -> str:
     return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], text)
-
-
-def _json(data: Any) -> str:
-    """JSON that is safe inside <script>: it cannot close the element, and has no JavaScript line separators."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -217,7 +217,7 @@ def test_the_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_op
     model = MLP(2, [3, 1])
     drawn = viz.draw_network(lambda point: model(point), POINTS)
     assert drawn.svg.count("Layer 1, neuron") >= 3
-    assert "The model has no parameters." in drawn.page.html
+    assert embedded(drawn.page.html)["closed"] == "The model has no parameters."
 
 
 def test_a_model_without_columns_is_refused_with_what_draws_it():

@@ -25,6 +25,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,10 @@ from ...common.collector import without_collector
 from ...scalars.kinds import is_node
 from ..drawing import svg
 from ..drawing.card import Place, pieces
-from ..drawing.data import Box, term
-from ..drawing.words import spoken
+from ..drawing.data import Box, Picture, term
+from ..drawing.words import spoken, summary, title
 from ..files import save_film
-from ..page import Page, join, pack, script, source
+from ..page import Page, join, script, source
 from ..progress import progress
 from ..text import badge_text, clean, shorten
 from ..values import value_text
@@ -147,8 +148,7 @@ def player(
         data = plain(told) | _lean(letters=letters)
         if frame := _lean(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        packed = pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
-        page = _page(told.title, packed, script(*SCRIPTS, sheet=SHEET))
+        page = _page(told.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
         return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
 
 
@@ -164,8 +164,15 @@ def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, A
     return [*words.values()], others if others or names == {} else None
 
 
-def _page(title: str, data: Any, script: str) -> str:
-    return join("playing/player", title, data, style="", script=script)
+def _page(title: str, data: Any, script: str, still: str = "") -> str:
+    return join("playing/player", title, data, style="", script=script, still=still)
+
+
+def _table(graph: Picture) -> str:
+    """What the page shows where no script runs: the numbers of each box."""
+    rows = [[title(box), *[" ".join(row) for row in box.rows]] for box in graph.boxes]
+    cells = "".join("<tr><td>" + "<td>".join(map(escape, row)) for row in rows)
+    return f"<style>#app{{display:none}}</style><table><caption>{escape(summary(graph))}</caption>{cells}</table>"
 
 
 def template() -> str:
@@ -188,13 +195,16 @@ def plain(told: Story) -> dict[str, Any]:
         "missing": told.missing,
         "changed": told.changed,
         "program": told.program,
-        "scenes": [_scene(scene, stage(scene), known) for scene in told.scenes],
+        "scenes": [_scene(scene, stage(scene), known, not isinstance(told.program, str)) for scene in told.scenes],
         **{kind: [json.loads(x) for x in shared] for kind, shared in known.items()},
     }
 
 
-def _scene(scene: Scene, drawn: Stage, known: Known) -> dict[str, Any]:
-    """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that."""
+def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str, Any]:
+    """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that.
+
+    What a line stands for is told where the page computes the graph: it follows a change.
+    """
     uses = Counter(wire.head for wire in scene.wires)
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
     placed = zip(scene.cards, drawn.places, strict=True)
@@ -209,6 +219,7 @@ def _scene(scene: Scene, drawn: Stage, known: Known) -> dict[str, Any]:
         cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
+            | _lean(uses=_steps(wire.uses, base) if computed else [])
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -282,6 +293,12 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
         route=_points(route),
         pill=_points([pill]) if pill else None,
     )
+
+
+def _steps(uses: list[tuple[int, int]], base: int) -> list[int]:
+    """The node and the operand's place of each use in one list, the node as the distance from the one before."""
+    nodes = [base, *[i for i, _ in uses]]
+    return [x for (i, k), before in zip(uses, nodes, strict=False) for x in (i - before, k)]
 
 
 def _lean(**fields: Any) -> dict[str, Any]:

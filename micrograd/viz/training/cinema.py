@@ -1,12 +1,11 @@
 """The page that plays a movie, as one self-contained HTML file, and `still`, a picture of one frame."""
 
-import json
 from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from typing import Any
 
-from ..page import Page, asset, join, pack, script
+from ..page import Page, asset, join, script
 from ..text import clean, text_width
 from ..values import thickness, typeset
 from . import columns, panels
@@ -19,7 +18,7 @@ PAD, HEAD, LEGEND = 12, 36, 26
 NARROW = 476  # width of the panels on the right of the still
 
 
-def page(film: Recording, opens: dict[str, str]) -> Page:
+def page(film: Recording, opens: dict[str, Any]) -> Page:
     """The page, which opens at the first frame; its static fallback shows the last.
 
     `opens` is what a click on a point or a neuron opens: see `inside`.
@@ -37,7 +36,7 @@ def page(film: Recording, opens: dict[str, str]) -> Page:
     html = page_with_player(
         "movie",
         film.title,
-        {"moving": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))), **opens},
+        moving | opens,
         aspect=f"{across / up:.3f}",
         sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
     )
