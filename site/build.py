@@ -6,6 +6,7 @@ versions and hashes of package-lock.json and requirements.txt, and is kept in si
     live/        the playground, the training page, and the Python that runs in them; a page that runs a trained model
     phone.py     trains that model
     gpt.py       exports the training step of the GPT page
+    front.py     exports what runs on the front page
     pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons and the reference
     lite.py      JupyterLite beside it, if asked
     check.py     what a site must be: links that lead somewhere, nothing from another host
@@ -141,8 +142,9 @@ def live(folder: Path, packages: Path, libraries: Path) -> None:
     examples(vendor)
     training(vendor)
     drills(vendor)
-    for script in ("phone.py", "gpt.py"):
+    for script in ("phone.py", "gpt.py", "front.py"):
         run(sys.executable, HERE / script, vendor, PYTHONPATH=os.pathsep.join(map(str, (ROOT, libraries))))
+    one_file(folder, packages)
     small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name != "offline.js"]
     write(vendor / "offline.json", sorted(path.relative_to(folder).as_posix() for path in small))
 
@@ -157,6 +159,37 @@ def bundle(entry: Path, out: Path, packages: Path) -> None:
     esbuild = [shutil.which("node") or "node", packages / "esbuild" / "bin" / "esbuild"]
     options = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--legal-comments=none"]
     run(*esbuild, entry, *options, f"--outfile={out}", NODE_PATH=str(packages))
+
+
+def one_file(folder: Path, packages: Path) -> None:
+    """The GPT page: all that it needs goes into it, so that it works as a file too."""
+    page, vendor = folder / "names.html", folder / "vendor"
+    texts = {"settings": vendor / "gpt.json", "ours": folder / "names.txt", "player": vendor / "letter.html"}
+    read = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
+    for name in ("namespage.js", "namesworker.js", "style.css"):
+        whole = vendor / f"whole-{name}"
+        bundle(folder / name, whole, packages)
+        read[name] = whole.read_text(encoding="utf-8")
+        whole.unlink()
+    given = {"settings": json.loads(read["settings"]), "ours": read["ours"], "player": read["player"]}
+    json_place, page_place = '<script type="application/json" id="given">', '<script type="module">'
+    parts = {
+        '<link rel="stylesheet" href="style.css">': f"<style>{read['style.css']}</style>",
+        json_place: json_place + script(given | {"thread": read["namesworker.js"]}),
+        page_place: page_place + read["namespage.js"],
+    }
+    text = page.read_text(encoding="utf-8")
+    for place, filled in parts.items():
+        before, after = text.split(place)
+        text = before + filled + after
+    page.write_text(text, encoding="utf-8")
+    texts["player"].unlink()
+    (folder / "namespage.js").unlink()
+
+
+def script(what: object) -> str:
+    """As JSON that ends no script."""
+    return json.dumps(what, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def archive(path: Path, libraries: Path) -> None:

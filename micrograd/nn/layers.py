@@ -29,8 +29,8 @@ import numpy as np
 from ..common.words import checked
 from ..engine.modes import interceptor
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
+from ..functional.tensors import Pair, pair
 from ..scalars.kinds import is_tracing, traced, verify
-from ..tensor.functional import Pair, pair
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module

@@ -36,7 +36,6 @@ export class Names {
   constructor(learner, reader, settings) {
     Object.assign(this, {learner, reader, settings});
     this.#first = learner.state();
-    for (const name in this.#first) if (/^s\d+_/.test(name)) this.#first[name] = zeros(this.#first[name]);  // Adam remembers nothing
     this.number = Object.fromEntries([...settings.letters].map((letter, k) => [letter, k]));
   }
   begin(words, seed = 1) {
@@ -46,6 +45,7 @@ export class Names {
     this.fancy = random(seed + 1);  // for the names that are made up, so that looking changes no training
     this.steps = 0;
     this.fresh = false;
+    this.plane = this.turned = null;
     this.learner.load(this.#first);
   }
   // Train so many steps; the losses. The rate falls to a tenth, over 2,000 steps.
@@ -68,11 +68,25 @@ export class Names {
     const [scores, shares] = this.reader.step({numbers: [[...numbers, ...Array(this.settings.places - numbers.length).fill(0)]]});
     return {text, chances: softmax(scores[0][last], temperature), heads: shares[0].map(head => head.slice(0, last + 1).map(row => row.slice(0, last + 1)))};
   }
-  // Where each letter lies, by its vector.
+  // Where each letter lies, by its vector, and the vectors; the directions are those of the last training step.
   map() {
-    const {axes, places} = flat(this.learner.state().p0, this.axes);
-    this.axes = axes;
-    return places;
+    const vectors = this.learner.state().p0;
+    if (this.turned !== this.steps) this.plane = flat(vectors, this.plane?.axes);
+    this.turned = this.steps;
+    return {vectors, axes: this.plane.axes, places: along(vectors, this.plane)};
+  }
+  // A letter gets another vector, from which the training goes on.
+  put(letter, vector) {
+    this.learner.load({p0: this.learner.state().p0.with(this.number[letter], vector)});
+    this.fresh = false;
+  }
+  // What the player of a letter's loss needs: its leaves, if this letter came after a beginning.
+  leaves(text, next) {
+    const {places, letters, leaves} = this.settings, state = this.learner.state(), numbers = [0, ...Array.from(text, letter => this.number[letter])];
+    const one = (at, size) => Array.from({length: size}, (_, k) => +(k === at));
+    const name = Array.from({length: places}, (_, k) => state.p0[0].map((_, i) => k < numbers.length ? state.p0[numbers[k]][i] + state.p1[k][i] : 0));
+    const own = {name: name.flat(), place: one(numbers.length - 1, places), ahead: name.map((_, k) => k < numbers.length ? 0 : -Infinity), wanted: one(this.number[next], letters.length)};
+    return leaves.map(what => what === null ? null : own[what] ?? state[`p${what}`].flat());
   }
   // Words that the model makes up after a beginning, each with whether it is one of the list.
   make(count, temperature, beginning = "") {
@@ -87,8 +101,8 @@ export class Names {
     });
   }
 }
-// The two directions in which vectors differ most (principal components), from those of before, so that a picture does
-// not turn over: {axes, places}, the places of the vectors along them.
+// The two directions in which vectors differ most (principal components), beginning from those of before, so that a
+// picture does not turn over: {axes, mean}.
 export function flat(vectors, before) {
   const size = vectors[0].length, dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
   const mean = vectors[0].map((_, i) => vectors.reduce((sum, vector) => sum + vector[i], 0) / vectors.length);
@@ -96,14 +110,14 @@ export function flat(vectors, before) {
   for (let k = 0; k < 2; k++) {
     let axis = before?.[k] ?? Array.from({length: size}, (_, i) => Math.cos(1 + i * (k + 1)));
     for (let turn = 0; turn < 60; turn++) {  // power iteration
-      const along = rows.map(row => dot(row, axis));
-      let next = axis.map((_, i) => rows.reduce((sum, row, r) => sum + along[r] * row[i], 0));
+      const parts = rows.map(row => dot(row, axis));
+      let next = axis.map((_, i) => rows.reduce((sum, row, r) => sum + parts[r] * row[i], 0));
       for (const other of axes) { const part = dot(next, other); next = next.map((x, i) => x - part * other[i]); }
       const length = Math.sqrt(dot(next, next)) || 1;
       axis = next.map(x => x / length);
     }
     axes.push(axis);
   }
-  return {axes, places: rows.map(row => axes.map(axis => dot(row, axis)))};
+  return {axes, mean};
 }
-const zeros = what => Array.isArray(what) ? what.map(zeros) : typeof what === "number" ? 0 : Array.from(what, () => 0);
+export const along = (vectors, {axes, mean}) => vectors.map(vector => axes.map(axis => axis.reduce((sum, x, i) => sum + x * (vector[i] - mean[i]), 0)));

@@ -33,6 +33,7 @@ async function warm(words, seed) {
   }
 }
 onmessage = ({data}) => {
+  asked = data.asked ?? asked;
   if (data.begin) {
     const first = !names;
     names ??= new Names(learner, reader, data.settings);
@@ -41,11 +42,13 @@ onmessage = ({data}) => {
     postMessage({begun: true, losses: [], steps: 0, spent: 0, look: told(), made: list(), map: names.map()});
     if (first) warm(data.begin, data.seed);
   }
-  if (data.asked) {
-    asked = data.asked;
-    postMessage({look: told(), made: list()});
-  }
+  if (data.put) names.put(...data.put);
+  if ((data.asked && !data.begin) || data.put) postMessage({look: told(), made: list(), map: names.map()});
+  if (data.leaves) postMessage({leaves: names.leaves(...data.leaves)});
   if (data.steps) until = names.steps + data.steps;
-  if (data.pause) until = names.steps;
+  if (data.pause) {
+    until = names.steps;
+    postMessage({ended: true});  // after all that was on its way
+  }
   if (data.steps) run();
 };

@@ -40,7 +40,7 @@ function mark(drawing, kind, x, y, hollow = false) {
   drawing.stroke();
 }
 // Pixels of numbers: one array is blue above zero and orange below; several are told apart by the largest.
-function pixels(scores, side) {
+function painted(scores, side) {
   const image = new ImageData(side, side), ground = rgb("--panel"), colours = hues.map(rgb);
   for (let k = 0; k < side * side; k++) {
     const one = i => typeof scores[i] === "number" ? scores[i] : scores[i][k];
@@ -83,7 +83,7 @@ export class Plane {
   }
   // Points without a model, scaled, as somebody draws them.
   preview(points) {
-    Object.assign(this, {kind: "classes", inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
+    Object.assign(this, {kind: "classes", chosen: -1, inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
     this.draw();
   }
   follow(frame) {
@@ -116,17 +116,24 @@ export class Plane {
     if (!this.points) return;
     if (this.inputs === 1) return this.#curve(drawing, size, neuron);
     drawing.imageSmoothingEnabled = true;
-    if (this.scores) drawing.drawImage(pixels(neuron ? [this.surface.value(neuron)] : this.scores, this.side), 0, 0, size, size);
+    if (this.scores) drawing.drawImage(painted(neuron ? [this.surface.value(neuron)] : this.scores, this.side), 0, 0, size, size);
     else if (this.grid) {
       const side = Math.round(Math.sqrt(this.grid.length));
-      drawing.drawImage(pixels(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
+      drawing.drawImage(painted(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
     }
     const ground = colour("--panel"), filled = hues.map(colour);
     for (const [k, [place, answer]] of [...this.points, ...this.held ?? []].entries()) {
       const which = this.kind === "sign" ? (answer > 0 ? 0 : 1) : answer % 5;
       Object.assign(drawing, {strokeStyle: ground, fillStyle: filled[which], lineWidth: 1.3});
       mark(drawing, marks[which], ...this.#at(place, size), k >= this.points.length);
+      if (k === this.chosen) this.#ring(drawing, ...this.#at(place, size));
     }
+  }
+  #ring(drawing, x, y) {
+    Object.assign(drawing, {strokeStyle: colour("--ink"), lineWidth: 2});
+    drawing.beginPath();
+    drawing.arc(x, y, 10, 0, 7);
+    drawing.stroke();
   }
   place(event) {  // of the mouse or a finger, in the model's coordinates
     const box = this.canvas.getBoundingClientRect();
@@ -147,6 +154,7 @@ export class Plane {
     for (const [k, [[x], answer]] of [...this.points, ...this.held ?? []].entries()) {
       Object.assign(drawing, {strokeStyle: colour("--panel"), fillStyle: colour("--low"), lineWidth: 1});
       mark(drawing, "circle", ...this.#at([x, answer], size), k >= this.points.length);
+      if (k === this.chosen) this.#ring(drawing, ...this.#at([x, answer], size));
     }
     const shown = neuron ? this.surface.value(neuron) : this.scores?.[0] ?? this.grid?.map(([score]) => +score);
     if (!shown) return;
@@ -213,14 +221,21 @@ export function lines(canvas, series, {log = false, top: most} = {}) {
 }
 
 // ---- letters in a plane
-export function letters(canvas, places, names) {
-  const width = canvas.clientWidth, height = canvas.clientHeight, drawing = sharp(canvas, width, height);
-  const [xs, ys] = [0, 1].map(k => places.map(place => place[k])), spread = all => Math.max(...all.map(Math.abs), 1e-9);
-  const [rx, ry] = [spread(xs), spread(ys)];
-  Object.assign(drawing, {font: "600 15px system-ui, sans-serif", textAlign: "center", textBaseline: "middle"});
+export function pixels(canvas, places) {  // where a place of the plane is in the picture; `scale` has the pixels for each 1
+  const half = [canvas.clientWidth / 2, canvas.clientHeight / 2], scale = half.map((size, i) => (size - 16) / Math.max(...places.map(place => Math.abs(place[i])), 1e-9));
+  return Object.assign(place => [half[0] + scale[0] * place[0], half[1] - scale[1] * place[1]], {scale});
+}
+export function letters(canvas, places, names, chosen) {
+  const drawing = sharp(canvas, canvas.clientWidth, canvas.clientHeight), at = pixels(canvas, places);
+  Object.assign(drawing, {font: "600 15px system-ui, sans-serif", textAlign: "center", textBaseline: "middle", strokeStyle: colour("--ink"), lineWidth: 1.5});
   names.forEach((name, k) => {
+    const [x, y] = at(places[k]);
     drawing.fillStyle = colour("aeiouy".includes(name) ? "--data" : "--ink");
-    drawing.fillText(name, width / 2 + (width / 2 - 16) * xs[k] / rx, height / 2 - (height / 2 - 14) * ys[k] / ry);
+    drawing.fillText(name, x, y);
+    if (k !== chosen) return;
+    drawing.beginPath();
+    drawing.arc(x, y, 12, 0, 7);
+    drawing.stroke();
   });
 }
 
@@ -237,7 +252,7 @@ export class Network {
     this.place.parentElement.hidden = !this.wires;
     if (!this.wires) return;
     const sizes = [plane.inputs, ...this.wires.map(layer => layer.length)], tallest = Math.max(...sizes);
-    this.height = Math.max(120, tallest * (NEURON + 6) + 8);
+    this.height = Math.max(120, tallest * (NEURON + 4) + 4);
     this.place.style.height = `${this.height}px`;
     this.svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     this.svg.setAttribute("aria-hidden", "true");
@@ -259,7 +274,7 @@ export class Network {
     return button;
   }
   #at(k, i) {
-    const width = this.place.clientWidth, gap = Math.min(NEURON + 12, (this.height - NEURON - 8) / Math.max(this.sizes[k] - 1, 1));
+    const width = this.place.clientWidth, gap = Math.min(NEURON + 6, (this.height - NEURON - 4) / Math.max(this.sizes[k] - 1, 1));
     return [20 + (width - 40) * k / (this.sizes.length - 1), this.height / 2 + (i - (this.sizes[k] - 1) / 2) * gap];
   }
   arrange() {
@@ -288,7 +303,7 @@ export class Network {
       const canvas = button.firstChild, said = surface.value(k === 0 ? ["x", i] : surface.layers[k - 1][i]);
       canvas.width = canvas.height = NEURON * by;
       const drawing = canvas.getContext("2d");
-      if (inputs === 2) drawing.drawImage(pixels([said], side), 0, 0, canvas.width, canvas.height);
+      if (inputs === 2) drawing.drawImage(painted([said], side), 0, 0, canvas.width, canvas.height);
       else {
         drawing.beginPath();
         for (let at = 0; at < side; at++) drawing.lineTo(canvas.width * at / side, canvas.height * (1 - (typeof said === "number" ? said : said[at]) / REACH) / 2);
@@ -297,5 +312,36 @@ export class Network {
         drawing.stroke();
       }
     }));
+  }
+}
+
+// ---- the graph of one point: what each neuron says of it, and below that the gradient of its loss; a wire is as thick as
+// the gradient by its weight
+const CELL = [46, 29];  // pixels
+export class Graph {
+  constructor(place) { this.place = place; }
+  begin(about) { this.wires = about.wires; }
+  draw(one, [place]) {
+    this.place.parentElement.hidden = !one || !this.wires;
+    if (this.place.parentElement.hidden) return;
+    const columns = [place.map(x => [x]), ...one.said.map((layer, k) => layer.map((x, i) => [x, one.sent[k][i]])), [["loss", one.loss]]];
+    const tallest = Math.max(...columns.map(column => column.length)), width = this.place.clientWidth, height = tallest * (CELL[1] + 3);
+    const x = k => 1 + (width - CELL[0] - 2) * k / (columns.length - 1), y = (k, i) => (height - CELL[1]) / 2 + (i - (columns[k].length - 1) / 2) * (CELL[1] + 3);
+    const hue = value => `var(${value > 0 ? "--high" : value < 0 ? "--low" : "--quiet"})`, two = value => Math.abs(+value) >= 99.5 ? (+value).toPrecision(2) : (+value).toFixed(2).replace("-", "−");
+    const wire = (k, j, i, slope) => {
+      const [x1, y1, x2, y2] = [x(k) + CELL[0], y(k, j) + CELL[1] / 2, x(k + 1), y(k + 1, i) + CELL[1] / 2], size = Math.sqrt(Math.abs(slope));
+      return `<path d="M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}" stroke="${hue(slope)}" stroke-width="${Math.min(6, .5 + 4 * size).toFixed(2)}" opacity="${Math.min(.9, .2 + size).toFixed(2)}"/>`;
+    };
+    const wires = this.wires.flatMap((layer, k) => layer.flatMap((neuron, i) => neuron.map((p, j) => wire(k, j, i, +one.slopes[p]))));
+    const ends = one.sent.at(-1).map((slope, j) => wire(columns.length - 2, j, 0, +slope));
+    const cells = columns.flatMap((column, k) => column.map(([said, sent], i) => {
+      const at = `translate(${x(k)} ${y(k, i)})`, last = said === "loss";
+      return `<g transform="${at}"><rect width="${CELL[0]}" height="${CELL[1]}" rx="5"/><text x="${CELL[0] / 2}" y="${sent === undefined ? 18 : 12}">${last ? said : two(said)}</text>`
+        + (sent === undefined ? "" : `<text class="sent" x="${CELL[0] / 2}" y="25" style="fill:${last ? "var(--ink)" : hue(+sent)}">${two(sent)}</text>`) + "</g>";
+    }));
+    this.place.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.place.style.height = `${height}px`;
+    this.place.innerHTML = [...wires, ...ends, ...cells].join("");
+    this.place.setAttribute("aria-label", `The graph of one point: its loss is ${two(one.loss)}, and the model says ${one.said.at(-1).map(two).join(", ")}`);
   }
 }

@@ -1,7 +1,7 @@
 // The training page: the learner's own text, called again and again, and what comes of it.
 import {$, Player, copied, four, linked, packed, progress, remember, remembered, state, themed, wrong} from "./common.js";
 import {CLASSES, MOST, block, csv, held, listed, parsed, scale, scaled} from "./own.js";
-import {Network, Plane, lines, signs} from "./pictures.js";
+import {Graph, Network, Plane, lines, signs} from "./pictures.js";
 import {Python} from "./python.js";
 import {editor} from "./vendor/editor.js";
 
@@ -9,9 +9,9 @@ const LONGEST = 8000;  // characters of a link
 const TYPED = 600, SLOW = 2000, SLICE = 40;  // milliseconds: after the last key, until Stop is offered, of training at a time
 const {texts, kinds, still} = await (await fetch("vendor/training.json")).json();
 const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "--third", "--quiet"];
-const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); });
+const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); }), graph = new Graph($("single"));
 
-let about = null, frame = null, losses = [], norms = [], judged = [], looked = null;
+let about = null, frame = null, losses = [], norms = [], judged = [], looked = null, chosen = 0;  // which neuron is shown large, and of which point the graph is
 let ready = false, pressed = null, starting = null, playing = false, waiting = false, timer = 0, slow = 0, version = "";
 const speeds = {};
 
@@ -83,7 +83,7 @@ async function begin(act = null) {  // run the text from its first line: another
     starting = null;
     return act();
   }
-  const first = await asked("go", 0, batch(), 1);
+  const first = await asked("go", 0, batch(), 1, chosen);
   if (ended()) return;
   take(first);
   starting = null;
@@ -96,7 +96,9 @@ function started(found) {
   norms = [];
   judged = [];
   looked = null;
+  chosen = Math.min(chosen, about.points.length - 1);
   plane.begin(about, kinds[$("data").value]);
+  graph.begin(about);
   network.begin(about, plane);
   $("parameters").textContent = about.parameters;
   $("legend").textContent = own() ? named() : legend[plane.kind];
@@ -135,7 +137,7 @@ function play() {
   pressed = null;
   if (!ready || starting) return python.load();
   watch();
-  python.say("play", SLICE, batch());
+  python.say("play", SLICE, batch(), chosen);
 }
 async function pause() {
   if (!playing) return;
@@ -160,15 +162,17 @@ function due() {
   });
 }
 const legend = {
-  sign: "▲ should be above 0 (blue), ● below (orange); it says 0 where the colours meet. Hollow ones are held out. Click a point to see its loss.",
-  classes: "▲ ● ■ are the three classes, and a place has the colour of its largest score. Hollow ones are held out. Click a point to see its loss.",
-  number: "● are the points, and the line is what the model says. Hollow ones are held out. Click a point to see its loss.",
+  sign: "▲ should be above 0 (blue), ● below (orange); it says 0 where the colours meet. Hollow ones are held out. Click a point to see its graph.",
+  classes: "▲ ● ■ are the three classes, and a place has the colour of its largest score. Hollow ones are held out. Click a point to see its graph.",
+  number: "● are the points, and the line is what the model says. Hollow ones are held out. Click a point to see its graph.",
 };
 function draw() {
   plane.follow(frame);
+  plane.chosen = frame.one?.k;
   const [trained, apart] = judged.at(-1) ?? [], percent = seen => seen ? `${(100 * seen.right).toFixed(0)} %` : "–";
   plane.draw(looked);
   network.draw(frame.p);
+  graph.draw(frame.one, about.points[frame.one?.k ?? 0]);
   const number = plane.kind === "number", of = (k, what) => judged.map(both => both[k]?.[what]), dash = [5, 3];
   lines($("loss"), [{at: losses, hue: "--ink"}, ...(apart ? [{at: of(1, "loss"), hue: "--below", dash}] : [])]);
   if (apart && !number) lines($("rights"), [{at: of(0, "right"), hue: "--ink"}, {at: of(1, "right"), hue: "--below", dash}], {top: 1});
@@ -377,10 +381,10 @@ function typed(byPage) {
 }
 function choose(event) {
   const kind = kinds[$("data").value], text = kind === "own" ? remembered("own") || texts.own : texts[kind];
-  const fits = kind === chosen || (kind === "own" && held(edit.text));
-  if (!fits && (chosen === "own" || !edited() || confirm("These points need another loss. Replace your text by one that has it?"))) edit.text = text;
-  else if (!fits && kind === "own") return $("data").value = Object.keys(kinds).find(name => kinds[name] === chosen);
-  chosen = kind;
+  const fits = kind === fitting || (kind === "own" && held(edit.text));
+  if (!fits && (fitting === "own" || !edited() || confirm("These points need another loss. Replace your text by one that has it?"))) edit.text = text;
+  else if (!fits && kind === "own") return $("data").value = Object.keys(kinds).find(name => kinds[name] === fitting);
+  fitting = kind;
   controls();
   $("guessed").textContent = "";
   begin();
@@ -391,8 +395,8 @@ const link = await linked(), kept = JSON.parse(remembered("training") || "null")
 for (const name of ["data", "noise", "batch", "seed", "size"]) if (link.has(name)) $(name).value = link.get(name);
 if (!link.has("code") && kept) $("data").value = kept.data;
 if (!$("data").value) $("data").value = Object.keys(kinds)[0];
-let chosen = kinds[$("data").value];
-const given = link.get("code") ?? kept?.code ?? texts[chosen];
+let fitting = kinds[$("data").value];
+const given = link.get("code") ?? kept?.code ?? texts[fitting];
 const edit = editor($("editor"), given, {label: "Python", run: () => begin(), changed: typed});
 const shown = () => { $("noiseis").textContent = (+$("noise").value).toFixed(2); $("batchis").textContent = batch(); $("sizeis").textContent = $("size").value; };
 shown();
@@ -417,7 +421,7 @@ $("play").addEventListener("click", () => playing ? pause() : play());
 async function one() {
   if (!ready) return later(one);
   await pause();
-  take(await asked("go", 0, batch(), 1));
+  take(await asked("go", 0, batch(), 1, chosen));
 }
 $("one").addEventListener("click", one);
 $("again").addEventListener("click", () => begin());
@@ -425,7 +429,7 @@ $("stop").addEventListener("click", stop);
 $("data").addEventListener("change", choose);
 for (const id of ["noise", "seed", "size"]) $(id).addEventListener("change", () => begin());
 for (const id of ["noise", "batch", "size"]) $(id).addEventListener("input", shown);
-$("batch").addEventListener("input", () => playing && ready && python.say("settings", SLICE, batch()));
+$("batch").addEventListener("input", () => playing && ready && python.say("settings", SLICE, batch(), chosen));
 $("rate").addEventListener("input", drag);
 $("rate").addEventListener("change", () => { dragging = false; edit.mark(null); });
 $("link").addEventListener("click", async event => {
@@ -462,6 +466,15 @@ async function look(k) {
   $("one-point").showModal();
   player.show(answer.story);
 }
-$("plane").addEventListener("click", event => { const k = plane.points && tool() === "look" ? plane.nearest(event) : -1; if (k >= 0) look(k); });
-$("worst").addEventListener("click", () => look(plane.worst()));
+async function choosePoint(k) {  // its graph is beside the picture from now on
+  if (!ready) return later(() => choosePoint(k));
+  chosen = k;
+  if (playing) return python.say("settings", SLICE, batch(), chosen);
+  const answer = await asked("one", k);
+  if (answer?.one && frame) frame = {...frame, one: answer.one};
+  due();
+}
+$("plane").addEventListener("click", event => { const k = plane.points && tool() === "look" ? plane.nearest(event) : -1; if (k >= 0) choosePoint(k); });
+$("worst").addEventListener("click", () => choosePoint(plane.worst()));
+$("through").addEventListener("click", () => look(frame?.one?.k ?? chosen));
 $("close").addEventListener("click", () => $("one-point").close());

@@ -2,7 +2,7 @@
 import {loadPyodide} from "./vendor/pyodide/pyodide.mjs";
 
 const here = name => new URL(`vendor/${name}`, import.meta.url).href;
-const names = ["cell", "run", "start", "go", "put", "set_rate", "point", "drill"];
+const names = ["cell", "run", "start", "go", "put", "set_rate", "point", "one", "drill"];
 let lab, playing = 0, settings;
 
 // Bytes of its stack after which Python frees a long chain of Values link by link, and raises RecursionError; it takes no
@@ -50,7 +50,7 @@ function answered(name, args) {
 async function play(id) {  // in slices, so that a pause and another setting get in between
   playing = id;
   while (playing === id) {
-    const frame = answered("go", settings);
+    const [milliseconds, batch, k] = settings, frame = answered("go", [milliseconds, batch, 1e9, k]);
     postMessage({frame});
     if (JSON.parse(frame).error) break;
     await new Promise(next => setTimeout(next));

@@ -577,7 +577,7 @@ class Tenfold:
     ],
     ids=["forward replaced", "call wrapped", "forward mixed in over a call", "mixed in before", "mixed in after"],
 )
-def test_call_and_forward_are_inherited_as_all_methods_are_and_the_result_is_signed(bases, body, expected):
+def test_call_and_forward_are_inherited_as_all_methods_are_and_the_result_is_tagged(bases, body, expected):
     net = type("Net", bases, body)()
     out = net(Value(2.0))
     assert out.data == expected

@@ -19,7 +19,7 @@ from lab.data import DATA, KINDS  # noqa: E402
 from lab.playing import drawn  # noqa: E402
 from lab.surface import followed, surface  # noqa: E402
 from lab.text import MOST, compiled  # noqa: E402
-from lab.training import POINTS  # noqa: E402
+from lab.training import POINTS, Training  # noqa: E402
 
 README = """from micrograd import Value
 a, b = Value(-4.0), Value(2.0)
@@ -362,3 +362,27 @@ def test_a_chain_of_the_playground_is_freed_when_its_text_has_run(monkeypatch):
     assert drawn(CHAIN + "1 / 0")[0]["error"]["text"].startswith("ZeroDivisionError")
     drawn("x = 1")
     assert freed == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("data", ["moons", "three classes", "a curve"])
+def test_the_graph_of_a_point_has_the_numbers_of_its_loss_and_changes_nothing(data):
+    trained = Training(TEXTS[KINDS[data]], data, 0.1, 1)
+    one = trained.go(0, 20, 1, 3)["one"]
+    parameters = list(trained.model.parameters())
+    before = [p.data for p in parameters]
+    assert (one["k"], one["loss"]) == (3, pytest.approx(trained.loss_of(3).data))
+    assert [len(layer) for layer in one["said"]] == [len(layer.neurons) for layer in trained.model.layers]
+    trained.optimizer.step = lambda: None
+    trained.names["step"]([trained.points[3]])
+    assert one["slopes"] == pytest.approx([p.grad for p in parameters])
+    assert [p.data for p in parameters] == before
+
+
+def test_a_model_that_is_no_network_of_neurons_or_answers_otherwise_has_no_such_graph():
+    trained = Training(TEXTS["sign"], "moons", 0.1, 1)
+    assert trained.one(0)
+    trained.kind = "classes"
+    trained.points[0] = (trained.points[0][0], "a word")
+    assert trained.one(0) is None
+    trained.model.layers = []
+    assert trained.one(1) is None

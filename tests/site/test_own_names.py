@@ -117,10 +117,44 @@ def test_the_map_of_letters_shows_the_two_directions_in_which_they_differ_most(m
 
     vectors, places, again = in_node(
         modules,
-        "names.go(50); const first = names.map(); names.go(1); return [learner.state().p0, first, names.map()];",
+        "names.go(50); const first = names.map(); names.go(1);"
+        "return [learner.state().p0, first.places, names.map().places];",
     )
     vectors, places = np.array(vectors), np.array(places)
     centred = vectors - vectors.mean(0)
     assert np.sum(places**2) == pytest.approx(np.sum(np.linalg.svd(centred)[1][:2] ** 2), rel=0.02)
     assert abs(np.sum(places[:, 0] * places[:, 1])) < 0.05 * np.sum(places**2)
     assert np.abs(np.array(again) - places).max() < 0.2  # it does not turn over
+
+
+def test_a_letter_that_is_moved_lies_there_and_other_names_come(modules):
+    before, after, made, others = in_node(
+        modules,
+        "names.go(60); const {places, axes, vectors} = names.map(), made = names.make(20, .1, 'h');"
+        "const moved = vectors[1].map((x, i) => x + 2 * axes[0][i] - axes[1][i]);"
+        "names.put('a', moved); return [places[1], names.map().places[1], made, names.make(20, .1, 'h')];",
+    )
+    assert after == pytest.approx([before[0] + 2, before[1] - 1], abs=1e-9)
+    assert made != others
+
+
+def test_the_leaves_of_a_letters_loss_give_that_loss(modules):
+    """The graph that the player shows, in Python, with the numbers that the page sends to it."""
+    found = in_node(
+        modules, "names.go(40); return [names.leaves('han', 'n'), names.look('han').chances, settings.leaves];"
+    )
+    leaves, chances, kinds = found
+    sys.path.insert(0, str(SITE))
+    import gpt
+    import numpy as np
+
+    model = gpt.GPT(np.random.default_rng(0))
+    _, given = model.letter()
+    parameters = list(model.parameters())
+    for kind, leaf in zip(kinds, leaves, strict=True):
+        if kind is not None:
+            tensor = given[kind] if isinstance(kind, str) else parameters[kind]
+            numbers = [-np.inf if x is None else x for x in leaf]  # JSON has no infinity
+            tensor.data = np.array(numbers).reshape(tensor.shape)
+    again, _ = model.letter(given)
+    assert again.data == pytest.approx(-np.log(chances[gpt.LETTERS.index("n")]), rel=1e-9)

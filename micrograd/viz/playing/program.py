@@ -24,7 +24,7 @@ from ..rule_text import Recorder, overload
 from .backprop import Backprop, is_hand_written, is_released, same
 
 MOST_NODES = 2_000  # of a graph that the page computes
-MOST_NUMBERS, MOST_COMPUTED = 1_000, 4_000  # in an array that is a leaf, and in one that the page computes
+MOST_NUMBERS, MOST_COMPUTED = 1_024, 4_000  # in an array that is a leaf, and in one that the page computes
 MOST_ENTRIES = 30_000  # of all matrices together
 
 

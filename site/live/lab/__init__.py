@@ -5,7 +5,7 @@ chains      long chains of objects, which are freed from their ends
 cells       `cell`: the cells of a lesson
 playing     `run`: a text, its picture and its sliders
 data        the points to learn
-training    `start`, `go`, `put`, `set_rate`, `point`: the learner's own `model`, `optimizer` and `step(batch)`
+training    `start`, `go`, `put`, `set_rate`, `point`, `one`: the learner's own `model`, `optimizer` and `step(batch)`
 drilling    `drill`: the graphs of the drills page, and how an answer is judged
 surface     the graph of one point as a list of instructions, which a page can follow for many points at once
 """
@@ -14,6 +14,7 @@ from .cells import cell as cell
 from .drilling import drill as drill
 from .playing import run as run
 from .training import go as go
+from .training import one as one
 from .training import point as point
 from .training import put as put
 from .training import set_rate as set_rate

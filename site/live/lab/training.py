@@ -10,10 +10,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from micrograd import Value, no_grad
+from micrograd import Value, grad, no_grad
+from micrograd.functional import cross_entropy, hinge, mse
 from micrograd.viz import player
+from micrograd.viz.drawing.data import walk
 
-from .data import DATA, OWN
+from .data import DATA, KINDS, OWN
 from .surface import surface
 from .text import Tail, compiled, executed, plain, running, stored, told
 
@@ -26,6 +28,7 @@ NEEDED = {
     "step": "a function of a batch, a list of (point, answer), that trains once and returns the loss",
 }
 MOST_NODES = 150
+LOSSES: dict[str, Callable[..., Any]] = {"sign": hinge, "number": mse, "classes": cross_entropy, "own": cross_entropy}
 
 
 class Training:
@@ -61,7 +64,7 @@ class Training:
             raise ValueError(NO_POINTS)
         self.model, self.optimizer = self.names["model"], self.names["optimizer"]
         self.rng, self.steps, self.spent, self.pictured = random.Random(seed), 0, 0.0, -math.inf
-        self.inputs = len(self.points[0][0])
+        self.inputs, self.kind = len(self.points[0][0]), KINDS[data]
         try:
             self.surface = surface(self.model, self.inputs)
         except Exception as error:
@@ -89,8 +92,8 @@ class Training:
             return None
         return [[[at[id(w)] for w in neuron.w] for neuron in layer.neurons] for layer in layers]
 
-    def go(self, milliseconds: float, batch: int, most: int) -> dict[str, Any]:
-        """Train for so long, at least once and at most so often; what there is to see then."""
+    def go(self, milliseconds: float, batch: int, most: int, k: int = 0) -> dict[str, Any]:
+        """Train for so long, at least once and at most so often; what there is to see then, of the point `k` too."""
         losses, began, end = [], time.perf_counter(), time.perf_counter() + milliseconds / 1e3
         while len(losses) < most and (not losses or time.perf_counter() < end):
             losses.append(plain(self._loss(self._batch(batch))))
@@ -103,6 +106,7 @@ class Training:
             "p": [plain(p) for p in self.model.parameters()],
             "norms": self._norms(),
             "grid": self._grid(now),
+            "one": self.one(min(k, len(self.points) - 1)),
             "rate": plain(getattr(self.optimizer, "lr", None)),
         }
 
@@ -130,6 +134,31 @@ class Training:
         with no_grad():
             scores = [self.model(place) for place in places]
         return [[plain(s) for s in score] if isinstance(score, list) else [plain(score)] for score in scores]
+
+    def one(self, k: int) -> dict[str, Any] | None:
+        """The graph of one point's loss in numbers; None if the model is no network of neurons.
+
+        Returns:
+            The `loss`, as the page's text for such answers has it; by layer what each neuron `said`, and `sent`, the
+            gradient of the loss by that; and the `slopes`, by each parameter.
+        """
+        if self._wires() is None:
+            return None
+        (place, answer), drawn = self.points[k], random.getstate()
+        try:
+            loss = LOSSES[self.kind]([self.model(place)], [answer])
+            made = {id(node._made_by[-2]): node for node in walk(loss).nodes if getattr(node, "_made_by", ())}
+            layers = [[made[id(neuron)] for neuron in layer.neurons] for layer in self.model.layers]
+            said = [node for layer in layers for node in layer]
+            found = grad(loss, [*said, *self.model.parameters()], allow_unused=True)
+        except Exception:  # a text that answers in another way, which trains all the same
+            return None
+        finally:
+            random.setstate(drawn)
+        slopes = iter([0.0 if slope is None else plain(slope) for slope in found])
+        sent = [[next(slopes) for _ in layer] for layer in layers]
+        numbers = [[plain(node) for node in layer] for layer in layers]
+        return {"k": k, "loss": plain(loss), "said": numbers, "sent": sent, "slopes": [*slopes]}
 
     def loss_of(self, k: int) -> Any:
         """The loss of one point, as the model is now; nothing that was learnt changes."""
@@ -170,9 +199,14 @@ def start(source: str, data: str, noise: float, seed: int, size: int = POINTS) -
     return _answer(printed, begin)
 
 
-def go(milliseconds: float, batch: int, most: int = 10**9) -> str:
+def go(milliseconds: float, batch: int, most: int = 10**9, k: int = 0) -> str:
     """Train on; JSON of `Training.go`, or of the `error`."""
-    return _answer(Tail(), lambda: _started().go(milliseconds, batch, most))
+    return _answer(Tail(), lambda: _started().go(milliseconds, batch, most, k))
+
+
+def one(k: int) -> str:
+    """The graph of a point's loss in numbers; JSON with `Training.one` under that name, or the `error`."""
+    return _answer(Tail(), lambda: {"one": _started().one(k)})
 
 
 def put(parameters: str, steps: int) -> str:

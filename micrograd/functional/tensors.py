@@ -16,13 +16,12 @@ from math import prod
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from ..scalars.kinds import verify
-from . import arrays, fused
-from .node import record
-from .tensor import Tensor, as_tensor
-from .tensor import linear as linear  # for the `functional` of both kinds
+from ..tensor import arrays, fused
+from ..tensor.node import record
+from ..tensor.optional import np
+from ..tensor.tensor import Tensor, as_tensor
+from ..tensor.tensor import linear as linear
 
 Pair = tuple[int, int]
 
@@ -31,7 +30,7 @@ Pair = tuple[int, int]
 
 
 def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, allowed: Any) -> Tensor:
-    """See `functional._of_pairs`; a loss that has a fused row is one node."""
+    """See `_of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
     if allowed:
         verify(_data(targets), lambda found: _check_each(found, allowed[0](found), allowed[1]))

@@ -3,7 +3,7 @@
 For Values, a list has the scores of one sample, and a list of lists those of a batch; a plain number in a list is a
 constant. A loss is a Value: the mean over the items or samples, or with `reduction="sum"` their sum; with "none" it is
 a list with one Value for each. For Tensors it is a Tensor, of shape () or, with "none", of the shape of the targets.
-`tensor/functional.py` does what is different for Tensors, and is imported, with NumPy, on the first call.
+`tensors.py` does what is different for Tensors, and is imported, with NumPy, on the first call.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy
@@ -23,9 +23,9 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from .engine.modes import interceptor
-from .engine.value import Value
-from .scalars.kinds import is_tracing, traced, verify
+from ..engine.modes import interceptor
+from ..engine.value import Value
+from ..scalars.kinds import is_tracing, traced, verify
 
 Number = Value | float
 
@@ -426,9 +426,9 @@ def _is_tensor(x: Any) -> bool:
 @cache
 def _of_tensors() -> Any:
     """The losses and layers for Tensors, imported on demand since they load NumPy."""
-    from .tensor import functional
+    from . import tensors
 
-    return functional
+    return tensors
 
 
 def _watched(loss: Any, name: str, scores: Any) -> Any:
