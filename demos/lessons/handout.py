@@ -284,7 +284,8 @@ def drawing(out: Value, blank: bool) -> str:
     svg = re.sub(r'(<text class="number grad)[^"]*("[^>]*>)[^<]*', r"\1\2......", svg)
     groups = re.split(r'(?=<g class=")', svg)
     inner = r'(<text class="number data)[^"]*("[^>]*>)[^<]*'
-    return "".join(re.sub(inner, r"\1\2......", group) if 'class="result"' in group else group for group in groups)
+    result = r'<g class="[^"]*\bresult\b'
+    return "".join(re.sub(inner, r"\1\2......", group) if re.match(result, group) else group for group in groups)
 
 
 SHEET = """\
