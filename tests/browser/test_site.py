@@ -380,6 +380,31 @@ def test_what_is_pressed_before_play_goes_on_with_the_trained_network(shared, ad
     live.alone()
 
 
+def test_the_step_runs_as_javascript_before_python_is_there_and_python_goes_on_from_it(shared, address):
+    live = Live(shared, address, "training.html")
+    live.shown("#state", "Trained when")
+    live.page.click("#fast")
+    live.page.click("#play")
+    live.wait("+steps.textContent > 1000 && modename.textContent.startsWith('compiled')")
+    live.wait("state.textContent.includes('runs in')")
+    steps = live.page.run("return +steps.textContent")
+    live.wait(f"+steps.textContent > {steps + 500}")
+    live.page.click("#play")
+    live.shown("#play", "Play")
+    live.page.click("#one")
+    live.wait("modename.textContent.startsWith('eager')")
+    after = live.page.run("return +steps.textContent")
+    assert after > steps + 500
+    assert float(live.text("#lossis")) < 0.5
+    assert live.text("#error") == ""
+    live.page.click("#layers .stepper button")
+    live.page.click("#play")
+    live.shown("#unfit", "It was written for hidden layers of 8 and 8: this runs in Python.")
+    live.page.click("#play")
+    live.shown("#play", "Play")
+    live.alone()
+
+
 def test_moons_are_learnt_to_95_percent(training):
     training.page.click("#again")
     training.wait("+steps.textContent === 1")
