@@ -9,7 +9,7 @@ BIN := .venv/bin
 SITE := tests/browser/test_site.py
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons handout test check lint format types pytest test-site coverage mutants hunt docs site site-serve \
+.PHONY: help which-python demo lessons handout test check lint format types pytest sanitize test-site coverage mutants hunt docs site site-serve \
 	bench bench-peers clean
 .DEFAULT_GOAL := help
 
@@ -46,6 +46,11 @@ types: .venv/.dev  ## pyright
 
 pytest: .venv/.dev  ## tests, doctests, README; all but those of the built site
 	$(PYTEST) --ignore=$(SITE)
+
+sanitize: .venv/.dev  ## the programs in C under AddressSanitizer and UBSan; some minutes; needs gcc
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		MICROGRAD_CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \
+		$(BIN)/python -m pytest -p no:nbmake -n 0 -m in_c tests/compiler
 
 test-site: .venv/.dev  ## build the site, and use it in Chromium: a minute or two; needs Node
 	$(BIN)/python -m pytest -p no:nbmake $(SITE)

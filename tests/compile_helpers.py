@@ -20,7 +20,8 @@ from micrograd import Tensor, Value, grad, gradient
 from micrograd.common import trees
 from micrograd.compiler.backends.libraries import find_compiler
 
-C = pytest.param("c", marks=pytest.mark.skipif(not find_compiler(), reason="no C compiler: apt install gcc"))
+IN_C = pytest.mark.in_c, pytest.mark.skipif(not find_compiler(), reason="no C compiler: apt install gcc")
+C = pytest.param("c", marks=IN_C)
 JAVASCRIPT = pytest.param(
     "javascript", marks=pytest.mark.skipif(not which("node"), reason="no Node: apt install nodejs")
 )

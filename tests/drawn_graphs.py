@@ -1,4 +1,4 @@
-"""Graphs that more than one test draws, and what a film's page holds."""
+"""Graphs that more than one test draws, and what a page holds."""
 
 import base64
 import json
@@ -9,9 +9,9 @@ from micrograd import Tensor, Value
 
 
 def embedded(page):
-    """What the script of a film's page is passed, unpacked."""
-    found = json.loads(re.search(r'id="film">(.*?)</script>', page, re.DOTALL)[1])
-    return found | json.loads(zlib.decompress(base64.b64decode(found["moving"]), -15))
+    """What the script of a page is passed, unpacked."""
+    (packed,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    return json.loads(zlib.decompress(base64.b64decode(packed), -15))
 
 
 def neuron():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from micrograd import Value
+from micrograd import Value, grad
 from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
 
@@ -73,6 +73,16 @@ def nodes(kind):
 
 def numbers(x):
     return np.asarray(getattr(x, "data", x))
+
+
+def slope(y, x, **options):
+    """The gradient of y, or of the sum of its elements, at x."""
+    return grad(y, x, None if isinstance(y, Value) else np.ones(y.shape), **options)[0]
+
+
+def second_derivative(op, x):
+    """The second derivative of an op at x, as numbers; of its sum, if it has elements."""
+    return numbers(slope(slope(op.apply(x), x, create_graph=True), x))
 
 
 both = pytest.mark.parametrize("kind", ["value", "tensor"])

@@ -17,7 +17,7 @@ from tensor_helpers import leaves
 import micrograd
 from micrograd import Tensor, Value, nn
 from micrograd import functional as F
-from micrograd.engine.walk import topological
+from micrograd.scalars.passes import topological
 
 CLASSES, SIGNS, PROBABILITIES = np.array([2, 0, 1]), np.array([1.0, -1.0, 1.0]), np.array([0.2, 0.0, 1.0])
 

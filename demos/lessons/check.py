@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,6 +31,7 @@ if importlib.util.find_spec("micrograd.tensor") is None:
 
 Checker = Callable[[Any], str | None]
 EXERCISES: dict[str, Checker] = {}
+RIGHT: dict[str, bool] = {}  # what the last check of an exercise said
 
 
 class NotAnAnswer(TypeError):
@@ -61,6 +63,7 @@ def check(exercise: str | float, answer: Any) -> None:
     if exercise not in EXERCISES:
         there = [name for name in EXERCISES if name.partition(".")[0] == lesson]
         raise LookupError(f"there is no exercise {exercise!r}; lesson {lesson} has {', '.join(there)}")
+    RIGHT[exercise] = False
     if is_untried(exercise):
         print(f"{exercise}  your turn")
         return
@@ -69,10 +72,38 @@ def check(exercise: str | float, answer: Any) -> None:
     except NotAnAnswer as error:
         hint = str(error)
     except Exception as error:
-        hint = f"trying it raised {type(error).__name__}: {error}"
-        if "NoneType" in hint:
-            hint += "; is a `return` missing, or a `()` too many?"
+        hint = raised(error)
+    RIGHT[exercise] = hint is None
     print(f"{exercise}  ✓ right" if hint is None else f"{exercise}  ✗ {hint}")
+
+
+def points(exercise: str) -> int:
+    """Give 1 if the last check of an exercise said that it is right, else 0; nbgrader counts this number."""
+    return int(RIGHT.get(exercise, False))
+
+
+ADVICE = {
+    "NoneType": "is a `return` missing, or a `()` too many?",
+    r"unsupported operand type.*'list'": "a list is no array: compute with its elements, one by one",
+    r"multiply sequence": "a list is no array: compute with its elements, one by one",
+    r"could not be broadcast": "the shapes do not fit; is `keepdims=True` missing?",
+    r"truth value of an array": "arrays cannot be put in order; if you sort pairs, sort by the first part, with `key=`",
+    r"inhomogeneous": "one array is needed, not a list of pairs",
+    r"is not iterable": "return a list, not a single number",
+    r"positional arguments? but|unexpected keyword": "answer with a function that takes what the original cell's takes",
+    "math range error": "exp of a large number is too large for a float; subtract the largest score first",
+    "StopIteration": "there is nothing left to take; does something wait for a thing that is counted twice?",
+    r"'(float|int)' object has no attribute": "a plain number arrived there, which remembers nothing; is it a Value?",
+    r"must have the same shape|zip\(\) argument": "the parts have different lengths; is one cut off, or one missing?",
+    "cannot reshape": "a reshape keeps all numbers, so the lengths must have the same product",
+    r"complex": "a negative number has no real root; is something squared that should be?",
+}
+
+
+def raised(error: Exception) -> str:
+    """What an answer raised, with advice where the mistake behind it is known."""
+    said = f"trying it raised {type(error).__name__}: {error}"
+    return "; ".join([said, *(advice for mistake, advice in ADVICE.items() if re.search(mistake, said))][:2])
 
 
 def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Callable[[Checker], Checker]:
@@ -83,6 +114,12 @@ def exercise(name: str, of: Callable[[Any], Any] = lambda answer: answer) -> Cal
         return checker
 
     return enter
+
+
+def beside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a helper of a checker that needs the process of the answer, if the checker runs in another; see grade.py."""
+    function.beside = True  # type: ignore[attr-defined]
+    return function
 
 
 def number_exercise(name: str, wanted: float, hints: dict[float, str], otherwise: str, tolerance: float = 1e-2) -> None:
@@ -160,7 +197,7 @@ def kind(found: Any) -> str:
     """What something is, in words, such as `the str 'cat'`."""
     if found is None:
         return "None: is a `return` missing?"
-    return "a function" if callable(found) else f"the {type(found).__name__} {found!r:.40}"
+    return "a function" if callable(found) else f"the {found.__class__.__name__} {found!r:.40}"
 
 
 def near(found: Any, wanted: float, tolerance: float = 1e-3) -> bool:

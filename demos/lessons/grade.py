@@ -1,22 +1,21 @@
 """Grade the notebooks in a folder: `python -m micrograd grade FOLDER` writes points.csv, with a row for each of them.
 
 Each notebook runs in a separate process, in a scratch copy of the course, with limits of time and memory. The calls
-of `check` in its cells are turned into calls of a judge, which has loaded the checkers before the first cell runs. The
-notebook imports other copies of `check` and of the exercises. So nothing that it prints, replaces or overwrites there
-is an answer. In a cell that was changed, the last call of `check` for an exercise counts, so that trying all numbers is
-no answer.
+of `check` in its cells are turned into calls that hand the answer to a second process. This one holds the checkers,
+and reaches into the first to try a function or an object there; see apart.py. So nothing that a notebook prints,
+replaces or overwrites is an answer, and nothing that it can find in its own process is a verdict. In a cell that was
+changed, the last call of `check` for an exercise counts, so that trying all numbers is no answer.
 
-Python cannot lock a program out of the process that it runs in. If a checker accepts nonsense after a notebook has
-run, the notebook has changed what the checker uses, and the table says so. Run this in a container, since a notebook
-may do what you may.
+A notebook may still do on this machine what you may do, so run this in a container.
 """
 
 import argparse
 import ast
 import csv
+import importlib
+import io
 import json
 import linecache
-import math
 import os
 import re
 import secrets
@@ -34,13 +33,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import apart
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 GIGABYTE = 1 << 30
 LARGEST = 64 << 20  # bytes of a notebook, and of a file that a notebook writes
 CELLS = 5  # a notebook may take as long as this many cells
 KEPT = {"PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "SYSTEMROOT"}  # of the environment
-NONSENSE = (object(), math.nan, [math.nan] * 3, lambda *_, **__: None)  # no checker accepts one of these
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -158,77 +158,105 @@ def place(exercise: str) -> tuple[int, ...]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# In the process of a notebook
+# In the process that judges, which runs nothing of the student's
 
 
-class OutOfTime(BaseException):
-    """A cell has run for too long; `except Exception` does not catch this."""
-
-
-def work(asked: dict[str, Any], report: Callable[..., None]) -> None:
-    """Run the cells of one notebook, and report a verdict for each exercise.
-
-    Args:
-        asked: the cells, the exercises and the limits; see `grade`.
-        report: takes what became of one exercise.
-    """
+def judge_notebook() -> None:
+    """Judge one notebook: stdin has what is asked as JSON, see `grade`; a line goes to stdout for each verdict."""
+    asked = json.loads(sys.stdin.readline())
+    out, sys.stdout = sys.stdout, io.StringIO()  # what a checker prints is no verdict
     limit(asked["bytes"])
-    sys.path.insert(0, str(HERE))
+    hide()
+
+    def report(**what: object) -> None:
+        what["note"] = str(what.get("note", ""))[:500]
+        out.write(json.dumps(what | {"token": asked["token"]}) + "\n")
+        out.flush()
+
+    try:
+        import_checkers(asked["exercises"])
+    except ImportError as error:
+        report(lacks=error.name or str(error))
+        return
+    with suppress(apart.Lost, ValueError):  # the notebook has ended its process, or writes nonsense to its pipe
+        judge_cells(asked, notebook_process(asked), report)
+    os._exit(0)
+
+
+def hide() -> None:
+    """Forbid other processes of this user to look into this one, where the system can do so."""
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+
+
+def import_checkers(names: Sequence[str]) -> list[types.ModuleType]:
+    """The modules that check these exercises."""
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    lessons = dict.fromkeys(name.partition(".")[0] for name in names)
+    return [importlib.import_module(f"exercises.lesson_{lesson:0>2}") for lesson in lessons]
+
+
+def notebook_process(asked: dict[str, Any]) -> apart.Wire:
+    """Start the process of the notebook, which has loaded the checkers' helpers, and give the wire to it."""
+    command = [sys.executable, "-W", "ignore", str(HERE / "grade.py"), "--notebook", json.dumps(asked["exercises"])]
+    command.append(str(asked["bytes"]))
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    wire = apart.Wire(process.stdout, process.stdin, allowed={"call"})
+    for module in import_checkers(asked["exercises"]):
+        for name, found in list(vars(module).items()):
+            if lives_there(found):
+                setattr(module, name, wire.ask("named", module.__name__, name))
+    return wire
+
+
+def lives_there(found: Any) -> bool:
+    """Whether what a checker uses must be where the answer is: all of micrograd, and what is marked as such."""
+    of = getattr(found, "__module__", None) or ""
+    return callable(found) and (of.partition(".")[0] == "micrograd" or getattr(found, "beside", False))
+
+
+def judge_cells(asked: dict[str, Any], wire: apart.Wire, report: Callable[..., None]) -> None:
+    """Let the notebook's cells run one by one, and report a verdict for each answer that they give."""
     import check
 
-    checkers: dict[str, check.Checker] = {}
-    for lesson in {name.partition(".")[0] for name in asked["exercises"]}:
-        try:
-            __import__(f"exercises.lesson_{lesson:0>2}")
-        except ImportError as error:
-            report(lacks=error.name or str(error))
-            return
-    checkers |= check.EXERCISES
     untried = json.loads((HERE / "exercises" / "untried.json").read_text(encoding="utf-8"))
-    digest, refused = check.digest, check.NotAnAnswer
-    for name in [name for name in sys.modules if name == "check" or name.split(".")[0] == "exercises"]:
-        del sys.modules[name]  # the notebook imports other copies, from the scratch folder
-    sys.path[0] = os.getcwd()
+    judged: set[str] = set()
+    digest, broken = "", ""
 
-    def hint(name: str, answer: Any) -> str | None:
-        try:
-            return checkers[name](answer)
-        except refused as error:
-            return str(error)
-        except Exception as error:
-            return f"trying it raised {type(error).__name__}: {error}"
-
-    def judge(exercise: str | float, answer: Any) -> None:
+    def judge(exercise: object, answer: Any) -> None:
         name = str(exercise)
-        if name not in checkers:
+        if name not in check.EXERCISES:
             report(exercise=name, note="there is no such exercise")
-        elif cell_digest == untried.get(name):
+        elif digest == untried.get(name):
             report(exercise=name, note="nobody has tried it")
-        elif (said := hint(name, answer)) is not None:
-            report(exercise=name, note=said)
-        elif any(hint(name, nonsense) is None for nonsense in NONSENSE):
-            report(exercise=name, note="read this notebook: after it has run, the checker accepts nonsense too")
-        else:
+        elif (said := hint(check, name, answer)) is None:
             report(exercise=name, right=True)
+        else:
+            report(exercise=name, note=said)
         judged.add(name)
 
-    main = notebook_module()
-    broken = ""
+    wire.extra["check"] = judge
     for place, cell in enumerate(asked["cells"]):
-        judged: set[str] = set()
-        cell_digest, note = digest(cell), ""
+        judged.clear()
+        digest, note = check.digest(cell), ""
         try:
-            code = compiled(cell, f"<cell {place + 1}>")
-            main.__dict__[JUDGE] = judge
-            with alarm(asked["seconds"]):
-                exec(code, main.__dict__)
-        except OutOfTime:
-            note = f"its cell was stopped after {asked['seconds']:g} seconds"
+            wire.ask("run", cell, f"<cell {place + 1}>", asked["seconds"])
+        except SyntaxError as error:
+            note = f"its cell is not Python: {error}"
         except MemoryError:
             note = f"its cell needs more than {asked['bytes'] / GIGABYTE:g} GiB of memory"
-        except SyntaxError as error:
-            note = f"its cell is not Python: {error.msg}, in line {error.lineno}"
-        except BaseException as error:  # SystemExit too
+        except apart.Lost as error:
+            if error.name == "EOFError":
+                raise
+            late = error.name == "OutOfTime"
+            said = f"was stopped after {asked['seconds']:g} seconds" if late else f"raised {error.name}: {error}"
+            note = f"its cell {said}"
+        except Exception as error:
             note = f"its cell raised {type(error).__name__}: {error}"
         for name in set(checked(cell)) - judged if note else ():
             report(exercise=name, note=note)
@@ -236,6 +264,55 @@ def work(asked: dict[str, Any], report: Callable[..., None]) -> None:
             broken = note.replace("its cell", f"cell {place + 1}")
             report(broken=broken)
     report(ended=True)
+
+
+def hint(check: types.ModuleType, name: str, answer: Any) -> str | None:
+    """What the checker says of an answer."""
+    try:
+        return check.EXERCISES[name](answer)
+    except check.NotAnAnswer as error:
+        return str(error)
+    except Exception as error:
+        return check.raised(error)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# In the process of the notebook
+
+
+class OutOfTime(BaseException):
+    """A cell has run for too long; `except Exception` does not catch this."""
+
+
+def run_notebook(exercises: Sequence[str], size: int) -> None:
+    """Do what the judge asks: run cells, and try on their answers what a checker does with them."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    limit(size)
+    named = {
+        (module.__name__, name): found for module in import_checkers(exercises) for name, found in vars(module).items()
+    }
+    for name in [name for name in sys.modules if name == "check" or name.split(".")[0] == "exercises"]:
+        del sys.modules[name]  # the notebook imports other copies, from the scratch folder
+    sys.path[:] = [os.getcwd(), *(place for place in sys.path if place != str(HERE))]
+    main = notebook_module()
+    at_the_wire = [False]
+    wire = apart.Wire(source, sink, quiet=lambda quiet: at_the_wire.__setitem__(0, quiet))
+
+    def run(cell: str, name: str, seconds: float) -> None:
+        try:
+            code = compiled(cell, name)
+        except SyntaxError as error:
+            raise SyntaxError(f"{error.msg}, in line {error.lineno}") from None
+        main.__dict__[JUDGE] = lambda exercise, answer: wire.ask("check", exercise, answer)
+        with alarm(seconds, at_the_wire):
+            exec(code, main.__dict__)
+
+    wire.extra = {"named": lambda module, name: named[module, name], "run": run}
+    while True:
+        wire.reply(wire.receive())
 
 
 JUDGE = "__judge__"
@@ -277,14 +354,18 @@ def limit(size: int) -> None:
 
 
 @contextmanager
-def alarm(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime after a while, and every second from then on, where the system has such a clock."""
+def alarm(seconds: float, waits: Sequence[bool]) -> Iterator[None]:
+    """Raise OutOfTime after a while, and every second from then on, where the system has such a clock.
+
+    While `waits` says that the process is at its wire, nothing is raised, since a message must not be cut off.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
 
     def stop(*_: object) -> None:
-        raise OutOfTime
+        if not waits[0]:
+            raise OutOfTime
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, 1)
@@ -292,21 +373,6 @@ def alarm(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def worker() -> None:
-    """The process of one notebook: stdin has what is asked as JSON, and the results go to a file that it names."""
-    asked = json.loads(sys.stdin.readline())
-    token = asked.pop("token")
-    with open(asked.pop("results"), "a", encoding="utf-8") as results:
-
-        def report(**what: object) -> None:
-            what["note"] = str(what.get("note", ""))[:500]
-            results.write(json.dumps(what | {"token": token}) + "\n")
-            results.flush()
-
-        work(asked, report)
-        os._exit(0)  # what the notebook has registered for the end has nothing to say
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -325,34 +391,33 @@ def grade(paper: Paper, seconds: float, size: int, kept: Path) -> Paper:
     if not (paper.cells and paper.exercises):
         return paper
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        scratch, results = Path(place, "demos", "lessons"), Path(place, secrets.token_hex(8))
+        scratch = Path(place, "demos", "lessons")
         leave_out = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*", "out")
         shutil.copytree(HERE.parent, scratch.parent, ignore=leave_out)
         own = {"HOME": place, "TMPDIR": place, "MPLCONFIGDIR": str(kept), "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", str(HERE / "grade.py"), "--worker"],
+            [sys.executable, "-W", "ignore", str(HERE / "grade.py"), "--judge"],
             cwd=scratch,
             env={name: value for name, value in os.environ.items() if name in KEPT} | own | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,
         )
         token = secrets.token_hex(16)
         asked = {"cells": paper.cells, "exercises": paper.exercises, "seconds": seconds, "bytes": size}
-        late = False
+        late, told = False, ""
         try:
-            process.communicate(json.dumps(asked | {"token": token, "results": str(results)}) + "\n", seconds * CELLS)
+            told, _ = process.communicate(json.dumps(asked | {"token": token}) + "\n", seconds * CELLS)
         except subprocess.TimeoutExpired:
             late = True
         finally:
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
-            process.wait()
-        told = results.read_text(encoding="utf-8", errors="replace").splitlines() if results.exists() else []
-    enter(paper, [entry for line in told if (entry := understood(line)).get("token") == token])
+            told = process.communicate()[0] if late else told
+    enter(paper, [entry for line in told.splitlines() if (entry := understood(line)).get("token") == token])
     ended = "the process of the notebook ended" if "" not in paper.right else "its cell ran and checked nothing"
     missing = f"the notebook was stopped after {seconds * CELLS:g} seconds" if late else ended
     written = {name for cell in paper.cells for name in checked(cell)}
@@ -433,4 +498,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(worker() if sys.argv[1:] == ["--worker"] else main())
+    if sys.argv[1:] == ["--judge"]:
+        judge_notebook()
+    elif sys.argv[1:2] == ["--notebook"]:
+        run_notebook(json.loads(sys.argv[2]), int(sys.argv[3]))
+    else:
+        sys.exit(main())

@@ -1,12 +1,13 @@
 """Make what a teacher hands out, in out/handout/: `make handout`, or `make handout ARGS="--students 30 04 05"`.
 
     students/        the course as students get it: without solutions, outputs and key; copy it over their demos/
+    nbgrader/        an assignment of each lesson, with a locked cell below each exercise that counts its point
     solutions/       the same notebooks with the solutions in the cells, to be run
     key.md           every exercise with its solution
     slides/          about ten slides for each lesson, the last with the exercises; more of the text is in the notes
     worksheets.html  graphs to fill in by hand, with other numbers for each student; worksheets_key.html has the numbers
 
-The cells of exercises carry nbgrader's metadata, a point each. The commands to grade are in docs/teach.md.
+The commands to grade are in docs/teach.md.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from micrograd import Value, draw_dot
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+FOR_TEACHERS = ("apart.py", "grade.py", "handout.py", "refresh.py")
 SLIDES = 10  # about so many for a lesson
 Cell = dict[str, Any]
 CHECK = re.compile(r'^check\("(\d+\.\d+)"', re.MULTILINE)
@@ -49,25 +51,37 @@ def exercise(cell: Cell) -> str:
 
 
 def for_students(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells without solutions and outputs; those of exercises say so to nbgrader."""
+    """The cells without solutions and outputs."""
     kept = []
     for cell in map(deepcopy, cells):
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
-        if name := exercise(cell):
-            cell["metadata"]["nbgrader"] = {
-                "schema_version": 3,
-                "cell_type": "code",
-                "grade_id": f"exercise-{name.replace('.', '-')}",
-                "grade": True,
-                "solution": True,
-                "task": False,
-                "locked": False,
-                "points": 1,
-            }
         cell["source"] = SOLUTION.sub("", cell["source"]).strip("\n")
         if cell["source"]:
             kept.append(cell)
+    return kept
+
+
+def for_nbgrader(cells: Sequence[Cell]) -> list[Cell]:
+    """The students' cells, where a locked one below each exercise counts its point; nbgrader runs it to grade."""
+    kept = []
+    for cell in for_students(cells):
+        kept.append(cell)
+        if name := exercise(cell):
+            place = name.replace(".", "-")
+            code = f'from check import points\n\npoints("{name}")'
+            about = {
+                "schema_version": 3,
+                "cell_type": "code",
+                "grade_id": f"points-{place}",
+                "grade": True,
+                "solution": False,  # of a cell with True, nbgrader would release a stub instead
+                "locked": True,
+                "task": False,
+                "points": 1,
+            }
+            one = {"cell_type": "code", "id": f"points-{place}", "metadata": {"nbgrader": about}, "source": code}
+            kept.append(one | {"outputs": [], "execution_count": None})
     return kept
 
 
@@ -290,13 +304,17 @@ def worksheets(students: Sequence[str], seed: int, blank: bool) -> str:
 
 def handout(out: Path, lessons: Sequence[Path], students: Sequence[str], seed: int, reveal: str) -> Iterator[str]:
     """Write everything, and yield what was written."""
-    leave_out = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*", "out", "grade.py", "handout.py", "refresh.py")
+    leave_out = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*", "out", *FOR_TEACHERS)
     shutil.copytree(HERE.parent, out / "students", ignore=leave_out, dirs_exist_ok=True)
     keys = ["# Answer key"]
     for path in lessons:
         cells = cells_of(path)
         write(for_students(cells), out / "students" / "lessons" / path.name)
         write(solved(cells), out / "solutions" / path.name)
+        folder = out / "nbgrader" / "source" / path.stem  # an assignment, with what its notebook imports
+        shutil.copytree(HERE, folder, ignore=leave_out, dirs_exist_ok=True)
+        shutil.copy(HERE.parent / "one_page.py", folder)
+        write(for_nbgrader(cells), folder / path.name)
         write_slides(slides(cells), out / "slides" / f"{path.stem}.slides.html", reveal)
         keys.append(key(cells))
         yield title(cells).removeprefix("# ")

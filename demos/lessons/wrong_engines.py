@@ -9,6 +9,7 @@ a second pass. An expression on which a wrong engine differs from the right one 
 
 import argparse
 import ast
+import builtins
 import hashlib
 import math
 import types
@@ -137,9 +138,28 @@ def engine(line: int = 0, instead: str = "") -> type:
     if line:
         old = lines[line - 1]
         lines[line - 1] = old[: len(old) - len(old.lstrip())] + instead.strip()
+    tree = ast.parse("\n".join(lines))
+    if strange := sorted(reach(tree) - REACH):  # the line may be a student's, and is run
+        raise SyntaxError(f"{strange[0]} is not used on this page")
     names: dict[str, Any] = {"__name__": "one_page"}
-    exec(compile("\n".join(lines), "one_page.py", "exec"), names)
+    exec(compile(tree, "one_page.py", "exec"), names)
     return names["Value"]
+
+
+def reach(tree: ast.AST) -> set[str]:
+    """What a program reaches besides its own variables: modules, attributes and Python's functions."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.add(ast.unparse(node))
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name) and (node.id in dir(builtins) or node.id.startswith("_")):
+            found.add(node.id)
+    return found
+
+
+REACH = reach(ast.parse(PAGE)) | {"dict", "abs", "items", "pop"}  # what the wrong lines need, too
 
 
 def number_of(who: str | int) -> int:

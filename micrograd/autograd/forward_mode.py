@@ -8,8 +8,8 @@ from typing import Any
 
 from ..engine.modes import enable_grad
 from ..engine.value import Node
-from ..engine.walk import run
 from ..scalars.kinds import hidden, node_of
+from ..scalars.passes import run_pass
 from ..scalars.rows import Closure
 
 
@@ -38,12 +38,12 @@ def _transposed(node: Any, tangents: dict[Node, Any], create_graph: bool) -> Any
     """A node's tangent from those of its operands; None if it does not depend on them."""
     if isinstance(node._row, Closure):
         raise RuntimeError(f"jvp needs the derivative of '{node._op}' as a row: its _backward was written by hand")
-    u = detached(getattr(node, "tensor", node))  # any value of this shape will do
+    u = node._plain(detached(getattr(node, "tensor", node)))  # any value of this shape will do
     u.requires_grad = True
     given = node_of(u)
     with enable_grad(), node._quiet():
         parts, seeds = _seeded(node._row.send(node, u, create_graph), tangents, create_graph)
-        return run(parts, seeds, create_graph, [given])[1].get(given)
+        return run_pass(parts, seeds, create_graph, [given])[1].get(given) if parts else None
 
 
 def _seeded(

@@ -38,9 +38,9 @@ from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import enable_grad, is_grad_enabled
 from ..engine.rows import LEAF
 from ..engine.value import Value
-from ..engine.walk import run, topological
 from ..scalars.kinds import differentiating, is_node, is_tracing, node_of, traced
 from ..scalars.ops import copied
+from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
 from ..tensor.optional import Tensor, handle, np, stack
 from .forward_mode import detached, forward
@@ -85,8 +85,8 @@ class Call:
         self.dtype: np.dtype[Any] | None = np.result_type(*dtypes) if dtypes else None
         with enable_grad():
             seen = [tree_map(partial(self._node, fresh=i in self.chosen), x) for i, x in enumerate(args)]
-        self.points: list[Any] = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
-        self.own: list[Any] = [node for node in self.points if not node._row]
+        self.inputs: list[Any] = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
+        self.own_inputs: list[Any] = [node for node in self.inputs if not node._row]
         with enable_grad(), self._open():
             output = fn(*seen, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
@@ -95,7 +95,8 @@ class Call:
         self.aux: Any = aux
         whole = tree_map(lambda y: y if y is None else _output(y), output)  # None: a gradient by an integer
         self.output: Any = _output(None) if output is None else whole
-        self.read: bool = bool(_from_leaves((self.output, self.aux)))  # fn read another node that requires a gradient
+        # True if fn read another node that requires a gradient
+        self.connected: bool = self.tracing or (self.recording and bool(_from_leaves((self.output, self.aux))))
 
     def _node(self, x: Any, fresh: bool) -> Any:
         """An argument as fn sees it: a node, if it can be differentiated; a fresh one, if it is."""
@@ -108,12 +109,12 @@ class Call:
     def _open(self) -> Iterator[None]:
         """A context in which the inputs are leaves, which nested calls find; outside it they are copied constants."""
         with differentiating():
-            for node in self.own:
+            for node in self.own_inputs:
                 node._row, node._a, node._x, node._y = LEAF, None, (), None
             try:
                 yield
             finally:
-                for node in self.own:  # else a later call would take it for a parameter
+                for node in self.own_inputs:  # else a later call would take it for a parameter
                     data = node._data
                     node._record(copied, (node._constant(data),), [data, data])
 
@@ -122,22 +123,23 @@ class Call:
 
         They lead back to what fn read, and to the gradients or tangents that were given.
         """
-        return self.tracing or (self.recording and self.read) or (is_grad_enabled() and any(map(_requires_grad, given)))
+        return self.connected or (is_grad_enabled() and any(map(_requires_grad, given)))
 
     def answer(self, tree: Any, given: Sequence[Any] = ()) -> Any:
-        """The results as nodes, or plain if all arguments and seeds are plain; non-nodes are returned unchanged."""
-        if self._records(given):
-            return self._connected(tree)
-        has_nodes = self.has_nodes or any(map(is_node, given))
-        plain = detached if has_nodes else (lambda y: y.data[()] if isinstance(y, Tensor) else y.data)
-        return tree_map(lambda y: plain(y) if is_node(y) else y, tree)
+        """The results as nodes, or plain if all arguments and seeds are plain; non-nodes are returned unchanged.
 
-    def _connected(self, tree: Any) -> Any:
-        """The tree, with each node that depends only on inputs of this call, and on no leaf, made a constant."""
+        A node that depends only on inputs of this call, and on no leaf, is made a constant.
+        """
         if self.tracing and self.recording:
             return tree
-        kept = _from_leaves(tree) if self.recording else ()
-        return tree_map(lambda y: detached(y) if _requires_grad(y) and node_of(y) not in kept else y, tree)
+        if self._records(given):
+            kept = _from_leaves(tree) if self.recording else ()
+            convert = lambda y: y if node_of(y) in kept or not y.requires_grad else detached(y)  # noqa: E731
+        elif self.has_nodes or any(map(is_node, given)):
+            convert = detached
+        else:
+            convert = lambda y: y.data[()] if isinstance(y, Tensor) else y.data  # noqa: E731
+        return tree_map(lambda y: convert(y) if is_node(y) else y, tree)
 
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
@@ -149,7 +151,7 @@ class Call:
             raise TypeError("found None as the gradient of an output: write zeros for one that does not count")
         pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
         found = self._found(pairs, self._records(gs)) if pairs else {}
-        parts = iter(self.answer([_as_node(node, found.get(node)) for node in self.points], gs))
+        parts = iter(self.answer([_as_node(node, found.get(node)) for node in self.inputs], gs))
 
         def part(x: Any) -> Any:
             g = next(parts) if is_point(x) else None  # that of a float is a float, even if fn saw a Tensor
@@ -163,22 +165,22 @@ class Call:
         roots = [node_of(y) for y, _ in pairs]
         seeds = seeded(roots, [g for _, g in pairs], create_graph)
         try:
-            with roots[0]._quiet(), self._open(), enable_grad() if create_graph else nullcontext():
-                return run(roots, seeds, create_graph, self.points)[1]  # which may call user functions again
+            with self._open():
+                return run_pass(roots, seeds, create_graph, self.inputs)[1]  # which may call user functions again
         except RuntimeError as error:
             if create_graph and not self.has_nodes:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
             raise
 
-    def push(self, tangents: Any) -> Any:
+    def tangents(self, given: Any) -> Any:
         """The tangents of fn's output, given those of the arguments."""
-        ts = [traced(t) for x, t in zip(leaves(self.args), leaves(tangents), strict=True) if is_point(x)]
+        ts = [traced(t) for x, t in zip(leaves(self.args), leaves(given), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self._records(ts)
-        given = {n: n._seed(t, create_graph) for n, t in zip(self.points, ts, strict=True)}
+        seeds = {n: n._seed(t, create_graph) for n, t in zip(self.inputs, ts, strict=True)}
         with self._open(), enable_grad() if create_graph else nullcontext():
-            found = forward(topological(_roots(self.output)), given, create_graph)
+            found = forward(topological(_roots(self.output)), seeds, create_graph)
         tangent = lambda y: y if y is None else _as_node(node_of(y), found.get(node_of(y)))  # noqa: E731
         return self.answer(tree_map(tangent, self.output), ts)
 
@@ -401,7 +403,7 @@ def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[
     if found != needed:
         raise ValueError(f"found {found} tangents for {needed} arguments: each argument needs one tangent")
     call = Call(fn, tuple(primals), {})
-    return call.answer(call.output), call.push(tangents)
+    return call.answer(call.output), call.tangents(tangents)
 
 
 @_of_compiled

@@ -12,13 +12,11 @@ The files are listed in the order in which a function passes through them. Each 
         opset        the operations, and what each does to arrays
         graph        equal Symbols are one object
         simplify     the rewrite rules, by operation
-3.  Levels: from many numbers to few arrays, and to matrix products.
-        normal       a graph of numbers as sums of products
-        places       in which array a number is stored, and how it is read
-        levels       what is computed together
+3.  Vectorize: from many numbers to few arrays, and to matrix products.
+        vectorize    a folder: sums of products, slots of arrays, and levels of what is computed together
 4.  Lower, and compile: from Symbols to a function.
         arguments    what the function sees of its arguments, and where a program reads them
-        lowered      the program as data, which prints as a page
+        lowered      the public form: the program as data, which prints as a page
         backends     each makes a function of it; `python` writes source
 5.  Interface: what happens in a call.
         build        the four steps above, combined
@@ -28,8 +26,8 @@ The files are listed in the order in which a function passes through them. Each 
         interface    `compile`: which program for which call
         checked      `compile(fn, check=True)`: the function itself beside its program
 
-For a quick tour, read `trace`, `graph` and `backends/python`: together they form a complete compiler. `levels` is what
-makes scalars fast.
+For a quick tour, read `trace`, `graph` and `backends/python`: together they form a complete compiler. `vectorize` is
+what makes scalars fast.
 """
 
 from .checked import check_compiled

@@ -24,15 +24,15 @@ from ..scalars.kinds import differentiating
 from ..tensor.optional import Tensor, np
 from .lowered import Read
 from .nodes import data_of, traced_value
-from .opset import OWN
+from .opset import SPECIAL
 from .trace import Trace
 
 _RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
-_WORDS = {"stock", "buffers", "answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
-_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr"}
+_WORDS = {"answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
+_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr", "isub"}
 _WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "kinds"}
 _WORDS |= {"hasattr", "map", "type"}
-_WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *OWN}
+_WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *SPECIAL}
 TEXT = (bool, str, type(None))
 
 

@@ -3,7 +3,7 @@
     form         what runs                              what it returns
     numbers      straight-line Python                   numbers
     arrays       NumPy, one operation a line            arrays
-    levels       many numbers as few arrays (`levels`)  a vector of all outputs, and one of all gradients
+    arrays       many numbers as few (`vectorize`)      a vector of all outputs, and one of all gradients
 
 For an output of one element, the gradients are computed along with it (`fused`). For other outputs there is a second
 program (`back`), which takes the incoming gradients (the seeds) and recomputes the forward half.
@@ -36,22 +36,19 @@ from ..engine.modes import is_grad_enabled
 from ..engine.value import Value
 from ..scalars.roots import grad
 from ..tensor.optional import Tensor, np
+from . import backends
 from .arguments import TEXT, Arguments, Block
 from .backends import Executable, compiled
 from .frozen import generators_in, watch_threads, watched_gradients, without_draws
 from .graph import rebuilt
 from .guards import ways_from
-from .levels import Levels
 from .lowered import Lowered, Read
 from .nodes import DETACH, data_of, is_traced
-from .normal import NormalForm
 from .remains import without_remains
 from .symbols import Symbol, needed, symbols_in
 from .trace import Leaf, Trace, tracing
+from .vectorize import Levels, NormalForm, Vectorized, is_worthwhile
 
-MANY = 1000  # ops on numbers; with fewer, straight-line Python is used, except in C, where an operation starts at once
-WIDTH = 20  # average ops per level above which array operations are faster
-SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
 NO_PART = "none of the parameters of the optimizer in update= affects the loss"
 
 
@@ -142,7 +139,7 @@ class Built:
             self.plain = plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))
             form = NormalForm(trace.graph, list(map(data_of, leaves(tree))), None if recorded else DETACH)
-            self.vector = _is_for_levels(form, tree, given.samples, backend)
+            self.vector = is_worthwhile(form, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
             self._outputs(tree, given.samples)
@@ -155,7 +152,7 @@ class Built:
             if not symbols_in(x):  # it is known after all
                 rule(x)
         self.names: list[str] = given.names
-        self.resident = bool(self.trained) and (self.vector or backend == "jax")
+        self.resident = bool(self.trained) and (self.vector or bool(backends.has(backend, "RESIDENT")))
         if self.vector:
             self.lowered, by = self._levels(trace, form, given, constants, alive)
         else:
@@ -209,7 +206,7 @@ class Built:
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise no_loss()
 
-    # ---- without levels
+    # ---- as it was traced
 
     def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> list[tuple[Any, Any]]:
         """Pairs (where to find a node, its gradient) for each node that gets one."""
@@ -276,15 +273,15 @@ class Built:
                 reads.append(Read(before[name].args[0], "update", (2 + 2 * i, name), kind))
         return reads, updates
 
-    def _update_all(self, p: Symbol, leaves: list[Leaf], pairs: list) -> tuple[list[Read], list[tuple[Symbol, Any]]]:
+    def _update_all(self, p: Symbol, leaves: list[Leaf], g: Any) -> tuple[list[Read], list[tuple[Symbol, Any]]]:
         """The same for an array of Values; those that are frozen, or have no part in the loss, have a gradient of 0."""
-        if not pairs:
+        if g is None:
             raise ValueError(NO_PART)
-        self.trained, (*_, g) = [leaf.ref() for leaf in leaves], pairs[0]
+        self.trained = [leaf.ref() for leaf in leaves]
         wanted = np.array([x.requires_grad for x in self.trained])
         return self._updates([(p, g if wanted.all() else np.where(wanted, g, 0.0))])
 
-    # ---- levels
+    # ---- vectorized
 
     def _levels(
         self, trace: Trace, form: NormalForm, given: Arguments, constants: Any, alive: list[Leaf]
@@ -306,25 +303,17 @@ class Built:
         own += [leaf for leaf in wanted if trained and leaf.symbol not in free]  # without a part in the loss
         chosen = (slice(None, len(own)),) if fixed else ()
         blocks.append(Block("p", None if trained else Read("p", "leaves", chosen, "vector"), [x.symbol for x in own]))
-        second = Trace()
-        by = [(x, to) for x, to in ((-3, [x for x, _ in given.wanted]), (-1, own)) if to]
-        with tracing(second):
-            inputs: list[Any] = [second.tensor(x.name, x.like(), x.name in ("wanted", "p")) for x in blocks]
-            taken = [*inputs[:-1], inputs[-1] if len(own) == len(free) else inputs[-1][: len(free)]]
-            found = plan([x.rows(array, given.samples) for x, array in zip(blocks, taken, strict=True)], outs)
-            seeds = [] if self.fused else [second.tensor("seeds", found)]
-            asked = found.requires_grad and not self.plain
-            parts = grad(found, [inputs[x] for x, _ in by], seeds or None, allow_unused=True) if asked else ()
-        pairs = [(x, to, data_of(g)) for (x, to), g in zip(by, parts, strict=False) if g is not None]
-        first, updates = [], []
+        by = {name: to for name, to in (("wanted", [x for x, _ in given.wanted]), ("p", own)) if to}
+        made = Vectorized(plan, blocks, outs, [*by], not self.fused, self.plain)
+        gradients, first, updates = made.gradients, [], []
         if trained:
-            first, updates = self._update_all(data_of(inputs[-1]), own, pairs)
-            own, pairs = [], []
-        values, grads, updates = rebuilt((data_of(found), [g for *_, g in pairs], updates), second.constants())
-        second.graph.let_go()
+            first, updates = self._update_all(made.inputs["p"], own, made.gradients.get("p"))
+            own, gradients = [], {}
+            made.gradients.clear()
+        values, grads, updates = made.finished(updates)
         reads = [*first, *given.reads, *(x.read for x in blocks if x.read and x.symbols)]
-        lowered = self._lowered([*own, *fixed], reads, values, grads, [blocks[x].name for x, *_ in pairs], updates)
-        return lowered, [x for _, to, _ in pairs for x in to]
+        lowered = self._lowered([*own, *fixed], reads, values, grads, [*gradients], updates)
+        return lowered, [x for name in gradients for x in by[name]]
 
     # ---- what each call verifies
 
@@ -386,16 +375,6 @@ def counts_differ(update: Any, params: list[Any]) -> bool:
 
 def _is_recorded(x: Any) -> bool:
     return is_traced(x) and x.requires_grad
-
-
-def _is_for_levels(form: NormalForm, tree: Any, samples: int | None, backend: str) -> bool:
-    """True if the graph is all numbers (under `batch`, one for each sample), and large enough to gain from levels."""
-    shapes = {None} if samples is None else {None, (samples,)}
-    of_numbers = all(x.op in ("input", "getitem") and x.shape in shapes for x in form.inputs)
-    of_numbers = of_numbers and not any(isinstance(x, Tensor) for x in leaves(tree))
-    ops, width = len(form.order), WIDTH if samples is None else SIDE_BY_SIDE
-    many = ops > width * form.depth and (ops > MANY or samples is not None or backend == "c")
-    return of_numbers and (many and bool(np) if backend in ("auto", "c", "jax") else backend == "numpy")
 
 
 def _is_nested(tree: Any) -> bool:

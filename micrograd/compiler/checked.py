@@ -26,10 +26,10 @@ from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import Mode
 from ..engine.rows import LEAF
 from ..engine.value import Value
-from ..engine.walk import run, topological
 from ..nn.module import Module
 from ..optim.optimizers import State
 from ..scalars.kinds import is_node, node_of, plain
+from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
 from ..tensor.optional import Tensor, np
 from .arguments import untraced
@@ -198,7 +198,7 @@ def _gradients(out: Out, inputs: list[Any]) -> list[Any]:
     if len(roots) == 1 and isinstance(roots[0], Tensor):
         weights = [np.linspace(1.0, 2.0, roots[0].size).reshape(roots[0].shape).astype(roots[0].dtype)]
     nodes = [*map(node_of, roots)]
-    grads = run(nodes, seeded(nodes, weights, False), False, inputs)[1] if nodes else {}
+    grads = run_pass(nodes, seeded(nodes, weights, False), inputs=inputs)[1] if nodes else {}
     return [0.0 if (g := grads.get(node)) is None else plain(g) for node in inputs]
 
 

@@ -87,6 +87,10 @@ class Graph:
             found = self._made[key] = Symbol(self, op, args, named, shape, dtype)
         return found
 
+    def made(self, op: str, args: tuple[Any, ...], named: tuple[Any, ...]) -> Symbol | None:
+        """The Symbol of an operation, if it was made before."""
+        return self._made.get((op, named, *args))
+
     def on_numbers(self, row: Row, args: tuple[Any, ...]) -> Any:
         """The Symbol of a row on numbers (under `batch`, one for each sample), of which `rebuilt` makes operations."""
         key, plain = args, True
@@ -199,6 +203,8 @@ def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _thin(x: Any) -> Any:
+    if isinstance(x, np.floating):
+        return float(x)
     if x.__class__ is np.ndarray and x.size and x.dtype.kind == "f":
         return float(x.flat[0]) if not any(x.strides) or is_uniform(x) else x
     return x.args[0] if x.__class__ is Symbol and x.op == "broadcast_to" and x.args[0].__class__ is Symbol else x

@@ -31,12 +31,12 @@ from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
 from ..scalars.kinds import is_tracing, node_of
 from ..tensor.optional import Tensor, np
+from . import backends
 from .arguments import TEXT, untraced
-from .backends import BACKENDS
 from .build import Out, no_loss
 from .checked import Checked, checked_call, checked_step, way
 from .guards import same_objects
-from .lowered import Lowered, Step, drawing
+from .lowered import Lowered
 from .nodes import is_users
 from .program import Program, program_for
 from .resident import AwayValue
@@ -124,13 +124,12 @@ def compile(
         )
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
-    if backend not in BACKENDS:
-        raise ValueError(f"found the backend {backend!r}: it must be {', '.join(map(repr, BACKENDS))}")
+    backends.check_name(backend)
     if (batch or backend in ("numpy", "c")) and not np:
         raise ModuleNotFoundError(
             "batch=True, backend='numpy' and backend='c' compute on arrays: install numpy", name="numpy"
         )
-    if devices is not None and backend != "jax":
+    if devices is not None and "devices" not in backends.has(backend, "OPTIONS"):
         raise ValueError(f"devices= is for backend='jax', found backend={backend!r}")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
@@ -414,11 +413,6 @@ class Compiled(Transformable):
     def lowered(self) -> Lowered:
         """That program as data, before it was written for a back end: print it."""
         return self.program.built.lowered
-
-    @property
-    def graph(self) -> list[Step]:
-        """That program as a graph for `draw_dot`: the nodes of its outputs and gradients."""
-        return drawing(self.lowered)
 
     def to_onnx(self, dtype: Any = None) -> bytes:
         """The content of the .onnx file that `save(f, "model.onnx")` writes: what the program traced last computes.

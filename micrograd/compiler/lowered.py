@@ -1,4 +1,8 @@
-"""A lowered program: what is read, computed, returned and updated, as data. A back end makes a function of it.
+"""The public form of a program: what is read, computed, returned and updated, as data.
+
+`f.lowered` has the program of a compiled function in this form, and printing it shows the program as a page. A back end
+makes a function of it, and imports this module alone. The guide `docs/lowered.md` describes the form, and shows a back
+end of ten lines.
 
 >>> from .interface import compile
 >>> from ..engine import Value
@@ -17,20 +21,47 @@ outputs
 gradients
     x: t1
 
-The steps are Symbols, operands first: `symbol.op` is one of `opset`, `symbol.args` are its operands and settings.
+A program is a `Lowered`, its steps are `Symbol`s, operands first, and each of its inputs has a `Read`, which says where
+the input comes from. `symbol.op` is "input" or one of the operations in `OPSET`, `symbol.args` are its operands and
+settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays.
+
+>>> f.lowered.steps[-1].op, f.lowered.steps[-1].args, f.lowered.version
+('multiply', (x, tanh(y)), 1)
+>>> f.lowered.run(Value(2.0), 0.5)
+([0.9242343145200195], [0.46211715726000974])
+
+`VERSION` is the version of this form. It goes up whenever a program can hold what a back end for the version before
+does not know, such as an operation, a kind of Read or a field. A back end that states another version is refused.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterator
+import struct
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import starmap
+from operator import call
+from typing import Any, ClassVar, NamedTuple
 
-from ..tensor.optional import np
-from .symbols import Symbol, needed, symbols_in
+from ..common.trees import leaves
+from ..scalars import floats
+from ..tensor.optional import library, np
+from .graph import rebuilt
+from .opset import ELEMENTWISE, OPSET, SPECIAL, evaluate
+from .simplify import RULES, axes_of
+from .symbols import BY_COLUMNS, VIEWS, Symbol, is_uniform, needed, symbols_in
+
+__all__ = [
+    "BY_COLUMNS", "ELEMENTWISE", "KINDS", "OPSET", "SPECIAL", "VERSION", "VIEWS", "Lowered", "Read", "Symbol",
+    "at_once", "axes_of", "evaluate", "floats", "is_uniform", "leaves", "library", "needed", "np", "reader", "reading",
+    "rewritten", "sliced", "symbols_in", "vector",
+]  # fmt: skip
+
+VERSION = 1
 
 KINDS = {
     "given": "",
@@ -88,6 +119,8 @@ class Lowered:
             at once.
     """
 
+    version: ClassVar[int] = VERSION
+
     parameters: tuple[str, ...]
     reads: tuple[Read, ...]
     values: Any
@@ -104,6 +137,16 @@ class Lowered:
     def steps(self) -> tuple[Symbol, ...]:
         """The Symbols that it needs, operands first; those of `op == "input"` are read."""
         return tuple(needed((self.outputs, self.updates)))
+
+    def run(self, *given: Any) -> Any:
+        """Compute the outputs step by step, which says what the program means. It is slow, and updates nothing.
+
+        Args:
+            *given: what the program is called with, one for each of its parameters.
+        """
+        inputs = [symbol for symbol in self.steps if symbol.op == "input"]
+        with np.errstate(all="ignore") if np else nullcontext():
+            return rebuilt(self.outputs, dict(zip(inputs, reader(self)(*given), strict=True)))
 
     @cached_property
     def names(self) -> dict[Symbol, str]:
@@ -158,52 +201,72 @@ def kind_of(x: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A program as a graph
+# What a back end needs
 
 
-class Step:
-    """A node of the drawing: an operation of the program, an input or a constant."""
+def rewritten(tree: Any, rules: Mapping[str, Callable[..., Any]]) -> Any:
+    """The tree of Symbols with other operations in place of some, for a back end that lacks these.
 
-    requires_grad = False
-
-    def __init__(self, op: str, operands: tuple[Step, ...] = (), label: str = "", data: Any = ""):
-        self._op = op
-        self._prev = operands
-        self.label = label
-        self.data = data
-
-    def __repr__(self) -> str:
-        return f"<{self.label or self._op or self.data}>"
+    Args:
+        tree: Symbols and constants, in lists and tuples.
+        rules: by operation, a function of the graph, the operands and the settings. It returns an equal Symbol, or None
+            where it has none.
+    """
+    return rebuilt(tree, {}, RULES | {**rules})
 
 
-def drawing(program: Lowered) -> list[Step]:
-    """The outputs of a program as nodes for `draw_dot`; a step has a label if it is used more than once."""
-    steps: dict[Any, Step] = {}
-    uses = Counter(symbols_in([*(x.args for x in program.steps), program.outputs, program.outputs]))
-
-    def step(x: Any) -> Step:
-        if x.__class__ is np.ndarray:
-            return steps.setdefault(id(x), Step("", data=str(x.shape)))
-        return steps[x] if x.__class__ is Symbol else Step("", data=x)
-
-    for symbol in program.steps:
-        data = "number" if symbol.shape is None else str(symbol.shape)
-        if symbol.op == "input":
-            steps[symbol] = Step("", label=program.names[symbol], data=data)
-        else:
-            sign, operands = symbol.op.lstrip("."), symbol.args
-            if symbol.shape is None and sign in SIGNS:
-                sign = SIGNS[sign]
-            elif sign == "getitem":
-                sign, operands = f"[{program.shown(symbol.args[1]).strip('()')}]", symbol.args[:1]
-            found = tuple(step(x) for x in operands if x.__class__ in (Symbol, np.ndarray, float, int))
-            steps[symbol] = Step(sign, found, program.names[symbol] if uses[symbol] > 1 else "", data)
-    roots = [steps[symbol] for symbol in symbols_in(program.outputs)]
-    for target, new in program.updates:
-        made = step(new)
-        roots.append(Step(made._op, made._prev, steps[target].label, made.data))
-    return list(dict.fromkeys(roots))
+def at_once(*calls: tuple[Any, ...]) -> None:
+    """Make calls, (function, *arguments), of functions written in C: no Ctrl-C and no other thread comes between."""
+    deque(starmap(call, calls), 0)
 
 
-SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=", "greater": ">"}
-SIGNS |= {"greater_equal": ">=", "equal": "==", "not_equal": "!="}
+def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
+    """A function of the program's parameters that returns the numbers and arrays of its inputs, in order."""
+    names = [symbol.args[0] for symbol in program.steps if symbol.op == "input"]
+    lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
+    text = "".join(f"    {line}\n" for line in lines)
+    known: dict[str, Any] = {"np": np, "vector": vector}
+    exec(f"def program({', '.join(program.parameters)}):\n{text}", known)
+    return known["program"]
+
+
+READING = {
+    "number": "float({0})",
+    "value": "{0}._data",
+    "tensor": "{0}._node._data",
+    "array": "np.asarray({0}, np.{1})",
+    "lists": "{0}.astype(float).tolist()",
+    "flat": "{0}.astype(float, copy=False).reshape(-1)",
+    "samples": 'np.array({0}.T, float, order="C")  # the samples last',
+    "vector": "vector({0})",
+    "count": "float({0})",
+}
+
+
+def reading(reads: Iterable[Read]) -> list[str]:
+    """The lines of Python that read the inputs."""
+    lines = []
+    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
+        lines.append(f"{', '.join(leaves)}, = leaves")
+    for read in reads:
+        if read.kind in READING:
+            lines.append(f"{read.name} = {READING[read.kind].format(read.place, read.dtype)}")
+        elif read.parameter != "leaves" and read.name != read.place:
+            lines.append(f"{read.name} = {read.place}")
+        if read.kind == "lists":
+            lines += _unpacking(read.name, read.shape)
+    return lines
+
+
+def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    """The lines that unpack nested lists of numbers."""
+    names = [f"{name}_{i}" for i in range(shape[0])] if shape else []
+    if names:
+        yield f"{', '.join(names)}, = {name}"
+    for inner in names:
+        yield from _unpacking(inner, shape[1:])
+
+
+def vector(numbers: list[float]) -> np.ndarray:
+    """np.array of a list of floats, in a third of the time."""
+    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

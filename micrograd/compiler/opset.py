@@ -41,16 +41,6 @@ def placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
     return out
 
 
-def mask_of(condition: Any, dtype: Any) -> Any:
-    """0 where the condition holds, else all bits set."""
-    return np.subtract(condition.view(np.int8), 1, dtype=f"i{np.dtype(dtype).itemsize}")
-
-
-def gated(a: Any, mask: Any) -> Any:
-    """`where(condition, 0.0, a)` by bit masks: exact, and many times faster, since it does not branch."""
-    return np.bitwise_and(a.view(mask.dtype), mask).view(a.dtype)
-
-
 _ELEMENTWISE = """
     add subtract multiply divide power remainder floor_divide negative absolute sign
     exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
@@ -65,16 +55,14 @@ SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accum
 SPECIAL |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}
 SPECIAL |= {f: getattr(library, f) for f in ("windows", "windows_back")}
 ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
-NUMPY_FORMS: dict[str, Callable[..., Any]] = {"mask_of": mask_of, "gated": gated}  # made by a back end, for itself
 OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL}
-OWN: dict[str, Callable[..., Any]] = SPECIAL | NUMPY_FORMS
 
 
 def evaluate(
     op: str,
     args: Sequence[Any],
     named: Mapping[str, Any] = {},
-    own: Mapping[str, Callable[..., Any]] = OWN,
+    own: Mapping[str, Callable[..., Any]] = SPECIAL,
     xp: Any = np,
 ) -> Any:
     """The operation on actual arrays: a function of `own`, a method, or a function of the library `xp`."""

@@ -34,20 +34,21 @@ from ..common.trees import leaves, tree_map
 from ..engine.modes import interceptor, modes_on
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
-from ..engine.walk import lock, run, topological
+from ..engine.walk import lock
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
 from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
+from . import backends
 from .arguments import untraced
 from .backends import Executable
-from .backends.python import vector
 from .build import Built, Out, counts_differ
 from .guards import guard, question, same_objects
-from .lowered import Read
+from .lowered import Read, vector
 from .nodes import data_of
 from .resident import Store, at_hand, store_of
 
@@ -67,7 +68,7 @@ class Program:
         self.built = built
         self.settings: dict[str, Any] = owner.settings
         self.code: Executable = built.code
-        self._read = _reader(built.leaves, self.settings["backend"]) if built.leaves else tuple
+        self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
         self.current: Callable[[], bool] = question(*self.guard)
@@ -82,7 +83,8 @@ class Program:
 
         None if the results of floats are not just numbers, or not of Python's.
         """
-        if self.built.leaves or self.built.check or not self.built.as_text or self.settings["backend"] in ("c", "jax"):
+        of_ours = self.settings["backend"] in ("auto", "python", "numpy")
+        if self.built.leaves or self.built.check or not (self.built.as_text and of_ours):
             return None
         (checks, objects), names = self.guard, self.built.parameters
         tests = ["not (rest or named or modes_on)", *(f"{name}.__class__ is float" for name in names), checks]
@@ -194,7 +196,7 @@ class TrainingProgram(OnDevice):
             return False
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
-        if store and self.built.remembered and not (store.states and list(self.update.state.values()) == self.states):
+        if store and self.built.remembered and not (store.states and store.has(self.update.state, self.states)):
             with lock:
                 store.bring_states()  # other states: what is not identical was compared, and so brought home
             if counts_differ(self.update, self.trained) > self.built.apart:
@@ -260,7 +262,7 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
         built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
-    made = TrainingProgram if built.update is not None else OnDevice if owner.settings["backend"] == "jax" else Program
+    made = TrainingProgram if built.update is not None else OnDevice if _is_resident(owner.settings) else Program
     return made(owner, built, named)
 
 
@@ -292,7 +294,7 @@ class ProgramCall:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
         total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
-        fresh = total.__class__ is int and not any(before)  # no pass has reached any of these Values yet
+        fresh = total.__class__ is int and before.count(0) == len(before)  # no pass has reached any of these Values yet
         if fresh or total.__class__ is float:
             with np.errstate(all="ignore"):
                 sums = self.found if fresh else vector(before) + self.found
@@ -359,8 +361,7 @@ def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: b
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    with roots[0]._quiet():
-        found = run(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)[1]
+    _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
     return [found.get(node) for node in inputs]
 
 
@@ -437,11 +438,16 @@ def _gradients_of_leaves(nodes: Sequence[Any]) -> list[Any]:
     return [p._gradient for p in nodes if p._row is LEAF]
 
 
-def _reader(nodes: list[Any], backend: str) -> Callable[[], tuple[list[Any]]]:
-    """A function that reads the current data of the nodes: for JAX, where they are."""
+def _is_resident(settings: dict[str, Any]) -> bool:
+    """True if arrays stay where the back end has them."""
+    return bool(backends.has(settings["backend"], "RESIDENT"))
+
+
+def _reader(nodes: list[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
+    """A function that reads the current data of the nodes: of those that stay on a device, where they are."""
     if all(isinstance(x, Value) for x in nodes):
         return lambda: ([x._data for x in nodes],)
-    if backend == "jax":
+    if resident:
         return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
     return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
 

@@ -17,23 +17,17 @@ False
 from __future__ import annotations
 
 import weakref
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import starmap
-from operator import call, setitem
+from operator import setitem
 from typing import Any
 
 from ..engine.value import Node, Value
 from ..engine.walk import lock
 from ..optim.optimizers import State
 from ..tensor.optional import ArrayNode, np
+from .lowered import at_once
 
 _slot: Any = Node._data  # what `Away._data` hides
-
-
-def at_once(*calls: tuple[Any, ...]) -> None:
-    """Make calls, (function, *arguments), of functions written in C: no Ctrl-C and no other thread comes between."""
-    deque(starmap(call, calls), 0)
 
 
 class Store:
@@ -66,7 +60,8 @@ class Store:
         """
         if "data" not in self.held:
             self._take([ref() for ref in self.nodes])
-        if not names or (self.states and self.states[0]() is state[params[0]] and names.keys() <= self.held.keys()):
+        first = dict.__getitem__(state, params[0]) if names and self.states else None
+        if not names or (self.states and self.states[0]() is first and names.keys() <= self.held.keys()):
             return False
         self.bring_states()
         self._take_states(names, state, params)
@@ -99,6 +94,18 @@ class Store:
         moves: list[Any] = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
         moves.append((setattr, self, "states", list(map(weakref.ref, states))))
         at_once((self.held.update, found), *moves, *_become(AwayState, states))
+
+    def has(self, state: dict[Any, Any], states: list[Any]) -> bool:
+        """True if an optimizer still has these states. It is asked again only after somebody looked at them."""
+        if state.__class__ is AwayStates and state.store is self:  # type: ignore[attr-defined]
+            return True
+        if isinstance(state, State):  # before they are compared, lest another thread should change them in between
+            state.store = self
+            object.__setattr__(state, "__class__", AwayStates)
+        if [*dict.values(state)] == states:
+            return True
+        home(state)
+        return False
 
     def bring_data(self) -> None:
         """Give the nodes their numbers back."""
@@ -161,6 +168,9 @@ def home(x: Any) -> Any:
     with lock:
         if isinstance(x, AwayState):
             x.store.bring_states()
+        elif isinstance(x, AwayStates):
+            object.__setattr__(x, "__class__", State)
+            del x.store
         elif isinstance(x, Away):
             try:
                 store = _slot.__get__(x)
@@ -219,6 +229,13 @@ class AwayState(State):
     __slots__ = ()
 
 
+class AwayStates(State):
+    """The states of all parameters, which are in a store, and of which nobody has looked at one since."""
+
+    __slots__ = ()
+
+
 _OF_DICTS = {*dir(dict)} - {*dir(object), "fromkeys", "__class_getitem__"} | {"__eq__", "__ne__", "__repr__"}
 for _name in _OF_DICTS | {"__reduce_ex__"}:
     setattr(AwayState, _name, _at_home(_name))
+    setattr(AwayStates, _name, _at_home(_name))

@@ -24,7 +24,7 @@ from ..tensor.optional import np
 from .frozen import MASKED, READ, Shapeless, frozen, refusing
 
 BY_COLUMNS = (("order", "F"),)
-VIEWS = {".reshape", ".transpose", "broadcast_to", "getitem", "windows"}  # may share memory
+VIEWS = {".reshape", ".transpose", "broadcast_to", "getitem", "windows", "squeeze"}  # may share memory
 
 
 class _Library:
@@ -158,6 +158,7 @@ def _reduction(op: str) -> Callable:
     """A reduction method; its settings are always named, so that equal calls have equal keys."""
 
     def method(self: Symbol, axis: Any = None, keepdims: bool = False) -> Any:
+        axis = axis[0] if axis.__class__ is tuple and len(axis) == 1 else axis
         return self.graph.make(op, (self,), (("axis", axis), ("keepdims", bool(keepdims))))
 
     return method

@@ -42,8 +42,7 @@ Every line of it is still there. Where it went, and why it grew:
     lambda g: g * other.data        `ops`, a table with one `Row` (`rows`) per op, written as algebra on g, so that one
                                     line serves numbers, arrays, nodes (higher derivatives) and symbols (`compile`)
     other.data * ...                `floats`, the functions of `math`, returning inf or nan where `math` raises
-    visit, order, seen              `walk.search`: iterative, so a chain of a million nodes does not overflow the stack;
-                                    `walk.prune` leaves out what leads to none of the inputs that were asked for
+    visit, order, seen              `walk.search`: iterative, so a chain of a million nodes does not overflow the stack
     rule(node.grad)                 `walk.propagate`, with `row.send` for all but plain numbers
     operand.grad += ...             sums in a separate slot, `_sum`. A second pass adds the right amount; and after
                                     an error or a Ctrl-C every `.grad` is as it was
@@ -57,15 +56,17 @@ That is the heart. It is complete by itself, and everything else of the library 
                                     `variable` it is sets it: `lazy` defers the op, `compile` computes it on symbols,
                                     `strict` looks at it
     what sees a complete gradient   `walk.watchers` is a list of functions (node, gradient) -> gradient. A pass calls
-                                    them for each node, before it sends: `register_hook`, `detect_anomaly`
+                                    them for each node, before it sends: `register_hook`, `detect_anomaly`. A pass with
+                                    `receive`, a function (node, gradient), calls it in place of writing to `.grad`:
+                                    `walk.grad`, gradients of given inputs
     a row of any operands           a subclass of `Row` with its own `send(node, g, create_graph)`, which returns pairs
                                     (operand, gradient). `node._record(row, operands, values)` makes it the row of a
                                     node, with the tuple of operands in `_x` and the values in `_y`: closures that users
                                     write (`_backward`), `Function`, released graphs, compiled functions, ops of arrays
-    a kind of node                  a subclass of `Node` with seven methods: `_apply` records an op, `_constant` and
-                                    `_seed` make a constant and a first gradient, `_used` and `_plain` prepare what the
-                                    rules compute on, `_fit` and `_plus` what they return. Value has them last in its
-                                    class; `Tensor` is the other kind
+    a kind of node                  a subclass of `Node` with six methods: `_apply` records an op, `_constant` and
+                                    `_seed` make a constant and a first gradient, `_used` gives what the rules compute
+                                    on, `_fit` and `_plus` take what they return. Value has them last in its class;
+                                    `Tensor` is the other kind
     names attached from outside     rows that enter `ops.TABLE`, a library of functions for them in `rows.LIBRARIES`,
                                     methods set on `Value` and `Node`: `sinh`, `show`, `register_hook`, words of other
                                     libraries. `micrograd/__init__.py`, which is above, attaches those of `scalars/`

@@ -4,8 +4,8 @@ A row's forward function takes numbers or arrays. Its rules are algebra on `g`, 
 of the forward pass: (out, a) for a unary row, (a, b) for a binary one. They use only operators and other rows, so that
 the same line serves numbers, arrays, nodes (higher derivatives) and symbols.
 
-A parameter that a rule does not use starts with an underscore, and its value need not be kept. Nor need the value of a
-parameter named `like`, which is used for its shape only.
+A parameter that a rule does not use starts with an underscore. One of which it uses the shape only is named `like`.
+Tensors read these names, and do not keep the arrays that no rule uses.
 
 A rule does not compare in Python: the outcome would be fixed when it is traced, and wrong in higher derivatives. The
 rows `step`, `sign` and `gate` do that instead. Rules are written so as not to cancel: `tanh'` is
@@ -19,8 +19,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from .floats import divide
-from .floats import power as float_power
+from . import floats
 from .rows import Row, lib
 
 TABLE: dict[str, Row] = {}
@@ -43,14 +42,9 @@ def passed(g: Any, _a: Any, _b: Any) -> Any:
     return g
 
 
-def zero(a: Any) -> Any:
-    """Zeros like a."""
-    return gate(a, -1.0)
-
-
 def flat(_g: Any, _x: Any, like: Any) -> Any:
-    """The rule of a piecewise constant function, for its last operand: no gradient."""
-    return zero(like)
+    """The rule of a piecewise constant function, for its last operand: zeros like it."""
+    return gate(like, -1.0)
 
 
 def _sigmoid(a: Any) -> Any:
@@ -59,11 +53,11 @@ def _sigmoid(a: Any) -> Any:
 
 
 # fmt: off
-#        name forward       to a                             to b
-add = op("+", operator.add, passed,                          passed,                              word="add")
-sub = op("-", operator.sub, passed,                          lambda g, _a, _b: -g,                word="sub")
-mul = op("*", operator.mul, lambda g, _a, b: g * b,          lambda g, a, _b: g * a,              word="mul")
-div = op("/", divide,       lambda g, _a, b: g / b,          lambda g, a, b: -g * (a / b) / b,    word="div")
+#        name forward        to a                             to b
+add = op("+", operator.add,  passed,                          passed,                              word="add")
+sub = op("-", operator.sub,  passed,                          lambda g, _a, _b: -g,                word="sub")
+mul = op("*", operator.mul,  lambda g, _a, b: g * b,          lambda g, a, _b: g * a,              word="mul")
+div = op("/", floats.divide, lambda g, _a, b: g / b,          lambda g, a, b: -g * (a / b) / b,    word="div")
 neg = op("neg", operator.neg, lambda g, _out, _a: -g)
 
 exp     = function("exp",  lambda g, out, _a: g * out,               doc="e to the power of a")
@@ -90,7 +84,7 @@ gate    = function("gate", lambda g, _a, b: gate(g, b), flat)  # a where b > 0, 
 @lru_cache(maxsize=1024, typed=True)
 def power(n: float) -> Row:
     """The row of a**n, for a plain number n."""
-    forward = lambda a: float_power(a, n) if a.__class__ is float else a**n  # noqa: E731
+    forward = lambda a: floats.power(a, n) if a.__class__ is float else a**n  # noqa: E731
     row = partial(Row, f"**{n}", word="pow", settings={"n": n})
     if n == 0:
         return row(forward, flat)

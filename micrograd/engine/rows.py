@@ -14,7 +14,7 @@ LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}
 def lib(a: Any, b: Any = 0.0) -> Any:
     """The library for these operands: the functions of `floats`, unless one of them is not a number."""
     library = LIBRARIES.get(a.__class__)
-    if b.__class__ is not float and library is LIBRARIES[float]:
+    if b.__class__ is not float and library is LIBRARIES[float]:  # a is a number, so b decides
         a, library = b, LIBRARIES.get(b.__class__)
     return library or a.__array_namespace__()
 
@@ -26,12 +26,12 @@ class Row:
     has any number of operands, and its own `send`. Calling a row applies the op to numbers, to nodes, or to
     anything else with a method `_apply`.
 
-    `notes` are what the floors above want to know: `doc`, the docstring of a public op; `word`, an identifier where the
-    name is a symbol such as "+"; `settings`, what the row was made with besides its formulas.
+    `word` is an identifier, for a name that is a symbol such as "+". `notes` give the attributes below other values;
+    they say what the floors above want to know.
     """
 
-    doc: str = ""
-    settings: Mapping[str, Any] = {}
+    doc: str = ""  # the docstring, if the op is public
+    settings: Mapping[str, Any] = {}  # what the row was made with besides its formulas
     needs_values: bool = True  # False if the rules use only the shapes of the values
     view: bool = False  # of arrays: the result may share the operand's memory
 
@@ -47,13 +47,13 @@ class Row:
             setattr(self, note, x)
 
     def __call__(self, *operands: Any) -> Any:
-        out = None
+        refused = False
         for x in operands:
             if x.__class__ not in LIBRARIES and hasattr(x, "_apply"):
-                out = x._apply(self, operands)
-                if out is not NotImplemented:
+                if (out := x._apply(self, operands)) is not NotImplemented:
                     return out
-        if out is NotImplemented:
+                refused = True
+        if refused:
             found = " and ".join(type(x).__name__ for x in operands)
             raise TypeError(f"'{self.name}' takes Values and numbers, found {found}")
         return self.forward(*operands)
@@ -64,8 +64,6 @@ class Row:
         The last rule runs first, so that the gradient of an array's first operand, the input, is still in the cache.
         """
         values, rules, sent = node._used(create_graph), self.rules, []
-        if create_graph:
-            g, *values = map(node._plain, (g, *values))
         operands = node._x if node._x.__class__ is tuple else (node._a, node._b)
         for i in range(len(rules) - 1, -1, -1):
             n = operands[i]

@@ -9,15 +9,11 @@ Start reading here. An expression of Values is evaluated like one of floats, and
 
 A row is an op: its name, its function `forward` of numbers, and for each operand the rule for its gradient, `to_a` and
 `to_b`. An op of one operand has no `to_b`. The rows are in `ops`, and what a row is in `rows`.
-
-A node stores no closure: one that refers to its own output would make each node a reference cycle, and collecting those
-cycles would take nine tenths of the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from numbers import Real
 from typing import Any, Self
 
@@ -35,8 +31,11 @@ class Node:
     `_row` says what it is: None for a constant, `LEAF` (a row that is false) for a leaf, otherwise the row of the op.
     `_a` and `_b` are the operands, None where one was a plain number. `_x` and `_y` are the numbers that the rules are
     called with, whatever `data` is set to later: (out, a) for a unary row, where out is the result, (a, b) for a binary
-    one. A node with any number of operands has the tuple of these in `_x`, which is empty for a leaf, and in `_y`
-    whatever its row keeps. `_gradient` is `.grad`, and `_sum` belongs to the walk.
+    one.
+
+    A row may also take any number of operands. Its node has None in `_a` and `_b`, the tuple of the operands in `_x`,
+    and in `_y` whatever the row keeps. So has a leaf, whose tuple is empty. `_gradient` is `.grad`, and `_sum` belongs
+    to the walk.
     """
 
     __slots__ = (*SLOTS, "__dict__", "__weakref__")
@@ -75,9 +74,9 @@ def number(x: Any) -> float | None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Recording an op: compute the result, then store the row, the operands, and the values that the rules will be called
-# with. `Value._apply` does this for any row; `_unary` and `operator_of` are fast paths for most calls, and six times as
-# fast. Both leave to `_apply` what a mode changes (before they read a number, which it may not have computed yet), what
-# is not recorded since all operands are constants, and operands of other classes.
+# with. `Value._apply` does this for any row. `_unary` and `operator_of` do it six times as fast for most calls, and
+# leave the others to `_apply`: those inside a mode, those of constants alone, and those with operands of other classes.
+# They ask for a mode before they read a number, since a node that `lazy` deferred has none yet.
 
 
 def fill_slots(out: Any, data: Any, row: Any = None, a: Any = None, b: Any = None, x: Any = (), y: Any = None) -> Any:
@@ -105,7 +104,7 @@ def operator_of(row: Row) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
     def method(self: Value, other: Any) -> Any:
         if modes_on:
             return self._apply(row, (self, other))
-        x, cls = self._data, self.__class__  # in this order: a node that `lazy` deferred gets its class with its number
+        x, cls = self._data, self.__class__  # in this order: reading the number gives a deferred node its class
         if other.__class__ is cls:
             b, y = other, other._data
         elif other.__class__ is float or other.__class__ is int:
@@ -130,10 +129,8 @@ def operator_of(row: Row) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
 
 
 def method_of(row: Row) -> Callable[..., Any]:
-    """The method of Value for a row of the table."""
-    if row.to_b is None:
-        return lambda self: _unary(row, self)
-    return lambda self, other: row(self, other)
+    """The method of Value for a row of one operand."""
+    return lambda self: _unary(row, self)
 
 
 class Value(Node):
@@ -186,9 +183,8 @@ class Value(Node):
     __neg__, __abs__ = method_of(ops.neg), method_of(ops.abs_)
 
     def __pow__(self, other: Any) -> Any:
-        if other.__class__ is float or other.__class__ is int:
-            return _unary(ops.power(other), self)
-        return NotImplemented if (n := number(other)) is None else _unary(ops.power(n), self)
+        n = other if other.__class__ is int else number(other)
+        return NotImplemented if n is None else _unary(ops.power(n), self)
 
     def __repr__(self: Any) -> str:
         return f"{type(self).__name__}(data={self._data}, grad={self._gradient})"
@@ -230,9 +226,9 @@ class Value(Node):
         return self._constant(seed) if create_graph else seed
 
     def _used(self: Any, create_graph: bool) -> Sequence[Any]:
-        """What the rules are called with after g: numbers or, if the pass is recorded, their nodes.
+        """The values that the rules take after g: numbers or, under `create_graph`, their nodes.
 
-        Raises a RuntimeError if the number of a node is no longer that of the forward pass.
+        Raises a RuntimeError if a node has another number than in the forward pass.
         """
         seen = self._y if self._x.__class__ is tuple else (self._x, self._y)
         if not (create_graph and self._row.needs_values):
@@ -240,24 +236,23 @@ class Value(Node):
         pairs = [*zip((self, self._a) if self._row.of_out else self._operands, seen, strict=False)]
         for n, x in pairs:
             if n is not None and n._is_number and n._data is not x and n._data != x and x == x:
-                now = f"{x} in the forward pass and is now {n._data}; run the forward pass again"
-                raise RuntimeError(f"create_graph=True: what '{self._op}' used was {now}")
+                raise RuntimeError(f"create_graph=True: '{self._op}' used {x}, now {n._data}; rerun the forward pass")
         return [x if n is None else n for n, x in pairs]
-
-    def _plain(self, x: Any) -> Any:
-        """What a rule computes on in place of x, in a recorded pass. Here that is x itself."""
-        return x
 
     def _fit(self, part: Any) -> Any:
         """A gradient of this node in its form, which matters to arrays."""
         return part
 
     def _plus(self, total: Any, part: Any, _taken: Any = None, /) -> Any:
-        """The sum of two gradients of this node; recorded only if the second is a node. No total is None, or int 0."""
+        """The sum of two gradients of this node. A total of None, or of the integer 0, is none yet.
+
+        If the total is a node and the part is a number, their sum is a constant.
+        """
         if total is None or (total.__class__ is int and total == 0):
             return part
-        with modes.no_grad() if isinstance(total, Value) and not isinstance(part, Value) else nullcontext():
-            return ops.add(total, part)
+        if isinstance(total, Value) and not isinstance(part, Value):
+            total = self._constant(total._data)
+        return ops.add(total, part)
 
     def _ieee(self, rule: Callable[..., Any], *numbers: float) -> float:
         """The rule's result where Python's floats raise: run on constants, whose ops follow IEEE 754."""

@@ -54,14 +54,14 @@ def batches(
     if not parts or (np and not all(x.ndim for x in parts)):
         raise ValueError("batches() needs at least one array, and each with samples along its first axis")
     if len({len(x) for x in parts}) > 1:
-        raise ValueError(f"found {', '.join(str(len(x)) for x in parts)} samples: each array needs the same number")
+        raise ValueError(f"the arrays have {', '.join(str(len(x)) for x in parts)} samples, but need equally many")
     if not isinstance(size, (int, np.integer)) or size < 1:
         raise ValueError(f"size must be a whole number of samples, at least 1; found {size!r:.50}")
     if not (isinstance(share, tuple) and len(share) == 2 and all(isinstance(x, (int, np.integer)) for x in share)):
         raise TypeError(f"share= takes (this worker's number, the number of workers), found {share!r:.50}")
     rank, workers = share
     if not 0 <= rank < workers:
-        raise ValueError(f"found the share {share}: workers are numbered from 0, the last of n has the number n - 1")
+        raise ValueError(f"there is no share {share}: workers are numbered from 0, and the last of n has number n - 1")
     n = len(parts[0])
     order = generator(rng).permutation(n) if np else random.sample(range(n), n)
     return (_batch(parts, order[i : i + size], rank, workers) for i in range(0, len(order), size))

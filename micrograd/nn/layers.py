@@ -29,8 +29,8 @@ import numpy as np
 from ..common.words import checked
 from ..engine.modes import interceptor
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
+from ..functional.tensors import Pair, pair
 from ..scalars.kinds import is_tracing, traced, verify
-from ..tensor.functional import Pair, pair
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
@@ -561,7 +561,7 @@ class BatchNorm1d(Module):
             what = "the running statistics of BatchNorm1d, as training does (call eval() on the model first)"
             interceptor().refuse_change(what)  # type: ignore[union-attr]
         if n < 2:
-            raise ValueError(f"found {n} values for each feature, in shape {x.shape}: training needs at least two")
+            raise ValueError(f"each feature has {n} values in shape {x.shape}, and training needs at least two")
         mean, variance = x.mean(axes), x.var(axes)
         unbiased = variance.detach().numpy() * (n / (n - 1))
         for running, now in ((self.running_mean, mean.detach().numpy()), (self.running_var, unbiased)):
@@ -621,7 +621,7 @@ class Embedding(Module):
 def _check_indices(places: np.ndarray, n: int) -> None:
     if places.size and not (places.min() >= 0 and places.max() < n):
         wrong = places.min() if places.min() < 0 else places.max()
-        raise IndexError(f"found the index {wrong}: with {n} embeddings it must be from 0 to {n - 1}")
+        raise IndexError(f"there is no embedding {wrong}: with {n} of them, an index is from 0 to {n - 1}")
 
 
 def _check_features(x: Tensor, n: int, layer: Module) -> None:

@@ -60,16 +60,16 @@ class Module(KeywordsChecked):
             interceptor().refuse_change(f"the training of {type(self).__name__}")  # type: ignore[union-attr]
         self._training = mode
 
-    def __init_subclass__(cls, signs: bool = False, parts_sign: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(cls, tags: bool = False, parts_tag: bool = False, **kwargs: Any) -> None:
         """Wrap a `__call__` that the class defines, so that its outputs are tagged.
 
         Args:
-            signs: True if the class tags its outputs itself.
-            parts_sign: True if all its outputs come from inner modules, which tag them.
+            tags: True if the class tags its outputs itself.
+            parts_tag: True if all its outputs come from inner modules, which tag them.
         """
         super().__init_subclass__(**kwargs)
-        if "__call__" in vars(cls) and not signs:
-            cls.__call__ = _signing(vars(cls)["__call__"], parts_sign)
+        if "__call__" in vars(cls) and not tags:
+            cls.__call__ = _tagging(vars(cls)["__call__"], parts_tag)
 
     if not TYPE_CHECKING:  # for which every attribute would exist
 
@@ -271,7 +271,7 @@ def _assign(held: Any, array: Any) -> None:
 # Tagging outputs: a drawing groups nodes by the modules that made them
 
 
-def _signing(call: Callable, parts_sign: bool = False) -> Callable:
+def _tagging(call: Callable, parts_tag: bool = False) -> Callable:
     """Wrap `call` so that its outputs are tagged; while it runs, the module is on the stack of modules being called."""
 
     @wraps(call)
@@ -282,11 +282,10 @@ def _signing(call: Callable, parts_sign: bool = False) -> Callable:
             out = call(self, *args, **kwargs)
         finally:
             _calling.reset(token)
-        if not parts_sign:
-            made = {node for node in _flat(out) if (modes_on and _waits(node)) or (node._row and not node._made_by)}
-            inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args) if made else ()
-            for node in made.difference(inputs):  # an input that is passed through would refer to itself
-                sign(node, modules, inputs)
+        if not parts_tag:
+            inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args)
+            for node in {*_flat(out)}.difference(inputs):  # an input that is passed through would refer to itself
+                tag(node, modules, inputs)
         return out
 
     return __call__
@@ -298,7 +297,7 @@ def calling(module: Module) -> tuple[Module, ...]:
     return outer if outer and outer[-1] is module else (*outer, module)
 
 
-def sign(out: Any, modules: tuple[Module, ...], inputs: tuple[Any, ...]) -> None:
+def tag(out: Any, modules: tuple[Module, ...], inputs: tuple[Any, ...]) -> None:
     """Set `out._made_by` to the modules being called, outermost first, and the inputs of the last one.
 
     Only non-leaf nodes are tagged, and the first tag, that of the innermost module, is kept. What `lazy` has deferred
@@ -319,4 +318,4 @@ def _flat(tree: Any) -> tuple[Any, ...]:
     return tuple([x for x in found if isinstance(x, Node) or _waits(x)])
 
 
-Module.__call__ = _signing(Module.__call__)
+Module.__call__ = _tagging(Module.__call__)

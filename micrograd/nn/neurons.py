@@ -13,7 +13,7 @@ from operator import index, mul
 from typing import Any
 
 from ..engine.value import Node, Value
-from .module import Module, calling, sign
+from .module import Module, calling, tag
 
 # Activations: the name of the method of Value, and the word for it in a neuron's repr.
 ACTIVATIONS = {
@@ -27,7 +27,7 @@ ACTIVATIONS = {
 }
 
 
-class Neuron(Module, signs=True):
+class Neuron(Module, tags=True):
     """A neuron, which computes activation(w0*x0 + w1*x1 + ... + b), one Value from `nin` inputs.
 
     Use it to see and to draw the smallest network there is. Call it with a list of `nin` Values or numbers.
@@ -64,7 +64,7 @@ class Neuron(Module, signs=True):
             )
         if not callable(activation) and activation not in ACTIVATIONS:
             known = ", ".join(ACTIVATIONS)
-            raise ValueError(f"found the activation {activation!r:.50}: it must be {known}, or a function")
+            raise ValueError(f"there is no activation {activation!r:.50}: use {known}, or a function")
         draw = (rng or random).uniform
         self.w: list[Value] = [Value(draw(-1, 1)) for _ in range(whole(nin, "nin"))]
         self.b: Value = Value(0)
@@ -83,7 +83,7 @@ class Neuron(Module, signs=True):
         if self.nonlin:
             f = self.activation
             act = getattr(act, f)() if isinstance(f, str) else f(act)
-        sign(act, calling(self), x)
+        tag(act, calling(self), x)
         return act
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class Neuron(Module, signs=True):
         return f"{word if self.nonlin else 'Linear'}Neuron({len(self.w)})"
 
 
-class Layer(Module, parts_sign=True):
+class Layer(Module, parts_tag=True):
     """`nout` neurons on the same `nin` inputs.
 
     Use it to build a network of neurons that differs from an `MLP`. Call it with a list of `nin` Values or numbers. It
@@ -124,7 +124,7 @@ class Layer(Module, parts_sign=True):
         return f"Layer of [{', '.join(map(str, self.neurons))}]"
 
 
-class MLP(Module, parts_sign=True):
+class MLP(Module, parts_tag=True):
     """Multi-layer perceptron, layers in sequence, the last one without an activation.
 
     Use it for a network that is small enough to draw. Call it with **one sample**, a list of `nin` Values or numbers,
@@ -187,7 +187,7 @@ def _inputs(x: Any, network: Module, wanted: int | None = None) -> tuple[Any, ..
     if inputs and hasattr(inputs[0], "__len__") and getattr(inputs[0], "ndim", 1):
         raise _no_sample(inputs, network)
     if wanted is not None and len(inputs) != wanted:
-        raise ValueError(f"found {len(inputs)} inputs for a neuron with {wanted} weights: it needs one input for each")
+        raise ValueError(f"a neuron with {wanted} weights needs {wanted} inputs, and found {len(inputs)}")
     return inputs
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from math import exp, isclose
-from threading import RLock
 from typing import Any
 
 from ..common.trees import leaves
@@ -60,14 +59,24 @@ class strict(Mode):
 
     def __enter__(self) -> None:
         super().__enter__()
-        self._watch.entered.append(None)
-        self._watch.attend()
+        _watching.append(self._watch)
 
     def __exit__(self, *error: object) -> None:
-        self._watch.entered.pop()
-        if not self._watch.entered:
-            self._watch.leave()
+        _watching.remove(self._watch)
         super().__exit__(*error)
+
+
+class _Watching(list[Any]):
+    """One entry for each `strict` that is on. It is a watcher of the walk, which leaves it out while it is empty."""
+
+    def __call__(self, node: Any, g: Any) -> Any:
+        for watch in {*self}:
+            watch.add(node, g)
+        return g
+
+
+_watching = _Watching()
+walk.watchers.append(_watching)  # after the hooks, which may replace a gradient
 
 
 class Watch:
@@ -76,8 +85,6 @@ class Watch:
     def __init__(self) -> None:
         self.used: dict[Any, Any] = {}  # by node: its gradient, as long as the one of the last step is part of it
         self.warned: set[tuple[str, str, int]] = set()
-        self.lock: Any = RLock()
-        self.entered: list[None] = []  # one for each call that has not ended, also in other threads
 
     def warn(self, text: str) -> None:
         """Warn of the user's line, once."""
@@ -123,25 +130,11 @@ class Watch:
         elif any(_same(p.grad, self.used.get(node_of(p))) for p in optimizer.params):
             self.warn("step(): gradients were not cleared since the last step: call zero_grad() before backward()")
         self.used |= {node_of(p): copy(plain(p.grad)) for p in optimizer.params}
-        self.attend()
 
-    def attend(self) -> None:
-        """Have each pass show its gradients, after the hooks."""
-        with self.lock:
-            self.leave()
-            walk.watchers.append(self.added)
-
-    def leave(self) -> None:
-        """Leave no trace on the passes."""
-        with self.lock:
-            if self.added in walk.watchers:
-                walk.watchers.remove(self.added)
-
-    def added(self, node: Any, g: Any) -> Any:
-        """A watcher of the walk: note whether a pass adds to a gradient that was used."""
+    def add(self, node: Any, g: Any) -> None:
+        """Note whether a pass, which is about to add g to the node's gradient, adds to one that was used."""
         if node in self.used:
             self.used[node] = plain(node._gradient) + plain(g) if _same(node._gradient, self.used[node]) else None
-        return g
 
     def watch_scaling(self, params: Sequence[Any], factor: float) -> None:
         """Note that `clip_grad_norm` has scaled gradients."""
@@ -150,10 +143,8 @@ class Watch:
 
 def _same(grad: Any, used: Any) -> bool:
     """True if the gradient is the one that was used, and not 0."""
-    if grad is None or used is None:
-        return False
-    equal, zero = plain(grad) == used, used == 0
-    return equal and not zero if isinstance(equal, bool) else bool(equal.all() and not zero.all())
+    some = lambda x: x.any() if hasattr(x, "any") else x  # noqa: E731
+    return grad is not None and used is not None and not some(plain(grad) != used) and bool(some(used))
 
 
 def _rows(scores: Any) -> list[list[float]]:

@@ -24,8 +24,10 @@ from .checks import Settings, no_count, not_negative, parameters_of, parts_of, u
 Total = Callable[[Any], Any] | None
 
 
-class State(dict[str, Any]):
-    """What an optimizer remembers of one parameter; compiled training steps may store it elsewhere until it is read."""
+class State(dict[Any, Any]):
+    """What an optimizer remembers of one parameter, or the states of all; compiled training steps may store what is in
+    it elsewhere until it is read.
+    """
 
     __slots__ = ("__weakref__", "store")
 
@@ -73,7 +75,7 @@ class Optimizer(Settings):
         self._used: list[Any] = []  # the gradients that the last step used, which are sums if there is a `reduce=`
         self._copies: dict[Any, Any] = {}  # of the parameters' arrays, for a step that fails
         self.params: list[Any] = parameters_of(params, type(self).__name__)
-        self.state: dict[Any, dict[str, Any]] = {p: State() for p in self.params}
+        self.state: dict[Any, dict[str, Any]] = State({p: State() for p in self.params})
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
 
@@ -183,16 +185,16 @@ class Optimizer(Settings):
         """
         settings, remembered = parts_of(state)
         if set(settings) != set(self._settings()):
-            raise ValueError(f"found settings {sorted(settings)}, this one has {sorted(self._settings())}")
+            raise ValueError(f"the state has settings {sorted(settings)}, this optimizer {sorted(self._settings())}")
         if len(remembered) != len(self.params):
-            raise ValueError(f"found a state of {len(remembered)} parameters, this one has {len(self.params)}")
+            raise ValueError(f"the state is of {len(remembered)} parameters, and this optimizer has {len(self.params)}")
         trial = copy(self)
         vars(trial).update(deepcopy(dict(settings)))
         trial._check()
         pairs = zip(self.params, remembered, strict=True)
         if problems := [f"parameter {i} {bad}" for i, (p, x) in enumerate(pairs) for bad in self._misfits(p, x)]:
             raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        trial.state = {p: State(x) for p, x in zip(self.params, deepcopy(list(remembered)), strict=True)}
+        trial.state = State(zip(self.params, map(State, deepcopy(list(remembered))), strict=True))
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, found: Any) -> list[str]:

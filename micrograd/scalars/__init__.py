@@ -12,6 +12,7 @@ anomaly    detect_anomaly
 release    what `retain_graph=False` makes of a graph
 turns      a pass that waits for another thread's in vain raises
 grad_fn    the graph through PyTorch's interface
+passes     the order of a graph; a pass to given inputs
 roots      backward and grad, from several roots, to given inputs, checked
 value      what else a Value can do, attached to it
 """

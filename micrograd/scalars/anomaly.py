@@ -10,16 +10,15 @@ from ..engine import walk
 from ..engine.modes import Mode, Variable, modes_on, value_of
 from ..engine.rows import Row
 from ..engine.value import Node
-from .kinds import attach, is_tracing, line_of_the_user
+from .kinds import attach, is_tracing, line_of_the_user, plain
 
-_checking: Variable = ContextVar("checking", default=None)
 _seen: dict[Any, list[tuple[Any, Any]]] = {}  # for each pass under way: its nodes and their gradients so far
 _record = Node._record
 
 
 def is_anomaly_enabled() -> bool:
     """True inside `detect_anomaly`, but not in a trace, which has no numbers to check."""
-    return value_of(_checking, False) and not is_tracing()
+    return value_of(detect_anomaly.variable, False) and not is_tracing()
 
 
 @attach(Node)
@@ -51,7 +50,7 @@ class detect_anomaly(Mode):
     RuntimeError: the backward of 'log' produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
-    variable = _checking
+    variable: Variable = ContextVar("checking", default=None)
     value = True
 
     def __enter__(self) -> None:
@@ -82,6 +81,6 @@ def _refuse_nan(node: Any, g: Any) -> Any:
 
 
 def _is_nan(part: Any) -> bool:
-    data = getattr(getattr(part, "_node", part), "_data", part)
+    data = plain(part)
     unequal = data != data
     return unequal if isinstance(unequal, bool) else unequal.any()

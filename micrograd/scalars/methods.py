@@ -158,4 +158,4 @@ def _compare(compare: Callable[[float, Any], bool]) -> Callable[[Value, Any], An
 
 
 attach(Value)(Elementwise)
-elementwise(method_of, method_of, operator_of, _compare)(Value)
+elementwise(method_of, lambda row: lambda self, other: row(self, other), operator_of, _compare)(Value)

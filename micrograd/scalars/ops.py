@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Any
 
 from ..engine.ops import *  # noqa: F403
-from ..engine.ops import TABLE, div, exp, flat, function, gate, log, op, passed, sigmoid, sqrt, step, zero
+from ..engine.ops import TABLE, div, exp, flat, function, gate, log, op, passed, sigmoid, sqrt, step
 from ..engine.rows import LIBRARIES, Row, lib
 from . import floats
 
@@ -28,9 +28,9 @@ def setting(maker: Callable[..., Row]) -> Callable[..., Row]:
     return maker
 
 
-def flat_in_a(_g: Any, like: Any, _b: Any) -> Any:
-    """The rule of a piecewise constant function, for the first of two operands: no gradient."""
-    return zero(like)
+def flat_in_a(g: Any, like: Any, _b: Any) -> Any:
+    """The rule of a piecewise constant function, for the first of two operands: zeros like it."""
+    return flat(g, _b, like)
 
 
 def _or_one(b: Any, m: Any) -> Any:

@@ -44,7 +44,7 @@ def release(node: Any) -> None:
     """Release a node's history and saved values."""
     row = node._row
     if row and row.__class__ is not Released:
-        below = node._x if node._x.__class__ is tuple else (node._a, node._b)
+        below = node._operands
         below = [n._row if n._row.__class__ is Released else n for n in below if n is not None and n._row is not None]
         node._x = tuple(below)
         node._row = Released(row, node._x)

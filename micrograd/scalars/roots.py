@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
-from ..engine.modes import enable_grad, interceptor, modes_on
+from ..engine.modes import interceptor
 from ..engine.value import Node
-from ..engine.walk import run
 from .kinds import is_node, is_tracing, node_of, traced
-from .release import Released, release
+from .passes import run_pass
+from .release import release
 
 
 def backward(
@@ -52,8 +51,7 @@ def backward(
     seeds = seeded(roots, grad_tensors, create_graph)
     if is_tracing():
         interceptor().refuse_backward()  # type: ignore[union-attr]
-    with roots[0]._quiet(), enable_grad() if create_graph else nullcontext():
-        order, _ = run(roots, seeds, create_graph, targets, store=True)
+    order, _ = run_pass(roots, seeds, create_graph, targets, store=True)
     _release(roots, order, retain_graph, create_graph)
     for root in roots:
         if not root._row:
@@ -95,9 +93,7 @@ def grad(
     """
     outputs, inputs = _nodes(outputs, "an output"), _nodes(inputs, "an input")
     seeds = seeded(outputs, grad_outputs, create_graph)
-    released = [node._row for node in inputs if isinstance(node._row, Released)]  # by which a search may find them
-    with outputs[0]._quiet(), enable_grad() if create_graph else nullcontext():
-        order, found = run(outputs, seeds, create_graph, [*inputs, *released])
+    order, found = run_pass(outputs, seeds, create_graph, inputs)
     for i, node in enumerate(inputs):
         if node not in found and not allow_unused:
             raise RuntimeError(
@@ -123,26 +119,21 @@ def seeded(roots: Sequence[Node], gradients: Any, create_graph: bool) -> list[An
 def _nodes(given: Any, what: str) -> tuple[Any, ...]:
     """The nodes of one Value or Tensor, or of several, as a tuple; checked."""
     single = is_node(given) or not isinstance(given, Iterable)
-    nodes: tuple[Any, ...] = (given,) if single else tuple(given)
-    if modes_on or not single or not isinstance(given, Node):  # else it is a single Value: nothing to convert
-        nodes = tuple([node_of(traced(x)) for x in nodes])
+    nodes = [node_of(traced(x)) for x in ((given,) if single else given)]
     if not nodes:
-        raise ValueError(f"found an empty list where {what} is needed")
+        raise ValueError(f"{what} is needed, and the list is empty")
     for node in nodes:
         if not isinstance(node, Node):
             raise TypeError(f"{what} must be a Value or a Tensor, found {type(node).__name__}")
-    if what != "an input" and all(node._row is None for node in nodes):
+    if constants := [node for node in nodes if node._row is None]:
         kind = "Value" if nodes[0]._is_number else "Tensor"
-        raise RuntimeError(
-            f"nothing to differentiate: no {kind} in this computation has requires_grad=True, or it ran inside "
-            f"no_grad(): found the constant {nodes[0]!r}"
-        )
-    for node in nodes:
-        if node._row is None:
-            raise RuntimeError(f"{what} requires no gradient: {node!r} is a constant or was made inside no_grad()")
+        why = f"{constants[0]!r} is a constant or was made inside no_grad()"
+        if constants == nodes and what != "an input":
+            raise RuntimeError(f"nothing to differentiate: no {kind} in this computation has requires_grad=True: {why}")
+        raise RuntimeError(f"{what} requires no gradient: {why}")
     if len(nodes) > 1 and len({node._is_number for node in nodes}) > 1 and not is_tracing():
         raise TypeError("found Values and Tensors together: one pass takes Values or Tensors, not both")
-    return nodes
+    return tuple(nodes)
 
 
 def _release(roots: Sequence[Node], order: Sequence[Any], retain_graph: bool | None, create_graph: bool) -> None:

@@ -16,6 +16,7 @@ from .grad_fn import GradFn
 from .kinds import attach, before_change, changing, read_data, setting, traced, watched
 from .release import Released
 
+_seed, _used = Value._seed, Value._used
 _to_a_number: Any = Value.__pow__
 _to_a_node, _of_a_number = operator_of(ops.pow)
 _grad_by_name: Any = property(lambda self: self.grad, lambda self, g: setattr(self, "grad", g))
@@ -139,6 +140,13 @@ class _Value:
         return _to_a_node(self, other) if (out := _to_a_number(self, other)) is NotImplemented else out
 
     __rpow__: Any = _of_a_number
+
+    def _seed(self: Any, gradient: Any, create_graph: bool) -> Any:
+        return self._plain(_seed(self, gradient, create_graph))
+
+    def _used(self: Any, create_graph: bool) -> Sequence[Any]:
+        values = _used(self, create_graph)
+        return [*map(self._plain, values)] if create_graph else values
 
     def _plain(self, x: Any) -> Any:
         """What a rule computes on in place of x, so that its operators are the engine's: a copy, if x redefines one."""

@@ -9,7 +9,6 @@ tensor       what a Tensor can do: the methods that return Tensors
 functions    the methods as functions, functions of several arrays, and NumPy's own on Tensors
 creation     zeros, ones, random numbers
 randomness   manual_seed, and the generator
-functional   what `functional` does for Tensors: losses, conv2d and pooling
 optional     NumPy and Tensors, or what stands for them where NumPy is not installed
 flat         gradients of many parameters as one array, for `reduce=` of an optimizer
 """

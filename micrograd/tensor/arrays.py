@@ -10,11 +10,11 @@ A rule need not undo broadcasting: `ArrayNode._fit` sums its result to the opera
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, wraps
-from numbers import Number
 from types import EllipsisType
 from typing import Any, TypeVar
 
@@ -46,18 +46,11 @@ def noted(make: Maker) -> Maker:
 
 
 def maker(make: Maker) -> Maker:
-    """Cache a function that makes a row from its settings, whose numbers must be integers, and note them.
+    """Cache a function that makes a row from its settings, and note them.
 
-    The cache does not distinguish 2.0 from 2, so it could return a row made with a float where an int is needed.
+    The cache does not distinguish 2.0 from 2, so its callers check their numbers first; see `axis_of` and `lengths`.
     """
-    make = noted(make)
-    return lru_cache(maxsize=4096)(wraps(make)(lambda *settings: make(*map(_setting, settings))))  # type: ignore
-
-
-def _setting(x: Any) -> Any:
-    if isinstance(x, tuple):
-        return tuple(map(operator.index, x))
-    return operator.index(x) if isinstance(x, Number) and not isinstance(x, bool) else x  # type: ignore[arg-type]
+    return lru_cache(maxsize=4096)(noted(make))  # type: ignore[return-value]
 
 
 def keepdims_shape(like: Any, axis: Any) -> tuple[int, ...]:
@@ -99,6 +92,33 @@ def real_dtype(dtype: Any) -> np.dtype:
     if found.kind not in "fiub":
         raise TypeError(f"a Tensor holds real numbers, found dtype {found}")
     return found
+
+
+WORDS = {  # NumPy's parameters that have another name here
+    "a_min": "low", "a_max": "high", "min": "low", "max": "high", "indices_or_sections": "sections", "x": "a", "y": "b",
+    "arr": "a", "ary": "a", "m": "a", "v": "a", "A": "a", "arrays": "operands", "tup": "operands",
+    "newshape": "shape",  # before NumPy 2.1
+}  # fmt: skip
+
+
+def in_words_here(named: Mapping[str, Any], takes: Iterable[str]) -> dict[str, Any]:
+    """Keyword arguments by the names that a function takes, where NumPy has others. One given twice keeps its name."""
+    found: dict[str, Any] = {}
+    for name, x in named.items():
+        here = name if name in takes else WORDS.get(name, name)
+        found[here if here in takes and here not in found else name] = x
+    return found
+
+
+def in_numpys_words(function: Callable) -> Callable:
+    """Let a function take its keyword arguments by NumPy's names too."""
+    takes = inspect.signature(function).parameters
+
+    @wraps(function)
+    def called(*args: Any, **named: Any) -> Any:
+        return function(*args, **in_words_here(named, takes))
+
+    return called
 
 
 def lengths(*shape: Any) -> tuple[int, ...]:

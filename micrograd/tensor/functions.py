@@ -39,7 +39,7 @@ from ..scalars.kinds import hidden, is_node, read_data, traced
 from . import arrays
 from .arrays import Axis as Axis  # for the signatures of methods, which are those of functions here
 from .arrays import Shape as Shape
-from .arrays import plain_array
+from .arrays import in_numpys_words, in_words_here, plain_array
 from .node import may_meet, operand, record
 from .tensor import Tensor, as_tensor
 
@@ -51,6 +51,8 @@ def function(made: Callable) -> Callable:
 
     It also implements NumPy's function of the same name for Tensors.
     """
+
+    made = in_numpys_words(made)
 
     @wraps(made)
     def called(*operands: Any, **named: Any) -> Any:
@@ -108,7 +110,9 @@ def _like_method(name: str, made: Callable) -> Callable:
 
 FUNCTIONS |= {name: elementwise(row, name) for name, row in ops.PUBLIC.items()}
 for _name, _maker in ops.MAKERS.items():
-    FUNCTIONS[_name] = _like_method(_name, lambda a, *rest, _of=_maker, **named: _of(*rest, **named)(_operand(a)))
+    FUNCTIONS[_name] = in_numpys_words(
+        _like_method(_name, lambda a, *rest, _of=_maker, **named: _of(*rest, **named)(_operand(a)))
+    )
 for _name, _method in vars(Tensor).items():
     if _name[0] != "_" and _name not in FUNCTIONS and inspect.isfunction(_method):
         function(_like_method(_name, lambda a, *rest, _of=_method, **named: _of(as_tensor(a), *rest, **named)))
@@ -491,10 +495,6 @@ OPERATORS: dict[np.ufunc, Row] = {
     np.add: ops.add, np.subtract: ops.sub, np.multiply: ops.mul, np.divide: ops.div, np.power: ops.pow,
     np.negative: ops.neg, np.remainder: ops.remainder, np.floor_divide: ops.floor_divide,
 }  # fmt: skip
-RENAMED = {  # NumPy's parameters that have another name here
-    "a_min": "low", "a_max": "high", "min": "low", "max": "high", "indices_or_sections": "sections", "x": "a", "y": "b",
-    "newshape": "shape",  # before NumPy 2.1
-}  # fmt: skip
 
 
 def _round(a: Tensor, decimals: int = 0) -> Any:
@@ -551,17 +551,13 @@ def _arguments(function: Callable, args: Any, named: Any, takes: Mapping[str, An
     except ValueError:  # some functions in C have none in an older NumPy: np.concatenate(arrays, axis, out)
         own = {name: x for name, x in named.items() if x is not None and (name, x) != ("casting", "same_kind")}
         return args[:2] if len(args) == 3 and args[2] is None else args, own
-    given, rest = theirs.bind(*args, **named).arguments, {}
-    first, *others = theirs.parameters.values()
-    head = given.pop(first.name)
-    for name, x in (given | given.pop("kwargs", {})).items():
-        here = RENAMED.get(name, name)
-        if here in takes:
-            rest[name if here in rest else here] = x
-        elif not any(
-            p.name == name and (x is p.default or (isinstance(x, (str, int)) and x == p.default)) for p in others
-        ):
-            rest[name] = x
+    given, (first, *others) = theirs.bind(*args, **named).arguments, theirs.parameters.values()
+    head, defaults = given.pop(first.name), {p.name: p.default for p in others}
+    rest = in_words_here(given | given.pop("kwargs", {}), takes)
+    for name, x in [*rest.items()]:
+        default = defaults.get(name, given)
+        if name not in takes and (x is default or (isinstance(x, (str, int)) and x == default)):
+            del rest[name]  # what is at its default needs no counterpart here
     return head if first.kind is inspect.Parameter.VAR_POSITIONAL else (head,), rest
 
 

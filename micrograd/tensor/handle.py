@@ -137,7 +137,7 @@ class Handle:
             return
         array = ArrayNode.kind(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
-            raise ValueError(f"found data of shape {array.shape} for a Tensor of shape {node._data.shape}")
+            raise ValueError(f"data of shape {array.shape} cannot replace that of a Tensor of shape {node._data.shape}")
         node._data, node._store = np.asarray(array, order=order(node._data)), None  # views keep the old memory
         if hasattr(self, "_view"):
             del self._view
@@ -153,7 +153,7 @@ class Handle:
             grad = np.asarray(grad)
         if grad is not None and (grad.shape != self.shape or grad.dtype.kind not in "fiu"):
             raise ValueError(
-                f"found a gradient of shape {grad.shape} and dtype {grad.dtype} for a Tensor of shape {self.shape}"
+                f"a Tensor of shape {self.shape} cannot have a gradient of shape {grad.shape} and dtype {grad.dtype}"
             )
         self._node.grad = grad
 

@@ -154,10 +154,10 @@ class ArrayNode(Node):
         seed = gradient if isinstance(gradient, self.kind) else self.kind(gradient)
         array = seed._node._data
         if array.shape != like.shape:
-            raise ValueError(f"found a gradient of shape {array.shape} for a Tensor of shape {like.shape}")
+            raise ValueError(f"a Tensor of shape {like.shape} cannot have a gradient of shape {array.shape}")
         if not create_graph:
             return array.astype(like.dtype)
-        return seed if array.dtype == like.dtype else seed.astype(like.dtype)
+        return self._plain(seed if array.dtype == like.dtype else seed.astype(like.dtype))
 
     def _used(self, create_graph: bool) -> Sequence[Any]:
         for storage, version in self._saved:
@@ -167,7 +167,7 @@ class ArrayNode(Node):
             return self._y
         sources = (self, *self._x) if self._row.of_out else self._x
         pairs = enumerate(zip(sources, self._y, strict=True))
-        return [x if n is None else self._as_it_was(i, n, x) for i, (n, x) in pairs]
+        return [x if n is None else self._plain(self._as_it_was(i, n, x)) for i, (n, x) in pairs]
 
     @property
     def _needed(self) -> list[int]:

@@ -22,7 +22,7 @@ from ..scalars import ops
 from ..scalars.kinds import read_data, traced
 from ..scalars.methods import Elementwise, elementwise
 from . import arrays, fused
-from .arrays import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype
+from .arrays import Axis, Shape, axes_of, axis_of, in_numpys_words, lengths, plain_index, real_dtype
 from .handle import Handle, comparison
 from .node import ArrayNode, fits, lifted, may_meet, record
 
@@ -644,6 +644,7 @@ def _median(a: Tensor, axis: int, _keepdims: bool) -> Tensor:
     return ((in_order[(n - 1) // 2] + in_order[n // 2]) / 2).expand_dims(0).swapaxes(axis, 0)
 
 
+Tensor.clip = in_numpys_words(Tensor.clip)
 _STATISTICS = {"mean": Tensor.mean, "maximum": Tensor.max, "minimum": Tensor.min, "median": _median}
 for _name, _method in [*vars(Tensor).items(), ("__init__", Handle.__init__)]:
     if callable(_method) and not {"axis", "_children"}.isdisjoint(inspect.signature(_method).parameters):

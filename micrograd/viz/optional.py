@@ -4,12 +4,13 @@ from importlib import import_module
 from typing import Any
 
 
-def optional(module: str, package: str = "") -> Any:
-    """A module, and where it is missing a ModuleNotFoundError that names the package to install."""
-    package = package or module.partition(".")[0]
+def optional(module: str, packages: str = "", what: str = "this picture") -> Any:
+    """A module, and where it is missing a ModuleNotFoundError that says what needs it and which packages to install."""
+    packages = packages or module.partition(".")[0]
+    names, are = packages.replace(" ", " and "), "are" if " " in packages else "is"
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"this picture needs {package}, which is not installed here: pip install {package}", name=error.name
+            f"{what} needs {names}, which {are} not installed here: pip install {packages}", name=error.name
         ) from None

@@ -8,22 +8,19 @@ export to LaTeX fails on it.
 import base64
 import html
 import json
-import os
 import re
-import shutil
 import tempfile
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from zlib import compressobj
 
+from .files import save_picture, written
 from .text import clean
 
 
@@ -67,8 +64,11 @@ class Svg:
     words: str
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG to a file and return its path. Raises ValueError if the name is that of another format."""
-        return written(self.svg, path, "image/svg+xml", ".svg")
+        """Write the picture to a file and return its path: an SVG or, if the name ends in .png, a PNG by resvg-py.
+
+        Raises ValueError if the name is that of another format.
+        """
+        return save_picture(self.svg, path)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.words.splitlines()[0]}; save(path)>"
@@ -76,32 +76,6 @@ class Svg:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
-
-
-def written(text: str, path: str | PathLike[str], kind: str, suffix: str) -> Path:
-    """The path, once the file is written; refuses the name of another kind: a page called a.png could not be opened."""
-    target = Path(path)
-    if (found := guess_type(target.name)[0]) not in (None, kind):
-        raise ValueError(f"{target.name} is a name for {found}, and this is {kind}: let it end in {suffix}")
-    with in_full(target) as beside:
-        beside.write_text(text, encoding="utf-8")
-    return target
-
-
-@contextmanager
-def in_full(path: Path) -> Iterator[Path]:
-    """A path beside `path`, for a file that takes its place once it is written: an error leaves what was there."""
-    if path.exists() and not path.is_file():  # a device, or a folder, which raises
-        yield path
-        return
-    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        yield beside
-        if path.exists():
-            shutil.copymode(path, beside)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -117,9 +91,10 @@ def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%")
 
 
 def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
-    """Build a page, such as "playing/player": its body, style, script and data inserted into page.html."""
+    """Build a page, such as "playing/player": its body, style, script and packed data inserted into page.html."""
     title = html.escape(clean(title), quote=False)
-    parts = {"title": title, "style": style, "data": _json(data), "script": script, **markup}
+    told = "null" if data is None else pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
+    parts = {"title": title, "style": style, "data": told, "script": script, **markup}
     whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
     return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
 
@@ -133,9 +108,7 @@ def pack(text: str) -> str:
 @lru_cache(maxsize=8)
 def script(*names: str, sheet: str = "") -> str:
     """The script of a page, and its style sheet, compressed to a third: a notebook keeps one for each page."""
-    text = f'unpack("{pack(source(*names, sheet=sheet))}")'
-    run = f'document.body.append(Object.assign(document.createElement("script"), {{text: {text}}}));'
-    return asset("unpack.js") + run
+    return asset("unpack.js").replace("%packed%", pack(source(*names, sheet=sheet)))
 
 
 def source(*names: str, sheet: str = "") -> str:
@@ -152,7 +125,26 @@ def asset(name: str) -> str:
     return (files("micrograd.viz") / name).read_text(encoding="utf-8")
 
 
-def _json(data: Any) -> str:
-    """JSON that is safe inside <script>: it cannot close the element, and has no JavaScript line separators."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+@lru_cache(maxsize=8)
+def sheet(name: str, scope: str = "") -> str:
+    """A style sheet for a picture, a rule a line: with its colours put in, light, and dark where a viewer wants that.
+
+    Not every viewer of SVG knows variables. `scope` is a selector that each rule is prefixed with.
+    """
+    light, dark = (
+        dict(re.findall(r"(--[\w-]+): ([^;]+);", part)) for part in asset("palette.css").split("[data-theme")
+    )
+    rules, night = [], []
+    for selectors, body in re.findall(r"^(\S.*?) \{ (.*) \}$", asset(name), re.MULTILINE):
+        scoped = ",".join(f"{scope}{selector}" for selector in selectors.split(", "))
+        day, darker = (
+            [_coloured(part, colours) for part in body.rstrip(";").split("; ")] for colours in (light, light | dark)
+        )
+        rules.append(f"{scoped}{{{';'.join(day)}}}")
+        if changed := [new for old, new in zip(day, darker, strict=True) if old != new]:
+            night.append(f"{scoped}{{{';'.join(changed)}}}")
+    return "\n".join([*rules, "@media (prefers-color-scheme:dark){", *night, "}"])
+
+
+def _coloured(text: str, colours: Mapping[str, str]) -> str:
+    return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], text)

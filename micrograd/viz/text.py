@@ -63,7 +63,13 @@ def badge_text(op: str) -> str:
 def pretty(text: str) -> str:
     """Replace ASCII stand-ins by typographic signs: minus, multiplication sign, ellipsis."""
     text = clean(text)
-    return text.replace("-", "\u2212").replace("*", "\u00d7").replace("\u00d7\u00d7", "**").replace(" .. ", " \u2026 ")
+    return (
+        text.replace("-", "\u2212")
+        .replace("*", "\u00d7")
+        .replace("\u00d7\u00d7", "**")
+        .replace(" .. ", " \u2026 ")
+        .replace("...", "\u2026")
+    )
 
 
 def coordinate(x: float) -> str:

@@ -78,5 +78,5 @@ def thickness(g: float) -> float:
     >>> [round(thickness(g), 1) for g in (0.0, 1e-4, -1.0, 1e9)]
     [1.2, 1.2, 4.4, 6.0]
     """
-    decades = log10(abs(g)) if g and g == g else -4.0
+    decades = log10(abs(g)) if g and g == g else -4.0 if g == 0 else 2.0
     return 1.2 + 0.8 * (min(max(decades, -4.0), 2.0) + 4.0)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from function_helpers import A, Cube, Exp, Scale, both, make, nodes, numbers
+from function_helpers import A, Cube, Exp, Scale, both, make, nodes, numbers, second_derivative, slope
 
 from micrograd import Value, grad, gradient, jvp, no_grad
 from micrograd.tensor import Tensor
@@ -53,7 +53,7 @@ def test_create_graph_refuses_numbers_that_have_changed(kind, op):
     changed = x if op is Cube else y
     changed.data = changed.data + 1
     with pytest.raises(RuntimeError, match="create_graph=True"):
-        grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
+        slope(y, x, create_graph=True)
 
 
 def test_backward_cannot_write_to_what_was_saved_nor_to_g():
@@ -88,26 +88,49 @@ def test_saving_twice_keeps_the_last_and_none_is_kept_as_none():
 # ---- refused under create_graph, since it would be silently wrong
 
 
-FROZEN = {
-    "reads a saved node": (lambda ctx, g: g * 3 * (ctx.saved_tensors[0].data ** 2), Cube.forward),
-    "reads g": (lambda ctx, g: ctx.saved_tensors[0] * g.data, Cube.forward),
-    "detaches": (lambda ctx, g: g * ctx.saved_tensors[0].detach(), Cube.forward),
-    "saved an intermediate": (lambda ctx, g: g * ctx.saved_tensors[0],
-                              lambda ctx, x: ctx.save_for_backward(x * x * 3) or x * x * x),
-    "kept numbers": (lambda ctx, g: g * ctx.slope, lambda ctx, x: setattr(ctx, "slope", 3 * x.data**2) or x * x * x),
-    "kept a list": (lambda ctx, g: g * ctx.it[0], lambda ctx, x: setattr(ctx, "it", [3 * x.data**2]) or x * x * x),
+def read_of(kind, *reads):
+    """Backwards that read what was saved in one of these ways."""
+    return {f"{kind}: {i}": (kind, lambda ctx, g, read=read: g * np.array(read(ctx.saved_tensors[0])), Cube.forward,
+                             "reads the numbers") for i, read in enumerate(reads)}  # fmt: skip
+
+
+W = {"value": Value(3.0), "tensor": Tensor(A, requires_grad=True)}
+FROZEN: dict[str, tuple] = {  # the kinds, backward, forward, and what is said of it
+    "reads a saved node": ("both", lambda ctx, g: g * 3 * (ctx.saved_tensors[0].data ** 2), Cube.forward, "reads the"),
+    "reads g": ("both", lambda ctx, g: ctx.saved_tensors[0] * g.data, Cube.forward, "reads the"),
+    "reads what is computed": ("both", lambda ctx, g: g * numbers(ctx.saved_tensors[0] * 2), Cube.forward, "reads the"),
+    "reads what is computed from g": ("both", lambda ctx, g: ctx.saved_tensors[0] * numbers(g * ctx.saved_tensors[0]),
+                                      Cube.forward, "reads the"),
+    "reads a parameter": ("both", lambda ctx, g: g * numbers(W["value" if isinstance(g, Value) else "tensor"]),
+                          Cube.forward, "reads the"),
+    "copies": ("both", lambda ctx, g: g * (copy.copy(ctx.saved_tensors[0])), Cube.forward, "reads the"),
+    "detaches": ("both", lambda ctx, g: g * ctx.saved_tensors[0].detach(), Cube.forward, "reads the"),
+    "saved an intermediate": ("both", lambda ctx, g: g * ctx.saved_tensors[0],
+                              lambda ctx, x: ctx.save_for_backward(x * x * 3) or x * x * x, r"ctx\.saved_tensors"),
+    "kept numbers": ("both", lambda ctx, g: g * ctx.slope,
+                     lambda ctx, x: setattr(ctx, "slope", 3 * x.data**2) or x * x * x, r"ctx\.slope"),
+    "kept a list": ("both", lambda ctx, g: g * ctx.it[0],
+                    lambda ctx, x: setattr(ctx, "it", [3 * x.data**2]) or x * x * x, r"ctx\.it"),
+    "a plain number": ("value", lambda ctx, g: 1.0, Cube.forward, "what it returned for argument 0 is a plain"),
+    "a plain array": ("tensor", lambda ctx, g: np.ones(3), Cube.forward, "what it returned for argument 0 is a plain"),
+    "a constant": ("value", lambda ctx, g: Value(1.0, requires_grad=False), Cube.forward, "not computed from the node"),
+    "a constant Tensor": ("tensor", lambda ctx, g: Tensor(np.ones(3)), Cube.forward, "not computed from the node g"),
+    **read_of("value", float, int, bool, round, lambda x: (x * 1).data),
+    **read_of("tensor", lambda x: x.numpy(), lambda x: x.tolist(), np.asarray, lambda x: x.argmax()),
 }  # fmt: skip
 
 
-@both
-@pytest.mark.parametrize(("backward_", "forward"), FROZEN.values(), ids=FROZEN)
-def test_a_backward_that_would_be_frozen_works_once_and_is_refused_twice(kind, backward_, forward):
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for name, row in FROZEN.items() for kind in ("value", "tensor") if row[0] in ("both", kind)],
+)
+def test_a_backward_that_would_be_frozen_works_once_and_is_refused_twice(kind, name):
+    _, backward_, forward, message = FROZEN[name]
     x = nodes(kind)
-    y = make(backward_, forward).apply(x)
-    seed = None if kind == "value" else np.ones(3)
-    assert numbers(grad(y, x, seed, retain_graph=True)[0]).shape == numbers(x).shape
-    with pytest.raises(RuntimeError, match="create_graph=True"):
-        grad(y, x, seed, create_graph=True)
+    y = make(backward_, forward).apply(x) * x  # so that g requires a gradient
+    assert numbers(slope(y, x, retain_graph=True)).shape == numbers(x).shape
+    with pytest.raises(RuntimeError, match=f"create_graph=True.*{message}"):
+        slope(y, x, create_graph=True)
 
 
 class Object:
@@ -156,21 +179,14 @@ def holding(held, constants=()):
     return made
 
 
-def second_derivative(op, x):
-    """The second derivative of op at x; of a Tensor, of the sum."""
-    total = lambda y: y if isinstance(x, Value) else y.sum()  # noqa: E731
-    (g,) = grad(total(op.apply(x)), x, create_graph=True)
-    return numbers(grad(total(g), x)[0])
-
-
 @both
 @pytest.mark.parametrize("held", MAY_DEPEND.values(), ids=MAY_DEPEND)
 def test_create_graph_refuses_what_may_depend_on_an_argument_and_names_it(kind, held):
     x = nodes(kind)
     y = holding(held).apply(x)
     with pytest.raises(RuntimeError, match=r"ctx\.held, .*; if none does, list it .*: constants = \('held',\)"):
-        grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
-    (g,) = grad(y, x, None if kind == "value" else np.ones(3))  # once is fine
+        slope(y, x, create_graph=True)
+    g = slope(y, x)  # once is fine
     assert numbers(g) == pytest.approx(3 * numbers(x) ** 2)
 
 
@@ -206,21 +222,8 @@ def test_plain_arguments_of_apply_are_constants_wherever_the_context_holds_them(
 
     op = make(lambda ctx, g: (g * 2 * ctx.factor * ctx.second * ctx.saved_tensors[0], None, None), forward)
     x = nodes(kind)
-    (g,) = grad(op.apply(x, 0.5, [1.5, 3.0]), x, None if kind == "value" else np.ones(3), create_graph=True)
+    g = slope(op.apply(x, 0.5, [1.5, 3.0]), x, create_graph=True)
     assert numbers(g) == pytest.approx(3 * numbers(x))
-
-
-@both
-def test_an_argument_or_a_result_as_an_attribute_is_differentiated_as_a_saved_one(kind):
-    def forward(ctx, x):
-        ctx.x, ctx.rest = x, {"out": [x.exp()]}
-        return ctx.rest["out"][0]
-
-    x = nodes(kind)
-    exp = make(lambda ctx, g: g * ctx.rest["out"][0], forward)
-    assert second_derivative(exp, x) == pytest.approx(np.exp(numbers(x)))
-    op = make(lambda ctx, g: g * 3 * ctx.x * ctx.x, lambda ctx, x: setattr(ctx, "x", x) or x * x * x)
-    assert second_derivative(op, x) == pytest.approx(6 * numbers(x))
 
 
 def test_a_backward_keeps_what_it_writes_to_lists_of_the_users():
@@ -230,98 +233,42 @@ def test_a_backward_keeps_what_it_writes_to_lists_of_the_users():
     assert log == ["called"]
 
 
-@both
-def test_a_transform_in_a_backward_gives_a_node_of_either_kind(kind):
-    """The inner call is of a number, and closes over a node: under create_graph its result is a Value."""
-    slope = lambda x: gradient(lambda y: y * (x if kind == "value" else x.sum()))(1.0)  # noqa: E731
-    op = make(lambda ctx, g: g * slope(ctx.saved_tensors[0]), lambda ctx, x: ctx.save_for_backward(x) or x * 1)
-    x = nodes(kind)
-    assert second_derivative(op, x) == pytest.approx(1.0 if kind == "value" else [3.0, 3.0, 3.0])
+def result_as_attribute(ctx, x):
+    ctx.rest = {"out": [x.exp()]}
+    return ctx.rest["out"][0]
 
 
-@pytest.mark.parametrize("read", [float, int, bool, round, lambda x: x.data])
-def test_no_way_to_read_a_values_number_is_left_open(read):
-    x = Value(2.0)
-    y = make(lambda ctx, g: g * read(ctx.saved_tensors[0] * 1), Cube.forward).apply(x)
-    y.backward()
-    with pytest.raises(RuntimeError, match="reads the numbers"):
-        grad(y, x, create_graph=True)
+def total(x):
+    return x if isinstance(x, Value) else x.sum()
+
+
+TWICE: dict[str, tuple] = {  # the kinds, backward, forward, and the derivative of what backward returns for a g of ones
+    "an argument as an attribute": ("both", lambda ctx, g: g * 3 * ctx.x * ctx.x,
+                                    lambda ctx, x: setattr(ctx, "x", x) or x * x * x, lambda x: 6 * x),
+    "a result as an attribute": ("both", lambda ctx, g: g * ctx.rest["out"][0], result_as_attribute, np.exp),
+    "a transform of a number, which closes over a node": (
+        "both", lambda ctx, g: g * gradient(lambda y: y * total(ctx.saved_tensors[0]))(1.0), Cube.forward,
+        lambda x: x * 0 + x.size),
+    "a transform, and a constant that is read": (
+        "both", lambda ctx, g: g * gradient(lambda x: total(x**3))(ctx.saved_tensors[0]) * numbers(Tensor(np.ones(()))),
+        Cube.forward, lambda x: 6 * x),
+    "an order, which has no derivative": ("tensor", lambda ctx, g: g * ctx.saved_tensors[0][np.argsort(A)] ** 2,
+                                          Cube.forward, lambda x: 2 * x),
+    "a comparison": ("value", lambda ctx, g: g * ctx.saved_tensors[0] * (2.0 if ctx.saved_tensors[0] > 0 else 0.5),
+                     Cube.forward, lambda x: np.where(x > 0, 2.0, 0.5)),
+    "comparisons": ("tensor", lambda ctx, g: g * ctx.saved_tensors[0] * np.where(ctx.saved_tensors[0] > 0, 2.0, 0.5),
+                    Cube.forward, lambda x: np.where(x > 0, 2.0, 0.5)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "read", [lambda x: x.numpy(), lambda x: x.tolist(), np.asarray, lambda x: x.data, lambda x: x.argmax()]
+    ("kind", "name"),
+    [(kind, name) for name, row in TWICE.items() for kind in ("value", "tensor") if row[0] in ("both", kind)],
 )
-def test_no_way_to_read_a_saved_tensors_numbers_is_left_open(read):
-    x = Tensor(A, requires_grad=True)
-    y = make(lambda ctx, g: g * np.array(read(ctx.saved_tensors[0])), Cube.forward).apply(x)
-    grad(y, x, np.ones(3), retain_graph=True)
-    with pytest.raises(RuntimeError, match="reads the numbers"):
-        grad(y, x, np.ones(3), create_graph=True)
-
-
-W = {"value": Value(3.0), "tensor": Tensor(A, requires_grad=True)}
-READS = {
-    "what was computed from a saved node": lambda ctx, g: g * numbers(ctx.saved_tensors[0] * 2),
-    "what was computed from g": lambda ctx, g: ctx.saved_tensors[0] * numbers(g * ctx.saved_tensors[0]),
-    "a parameter that it closes over": lambda ctx, g: g * numbers(W["value" if isinstance(g, Value) else "tensor"]),
-    "a copy": lambda ctx, g: g * (copy.copy(ctx.saved_tensors[0])),
-}
-
-
-@both
-@pytest.mark.parametrize("backward_", READS.values(), ids=READS)
-def test_reading_is_refused_of_all_that_requires_a_gradient(kind, backward_):
+def test_a_backward_on_nodes_is_differentiated_again(kind, name):
+    _, backward_, forward, expected = TWICE[name]
     x = nodes(kind)
-    with pytest.raises(RuntimeError, match="reads the numbers"):
-        grad(make(backward_, Cube.forward).apply(x), x, None if kind == "value" else np.ones(3), create_graph=True)
-
-
-@both
-def test_a_backward_may_differentiate_by_a_transform_and_use_constants(kind):
-    """d/dx of x**3 by `gradient`, times a constant that is read; twice, that is 6 x."""
-    one = Value(1.0, requires_grad=False) if kind == "value" else Tensor(np.ones(3))
-    slope = gradient(lambda x: x**3 if kind == "value" else (x**3).sum())
-    op = make(lambda ctx, g: g * slope(ctx.saved_tensors[0]) * numbers(one), Cube.forward)
-    x, seed = nodes(kind), None if kind == "value" else np.ones(3)
-    (g,) = grad(op.apply(x), x, seed, create_graph=True)
-    np.testing.assert_allclose(numbers(grad(g, x, seed)[0]), 6 * numbers(x))
-
-
-def test_a_backward_may_read_an_order():
-    """Indices have no derivative."""
-    op = make(lambda ctx, g: g * ctx.saved_tensors[0][np.argsort(ctx.saved_tensors[0])], Cube.forward)
-    x = Tensor(A, requires_grad=True)
-    (g,) = grad(op.apply(x), x, np.ones(3), create_graph=True)
-    np.testing.assert_array_equal(g.data, np.sort(A))
-
-
-@both
-def test_a_plain_gradient_is_refused_twice(kind):
-    x = nodes(kind)
-    y = make(lambda ctx, g: np.ones(3) if kind == "tensor" else 1.0).apply(x)
-    with pytest.raises(RuntimeError, match=r"what it returned for argument 0 is a plain"):
-        grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
-
-
-@both
-def test_a_gradient_that_was_not_made_from_g_is_refused_twice(kind):
-    x = nodes(kind)
-    op = make(lambda ctx, g: Value(1.0, requires_grad=False) if kind == "value" else Tensor(np.ones(3)))
-    y = op.apply(x * x) * x
-    with pytest.raises(RuntimeError, match="was not computed from the node g"):
-        grad(y, x, None if kind == "value" else np.ones(3), create_graph=True)
-
-
-@both
-def test_comparisons_and_shapes_may_be_read(kind):
-    """A mask does not change with what it is made from."""
-    if kind == "value":
-        op = make(lambda ctx, g: g * (2.0 if ctx.saved_tensors[0] > 0 else 0.5), Cube.forward)
-    else:
-        op = make(lambda ctx, g: g * np.where(ctx.saved_tensors[0] > 0, 2.0, 0.5), Cube.forward)
-    x = nodes(kind)
-    (g,) = grad(op.apply(x), x, None if kind == "value" else np.ones(3), create_graph=True)
-    assert numbers(g) == pytest.approx(np.where(numbers(x) > 0, 2.0, 0.5))
+    assert second_derivative(make(backward_, forward), x) == pytest.approx(expected(numbers(x)))
 
 
 def test_what_comes_out_of_create_graph_is_a_plain_value():

@@ -315,7 +315,7 @@ class Twice(nn.Module):
 
 
 @pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)], ids=["value", "tensor"])
-def test_a_modules_result_is_signed_without_being_computed(x):
+def test_a_modules_result_is_tagged_without_being_computed(x):
     row, seen = counting()
     module, net = Twice(), nn.Sequential(Twice(), lambda out: row(out["sum"][0]))
     with lazy():
@@ -329,7 +329,7 @@ def test_a_modules_result_is_signed_without_being_computed(x):
     assert not nodes[2]._made_by
 
 
-def test_a_network_of_neurons_is_signed_as_in_eager_mode_and_not_computed():
+def test_a_network_of_neurons_is_tagged_as_in_eager_mode_and_not_computed():
     model, x = nn.MLP(2, [2, 1]), [Value(1.0), Value(-2.0)]
     with lazy():
         y = model(x)

@@ -16,6 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 HOME = ("file", "data", "blob", "about")  # where a self-contained page may ask for something
+UNPACKED = "(document.querySelector('[type=\"application/json\"]')?.text ?? '{')[0] === '{'"  # its script runs then
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # root, as in a container, has none
@@ -60,6 +61,7 @@ class Page:
         self.emulate(dark=dark, reduced_motion=reduced_motion)
         path = source if isinstance(source, Path) else self._write(source)
         self.driver.get(path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
+        self.wait(UNPACKED)
         return self
 
     def _write(self, source: str) -> Path:

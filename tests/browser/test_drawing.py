@@ -35,11 +35,11 @@ def drawn(name, rankdir="LR"):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_no_text_leaves_its_card(page, name, rankdir):
     page.open(drawn(name, rankdir))
-    assert page.run("return document.querySelectorAll('svg > g > g > .card').length") > 1
+    assert page.run("return document.querySelectorAll('svg > g > .card > .body').length") > 1
     outside = page.run(
-        "return [...document.querySelectorAll('svg > g > g')].filter(g => g.querySelector('.card')).flatMap(g => {"
-        "  const card = g.querySelector('.card').getBBox();"
-        "  return [...g.querySelectorAll('text:not(.op)')].filter(t => { const b = t.getBBox();"
+        "return [...document.querySelectorAll('.card')].flatMap(g => {"
+        "  const card = g.querySelector('.body').getBBox();"
+        "  return [...g.querySelectorAll('text:not(.op, .sign)')].filter(t => { const b = t.getBBox();"
         "    return b.x < card.x - 1 || b.x + b.width > card.x + card.width + 1; }).map(t => t.textContent); })"
     )
     assert outside == []
@@ -49,8 +49,9 @@ def test_no_text_leaves_its_card(page, name, rankdir):
 def test_no_card_lies_over_another(page, name):
     page.open(drawn(name))
     overlaps = page.run(
-        "const cards = [...document.querySelectorAll('svg > g > g')].map(g => g.querySelector('.card'))"
-        "  .filter(Boolean).map(e => e.getBBox());"
+        "const cards = [...document.querySelectorAll('.card')].map(g => {"
+        "  const {e: x, f: y} = g.transform.baseVal[0].matrix;"
+        "  const {width, height} = g.querySelector('.body').getBBox(); return {x, y, width, height}; });"
         "return cards.filter((a, i) => cards.some((b, k) => k > i && a.x < b.x + b.width && b.x < a.x + a.width"
         "  && a.y < b.y + b.height && b.y < a.y + a.height)).length"
     )
@@ -77,4 +78,4 @@ def test_it_follows_the_system_s_colours(page):
     for dark in (False, True):
         page.open(drawn("neuron"), dark=dark)
         grounds.append(page.run("return getComputedStyle(document.querySelector('.ground')).fill"))
-    assert grounds == ["rgb(247, 249, 252)", "rgb(15, 20, 28)"]
+    assert grounds == ["rgb(246, 248, 251)", "rgb(15, 20, 28)"]

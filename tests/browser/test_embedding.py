@@ -40,6 +40,12 @@ def text(page, selector):
     return page.run(f"return {inner(page, f'querySelector({json.dumps(selector)}).textContent')}")
 
 
+def test_a_message_that_comes_before_the_page_is_unpacked_is_heard(page):
+    go = "this.contentWindow.postMessage({micrograd: 'go', place: 'step=3'}, '*')"
+    frame(page, player(graph()), f'onload="{go}"')
+    page.wait(inner(page, "getElementById('scrub')?.value === '3'"))
+
+
 def test_a_story_of_the_same_shape_keeps_the_step(page):
     frame(page, player(graph()))
     page.wait(inner(page, "querySelectorAll('.card').length"))

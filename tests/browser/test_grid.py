@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from micrograd import Tensor, Value, softmax
+from micrograd.nn import Module
 from micrograd.viz import player
 
 from .test_player import card, text
@@ -30,13 +31,49 @@ def test_a_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
         "e.querySelector('.cell').getBoundingClientRect().width, e.getBoundingClientRect().bottom < innerHeight])"
     )
     assert [(name, letters, wide >= 14, seen) for name, letters, wide, seen in shown] == [
-        ("data", "anna", True, True),
-        ("grad", "anna", True, True),
+        ("attention.data", "anna", True, True),
+        ("attention.grad", "anna", True, True),
     ]
     low = "e => e.getBoundingClientRect().bottom"
     above = f"const low = {low}; return low(arguments[0]) < low(document.querySelector('#scroll'))"
     assert page.run(above, card(page, "attention"))
     assert page.axe() == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_attention_with_letters_opens_without_a_click(page, width, dark):
+    page.open(attention("charlie")[1], width=width, height=720, dark=dark, reduced_motion=True)
+    cells = "return [...document.querySelectorAll('.grid .cell')].map(e => e.getBoundingClientRect().width)"
+    assert min(page.run(cells)) >= 14
+    words = "return [...document.querySelectorAll('.grid .letter')].map(t => t.textContent).join('')"
+    assert page.run(words) == "charlie" * 2
+    page.run("document.querySelector('.grid').focus()")
+    page.press("ArrowDown")
+    assert text(page, "#live").startswith("c: c ")
+    assert page.axe() == []
+    page.press("Home")
+    assert page.run("return document.querySelectorAll('.grid').length") == 0
+
+
+def test_letters_stand_in_the_scenes_of_a_folded_graph_too(page):
+    class Look(Module):
+        def __init__(self):
+            self.w = Tensor(np.eye(3), requires_grad=True)
+
+        def forward(self, x):
+            return softmax(x @ self.w @ x.T, axis=-1) @ x
+
+    x = Tensor(np.random.default_rng(0).normal(size=(4, 3)), requires_grad=True, label="x")
+    root = Look()(Look()(x)).sum()
+    page.open(player(root, max_nodes=1, names={x: "anna"}).html, fragment="scene=0", reduced_motion=True)
+    assert text(page, "#tabs [aria-pressed=true]") == "looks"
+    page.run("document.getElementById('more').open = true")
+    page.click("#find")
+    page.press(*"softmax")
+    assert " of " in text(page, "#hits")
+    page.press("Escape", "Enter")
+    letters = "return [...document.querySelectorAll('.grid .letter')].map(t => t.textContent).join('')"
+    assert page.run(letters) == "anna" * 2
 
 
 def test_a_row_says_and_draws_what_it_looks_at(page):

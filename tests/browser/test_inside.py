@@ -66,13 +66,19 @@ def test_a_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(pa
     page.wait(READY)
     wait_for(page, loss_at(model, weights[2], 7))
     assert page.run("return document.querySelector('#inside-of').textContent") == "Point 8"
-    wide, narrow = page.run("return ['#inside', '.column'].map(at => document.querySelector(at).offsetWidth)")
-    assert wide > 1.8 * narrow
+    wide, *narrow = page.run(
+        "return ['#inside', '.boundary', '.network']"
+        ".map(at => document.querySelector(at).closest('.panel').offsetWidth)"
+    )
+    assert all(wide > 1.8 * width > 400 for width in narrow), "the boundary and the network stay in view"
+    page.wait("document.querySelector('#largest').textContent.startsWith('Point 8:')")
+    assert lines_shown(page) == [look(g) for g in weight_gradients(model, weights[2], 7)]
     for frame in (3, 4):
         page.press("ArrowRight")
         wait_for(page, loss_at(model, weights[frame], 7))
     page.click("#inside-close")
-    assert page.run("return getComputedStyle(document.querySelector('.loss')).display") != "none"
+    assert page.run("return document.querySelector('.loss').checkVisibility()")
+    assert page.run("return document.querySelector('#lines').value") == "weights"
 
 
 def test_a_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(page):

@@ -337,7 +337,7 @@ def network(page):
 def test_the_weights_move_with_the_frame_in_width_and_hue(network):
     line = (
         "const film = JSON.parse(document.querySelector('#film').textContent);"
-        "const first = JSON.parse(unpack(film.moving)).ends[0];"
+        "const first = film.ends[0];"
         "const e = [...document.querySelectorAll('.network .w')].find(e => e.getAttribute('d').includes(first));"
         "return [e.getAttribute('class'), e.style.getPropertyValue('--wide')]"
     )

@@ -1,13 +1,8 @@
 """The fixture `page` itself: what it would miss, every test built on it would miss."""
 
-import base64
-import random
 import struct
-import zlib
 
 import pytest
-
-from micrograd.viz.page import asset
 
 BUTTON = """<!doctype html><html lang="en"><title>t</title><main><h1>t</h1>
 <button onclick="this.textContent = 'clicked'">press</button><input aria-label="i"></main>
@@ -65,26 +60,6 @@ def test_a_click_and_keys_arrive_as_a_user_s(page):
     page.press("ArrowRight", " ", "Home", "Escape", "+", "Shift+Tab")
     assert page.run("return document.querySelector('button').textContent") == "clicked"
     assert page.run("return keys") == ["ArrowRight", " ", "Home", "Escape", "+^", "Shift^", "Tab^"]
-
-
-@pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY])
-@pytest.mark.parametrize("level", [0, 1, 9])
-def test_a_page_unpacks_what_any_zlib_packs(page, level, strategy):
-    rng = random.Random(0)
-    texts = [
-        "",
-        "a",
-        "é∂" * 300,
-        "".join(map(chr, range(32, 5000))),
-        "ab" * 70_000,
-        str([rng.random() for _ in range(5000)]),
-    ]
-    packers = [zlib.compressobj(level, wbits=-15, strategy=strategy) for _ in texts]
-    packed = [
-        base64.b64encode(p.compress(t.encode()) + p.flush()).decode() for p, t in zip(packers, texts, strict=True)
-    ]
-    page.open(f"<!doctype html><title>t</title><script>{asset('unpack.js')}</script>")
-    assert page.run("return arguments[0].map(unpack)", packed) == texts
 
 
 def test_a_page_leaves_no_storage_to_the_next(page):

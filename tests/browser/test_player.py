@@ -184,7 +184,7 @@ def test_two_uses_in_one_step_are_counted_one_by_one(page):
         "1 of 2 uses: 3.0000",
         "2 of 2 uses: 6.0000",
     ]
-    assert text(page, "#ran pre").count("a.grad += g * a") == 2
+    assert text(page, "#ran").count("a.grad += g * a") == 2
 
 
 def test_where_it_is_crowded_the_step_that_runs_has_its_pills(page):
@@ -222,7 +222,7 @@ def test_a_gradient_with_two_uses_fills_one_at_a_time(page):
 def test_what_python_ran_has_the_brackets_that_it_needs(page):
     a, b = Value(3.0, label="a"), Value(2.0, label="b")
     page.open(player((a + b) * (a * b) - (b - (-(a + b))) ** 2).html, reduced_motion=True)
-    lines = "[...document.querySelectorAll('#ran pre')].flatMap(e => e.textContent.split('\\n'))"
+    lines = "[...document.querySelectorAll('#ran code')].map(e => e.textContent)"
     ran = {line for step in at_each_step(page, lines) for line in step}
     assert {"-(a + b)", "(a + b).grad += g * (a * b)"} <= ran
     assert {line for line in ran if line.startswith("out = ")} == {"out = (a + b) * (a * b) - (b - -(a + b))**2"}
@@ -231,7 +231,7 @@ def test_what_python_ran_has_the_brackets_that_it_needs(page):
 def test_an_unnamed_result_is_not_called_out(page):
     a = Value(3.0, label="a")
     page.open(player((a * 2).tanh()).html, fragment="step=1")
-    assert text(page, "#ran pre") == "a * 2"
+    assert text(page, "#ran code") == "a * 2"
 
 
 def test_a_gradient_that_a_hook_gave_is_told_as_that(page):
@@ -327,6 +327,37 @@ def test_a_click_lights_the_paths_and_sums_their_products(page):
     assert page.run("return document.querySelectorAll('.wire.path').length") == 0
 
 
+def test_a_chosen_leaf_has_its_rule_its_test_and_what_would_change_it_most(page):
+    page.open(player(neuron(), names={}).html, reduced_motion=True)
+    click(page, "w1")
+    said = text(page, "#ran")
+    assert "The rule that ran: w1.grad += g * x1 with g = 0.2234, the gradient of x1 × w1." in said
+    assert "✓ agrees" in said
+    o, x1, w1 = np.tanh(6.8813735870195432 - 5.5), 2.0, -3.0
+    by_x1, by_w1 = (1 - o * o) * (1 - 2 * o * w1 * x1), -2 * o * (1 - o * o) * x1 * x1
+    wanted = f"x1 by about {by_x1:.2f} for each 1, then w1 by about {by_w1:.2f} for each 1.".replace("-", "−")
+    assert f"What would change w1.grad most: {wanted}" in said
+    assert page.axe() == []
+
+
+def test_where_the_result_is_linear_in_a_leaf_nothing_changes_its_gradient(page):
+    page.open(player(Value(3.0, label="a") * 2, names={}).html, reduced_motion=True)
+    click(page, "a")
+    assert "No small change of a leaf changes a.grad" in text(page, "#ran")
+
+
+def test_the_cell_of_a_weight_leads_to_its_gradient_and_why_in_one_click(page):
+    page.open(player(network(), names={}).html, reduced_motion=True)
+    assert "w[9] of LinearNeuron(16) moves loss most: by about −1.75 for each 1" in text(page, "#why")
+    cell = "[...document.querySelectorAll('.card')][{}].querySelectorAll('.cell')[{}]"
+    layer = page.run(
+        "return [...document.querySelectorAll('.card')].findIndex(e => e.textContent.includes('Layer #3'))"
+    )
+    page.run(f"{cell.format(layer, 3)}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    assert text(page, "#why h2").startswith("Why is w[3].grad ")
+    assert page.run("return document.querySelector('.chosen').getAttribute('aria-label')").startswith("w[3], data ")
+
+
 def test_paths_that_are_long_are_told_by_what_differs(page):
     out = Value(0.5, label="a")
     for i in range(12):
@@ -395,11 +426,11 @@ def test_a_link_leads_into_a_fold(page):
 
 def test_one_of_many_that_were_folded_is_not_told_as_a_number(page, training_step):
     page.open(training_step)
-    scenes = page.run("return JSON.parse(unpack(JSON.parse(document.getElementById('story').textContent))).scenes")
+    scenes = page.run("return JSON.parse(document.getElementById('story').textContent).scenes")
     k = next(k for k, scene in enumerate(scenes) if scene.get("parent") == 0 and scene["title"] == "sum")
     page.run(f"location.hash = '#scene={k}&step=9'")
     page.wait("document.getElementById('phase').textContent.startsWith('Forward 9')")
-    assert text(page, "#ran pre") == "v9 = v8 + …"
+    assert text(page, "#ran code") == "v9 = v8 + …"
     assert "–" not in text(page, "#why")
 
 
@@ -550,6 +581,31 @@ def test_no_pill_covers_another_and_no_text_leaves_its_card(page, name):
         "    return b.x < body.x - 1 || b.x + b.width > body.x + body.width + 6; }).map(t => t.textContent); })"
     )
     assert outside == []
+
+
+def by_hand():
+    """A backward of one's own, whose second use of an operand sends nothing that is known."""
+    a, b = Value(0.2, label="a"), Value(-0.3, label="b")
+    s = a * b + a
+    square = Value(s.data * s.data, (s, s), "square")
+
+    def backward():
+        s.grad += 2 * s.data * square.grad
+
+    square._backward = backward
+    return square + b * a
+
+
+@pytest.mark.parametrize("width", [600, 1280])
+def test_no_pill_of_a_step_covers_the_number_of_another(page, width):
+    page.open(player(by_hand(), names={}).html, width, 700, reduced_motion=True)
+    boxes = "[...document.querySelectorAll('.pill rect')].map(e => e.getBoundingClientRect())"
+    apart = (
+        f"(boxes => boxes.every((a, i) => boxes.every((b, k) => k <= i || a.left >= b.right || b.left >= a.right"
+        f" || a.top >= b.bottom || b.top >= a.bottom)))({boxes}) || document.getElementById('phase').textContent"
+    )
+    assert at_each_step(page, "[...document.querySelectorAll('.pill.backward')].length > 1").count(True) > 1
+    assert {*at_each_step(page, apart)} == {True}
 
 
 def busy():

@@ -93,6 +93,18 @@ def test_a_button_beside_the_paths_shakes_it(page):
     assert text(page, "#live").startswith("w1 sways by 1")
 
 
+def test_a_shake_does_not_give_away_what_is_asked(page):
+    page.open(player(neuron(), names={}, ask=True).html, reduced_motion=True)
+    page.press("ArrowRight")
+    shake(page, "x1")
+    assert "guess them first" in text(page, "#said")
+    assert page.run(f"return {SWINGS}") == {}
+    assert text(page, "#phase") == "Backward 1 of 5"
+    pick(page, "#ask")
+    shake(page, "x1")
+    assert "x1" in page.run(f"return {SWINGS}")
+
+
 def test_what_cannot_be_shaken_says_why(page):
     page.open(player(neuron()).html, reduced_motion=True)
     shake(page, "n")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import LOOPED, looped, same, squared_gradient
+from compile_helpers import IN_C, LOOPED, looped, same, squared_gradient
 from tensor_helpers import every_op, seed
 from tensor_ops_list import Op
 
@@ -24,7 +24,12 @@ from micrograd import functional as F
 from micrograd.compiler.backends import c, libraries
 from micrograd.optim import Adam
 
-needs_compiler = pytest.mark.skipif(not libraries.find_compiler(), reason="no C compiler: apt install gcc")
+
+def needs_compiler(test: Any) -> Any:
+    """Mark a test that compiles C."""
+    for mark in IN_C:
+        test = mark(test)
+    return test
 
 
 @every_op

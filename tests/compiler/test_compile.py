@@ -14,7 +14,7 @@ import pytest
 from compile_helpers import BACKENDS, near
 
 import micrograd
-from micrograd import Tensor, Value, draw_dot, grad, gradient, nn, no_grad, value_and_grad
+from micrograd import Tensor, Value, grad, gradient, nn, no_grad, value_and_grad
 from micrograd import functional as F
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_a_network_of_scalars_becomes_products_of_matrices():
     eager.backward()
     assert near(found.data, eager.data)
     assert near(grads, [p.grad for p in model.parameters()])
-    assert f.source.count("np.dot") > 8
+    assert f.source.count(" @ ") > 8
     assert "take" not in f.source
 
 
@@ -267,32 +267,9 @@ def test_the_source_is_the_program_that_one_would_write_by_hand():
     )  # fmt: skip
 
 
-def test_the_source_says_the_shapes_of_arrays():
-    f = micrograd.compile(lambda x: (x * 2).exp())
-    f(np.ones((2, 3)))
-    assert "np.exp(b0)  # (2, 3)" in f.source
-
-
 def test_the_source_before_the_first_call_says_what_to_do():
     with pytest.raises(RuntimeError, match="call the function once"):
         _ = micrograd.compile(lambda x: x).source
-
-
-def test_the_graph_of_a_program_can_be_drawn():
-    f = value_and_grad(micrograd.compile(lambda x, y: (x * y).exp() + x))
-    f(1.0, 2.0)
-    text = draw_dot(f.graph).source
-    assert all(box in text for box in ("x | data number", "t2 | data number", 'label="exp"', "= 1 + t2 * y")), text
-
-
-def test_the_graph_of_a_program_of_arrays_shows_their_shapes():
-    w = micrograd.Tensor(np.ones((3, 4)), requires_grad=True)
-    f = micrograd.compile(lambda x: (x @ w).relu().mean())
-    f(np.ones((2, 3)))
-    nodes, _ = micrograd.viz.trace(f.graph)
-    assert {"matmul", "maximum", "sum"} <= {node._op for node in nodes}
-    assert "(2, 4)" in {node.data for node in nodes}
-    assert len([node for node in nodes if not node._prev and node.label in ("x", "p0")]) == 2
 
 
 def test_arguments_may_have_the_names_that_programs_use():

@@ -195,7 +195,7 @@ def test_a_network_becomes_products_of_matrices_by_itself():
     model = nn.MLP(2, [8, 8, 1], rng=random.Random(0))
     f = micrograd.compile(lambda x: (1 - model(x)) ** 2, batch=True)
     f(POINTS[:, :2])
-    assert f.source.count("np.dot(") == 3
+    assert f.source.count(" @ ") == 3
     assert f.source.count("\n") < 40
 
 

@@ -35,7 +35,7 @@ def test_the_loss_of_moons_is_the_same_compiled(name: str):
         loss, scores = f()
         expected, wanted = moons.total_loss(model, points, labels)
         same([x.data for x in (loss, *scores)], [x.data for x in (expected, *wanted)])
-        same(gradients(model, loss), gradients(model, expected))
+        same([gradients(model, loss)], [gradients(model, expected)])  # one may be next to nothing
         for p in model.parameters():
             p.data -= 0.1 * p.grad
 

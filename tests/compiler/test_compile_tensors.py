@@ -207,13 +207,6 @@ def test_the_gradient_of_an_array_without_axes_is_an_array():
     assert (x.grad, x.grad.dtype) == (6, np.float32)
 
 
-def test_a_relu_and_its_gradient_share_a_mask():
-    w = Tensor(np.ones((3, 4)), requires_grad=True)
-    f = micrograd.compile(lambda x: (x @ w).relu().sum())
-    f(np.ones((5, 3))).backward()
-    assert f.source.count("less_equal") == 1
-
-
 @pytest.mark.parametrize("x", [Value(3.0), Tensor([3.0], requires_grad=True)], ids=["value", "tensor"])
 def test_a_result_can_be_shown(x: Any):
     assert "<html" in micrograd.compile(lambda x: x * x)(x).show().html
@@ -273,19 +266,13 @@ def test_nothing_is_computed_for_inputs_that_need_no_gradient():
     w = Tensor(np.ones((3, 2)), requires_grad=True)
     f = micrograd.compile(lambda x: (x @ w).sum())
     f(np.ones((4, 3)))
-    assert f.source.count("np.dot") + f.source.count("np.matmul") <= 3  # x @ w, its sum, and x.T @ g
+    assert f.source.count(" @ ") == 2  # x @ w, and x.T @ g
 
 
 def test_a_transposed_product_is_the_product_of_the_transposes():
     a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
     f = micrograd.compile(lambda a, b: (a @ b).T @ a)
     np.testing.assert_allclose(f(Tensor(a), Tensor(b)).data, (a @ b).T @ a)
-
-
-def test_operations_write_over_what_nobody_reads_any_more():
-    f = micrograd.compile(lambda x: ((x + 1).exp() * 2 + 3).tanh().sum())
-    f(np.ones(100))
-    assert f.source.count("= buffers[") == 1
 
 
 def test_what_is_added_to_a_gradient_is_not_written_over_before():

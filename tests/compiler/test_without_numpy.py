@@ -78,7 +78,7 @@ SAME = {
     "a page": """
         f = compile(lambda x: x * x)
         f(2.0)
-        print("multiply(x, x)" in str(f.lowered) and len(f.graph) == 1)""",
+        print("multiply(x, x)" in str(f.lowered))""",
     "draws": """
         import random
         try:

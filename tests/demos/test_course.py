@@ -68,6 +68,17 @@ def test_a_lesson_with_many_ideas_says_which_can_be_skipped(number):
     assert 2 <= len(optional) == text.count("(optional)")
 
 
+@over_lessons
+def test_a_lesson_ends_with_one_problem_of_30_to_60_minutes(lesson):
+    text = written(LESSONS / lesson.file)
+    problems = [int(minutes) for minutes in re.findall(r"^### Problem \((\d+) minutes\)", text, re.MULTILINE)]
+    if lesson is course.named("kill"):  # which is one problem
+        assert (problems, lesson.minutes) == ([], 60)
+    else:
+        assert len(problems) == 1
+        assert 30 <= problems[0] <= 60
+
+
 def test_the_list_of_lessons_is_written_from_the_table():
     text = course.README.read_text(encoding="utf-8")
     assert course.with_tables(text) == text

@@ -144,9 +144,70 @@ def test_what_a_notebook_prints_replaces_or_overwrites_is_no_answer(cell, one):
     assert row["note"].startswith("4.3: ")
 
 
-def test_a_checker_that_was_tampered_with_is_reported(one):
+REACHED = {  # from an answer that is a function, with all that it finds in its process
+    "frames": """
+import os, sys
+def cube(x):
+    frame = sys._getframe()
+    while frame is not None:
+        for found in [*frame.f_locals.values(), *frame.f_globals.values()]:
+            if getattr(found, "__name__", "") == "report":
+                found(exercise="4.2", right=True)
+                os._exit(0)
+        frame = frame.f_back
+    return x
+check("4.2", cube)""",
+    "functions": """
+import gc
+from contextlib import suppress
+def cube(x):
+    for found in gc.get_objects():
+        if callable(found) and getattr(found, "__name__", "") in ("report", "judge"):
+            with suppress(Exception):
+                found(exercise="4.2", right=True)
+    return x
+check("4.2", cube)""",
+    "wire": """
+import gc
+def cube(x):
+    for wire in gc.get_objects():
+        if type(wire).__name__ == "Wire":
+            for what in ("report", "set", "get", "named", "run"):
+                try:
+                    wire.ask(what, "4.2", True)
+                except Exception:
+                    pass
+            wire.send({"is": None})
+    return x
+check("4.2", cube)""",
+    "equality": """
+class Yes(float):
+    def __eq__(self, other):
+        return True
+    def __float__(self):
+        return 1.0
+    __hash__ = None
+check("4.1", (Yes, lambda a, b: Yes()))""",
+    "parent": """
+import os
+for number in range(20):
+    try:
+        with open(f"/proc/{os.getppid()}/fd/{number}", "w") as file:
+            file.write('{"exercise": "4.2", "right": true, "note": ""}\\n')
+    except OSError:
+        pass""",
+}
+
+
+@pytest.mark.parametrize("cell", REACHED.values(), ids=[*REACHED])
+def test_what_an_answer_finds_in_its_process_is_no_verdict(cell, one):
+    row = one(cell, options=["--exercises", "4.1,4.2"])
+    assert (row["points"], row["of"]) == ("0", "2")
+
+
+def test_a_checker_that_was_replaced_in_the_notebook_is_not_the_one_that_judges(one):
     row = one("import math\nmath.isclose = lambda *a, **k: True", "check('4.3', 7)")
-    assert "4.3: read this notebook: after it has run, the checker accepts nonsense too" in row["note"]
+    assert "4.3: it is not 7;" in row["note"]
 
 
 def test_what_a_notebook_writes_is_thrown_away(one):
@@ -275,9 +336,18 @@ def test_a_name_that_a_terminal_cannot_show_is_graded_all_the_same(tmp_path):
 
 
 @POSIX
+def test_a_notebook_that_ends_its_judge_gets_nothing_and_the_others_are_graded(graded):
+    end = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
+    rows = graded({"04_a.ipynb": notebook(end, RIGHT), "04_b.ipynb": notebook(RIGHT)})
+    assert {name: row["points"] for name, row in rows.items()} == {"04_a.ipynb": "0", "04_b.ipynb": "1"}
+    assert "4.3: the process of the notebook ended" in rows["04_a.ipynb"]["note"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
 def test_points_are_kept_when_a_notebook_ends_the_one_who_grades(tmp_path):
     (tmp_path / "in").mkdir()
-    end = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
+    end = "import os, signal\nwith open(f'/proc/{os.getppid()}/stat') as file:\n    parent = file.read().split()[3]\n"
+    end += "os.kill(int(parent), signal.SIGKILL)"
     for name, cells in {"04_a": (RIGHT,), "04_b": (end,)}.items():
         text = notebook(*cells, "check('4.1', 0)")
         (tmp_path / "in" / f"{name}.ipynb").write_text(text, encoding="utf-8")
@@ -295,7 +365,7 @@ def test_a_name_that_a_spreadsheet_would_compute_is_text(graded):
 def test_a_machine_that_lacks_what_a_checker_needs_gives_nobody_zero_points(graded, monkeypatch, tmp_path):
     course = tmp_path / "course" / "lessons"
     (course / "exercises").mkdir(parents=True)
-    for name in ("check.py", "exercises/untried.json"):
+    for name in ("check.py", "apart.py", "exercises/untried.json"):
         (course / name).write_text((LESSONS / name).read_text(encoding="utf-8"), encoding="utf-8")
     (course / "grade.py").write_text((LESSONS / "grade.py").read_text(encoding="utf-8"), encoding="utf-8")
     text = 'import no_such_module\nfrom check import exercise\n\nexercise("4.3")(lambda answer: None)\n'

@@ -34,17 +34,37 @@ def test_students_get_every_cell_but_no_solution_and_no_output(path):
 
 
 @over_lessons
-def test_a_cell_of_an_exercise_has_the_metadata_of_nbgrader(path):
-    cells = [cell for cell in handout.for_students(handout.cells_of(path)) if handout.exercise(cell)]
-    told = [cell["metadata"]["nbgrader"] for cell in cells]
-    fields = {"schema_version", "cell_type", "grade_id", "grade", "solution", "task", "locked", "points"}
-    assert all(set(cell) == fields for cell in told)
+def test_nbgrader_gets_a_locked_cell_of_one_point_below_each_exercise(path):
+    cells = handout.for_nbgrader(handout.cells_of(path))
+    told = [cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"]]
     names = [cell["grade_id"] for cell in told]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+", name) for name in names)
-    assert {(cell["schema_version"], cell["points"], cell["grade"], cell["solution"]) for cell in told} == {
-        (3, 1, True, True)
-    }
+    asked = handout.solutions_of(handout.cells_of(path))
+    kinds = [(cell["solution"], cell["grade"], cell["locked"], cell["points"]) for cell in told]
+    assert kinds == [(False, True, True, 1)] * len(asked)
+    assert [cell["source"] for cell in cells if "nbgrader" in cell["metadata"]] == [
+        f'from check import points\n\npoints("{name}")' for name in asked
+    ]
+
+
+def test_the_points_are_what_the_last_check_said(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    import check
+
+    check.check("4.3", 1.0)
+    assert check.points("4.3") == 1
+    check.check("4.3", 2.0)
+    assert (check.points("4.3"), check.points("4.2")) == (0, 0)
+
+
+def test_an_assignment_for_nbgrader_has_all_that_its_notebook_imports(tmp_path):
+    [*handout.handout(tmp_path, [LESSONS / "25_kill_the_mutant.ipynb"], ["Ada"], 0, "")]
+    folder = tmp_path / "nbgrader" / "source" / "25_kill_the_mutant"
+    code = "from check import check, points; check('25.1', ('a * b', {'a': 2.0, 'b': 5.0})); print(points('25.1'))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.stdout.splitlines()[-1] == "1", done.stderr
+    assert not (folder / "grade.py").exists()
 
 
 @pytest.mark.parametrize("number", [3, 6])

@@ -8,7 +8,7 @@ import pytest
 
 import micrograd
 from micrograd import Value, backward, grad, no_grad
-from micrograd.engine import walk
+from micrograd.scalars.passes import run_pass
 
 KINDS = {"values": Value, "tensors": lambda x: micrograd.Tensor(x, requires_grad=True)}
 both = pytest.mark.parametrize("kind", KINDS)
@@ -203,6 +203,16 @@ def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_anoth
         grad(inner + h, [h])
 
 
+@both
+def test_backward_to_an_input_behind_a_branch_that_was_let_go_raises_as_grad_does(kind: str):
+    x = KINDS[kind](3.0)
+    h = x * x
+    y = h * 2
+    y.backward(retain_graph=False)
+    with pytest.raises(RuntimeError, match="released"):
+        backward(y * 3, inputs=h)
+
+
 @pytest.mark.parametrize("passes", [lambda x: x + 1, lambda x: -x.sum(), lambda x: x.reshape(2, 1).mean(0)])
 def test_a_graph_that_saved_nothing_is_not_let_go(passes: Any):
     x = micrograd.Tensor([1.0, 2.0], requires_grad=True)
@@ -245,4 +255,4 @@ def test_backward_takes_its_arguments_by_pytorchs_names():
 def test_a_pass_to_inputs_that_are_apart_takes_them_as_independent():
     x = Value(3.0)
     y = x * x
-    assert walk.run([x * y], [1.0], False, [x, y], stop=True)[1] == {x: 9.0, y: 3.0}
+    assert run_pass([x * y], [1.0], inputs=[x, y], stop=True)[1] == {x: 9.0, y: 3.0}

@@ -133,7 +133,7 @@ def test_an_unknown_activation_is_told_which_there_are():
 @pytest.mark.parametrize("x", [[1.0], [1.0, 2.0, 3.0], [], np.ones(5)])
 def test_a_wrong_number_of_inputs_names_both_lengths(x):
     for model in (Neuron(2), Layer(2, 3), MLP(2, [3, 1])):
-        with pytest.raises(ValueError, match=f"found {len(x)} inputs for a neuron with 2 weights"):
+        with pytest.raises(ValueError, match=f"a neuron with 2 weights needs 2 inputs, and found {len(x)}"):
             model(x)
 
 
@@ -577,7 +577,7 @@ class Tenfold:
     ],
     ids=["forward replaced", "call wrapped", "forward mixed in over a call", "mixed in before", "mixed in after"],
 )
-def test_call_and_forward_are_inherited_as_all_methods_are_and_the_result_is_signed(bases, body, expected):
+def test_call_and_forward_are_inherited_as_all_methods_are_and_the_result_is_tagged(bases, body, expected):
     net = type("Net", bases, body)()
     out = net(Value(2.0))
     assert out.data == expected

@@ -1,8 +1,10 @@
-"""Optimizers and schedules: what they do, step by step, and that it is what PyTorch does."""
+"""Optimizers and schedules, of Values and of Tensors: PyTorch's steps, and what is refused."""
 
 import copy
 import math
+import pickle
 
+import numpy as np
 import pytest
 
 from micrograd.engine import Value
@@ -19,6 +21,7 @@ from micrograd.optim import (
     StepLR,
     clip_grad_norm,
 )
+from micrograd.tensor import Tensor
 
 START = [1.5, -0.7, 0.0, 3.0]
 
@@ -83,12 +86,14 @@ def test_adam_survives_gradients_of_zero_and_gradients_whose_square_overflows():
     assert (x.data, y.data) == (1.0, 1.0)
 
 
-def test_a_gradient_that_is_a_node_is_used_as_a_number():
-    x = Value(1.0)
-    (x * x).backward(create_graph=True)
-    assert clip_grad_norm([x], 100.0) == 2.0
-    SGD([x], lr=0.25).step()
-    assert x.data == 0.5
+@pytest.mark.parametrize("x", [Value(1.0), Tensor([1.0, 2.0], requires_grad=True)], ids=["value", "tensor"])
+def test_a_gradient_that_is_a_node_is_used_as_its_numbers(x):
+    before = np.array(x.data)
+    (x**3 if isinstance(x, Value) else (x**3).sum()).backward(create_graph=True)
+    assert clip_grad_norm([x], 1e9) == pytest.approx(np.linalg.norm(3 * before**2))
+    SGD([x], lr=0.5).step()
+    np.testing.assert_array_equal(x.data, before - 0.5 * 3 * before**2)
+    assert x.is_leaf
 
 
 @pytest.mark.parametrize("make", [lambda p: SGD(p, 0.1, momentum=0.9), Adam, AdamW])
@@ -140,6 +145,197 @@ def test_a_copied_optimizer_moves_copies_of_the_parameters():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Tensors: PyTorch's steps, and what shares memory with a parameter
+
+
+SETTINGS = [
+    (SGD, {"lr": 0.05}),
+    (SGD, {"lr": 0.05, "weight_decay": 0.1}),
+    (SGD, {"lr": 0.02, "momentum": 0.9}),
+    (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1}),
+    (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
+    (Adam, {}),
+    (Adam, {"lr": 0.1, "betas": (0.5, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
+    (Adam, {"lr": 0.1, "weight_decay": 0.1}),
+    (AdamW, {"lr": 0.1}),
+    (AdamW, {"lr": 0.1, "weight_decay": 0.5}),
+    (AdamW, {"lr": 0.1, "weight_decay": 0.0, "betas": (0.0, 0.0)}),
+]
+ARRAYS = [np.array([[1.5, -0.7], [0.2, 3.0]]), np.array([0.5, -0.5]), np.array(2.0)]
+POINTS = np.array([[0.3, 1.0], [-1.2, 0.4], [2.0, 0.1]])
+
+
+def loss_of(matrix, vector, scale, x):
+    """Something with curvature, in whichever package's arrays; of shapes (2, 2), (2,) and ()."""
+    return (((x @ matrix + vector).tanh() * scale - x) ** 2).sum()
+
+
+def descend(optimizer, params, x, steps=10):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss_of(*params, x).backward()
+        optimizer.step()
+    return params
+
+
+def leaves(dtype=float):
+    return [Tensor(a, dtype=dtype, requires_grad=True) for a in ARRAYS]
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_ten_steps_equal_pytorchs(kind, settings):
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(a, requires_grad=True) for a in ARRAYS]
+    descend(getattr(torch.optim, kind.__name__)(theirs, **settings), theirs, torch.from_numpy(POINTS))
+    ours = leaves()
+    for p, q in zip(descend(kind(ours, **settings), ours, POINTS), theirs, strict=True):
+        assert p.detach().data == pytest.approx(q.detach().numpy(), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_arrays_move_as_the_same_numbers_as_values_do(kind, settings):
+    array, values = Tensor([1.0, -2.0], requires_grad=True), [Value(1.0), Value(-2.0)]
+    first, second = kind([array], **settings), kind(values, **settings)
+    for _ in range(5):
+        first.zero_grad(), second.zero_grad()
+        (array**4).sum().backward(), sum(v**4 for v in values).backward()
+        first.step(), second.step()
+    assert array.tolist() == pytest.approx([v.data for v in values], rel=1e-13)
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_single_precision_stays_single(kind, settings):
+    params = leaves(np.float32)
+    optimizer = kind(params, **settings)
+    descend(optimizer, params, POINTS.astype(np.float32), 3)
+    assert {p.dtype for p in params} == {np.dtype(np.float32)}
+    kept = [x for state in optimizer.state.values() for x in state.values() if not isinstance(x, int)]
+    assert {x.dtype for x in kept} <= {np.dtype(np.float32)}
+
+
+def test_zero_grad_and_reset_grad_make_grads_none():
+    p, q = Tensor([1.0], requires_grad=True), Value(1.0)
+    for forget in (SGD([p, q], 0.1).zero_grad, SGD([p, q], 0.1).reset_grad):
+        (p * 2).backward(), (q * 2).backward()
+        forget()
+        assert (p.grad, q.grad, type(q.grad)) == (None, 0, int)
+
+
+def test_a_parameter_that_no_pass_has_reached_stays_where_it_is():
+    p, q = Tensor([1.0], requires_grad=True), Tensor([1.0], requires_grad=True)
+    optimizer = AdamW([p, q], lr=0.1)
+    (p * 2).backward()
+    optimizer.step()
+    assert p.tolist() != [1.0]
+    assert q.tolist() == [1.0]
+    assert optimizer.state[q] == {}
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_a_step_is_in_place_so_that_views_and_detached_tensors_follow(kind, settings):
+    p = Tensor([[1.0, 2.0]], requires_grad=True)
+    turned, same, array = p.T.detach(), p.detach(), p.data
+    optimizer = kind([p], **settings)
+    (p * p).sum().backward()
+    optimizer.step()
+    assert p.tolist() != [[1.0, 2.0]]
+    assert turned.tolist() == [[p.tolist()[0][0]], [p.tolist()[0][1]]]
+    assert same.tolist() == array.tolist() == p.tolist()
+    assert p.is_leaf
+
+
+def test_a_step_while_a_graph_and_a_view_still_need_the_weights_moves_the_view_and_fails_the_next_pass():
+    p = Tensor([1.0, 2.0], requires_grad=True)
+    view = p[:1].detach()
+    loss = (p * p).sum()
+    loss.backward(retain_graph=True)
+    SGD([p], lr=0.25).step()
+    assert p.tolist() == [0.5, 1.0]
+    assert view.tolist() == [0.5]
+    with pytest.raises(RuntimeError, match="changed in place"):
+        loss.backward()
+
+
+def test_a_step_does_not_touch_the_gradient_nor_keep_it():
+    p = Tensor([1.0], requires_grad=True)
+    optimizer = SGD([p], lr=0.5, momentum=0.9)
+    (p * p).backward()
+    grad = p.grad
+    optimizer.step()
+    grad += 100
+    p.grad = np.zeros(1)
+    optimizer.step()
+    assert p.tolist() == pytest.approx([1.0 - 0.5 * 2.0 - 0.5 * 0.9 * 2.0])
+
+
+@pytest.mark.parametrize("max_norm", [0.5, 5.0, 1000.0])
+def test_clipping_equals_pytorchs(max_norm):
+    torch = pytest.importorskip("torch")
+    theirs, ours = [torch.tensor(a, requires_grad=True) for a in ARRAYS], leaves()
+    loss_of(*theirs, torch.from_numpy(POINTS)).backward()
+    loss_of(*ours, POINTS).backward()
+    norm = torch.nn.utils.clip_grad_norm_(theirs, max_norm)
+    assert clip_grad_norm(ours, max_norm) == pytest.approx(norm.item(), rel=1e-12)
+    for p, q in zip(ours, theirs, strict=True):
+        assert p.grad == pytest.approx(q.grad.numpy(), rel=1e-12)
+
+
+def test_clipping_is_over_values_and_tensors_together():
+    p, v = Tensor([0.0, 0.0], requires_grad=True), Value(0.0)
+    p.grad, v.grad = np.array([3.0, 0.0]), 4.0
+    assert clip_grad_norm([p, v], 1.0) == 5.0
+    assert [*p.grad, v.grad] == pytest.approx([0.6, 0.0, 0.8], rel=1e-6)
+
+
+def test_clipping_takes_empty_and_zero_gradients_and_does_not_hide_a_nan():
+    empty, zero = Tensor(np.zeros((0, 3)), requires_grad=True), Tensor([0.0], requires_grad=True)
+    empty.grad, zero.grad = np.zeros((0, 3)), np.zeros(1)
+    assert clip_grad_norm([empty, zero], 1.0) == 0.0
+    zero.grad = np.array([np.nan])
+    assert np.isnan(clip_grad_norm([empty, zero], 1.0))
+    assert np.isnan(zero.grad).all()
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_a_restored_optimizer_goes_on_as_if_nothing_had_happened(kind, settings):
+    whole, first = leaves(), leaves()
+    descend(kind(whole, **settings), whole, POINTS, 6)
+    optimizer = kind(first, **settings)
+    descend(optimizer, first, POINTS, 3)
+    second = copy.deepcopy(first)
+    restored = kind(second, lr=99.0, momentum=0.1) if kind is SGD else kind(second, lr=99.0)
+    restored.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
+    descend(restored, second, POINTS, 3)
+    assert [p.tolist() for p in second] == [p.tolist() for p in whole]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.zeros(3), r"a mean that has shape \(3,\), not \(2,\)"),
+        (np.zeros(2), "a mean that has dtype float64, which does not fit into float32"),
+        (np.zeros(2, complex), "a mean that has dtype complex128"),
+        ([0.0, 0.0], "a mean that is a list, not an array"),
+        (0.5, "a mean that is a float, not an array"),
+    ],
+)
+def test_a_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong, message):
+    def make():
+        p = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
+        optimizer = Adam([p], lr=0.5)
+        (p * p).sum().backward()
+        optimizer.step()
+        return optimizer
+
+    optimizer, state = make(), make().state_dict()
+    state["settings"]["lr"], state["state"][0]["mean"] = 0.1, wrong
+    before = optimizer.state_dict()
+    with pytest.raises(ValueError, match=f"nothing was loaded: parameter 0 has {message}"):
+        optimizer.load_state_dict(state)
+    assert repr(optimizer.state_dict()) == repr(before)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Wrong inputs
 
 
@@ -149,7 +345,7 @@ def exhausted():
     return generator
 
 
-X = Value(1.0)
+X, T = Value(1.0), Tensor([1.0], requires_grad=True)
 NOT_PARAMETERS = [
     (exhausted, ValueError, "found an empty one: there is nothing to train"),
     (lambda: (p for p in [X, X]), ValueError, "parameter 1 of .* is in the list twice"),
@@ -163,6 +359,11 @@ NOT_PARAMETERS = [
     (lambda: [X * 2], ValueError, r"parameter 0 of .* is the result of '\*'"),
     (lambda: [Value(1.0, requires_grad=False)], ValueError, "parameter 0 of .* is a constant"),
     (lambda: [X, Value(2.0), X], ValueError, "parameter 2 of .* is in the list twice"),
+    (lambda: T, TypeError, "found Tensor: put the parameters in a list"),
+    (lambda: [Tensor([1.0])], ValueError, "parameter 0 of .* is a constant"),
+    (lambda: [T * 2], ValueError, r"parameter 0 of .* is the result of '\*'"),
+    (lambda: [X, T, T], ValueError, "parameter 2 of .* is in the list twice"),
+    (lambda: [np.ones(2)], TypeError, "parameter 0 of .* is a ndarray, not a Value or a Tensor"),
 ]
 
 
@@ -190,19 +391,17 @@ def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
         ([0.0, 0.0], 0.0),
     ],
 )
-@pytest.mark.parametrize("kind", ["values", "array"])
+@pytest.mark.parametrize("kind", ["values", "float64", "float32"])
 def test_the_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_number(kind, grads, norm):
-    import numpy as np
-
-    from micrograd.tensor import Tensor
-
+    if kind == "float32" and norm == 5e200:
+        grads, norm = [3e30, 4e30], 5e30
     if kind == "values":
         params = [Value(0.0) for _ in grads]
         for p, g in zip(params, grads, strict=True):
             p.grad = g
     else:
-        params = [Tensor(np.zeros(2), requires_grad=True)]
-        params[0].grad = np.array(grads)
+        params = [Tensor(np.zeros(2), requires_grad=True, dtype=kind)]
+        params[0].grad = np.array(grads, kind)
     with np.errstate(invalid="ignore"):
         assert clip_grad_norm(params, 1.0) == pytest.approx(norm, nan_ok=True)
     after = np.hstack([p.grad for p in params])

@@ -262,7 +262,7 @@ def test_a_model_of_another_shape_has_its_line_and_says_that_the_page_called_it(
     text = re.sub(r"MLP\(\d", f"MLP({inputs}", TEXTS[KINDS[data]])
     error = json.loads(start(text, data, 0.1, 1))["error"]
     assert text.splitlines()[error["line"] - 1].startswith("model = MLP(")
-    assert error["text"].startswith(f"ValueError: found {n} inputs for a neuron with {inputs} weights")
+    assert error["text"].startswith(f"ValueError: a neuron with {inputs} weights needs {inputs} inputs, and found {n}")
     assert error["text"].endswith(f"(the page called model with the coordinates of a point, a list of length {n})")
 
 

@@ -141,6 +141,48 @@ def test_a_form_of_numpys_is_understood(form: Callable):
     assert out.requires_grad
 
 
+BY_KEYWORD: dict[str, dict[str, Any]] = {  # what the function of NumPy's takes, by NumPy's names
+    "clip": {"a_min": 0.2, "a_max": 0.6},
+    "split": {"ary": A, "indices_or_sections": [1]},
+    "take_along_axis": {"arr": A, "indices": np.array([[0], [2]]), "axis": 1},
+    "where": {"condition": A > 0.4, "x": A, "y": 0.0},
+    "concatenate": {"arrays": [A, A]},
+    "stack": {"arrays": [A, A]},
+    "hstack": {"tup": [A, A]},
+    "flip": {"m": A, "axis": 1},
+    "tril": {"m": A, "k": 1},
+    "diag": {"v": A, "k": 1},
+    "tile": {"A": A, "reps": 2},
+}
+
+
+@pytest.mark.parametrize("name", BY_KEYWORD)
+def test_a_function_here_takes_the_keywords_of_numpys(name: str):
+    named = BY_KEYWORD[name]
+    given = [] if name != "clip" else [A]
+    positional = name in ("where", "concatenate")  # which NumPy has written in C
+    expected = getattr(np, name)(*named.values()) if positional else getattr(np, name)(*given, **named)
+    np.testing.assert_equal(getattr(micrograd, name)(*given, **named), expected)
+
+
+@pytest.mark.parametrize(("low", "high"), [("min", "max"), ("a_min", "a_max"), ("low", "max")])
+def test_the_method_clip_takes_the_keywords_of_numpys(low: str, high: str):
+    x = Tensor(A, requires_grad=True)
+    for found, expected in (
+        (x.clip(**{low: 0.2, high: 0.6}), A.clip(0.2, 0.6)),
+        (x.clip(**{high: 0.6}), A.clip(None, 0.6)),
+        (x.clip(0.2, **{high: 0.6}), A.clip(0.2, 0.6)),
+    ):
+        np.testing.assert_array_equal(found.data, expected)
+        assert found.requires_grad
+
+
+def test_a_setting_given_under_two_names_is_refused():
+    for clip in (Tensor(A).clip, lambda **named: micrograd.clip(A, **named)):
+        with pytest.raises(TypeError, match="min"):
+            clip(low=0, min=1)
+
+
 def test_a_positional_argument_that_has_no_counterpart_is_named():
     with pytest.raises(TypeError, match=r"numpy\.sum\(\.\.\., dtype=\).*leave out dtype="):
         np.sum(parameter(1, 2), 0, float)

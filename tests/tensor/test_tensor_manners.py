@@ -168,7 +168,7 @@ def test_data_can_be_replaced_and_keeps_its_dtype():
 
 
 def test_data_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+    with pytest.raises(ValueError, match=r"\(3,\) .* \(2,\)"):
         Tensor([1.0, 2.0]).data = np.zeros(3)
 
 
@@ -190,7 +190,7 @@ def test_a_gradient_can_be_assigned_and_taken_away():
 
 
 def test_a_gradient_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+    with pytest.raises(ValueError, match=r"\(2,\) .* \(3,\)"):
         parameter(1, 2).grad = np.zeros(3)
 
 

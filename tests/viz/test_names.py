@@ -106,5 +106,5 @@ def test_hue_is_the_sign_of_data_and_of_gradients():
     out = a * b
     out.backward()
     picture = draw_dot(out).svg()
-    for kind in ("number data below", "number data above", "number grad above", "number grad below"):
+    for kind in ("number data below", "number data above", "number grad above whole", "number grad below whole"):
         assert f'class="{kind}"' in picture

@@ -16,11 +16,13 @@ from micrograd.functional import cross_entropy, mse
 from micrograd.nn import MLP
 from micrograd.optim import SGD, Adam
 from micrograd.viz.drawing.data import walk
+from micrograd.viz.text import text_width
 from micrograd.viz.training import columns, panels
 from micrograd.viz.training.inside import _graph
 from micrograd.viz.training.network import network
 from micrograd.viz.training.plots import plot_loss
 
+SVG = "{http://www.w3.org/2000/svg}"
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(40, 2))
 SIDES = np.where(POINTS[:, 0] > 0, 1, -1)
@@ -29,6 +31,55 @@ SIDES = np.where(POINTS[:, 0] > 0, 1, -1)
 def tensors(*widths, activation=nn.Tanh):
     layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), activation())]
     return nn.Sequential(*layers[:-1])
+
+
+# ------------------------------------------------------------------------------------------------ the picture
+def outside(drawn):
+    """The circles and labels of a picture of a network that do not lie within it whole."""
+    page = ET.fromstring(drawn)
+    (panel,) = (part for part in page.iter(f"{SVG}svg") if part.get("class") == "network")
+    left, top, wide, high = (float(panel.get(name)) for name in ("x", "y", "width", "height"))
+    unit = float(re.search(r"--unit:([\d.]+)", panel.get("style"))[1])
+
+    def at(element):
+        return (
+            left + float(element.get("x").rstrip("%")) * wide / 100,
+            top + float(element.get("y").rstrip("%")) * high / 100,
+        )
+
+    boxes = [
+        (*at(spot), *2 * [(columns.RADIUS + 0.7) * unit])
+        for spot in panel.iter(f"{SVG}svg")
+        if spot.get("class") == "at"
+    ]
+    labels = [(text, *at(text)) for text in panel if text.tag == f"{SVG}text" and text.text]
+    boxes += [
+        (x, y + float(text.get("dy")) - 4, text_width(text.text, 11.5, bold=True) / 2, 8) for text, x, y in labels
+    ]
+    right, bottom = float(page.get("width")), float(page.get("height"))
+    return [(x, y, w, h) for x, y, w, h in boxes if x < w or y < h or x + w > right or y + h > bottom]
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 30])
+@pytest.mark.parametrize("widths", [[1], [8, 8, 1], [3] * 9, [40, 1], [200, 200, 10]], ids=str)
+def test_the_circles_and_labels_of_a_network_lie_within_its_picture(inputs, widths):
+    model = tensors(inputs, *widths, activation=nn.ReLU)
+    drawn = viz.draw_network(model, RNG.normal(size=(9, inputs)))
+    assert outside(drawn.svg) == []
+
+
+def test_draw_network_is_the_network_panel_of_a_movie():
+    model = MLP(1, [8, 8, 1])
+    film = viz.movie(model, POINTS[:, 0], POINTS[:, 1])
+    film.frame(1.0)
+    alone, panel = (
+        [part for part in ET.fromstring(svg).iter(f"{SVG}svg") if part.get("class") == "network"]
+        for svg in (viz.draw_network(model, POINTS[:, 0]).svg, film.still())
+    )
+    assert [[part.get("x"), part.get("class")] for part in alone[0]] == [
+        [part.get("x"), part.get("class")] for part in panel[0]
+    ]
+    assert outside(film.still()) == []
 
 
 # ------------------------------------------------------------------------------------------------ the columns
@@ -166,7 +217,7 @@ def test_the_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_op
     model = MLP(2, [3, 1])
     drawn = viz.draw_network(lambda point: model(point), POINTS)
     assert drawn.svg.count("Layer 1, neuron") >= 3
-    assert "The model has no parameters." in drawn.page.html
+    assert embedded(drawn.page.html)["closed"] == "The model has no parameters."
 
 
 def test_a_model_without_columns_is_refused_with_what_draws_it():

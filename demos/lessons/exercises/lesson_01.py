@@ -25,8 +25,12 @@ def _(slope: Callable[..., Any]) -> str | None:
             return f"the slope of {name} at {x:g} is {wanted:g}, yours is twice that; the sides are 2 * h apart"
         if near(found, -wanted) and wanted:
             return f"the slope of {name} at {x:g} is {wanted:g}, yours is {found:.4g}; what is subtracted from what?"
+        if wanted and 0 < found / wanted < 0.1:
+            return "that is how far the result moves; divide it by how far x was moved, which is 2 * h"
+        if wanted and 0.8 < found / wanted < 1.2 and not near(found, wanted):
+            return f"the slope of {name} at {x:g} is {wanted:g}, yours is {found:.4g}: try a smaller nudge"
         if not near(found, wanted):
-            return f"the slope of {name} at {x:g} is {wanted:g}, yours is {found:.4g}: a small nudge? (2 * h)?"
+            return f"the slope of {name} at {x:g} is {wanted:g}, yours is {found:.4g}: (right - left) / (2 * h)?"
     return None if min(asked) < 3 < max(asked) else "the slope is right, but you nudged to one side only"
 
 
@@ -45,7 +49,11 @@ def _(x: float) -> str | None:
         return "the slope is zero there too, but that is a top of the curve, not a bottom"
     if not -1 < x < 2:
         return f"at {x:.4g} you have gone uphill, or too far; move against the slope, by a twentieth of it"
-    return None if near(x, 1.0, 0.01) else f"the slope at {x:.4g} is not zero yet; did you take a hundred steps?"
+    if abs(x) < 1e-3:
+        return "0 is the slope that you should end at; the question is at which x"
+    if 0.8 < x < 1.3 and not near(x, 1.0, 0.01):
+        return f"at {x:.4g} you are nearly there: are those a hundred steps, each of a twentieth of the slope?"
+    return None if near(x, 1.0, 0.01) else f"the slope at {x:.4g} is not zero yet; move on, against the slope"
 
 
 @exercise("1.4", of=numbers(2))
@@ -87,6 +95,8 @@ def _(lowest: Callable[..., Any]) -> str | None:
             return f"for {name} the numbers explode: when the dial goes up, go back, and halve the step"
         if bowl(*found) >= bowl(*start) and found != wanted:
             return f"for {name} the dial is no lower than at the start: which way does the step go?"
+        if far > 0.05 and runs[0] < 1000:
+            return f"for {name} you end {far:.2g} away, and ran the machine {runs[0]} times of 20,000: take more steps"
         if far > 0.05:
             return f"for {name} you end {far:.2g} away from the lowest place: are the steps too few, or too short?"
     return None

@@ -1,5 +1,6 @@
 """The exercises of lesson 2."""
 
+import ast
 from typing import Any
 
 from check import exercise, function, kind, near, number_exercise, words
@@ -11,6 +12,8 @@ from micrograd import Value
 def _(out: Any) -> str | None:
     if not isinstance(out, Value):
         return f"build it of Values, so that it remembers; found {kind(out)}"
+    if near(out, 0.0):
+        return "that is 0, as a + b * b - c is: write the brackets"
     if not near(out, -6.0):
         return f"(a + b) * (b - c) is -6 here, yours is {out.data:.4g}"
     if out._op != "*" or sorted(node._op for node in out._prev) != ["+", "-"]:
@@ -24,6 +27,8 @@ number_exercise(
     {
         3: "that counts the two products and the sum; a is a node too",
         5: "there are two products and a sum, and how many more?",
+        6: "each a that you write is the same node, because an operand is not copied",
+        8: "each a that you write is the same node, because an operand is not copied",
         7: "each a that you write is the same node, because an operand is not copied",
     },
     "there are not {:g} nodes; draw it, and count the boxes",
@@ -62,6 +67,8 @@ def _(formula: Any) -> str | None:
         if not isinstance(text, str):
             return f"a formula is a text; found {kind(text)}"
         try:
+            if not all(map(_may_stand, ast.walk(ast.parse(text, mode="eval")))):
+                return f"{text!r:.60} is more than names, numbers, operations and methods: {needed}"
             found = eval(text, {"__builtins__": {}}, {"a": a, "b": b, "c": c})
             value = float(getattr(found, "data", found))
         except Exception as error:
@@ -69,3 +76,14 @@ def _(formula: Any) -> str | None:
         if not near(value, node.data, 1e-9):
             return f"{text} is {value:.4g}, and the node holds {node.data:.4g}: {needed}"
     return None if "10" in formula(a + 10) else "a number stays a number"
+
+
+def _may_stand(part: ast.AST) -> bool:
+    """Whether a part of a formula is a name, a number, an operation or the call of a method."""
+    if isinstance(part, ast.Attribute):
+        return not part.attr.startswith("_")
+    if isinstance(part, ast.Constant):
+        return isinstance(part.value, int | float)
+    if isinstance(part, ast.Call):
+        return isinstance(part.func, ast.Attribute) and not part.args
+    return isinstance(part, ast.Expression | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop | ast.Name | ast.Load)

@@ -20,6 +20,8 @@ def _(grads: Any) -> str | None:
         if name not in grads:
             return f"dL/d{name} is missing"
         found = number(grads[name])
+        if name == "d" and near(found, -2.0):
+            return "that is d itself; the slope of d**2 is 2 * d"
         if near(found, -slope):
             return f"the size of dL/d{name} is right, but its sign is not; d is -2 here"
         if not near(found, slope):
@@ -33,6 +35,10 @@ number_exercise(
     {
         5.0: "that is only the path through the product; a is used a second time",
         1.0: "that is only the path straight into the sum; a is in the product too",
+        2.0: "that is dL/db, which is a; the question is dL/da",
+        7.0: "the two slopes of the product and of the sum are 5 and 1; 2 belongs to b",
+        10.0: "that is the number a * b, and not a slope: a product moves b times as far as a",
+        12.0: "that is L itself; the question is how fast it moves when a does",
     },
     "it is not {:.4g}; find the slope along each of the two paths, and add the two",
 )
@@ -72,6 +78,8 @@ def _(slopes: Any) -> str | None:
         for name, slope in zip(values, wanted, strict=True):
             if near(found[name], slope):
                 continue
+            if expression == "a" and near(found[name], values[name]):
+                return f"for the expression 'a' that is the number itself; its slope for {name} is {slope:g}"
             hint = "write the expression as paths from the top to each name"
             if expression in (("+", "a", "a"), ("*", "a", "a")):
                 hint = "a is reached by two paths, and they add up"

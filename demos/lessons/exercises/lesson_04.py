@@ -29,6 +29,14 @@ def _(given: Any) -> str | None:
         return "if b grows, a - b falls, so what is the sign of what b gets?"
     if near(a.grad, 6.0) and near(b.grad, -6.0):
         return None
+    if near(b.grad, -6.0):
+        return (
+            f"what b gets is right; if a grows by 1, a - b grows by 1, so a should get 3 each time, not {a.grad / 2:g}"
+        )
+    if near(a.grad, 6.0):
+        return (
+            f"what a gets is right; if b grows by 1, a - b falls by 1, so b should get -3 each time, not {b.grad / 2:g}"
+        )
     return f"when 3 arrives from the right twice, a should get 6 and b -6; they got {a.grad:g} and {b.grad:g}"
 
 
@@ -48,6 +56,10 @@ def _(cube: Any) -> str | None:
         return "x got nothing: is out._backward your function, and does it add to x.grad?"
     if near(x.grad, 12.0):
         return "multiply by what arrives from the right; out.grad is missing"
+    if near(x.grad, 80.0):
+        return "10 * 2**3 is 10 times the value; the slope of x**3 is 3 * x**2"
+    if near(x.grad, 40.0):
+        return "10 * 2**2: the slope of x**3 is 3 * x**2, so a factor of 3 is missing"
     if not near(x.grad, 120.0):
         return f"when 10 arrives from the right, x should get 10 * 3 * 2**2 = 120; it got {x.grad:g}"
     cubed._backward()  # by itself: backward() adds what a closure with = leaves behind
@@ -59,6 +71,9 @@ number_exercise(
     1.0,
     {
         4.0: "that would be right, but Forgetful finds another number; follow its assignments one after the other",
+        2.0: "that would need += in one of the two places; Forgetful writes = in both",
+        3.0: "nothing is added in Forgetful, so no number can grow: each assignment replaces what was there",
+        0.0: "an assignment does not delete: it puts the part that has just arrived in place of the old number",
     },
     "it is not {:.4g}; b.grad is assigned twice, so what is b.grad then? Ask the same about a.grad",
 )
@@ -114,5 +129,13 @@ def _(full: Any) -> str | None:
                 continue
             if text == "a + a":
                 return "a + a sends two gradients to one a: write += where the gradient arrives"
+            if have == 0 and want:
+                return f"in {text}, nothing arrives at {name}: is the result made by `made`, with its operands?"
+            if text.startswith("(a * b"):
+                return f"each operation is right by itself, but in {text} {name} gets {have:.6g}: is out.grad a factor?"
+            if text == "a / b" and name == "b":
+                return (
+                    f"in a / b, the gradient of b is {want:.6g}, yours is {have:.6g}: multiply by out.grad all the way"
+                )
             return f"in {text}, the gradient of {name} is {want:.6g}, yours is {have:.6g}"
     return None

@@ -35,6 +35,10 @@ number_exercise(
     3.0,
     {
         5.0: "that would be right, but the repaired function finds something else; run it",
+        4.0: "that is what b should send in all; here b sends once, before d has sent its part to b",
+        2.0: "that is what b sends to a on its only visit; d uses a as well",
+        1.0: "that is what d sends to a; b has sent something before",
+        6.0: "that is more than the right 5, and this repair can only lose parts",
     },
     "it does not find {:.4g}; which node sends before its second contribution has arrived?",
 )
@@ -44,6 +48,12 @@ number_exercise(
     "5.3",
     2**20,
     {
+        21: "that is how many numbers there are; the question is how often the first one is visited",
+        40: "the visits are not two for each doubling: each doubling doubles those of the one before",
+        400: "20 * 20? Each doubling doubles the visits, so they are 2 * 2 * 2 ...",
+        2**19: "that is for nineteen doublings; after one doubling there are already two visits",
+        2**21: "that is for twenty-one doublings; after one doubling there are two visits, not four",
+        2**20 - 1: "nearly: with one doubling there are 2 visits, not 1",
         20: "each number is used twice, and the function follows both uses, so each doubling doubles the visits",
     },
     "it is not {:.7g}; try 3 doublings, and then 4",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from check import exercise, function, kind, near, number_exercise
+from check import exercise, function, kind, near, number, number_exercise
 
 from micrograd import Value, trace
 
@@ -16,6 +16,8 @@ def _(softplus: Any) -> str | None:
         found = softplus(x)
         if not isinstance(found, Value):
             return f"it should return a Value, and returns {kind(found)}"
+        if near(found, place):
+            return "that returns x itself; softplus is log(1 + exp(x))"
         if not near(found, math.log(1 + math.exp(place))):
             return f"it is not log(1 + exp(x)) at {place:g}; that line was right"
         if not any(node is x for node in trace(found)[0]):
@@ -39,6 +41,12 @@ number_exercise(
     40.0,
     {
         8.0: "that is one pass; there were five, and nothing was set to zero",
+        16.0: "that is two passes; there were five",
+        4.0: "that is the value of (w * 2) ** 2; its slope at 1 is 8",
+        20.0: "4 is the value of (w * 2) ** 2, and its slope at 1 is 8",
+        10.0: "the slope of (w * 2) ** 2 at 1 is 8, not 2: the inner slope of 2 is a factor, and the number is squared",
+        0.0: "nothing was set to zero, so the gradients of five passes add up",
+        8.0**5: "gradients of several passes add up; they are not multiplied",
     },
     "it is not {:.4g}; one pass gives 8, so what do five passes give?",
 )
@@ -46,9 +54,16 @@ number_exercise(
 
 @exercise("6.3", of=function)
 def _(root: Any) -> str | None:
-    x, far = Value(0.0), Value(3.0)
+    x, far, left = Value(0.0), Value(3.0), Value(-3.0)
     if not isinstance(root(x), Value):
         return f"it should return a Value, and returns {kind(root(x))}"
+    if not near(root(far), 3.0):
+        why = (
+            "the number that you add must be tiny, such as 1e-12" if number(root(far)) > 3 else "take the root of x * x"
+        )
+        return f"at 3 the root should be 3, and is {number(root(far)):.4g}: {why}"
+    if not near(root(left), 3.0):
+        return f"at -3 the root of x * x is 3, too; yours is {number(root(left)):.4g}"
     root(x).backward()
     root(far).backward()
     if x.grad != x.grad:

@@ -11,6 +11,17 @@ number_exercise(
     32,
     {
         25: "those are the weights; each neuron has a bias too",
+        8: "that is 3 + 5; each of the five neurons has a weight for each of the three inputs",
+        10: "that is 3 + 5 + 2, or the weights of the last layer alone; count those of all neurons, and their biases",
+        7: "that is how many neurons there are; each has several weights and a bias",
+        15: "those are the weights of the first layer",
+        17: "those are the weights of the first layer and two biases; the last two neurons have weights, too",
+        20: "that is the first layer; the other two neurons take its five answers",
+        12: "that is the last layer; the five neurons before it have parameters, too",
+        21: "that is the first layer and one more; the other two neurons have 5 + 1 parameters each",
+        27: "the five neurons of the first layer have a bias each, too",
+        30: "the two neurons of the last layer have a bias each, too",
+        28: "the other two neurons take five answers, not three, so they have 5 + 1 parameters each",
     },
     "there are not {:g}; five neurons have 3 + 1 parameters each, and how many do the other two have?",
     tolerance=0,
@@ -62,6 +73,10 @@ def _(gradients: Any) -> str | None:
     if not isinstance(found, tuple) or len(found) != 3:
         return f"return three things, the loss and two lists of gradients; found {kind(found)}"
     loss, of_hidden, of_output = found
+    if near(loss, float(out.data - target) ** 2, 1e-6):
+        return "that is the loss of the last point alone: write += in the loop"
+    if near(4 * number(loss), total.data, 1e-6):
+        return "that is the mean of the four points; the loss is their sum"
     if not near(loss, total.data, 1e-6):
         return f"the loss is {total.data:.4f}, yours is {number(loss):.4f}: the sum over all points"
     wanted = [("the bias of the output", of_output[-1], given[1][-1].grad)]

@@ -15,6 +15,8 @@ number_exercise(
         3.5: "that is halfway between the smallest and the largest; where is the mean of 2 (b - y) zero?",
         9.0: "that is their sum",
         0.0: "there the slope is not 0: all three numbers pull upwards",
+        1.0: "that is the smallest of them; the 6 is then 5 away, and pulls upwards",
+        6.0: "that is the largest of them; the other two pull downwards",
     },
     "not {:.4g}: the slope is the mean of 2 (b - y); where is it 0?",
     tolerance=0.01,
@@ -41,6 +43,10 @@ def _(standardized: Any) -> str | None:
         "the spread divides by n, here 4, as in the lesson; yours divides by n - 1": [
             (x - 3) / (8 / 3) ** 0.5 for x in column
         ],
+        "brackets are missing: first subtract, then divide": [x - 3 / 2**0.5 for x in column],
+        "that multiplies by the standard deviation; divide by it": [(x - 3) * 2**0.5 for x in column],
+        "the mean is still that of the new column; take that of `like`": [(x - middle) / 2**0.5 for x in column],
+        "the spread is still that of the new column; take that of `like`": [(x - 3) / own for x in column],
         "that brings `like` to the range from 0 to 1; standardizing is another thing": [(x - 1) / 4 for x in column],
     }
     if all(near(a, b) for a, b in zip(found, wanted, strict=True)):
@@ -59,6 +65,9 @@ number_exercise(
         1 / (1 + math.exp(2)): "that is the probability of the other kind: the sign in the exponent",
         1 / (1 + math.exp(-1)): "that is without the bias",
         1 / (1 + math.exp(-4)): "the second weight is -1, not 1",
+        0.5: "that is the sigmoid of 0, and the logit here is 2 - 1 + 1",
+        1 / (1 + math.exp(-3)): "that is the sigmoid of 3, and the logit here is 2 - 1 + 1",
+        -1 / (1 + math.exp(-2)): "a probability is never below 0",
     },
     "not {:.4g}: the logit is 2 - 1 + 1, and then the sigmoid",
     tolerance=2e-3,
@@ -81,6 +90,12 @@ def _(slopes: Any) -> str | None:
             return "the two are exchanged: first that of w, then that of b"
         if near(found[1], (p - label) * p * (1 - p)) or near(found[1], 2 * (p - label) * p * (1 - p)):
             return "that is the slope of the squared error; the loss here is -log of the probability"
+        if near(found[1], p) or near(found[0], p * x):
+            return "that is p; what is missing is what should have been said: p - kind"
+        if near(found[0], wanted[0]) and near(found[1], (p - label) * b):
+            return "the slope of w is right; the logit moves just as far as b, so b has no factor"
+        if near(found[0], (p - label) * w):
+            return "the slope of b is right; the logit is w * x + b, so it moves x times as far as w, not w times"
         return f"for w={w}, b={b}, x={x}, kind={label} the slopes are {wanted[0]:.4f}, {wanted[1]:.4f}; found {found}"
     return None
 

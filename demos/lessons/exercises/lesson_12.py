@@ -14,6 +14,8 @@ def _(shape: Any) -> str | None:
         return None
     if tuple(shape) == (5, 1, 4):
         return "the axis of length 1 in the middle meets a 3, and is stretched"
+    if tuple(shape) == (5, 3, 3):
+        return "aligned at the right, the 1 of the second shape meets the 4, and is stretched to it"
     if len(shape) != 3:
         return f"{len(shape)} axes? the longer shape has three, and all of them stay"
     return f"not {tuple(shape)}: write one shape below the other, aligned at the right"
@@ -61,6 +63,10 @@ def _(given: Any) -> str | None:
         return "three is the number of columns; over how many numbers is a mean taken?"
     if np.allclose(first, [1 / 3, 0, -2 / 3]):
         return "a mean is taken over the four numbers of a column, not over all twelve"
+    if len(set(first)) == 1:
+        return "each column has its own gradient in g; do not mix them"
+    if first == [16.0, 0.0, -32.0]:
+        return "a mean divides by four, so its way back does, too"
     return None if first == [1.0, 0.0, -2.0] else f"for [4, 0, -8], each row should get [1, 0, -2]; it got {first}"
 
 
@@ -76,6 +82,10 @@ def _(adjoint: Any) -> str | None:
         return "that is for [x0, x1, x2, x0, x1, x2], np.tile; here the copies stand side by side"
     if np.allclose(found, (g[::2] + g[1::2]) / 2):
         return "summed, not averaged: a number used twice has twice the slope"
+    if np.allclose(found, g[:3]) or np.allclose(found, g[3:]):
+        return "half of what arrives is not used; the copies of x0 are the numbers 0 and 1"
+    if np.allclose(found, 2 * g[::2]) or np.allclose(found, 2 * g[1::2]):
+        return "two copies have two gradients, which differ: add both, rather than doubling one"
     forwards, backwards = (np.repeat(b, 2) * g).sum(), (b * found).sum()
     return None if np.isclose(forwards, backwards) else f"the test: {forwards:g} forwards, {backwards:g} backwards"
 
@@ -102,6 +112,10 @@ def _(answer: Any) -> str | None:
     out.send_back(g)
     if np.allclose(a.grad, g):
         return "log_softmax sends g itself, but each score also moves the sum of its row"
+    if np.allclose(a.grad, g - np.exp(wanted.data)):
+        return "nearly: the softmax is multiplied by the sum of g over the row"
+    if np.allclose(a.grad, g * np.exp(wanted.data)):
+        return "that is the softmax times g; it is g minus the softmax times the sum of g over the row"
     if not np.allclose(a.grad, x.grad):
         return f"log_softmax sends back a gradient that differs by up to {np.abs(a.grad - x.grad).max():.2g}"
     out.send_back(g)
@@ -119,4 +133,7 @@ def _(answer: Any) -> str | None:
         return "pick sends its gradient to every column, but only one number of each row was picked"
     if not np.allclose(a.grad, wanted):
         return "pick sends back something else than g at the picked places and 0 elsewhere"
+    out.send_back(np.arange(1.0, 5.0))
+    if not np.allclose(a.grad, 2 * wanted):
+        return "in pick, a second gradient replaces the first: write +="
     return None

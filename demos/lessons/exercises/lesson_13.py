@@ -16,6 +16,12 @@ number_exercise(
         2368: "those are the weights; each feature and each digit has a bias too",
         2400: "each of the ten scores has a bias too",
         2378: "each of the 32 features has a bias too",
+        2048: "those are the weights of the first layer alone",
+        2080: "that is the first layer; the ten scores have weights and biases, too",
+        320: "those are the weights of the second layer alone",
+        330: "that is the second layer; the 32 features have weights and biases, too",
+        64 * 32 * 10: "the numbers of two layers are added; each layer is a matrix and its biases",
+        106: "those are the sizes of the layers; every two neighbours of two layers have a weight between them",
     },
     "not {:g}: 32 times (64 + 1), and ten times how many?",
     tolerance=0,
@@ -26,6 +32,12 @@ number_exercise(
 def _(count: Any) -> str | None:
     if count == 28:
         return "28 batches of 50 are 1,400 digits; where are the other 37?"
+    if count == 30:
+        return "after 29 steps no digit is left"
+    if count == 50:
+        return "that is the size of a batch; how many batches are there?"
+    if count == 1437:
+        return "that would be a step for each digit; one step takes 50 of them"
     if not count.is_integer():
         return "there is no fraction of a step: the last batch is smaller, but it is a step too"
     return None if count == 29 else f"not {count:g}: 1,437 digits, 50 at a time, and the rest"

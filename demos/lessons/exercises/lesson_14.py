@@ -38,6 +38,10 @@ def _(dropped: Any) -> str | None:
     if (x != 3.0).any():
         return "x itself has been changed: make a new array"
     off = float((found == 0).mean())
+    if off == 0:
+        return "no number has been set to zero: rng.random(x.shape) decides, for each number separately"
+    if abs(off - 0.8) < 0.03:
+        return "the other way round: p is the probability of zero, and yours keeps a number with probability p"
     if not abs(off - 0.2) < 0.03:
         return f"with p = 0.2 a fifth should be zero, not {off:.0%}"
     kept = found[found != 0]
@@ -55,6 +59,10 @@ number_exercise(
         44: "nearly: after 44 steps it is still 0.105 of what it was",
         18: "each step takes 5 % of what is left, not of what was there at first",
         20: "each step takes 5 % of what is left, not of what was there at first",
+        46: "nearly: after 45 steps it is below a tenth already",
+        5: "each step takes away 5 % of the weight: the learning rate times the weight decay",
+        10: "each step takes away 5 % of the weight, the learning rate times the weight decay, not 10 %",
+        22: "each step takes away 5 % of the weight, the learning rate times the weight decay, not 10 %",
         4: "it is the product of learning rate and weight decay that counts",
     },
     "not {:g}: each step multiplies it by 1 - 0.1 * 0.5",

@@ -13,6 +13,9 @@ number_exercise(
     0.1,
     {
         0.01: "that is the variance; the spread is its root",
+        0.04: "the sum of a neuron has as many products as there are inputs, 200; and the spread is a root",
+        1.0: "then the sums have a variance of 200 times that of the inputs, and the numbers explode",
+        2.0: "2 is the number above n; the spread is the root of 2/n",
         0.2: "the sum of a neuron has as many products as there are inputs, not neurons",
         0.0707: "that is right for tanh; a relu discards half of each sum",
         (2 / 250) ** 0.5: "that is the compromise between both ways; the question is about the way forward",
@@ -38,6 +41,12 @@ def _(centred_backward: Any) -> str | None:
         return "add 1 to a whole column of x: nothing changes, so the gradients of a column must sum to 0"
     if np.allclose(found, g - g.sum(0)):
         return "the mean has a slope of one n-th for each number of its column, not 1"
+    if np.allclose(found, 0):
+        return "only the mean of a column does not matter; a single number of it does, so the gradient is not 0"
+    if np.allclose(found, g + g.mean(0)):
+        return "through the mean the gradient goes with a minus"
+    if np.allclose(found, g * (1 - 1 / 6)):
+        return "the mean is made of all numbers of the column, so each number gets a part of all their gradients"
     return "the gradient goes straight on, and also, with a minus, through the mean"
 
 
@@ -46,6 +55,12 @@ def _(found: list[float]) -> str | None:
     plain, residual = found
     if near(plain, 1.1**50, 0.01) and 0 < residual < 1e-40:
         return "the other way round: first the plain layers"
+    if near(plain, 5.0):
+        return "that is 50 * 0.1, a sum; slopes along a path are multiplied: 0.1 ** 50"
+    if near(plain, 0.1):
+        return "that is one layer; through 50 of them the slopes are multiplied"
+    if plain == 0:
+        return "it is very small, and not 0: 0.1, 50 times over"
     if not 0 < plain < 1e-40:
         return f"the first is not {plain:g}: slopes multiply through layers, 50 times 0.1"
     if near(residual, 6.0):
@@ -75,7 +90,7 @@ def _(backward: Any) -> str | None:
     rng = np.random.default_rng(155)
     x, weight, g = rng.normal(size=(4, 6)) * 3 + 1, rng.normal(size=6), rng.normal(size=(4, 6))
     layer = LayerNorm1d(6)
-    layer.weight.data[...] = weight
+    layer.weight.data = weight
     given = Tensor(x, requires_grad=True)
     layer(given).backward(g)
     found = backward(x.copy(), weight.copy(), g.copy())
@@ -93,6 +108,12 @@ def _(backward: Any) -> str | None:
         if not have.any():
             return f"{done}the gradient of {name} is still 0"
         spread = np.sqrt(x.var(1, keepdims=True) + 1e-5)
+        if name == "x" and np.allclose(have * spread, want):
+            return f"{done}for x, the division by the spread is missing at the end"
+        if name == "x" and np.allclose(have / spread, want):
+            return f"{done}for x, divide by the spread once, not twice"
+        if name == "x" and np.allclose(have, backward(x.copy(), np.ones(6), g.copy())[0]):
+            return f"{done}for x, the weight is missing: what arrives at the normalized x is g * weight"
         if name == "x" and np.allclose(have, g * weight / spread):
             return f"{done}for x you hold the mean and the spread still, but both depend on x"
         if name == "weight" and np.allclose(have, (g * x).sum(0)):

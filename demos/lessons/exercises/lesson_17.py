@@ -18,6 +18,8 @@ number_exercise(
         math.log10(27): "that is the logarithm to base 10; nats use the natural logarithm, np.log",
         -math.log(27): "a loss is not negative here: -log of the probability",
         27.0: "that is the perplexity; the loss is its logarithm",
+        1.0: "the probabilities of all letters add up to 1; the loss is -log of that of one",
+        26 / 27: "that is the probability of all other letters; the loss is -log of that of the right one",
     },
     "not {:.4g}: -log of the probability of one letter in 27",
     tolerance=0.01,
@@ -29,6 +31,7 @@ number_exercise(
     {
         2.0: "that is the loss itself; the perplexity is exp of it",
         4.0: "2 ** 2 would be right for bits; with nats the base is e",
+        27.0: "27 would be the perplexity of a blind guess, with a loss of log 27 = 3.30",
         math.exp(-2): "that is the probability of a typical letter; the perplexity is 1 divided by that",
         math.log(2): "the other way round: exp undoes the log that is in the loss",
     },
@@ -40,6 +43,10 @@ number_exercise(
     "17.3",
     800,
     {
+        4000: "that is all of the matrix with 5 letters; how much is added to it?",
+        48: "those are all 6 * 8 inputs; how many of them are new, and how many hidden neurons take them?",
+        1: "one letter is not one number: its embedding has 8",
+        1000: "the embedding has 8 numbers, and not 10, for each letter",
         8: "those are the new inputs; each of the 100 hidden neurons has a weight for each of them",
         100: "a sixth letter brings a vector of 8 numbers to each of the 100 hidden neurons, not one number",
         27 * 8: "the embedding is the same table for all places, so it does not grow",
@@ -108,11 +115,23 @@ def _(gradients: Any) -> str | None:
             return f"{so_far}{name} is 4 times too large: the loss is a mean over 4 samples"
         elif np.allclose(have, -want):
             return f"{so_far}{name} has the wrong sign: it is p - y, not y - p"
+        elif name == "E" and not have.any():
+            return f"{so_far}E is still 0: add each row of the gradient of x to the row of E that it was read from"
+        elif name == "b1" and np.allclose(have, (_logits(weights, contexts, targets) @ weights["W2"].T).sum(0)):
+            return f"{so_far}b1: the slope of tanh, 1 - hidden**2, is missing"
         elif name == "E" and _assigned(have, want):
             return f"{so_far}E: row 2 was looked up four times and kept one gradient; np.add.at adds all of them"
         else:
             return f"{so_far}{name} differs by up to {np.abs(have - want).max():.2g}"
     return None
+
+
+def _logits(weights: dict[str, np.ndarray], contexts: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The gradient at the logits, (p - y) / n."""
+    hidden = np.tanh(weights["E"][contexts].reshape(len(contexts), -1) @ weights["W1"] + weights["b1"])
+    p = np.exp(hidden @ weights["W2"] + weights["b2"])
+    p /= p.sum(1, keepdims=True)
+    return (p - np.eye(p.shape[1])[targets]) / len(p)
 
 
 def _assigned(found: np.ndarray, wanted: np.ndarray) -> bool:

@@ -16,6 +16,7 @@ number_exercise(
         1 / 8: "that is what the scores are multiplied by; the question is the standard deviation before that",
         4096.0: "the variances are added, not the numbers multiplied: 64 products of variance 1",
         0.0: "that is the mean",
+        32.0: "half of 64? Variances add up to 64, and the standard deviation is the root of that",
     },
     "not {:.4g}: the variance of a sum of 64 independent numbers is the sum of their variances",
     tolerance=0.03,
@@ -78,6 +79,14 @@ def _(average_so_far: Any) -> str | None:
         return "that is a sum; shares sum to 1, so it is a mean: of how many letters at each place?"
     if np.allclose(found, np.cumsum(values, axis=1) / np.arange(1, 3)):
         return "that goes along the rows; the letters are below one another, along axis 0"
+    if not np.isfinite(found).all():
+        return "the first row is divided by 0; at place 0 there is already one letter"
+    if np.allclose(found, 0):
+        return "scores of 0 are not shares of 0: the softmax makes equal shares of them"
+    if np.allclose(found, np.cumsum(values, axis=0) / 3):
+        return "the last row is right; in the row of place i, i + 1 letters share, so divide by i + 1, not by all three"
+    if np.allclose(found, values / np.array([[1.0], [2.0], [3.0]])):
+        return "each row is divided by how many letters there are so far, but the earlier letters are not added to it"
     return f"the second row of [[4, 0], [2, 6], ...] is the mean [3, 3], yours is {found[1].round(2)}"
 
 
@@ -106,8 +115,22 @@ def _(backward: Any) -> str | None:
             return "the shares must be transposed for v: each letter collects from those that listened to it"
         elif np.allclose(have, 2 * want):
             return f"{done}that of {name} is twice too large, and the size is 4: where is the root of it?"
+        elif name == "q" and np.allclose(have, _q_of(shares.data * (g @ arrays[2].T), arrays[1])):
+            return f"{done}for q, the softmax sends more than shares * g back: subtract the sum over the row first"
+        elif name == "k" and np.allclose(have, _q_of(_of_scores(shares.data, g @ arrays[2].T), arrays[0])):
+            return f"{done}for k, the gradient of the scores must be transposed"
         elif name == "k" and np.allclose(have.T @ np.ones(5), want.T @ np.ones(5)):
             return f"{done}that of k has the right sums, in the wrong rows: a transpose is missing"
         else:
             return f"{done}that of {name} differs by up to {np.abs(have - want).max():.2g}: go back line by line"
     return None
+
+
+def _of_scores(shares: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """The gradient that the softmax sends to its scores."""
+    return shares * (g - (g * shares).sum(-1, keepdims=True))
+
+
+def _q_of(of_scores: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """What the scores, divided by the root of 4, send to the queries, if `other` are the keys."""
+    return of_scores @ other / 2

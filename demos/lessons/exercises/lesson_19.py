@@ -48,7 +48,12 @@ def _(vectors: Any) -> str | None:
     rng = np.random.default_rng(190)
     letters, places = Embedding(27, 4, rng=rng), Embedding(PLACES, 4, rng=rng)
     numbers = np.array([[0, 3, 1, 20, 0], [0, 15, 23, 12, 0]])
-    found = vectors(letters, places, numbers)
+    try:
+        found = vectors(letters, places, numbers)
+    except IndexError:
+        return "the second table was asked for the letters; its rows are places: 0, 1, 2, ..."
+    if isinstance(found, Tensor) and found.shape == (5, 4):
+        return "the result has the shape (5, 4), those are the places alone: add the vectors of the letters"
     if hint := _shape(found, (2, 5, 4), "the result"):
         return hint
     table, of_places = letters.weight.data, places.weight.data
@@ -60,6 +65,8 @@ def _(vectors: Any) -> str | None:
         return "the second table was asked for the letters; its rows are places: 0, 1, 2, ..."
     if np.allclose(found.data, table[numbers] * of_places[:5]):
         return "the two vectors are added, not multiplied"
+    if np.allclose(found.data, table[numbers] + np.arange(5)[:, None]):
+        return "the number of the place itself is added; call places, which has a vector for each of them"
     if np.allclose(found.data, table[numbers] + of_places[1:6]):
         return "the first place is number 0"
     return "the vector of the letter, plus row 0 of the places for the first letter, row 1 for the second, and so on"
@@ -107,6 +114,10 @@ def _(Attention: Any) -> str | None:
             return "the mask holds; divide the scores by the root of the size of a head, here of 4"
         if np.allclose(found.data, _softmax(scores / WIDTH**0.5 + ahead)):
             return "that is the root of the whole width, 8; a head has 4 numbers"
+        if np.allclose(found.data, _softmax(scores / 4 + ahead)):
+            return "the scores are divided by the size of a head; divide them by its root"
+        if np.allclose(found.data, _softmax(q @ q.swapaxes(-1, -2) / 2 + ahead)):
+            return "each query is compared with queries; compare it with the keys"
         return "the shares are softmax(queries @ keys transposed / root of the size + mask), for each head"
     found = model(x)
     if hint := _shape(found, (3, 5, WIDTH), "the result"):
@@ -126,15 +137,18 @@ def _(Attention: Any) -> str | None:
 
 @exercise("19.4", of=function)
 def _(normed: Any) -> str | None:
-    x = _inputs()
-    x.data[1, 2] *= 100
-    x.data[0, 0] = 0
+    numbers = _inputs().data
+    numbers[1, 2] *= 100
+    numbers[0, 0] = 0
+    x = Tensor(numbers)
     found = normed(x)
     if hint := _shape(found, (3, 5, WIDTH), "normed(x)"):
         return hint
     data, square = x.data, (x.data * x.data).mean(-1, keepdims=True)
     if np.allclose(found.data, _normed(data)):
         return None
+    if np.isnan(found.data[1:]).any():
+        return "there is nan in it: the root of a negative number? Take the mean of the *squares*"
     if np.isnan(found.data).any():
         return "a vector of zeros became nan: add 1e-5 to the mean of the squares"
     if np.allclose(found.data, data / np.sqrt((data * data).mean() + 1e-5)):
@@ -145,6 +159,18 @@ def _(normed: Any) -> str | None:
         return "that is the length, from the sum of the squares; here it is their mean"
     if np.allclose(found.data, (data - data.mean(-1, keepdims=True)) / np.sqrt(data.var(-1, keepdims=True) + 1e-5)):
         return "that is LayerNorm, which also subtracts the mean; RMSNorm only divides"
+    if np.allclose(found.data, data * np.sqrt(square + 1e-5)):
+        return "that multiplies by the root of the mean of the squares; divide by it"
+    if np.allclose(found.data, data * (square + 1e-5)):
+        return "that multiplies by the mean of the squares; divide by the root of it"
+    if np.allclose(found.data, data - data.mean(-1, keepdims=True)):
+        return "that subtracts the mean; RMSNorm subtracts nothing, and divides by the root of the mean of the squares"
+    if np.allclose(found.data, data / np.sqrt((data * data).mean(0, keepdims=True) + 1e-5)):
+        return "the mean goes over the names, axis 0; it should go over the numbers of one vector, axis -1"
+    if np.allclose(found.data, data / data.sum()) or np.allclose(
+        found.data[1:], (data / data.sum(-1, keepdims=True))[1:]
+    ):
+        return "that divides by a sum, which may be negative; divide by the root of the mean of the squares"
     lengths = np.sqrt((found.data[1:] ** 2).mean(-1))
     found = f"{lengths.min():.2g} to {lengths.max():.2g}"
     return f"the root of the mean of the squares should be 1 for each vector; yours go from {found}"
@@ -176,6 +202,8 @@ def _(Block: Any) -> str | None:
             "the MLP adds its result to its input, too": process(_normed(middle)),
             "the attention adds its result to its input, too": attend(_normed(x))
             + process(_normed(attend(_normed(x)))),
+            "there is no relu between up and down: down(relu(up(...)))": middle
+            + _array(model.down(model.up(Tensor(_normed(middle))))),
             "the MLP should get what the attention has changed; yours gets the first x": middle + process(_normed(x)),
             "the MLP is added to the first x; add it to what the attention has changed": x + process(_normed(middle)),
             "the input is normed, and then the normed one is kept: add to x itself": _normed(x) + attend(_normed(x)),
@@ -193,7 +221,7 @@ def _(GPT: Any) -> str | None:
     with no_grad():
         found = model(numbers)
         if hint := _shape(found, (2, 4, 27), "the result"):
-            return hint
+            return f"{hint}: is `out` called at the end?" if getattr(found, "shape", ()) == (2, 4, WIDTH) else hint
         if len(model.blocks) != 2:
             return f"GPT(8, 2, 2, rng) should have 2 blocks; found {len(model.blocks)}"
 
@@ -205,7 +233,9 @@ def _(GPT: Any) -> str | None:
         letters, places = model.letters(numbers), model.places(np.arange(4))
         if np.allclose(found.data, run(letters + places, model.blocks)):
             return None
+        whole = run(letters + places, model.blocks)
         tries = {
+            "out should return logits, not probabilities: leave out the softmax": _softmax(whole),
             "the blocks are not used: x = block(x) for each of them": run(letters + places, [], last=False),
             "the blocks are not used, the rest is there": run(letters + places, []),
             "the last norm is missing, before `out`": run(letters + places, model.blocks, last=False),
@@ -220,10 +250,10 @@ def _(GPT: Any) -> str | None:
 
 
 class _Speller:
-    """Stands for a model: after the dot it says `name`, letter by letter, and then another dot."""
+    """Stands for a model: after the dot it says `name`, letter by letter, another dot, and then nonsense."""
 
     def __init__(self, name: str) -> None:
-        self.numbers = [ord(letter) - 96 for letter in name] + [0]
+        self.numbers = [ord(letter) - 96 for letter in name] + [0, 26]
         self.asked: list[np.ndarray] = []
 
     def __call__(self, numbers: Any) -> Tensor:
@@ -251,6 +281,10 @@ def _(make_up: Any) -> str | None:
         return f"{found!r}: take the logits of the last place, [0, -1]; the first place always says the same"
     if "." in found:
         return f"leave out the dots; found {found!r}"
+    if found.startswith("noraz"):
+        return f"after the dot it goes on, {found!r}: stop as soon as a dot is drawn"
+    if len(set(found) & set("nora")) < len(set(found)):
+        return f"a model that is sure of n o r a gives {found!r}: is each logit divided by 0.05, and not multiplied?"
     if found != "nora":
         return f"a model that is sure of n o r a, at temperature 0.05, should give 'nora', not {found!r}"
     endless = _Speller("abcdefghijklmnopqrst")

@@ -18,7 +18,8 @@ def _(names: Any) -> str | None:
         "d": "one operand that requires a gradient is enough: d has x2",
         "e": "nothing is recorded inside no_grad()",
     }  # fmt: skip
-    if unknown := set(names) - set(reasons):
+    names = {name.strip().lower() for name in names}
+    if unknown := names - set(reasons):
         return f"a set of names, such as {{'a', 'b'}}; found {sorted(map(str, unknown))}"
     return next((reason for name, reason in reasons.items() if (name in names) != (name in wanted)), None)
 
@@ -30,6 +31,10 @@ def _(shares: Any) -> str | None:
     found = shares(x)
     if not isinstance(found, Tensor):
         return f"the result should be a Tensor; found {kind(found)}"
+    if np.allclose(found.data, x.data / x.data.sum()):
+        return "those are the shares of x itself; exp comes first"
+    if not np.allclose(found.data.sum(), 1) and np.allclose(found.data / found.data[0], wanted / wanted[0]):
+        return f"they are in the right proportion, and add up to {found.data.sum():.4g}: divide by the sum"
     if not np.allclose(found.data, wanted):
         return f"the shares of [0, 1, 2] are {wanted.round(3)}, yours are {found.data.round(3)}"
     if not found.requires_grad:
@@ -40,6 +45,8 @@ def _(shares: Any) -> str | None:
         return f"forward is right, backward says: {str(error).partition(':')[0]}; who needs it, and who wrote to it?"
     right = wanted[0] * (np.array([1.0, 0.0, 0.0]) - wanted)
     if x.grad is None or not np.allclose(x.grad, right):
+        if x.grad is not None and np.allclose(x.grad, wanted * np.array([1.0, 0.0, 0.0])):
+            return "the sum is not part of the graph: all numbers are in it, so all of them get a gradient"
         yours = x.grad if x.grad is None else x.grad.round(3)
         return f"the gradient of the first share is {right.round(3)}, yours {yours}: is the sum part of the graph?"
     return None
@@ -62,6 +69,10 @@ def _(softsign: Any) -> str | None:
             return "backward passes its input on, as if the slope were 1"
         if near(found, slope):
             return "the slope is right; multiply it by g, the incoming gradient"
+        if near(found, 10 / (1 + abs(place))):
+            return "the slope is 1 / (1 + |x|)**2: the square is missing"
+        if near(found, 10 / (1 + place) ** 2):
+            return f"at {place} the slope is {slope:.4f}, and yours is {found / 10:.4f}: |x|, not x"
         if not near(found, 10 * slope):
             return f"at {place} the slope is {slope:.4f}, yours is {found / 10:.4f}"
     x = Tensor([0.5], requires_grad=True)
@@ -90,6 +101,8 @@ def _(row: Any) -> str | None:
         return "g, the incoming gradient, is missing"
     if near(found, 10 / 2):
         return "the slope of the root of a is 1 / (2 * root): the 2 is missing"
+    if near(found, 20.0):
+        return "that multiplies by the root; the slope is 1 divided by twice the root"
     if not near(found, 10 / 4):
         return f"at 4 the slope is 1/4, so g = 10 gives 2.5; yours gives {number(found):.4g}"
     again = grad(found, a, allow_unused=True)[0] if isinstance(found, Value) else None
@@ -106,8 +119,15 @@ def _(smooth: Any) -> str | None:
         out = smooth.apply(x, beta)
         wanted = np.log(np.exp(beta * numbers).sum()) / beta
         if np.shape(out.data) != () or not near(out, wanted, 1e-9):
+            if beta == 3.0 and np.shape(out.data) == ():
+                return f"right for beta = 1; for 3 it is {wanted:.4f}, not {out.item():.4f}: what is divided by beta?"
             return f"with beta = {beta:g} the soft maximum of {numbers.tolist()} is {wanted:.4f}, yours is {out.data}"
-        out.backward()
+        try:
+            out.backward()
+        except ValueError as error:
+            if "arguments of apply" not in str(error):
+                raise
+            return "backward returns two things, the gradient of x and None for beta"
         shares = np.exp(beta * numbers) / np.exp(beta * numbers).sum()
         if x.grad is None:
             return "no gradient arrives at x: return g * softmax, None"

@@ -1,27 +1,40 @@
-"""Back ends: each makes a function of a lowered program.
+"""Back ends: each makes a function of a lowered program, and is found by its name.
 
-    python      source in plain Python and NumPy (`expressions` writes an operation, `buffers` plans the memory,
-                `numpy_forms` rewrites what NumPy computes faster in another form)
-    xla         JAX on programs of arrays: CPU, GPU, TPU
+    python      source in plain Python and NumPy, as one would write it (`expressions` writes an operation)
+    jax         JAX on programs of arrays: CPU, GPU, TPU
     c           the program as loops in C (`loops` writes them, `libraries` compiles and caches them)
     javascript  the same loops as a module of JavaScript; it is asked by `save`, and runs nothing
     onnx        the content of an .onnx file; it is asked by `save`, and runs nothing
 
-A back end is a module with two functions:
+A back end is a module, or any other object, with two functions:
 
     lacks(program) -> str               why it cannot compile the program, for an error; "" if it can
     compile(program) -> Executable      called with the program's parameters, returns its outputs
+
+It imports the public form of programs, `micrograd.compiler.lowered`, and nothing else of this package. It may also have
+
+    VERSION     the version of the form that it was written for
+    RESIDENT    True if arrays stay where it has them, on a device, between the steps of a training program
+    OPTIONS     the names of the options that `compile` takes, such as "devices"
+
+A package registers its back end as an entry point, in its own pyproject.toml, and `register` does so for one process:
+
+    [project.entry-points."micrograd.backends"]
+    mine = "my_package.my_backend"
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol
 
-from ..lowered import Lowered
+from ..lowered import VERSION, Lowered
 
-BACKENDS = {"auto": "python", "python": "python", "numpy": "python", "c": "c", "jax": "xla"}  # and the module of each
+GROUP = "micrograd.backends"
+OWN = {"auto": "python", "python": "python", "numpy": "python", "c": "c", "jax": "jax"}  # the module of each
+REGISTERED: dict[str, Any] = {}
 
 
 class Executable(Protocol):
@@ -41,9 +54,64 @@ class Backend(Protocol):
     def compile(self, program: Lowered, **options: Any) -> Executable: ...
 
 
+def register(name: str, backend: Any) -> None:
+    """Register a back end for this process, as `compile(f, backend=name)` finds it.
+
+    Args:
+        name: another name than that of a back end of this package.
+        backend: a module or object with the functions `lacks` and `compile`.
+
+    Raises:
+        TypeError: the back end lacks one of the functions.
+        ValueError: the name is one of ours.
+    """
+    if name in OWN:
+        raise ValueError(f"found the name {name!r}, which a back end of this package has: choose another one")
+    if missing := [part for part in ("lacks", "compile") if not callable(getattr(backend, part, None))]:
+        raise TypeError(f"a back end has the functions lacks and compile, found no {missing[0]} in {backend!r:.60}")
+    REGISTERED[name] = backend
+
+
+def _installed() -> dict[str, EntryPoint]:
+    """The back ends that other packages register."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def check_name(name: Any) -> None:
+    """Raise if there is no back end of this name."""
+    if name in OWN or name in REGISTERED or name in (installed := _installed()):
+        return
+    names = ", ".join(map(repr, [*OWN, *REGISTERED, *installed]))
+    raise ValueError(f"found the backend {name!r}: it must be {names}")
+
+
+def find(name: str) -> Backend:
+    """The back end of this name."""
+    check_name(name)
+    if name in OWN:
+        return import_module(f".{OWN[name]}", __name__)  # type: ignore[return-value]
+    if name not in REGISTERED:
+        try:
+            register(name, _installed()[name].load())
+        except Exception as error:
+            error.add_note(f"backend={name!r} is an entry point of another package, {_installed()[name].value}")
+            raise
+    return REGISTERED[name]
+
+
+def has(name: str, what: str) -> Any:
+    """An attribute that back ends may have, such as RESIDENT; else an empty tuple."""
+    return getattr(find(name), what, ())
+
+
 def compiled(name: str, program: Lowered, **options: Any) -> Executable:
     """The program, compiled by the back end of this name, with its options."""
-    backend: Backend = import_module(f".{BACKENDS[name]}", __name__)  # type: ignore[assignment]
+    backend = find(name)
+    if (version := has(name, "VERSION") or VERSION) != VERSION:
+        raise RuntimeError(
+            f"backend={name!r} is for version {version} of the form of programs, found {VERSION}: install a version "
+            "of its package that fits this one"
+        )
     if reason := backend.lacks(program):
         raise RuntimeError(f"backend={name!r} {reason}")
     return backend.compile(program, **options)

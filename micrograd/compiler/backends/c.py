@@ -23,11 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from ..lowered import Lowered
-from ..symbols import BY_COLUMNS, Symbol
-from . import python
+from ..lowered import BY_COLUMNS, Lowered, Symbol, reader
 from .libraries import cached, compiled, compiler
-from .loops import C, Loops, unlooped
+from .loops import Loops, unlooped
+from .wording import C
 
 CALLS = 8  # so many calls of a program, and it is worth compiling at -O3
 FIRST = ("-O1",)
@@ -102,21 +101,22 @@ ONE_AT_A_TIME = threading.Lock()
 
 def source_of(loops: Loops) -> str:
     """The whole of the C."""
-    body = loops.body()
-    numbers = [name for x, name in loops.inputs.items() if x.shape is None]
-    arrays = [name for x, name in loops.inputs.items() if x.shape is not None]
-    lines = [f"const double {name} = ((double *)at[0])[{i}];" for i, name in enumerate(numbers)]
-    names = [*arrays, *loops.constants, *loops.outputs.values(), *loops.news.values()]
-    for i, name in enumerate(names, 1):
-        const = "const " * (name in loops.constants)
-        lines.append(f"{const}{loops.language.type(loops.stored[name])} *restrict {name} = at[{i}];")
-    lines += [f"{name}[0] = {loops.inputs[x]};" for x, name in loops.news.items()]  # as it was, if a check fails
+    body, constants = loops.body(), [array for array, _ in loops.constants.values()]
+    numbers = [array for array in loops.inputs.values() if not array.stored]
+    arrays = [array for array in loops.inputs.values() if array.stored]
+    lines = [f"const double {array.name} = ((double *)at[0])[{i}];" for i, array in enumerate(numbers)]
+    for i, array in enumerate([*arrays, *constants, *loops.outputs.values(), *loops.news.values()], 1):
+        const = "const " * (array in constants)
+        lines.append(f"{const}{loops.language.type(array.dtype)} *restrict {array.name} = at[{i}];")
+    lines += [
+        f"{new.name}[0] = {loops.inputs[x].name};" for x, new in loops.news.items()
+    ]  # as it was, if a check fails
     end = "fault ? failed(at) : 0" if loops.checked else "0"
     lines = [*["fault = 0;"] * loops.checked, *lines, *body, f"return {end};"]
     inner = "".join(f"    {line}\n" for line in lines)
     program = f"int64_t program(void **at) {{\n{inner}}}\n"
     head = HEAD.lstrip() + WITHIN * loops.checked
-    return "\n".join([head, *loops.functions(program, set()), *loops.arrays(), "", program])
+    return "\n".join([head, *loops.language.functions(program, set()), *loops.arrays(), "", program])
 
 
 class Slot:
@@ -144,10 +144,10 @@ class Executable:
         loops = Loops(program)
         self.source: str = source_of(loops)
         self.library: Library = Library(self.source)
-        self._read = python.reader(program)
+        self._read = reader(program)
         self._inputs = list(loops.inputs)
-        self._checks, self._constants = loops.checks, [*loops.constants.values()]
-        self._outputs = [(x.shape or (), loops.views[x].dtype) for x in loops.outputs]
+        self._checks, self._constants = loops.checks, [x for _, x in loops.constants.values()]
+        self._outputs = [(x.shape or (), array.dtype) for x, array in loops.outputs.items()]
         self._free: list[Slot] = []
         reads = {read.name: read for read in program.reads}
         news = [reads[x.args[0]] for x in loops.news]

@@ -1,8 +1,9 @@
 """From a Symbol to an expression: the source that computes it from the names of its operands.
 
-    x + 1.0               x + 1.0                     a number: operators, in parentheses where Python needs them
+    x + 1.0               x + 1.0                     operators, in parentheses where Python needs them
     maximum(x, 0.0)       0.0 if x <= 0.0 else x      or a conditional, where that is faster than a call
-    np.add(a, b)          np.add(b0, k1)              an array: a call; an object without a literal is named k1
+    maximum(x @ p, 0.0)   np.maximum(x @ p, 0.0)      an array: the same, and NumPy's functions
+    add(a, array)         a + k1                      an object without a literal has a name
 
 >>> from ..graph import Graph
 >>> graph = Graph()
@@ -13,8 +14,8 @@
 ('(x + y) * 2.0', 2)
 >>> a = graph.input("a", (4,), np.dtype(float))
 >>> text.of[a] = "a", ATOM
->>> text.array(a.reshape(2, 2)), text.array(np.maximum(a, np.arange(4.0))), sorted(text.names)
-('a.reshape(2, 2)', 'np.maximum(a, k3)', ['inf', 'k3', 'nan', 'np'])
+>>> text.array(a.reshape(2, 2))[0], text.array(np.maximum(a, np.arange(4.0)))[0], sorted(text.names)
+('a.reshape(2, 2)', 'np.maximum(a, k1)', ['inf', 'k1', 'nan', 'np'])
 """
 
 from __future__ import annotations
@@ -22,20 +23,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...scalars import floats
-from ...tensor.optional import np
-from ..lowered import sliced
-from ..opset import OWN
-from ..symbols import Symbol
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, np, sliced
 
 # Operators, with their precedence
 SIGNS = {
     "less": ("<", 0), "less_equal": ("<=", 0), "greater": (">", 0), "greater_equal": (">=", 0),
     "equal": ("==", 0), "not_equal": ("!=", 0),
-    "add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2),
+    "add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2), "matmul": ("@", 2),
 }  # fmt: skip
 LOOSE, NEGATIVE, ATOM = -1, 3, 5
-REDUCTIONS = {".sum": "add", ".max": "maximum", ".min": "minimum"}
 FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "cosh")}
 FAST |= {"power": math.pow}
 
@@ -61,16 +57,10 @@ class Text:
 
     def number(self, symbol: Symbol) -> tuple[str, int]:
         """An operation on numbers, with its precedence."""
-        op, args = symbol.op, symbol.args
+        op = symbol.op
+        args: Any = [float(x) if isinstance(x, (int, np.number)) else x for x in symbol.args]
         if op in SIGNS and not (self.careful and op == "divide"):
-            sign, strength = SIGNS[op]
-            if op == "add" and self.within(args[0], 2)[0] == "-":
-                args = args[1], args[0]  # -a + b is b - a
-            left = self.within(args[0], strength or 1)  # Python would chain comparisons
-            right = self.within(args[1], strength + 1)  # a + (b - c) is not a + b - c
-            if strength == 1 and right[0] == "-":
-                sign, right = "-" if op == "add" else "+", right[1:]  # a + -b is a - b
-            return f"{left} {sign} {right}", strength
+            return self.infix(op, *args)
         if op == "negative":
             return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
         if op == "where":
@@ -86,30 +76,64 @@ class Text:
         name = "abs" if op == "absolute" else op
         return f"{name}({', '.join(map(self.argument, args))})", ATOM
 
-    def array(self, symbol: Symbol) -> str:
-        """An operation on arrays."""
+    def infix(self, op: str, a: Any, b: Any) -> tuple[str, int]:
+        """An operation that has an operator, with its precedence."""
+        sign, strength = SIGNS[op]
+        if op == "add" and getattr(a, "op", "") == "negative" and self.within(a, 2)[0] == "-":
+            a, b = b, a  # -a + b is b - a
+        left = self.within(a, strength or 1)  # Python would chain comparisons
+        right = self.within(b, strength + 1)  # a + (b - c) is not a + b - c
+        if strength == 1 and right[0] == "-":
+            sign, right = "-" if op == "add" else "+", right[1:]  # a + -b is a - b
+        return f"{left} {sign} {right}", strength
+
+    def array(self, symbol: Symbol) -> tuple[str, int]:
+        """An operation on arrays, with its precedence."""
         op, args = symbol.op, symbol.args
-        named = [f"{name}={self.argument(x)}" for name, x in symbol.named]
+        named = [
+            f"{name}={self.argument(x)}" for name, x in symbol.named if op[0] != "." or not (x is None or x is False)
+        ]
+        if op in SIGNS and (text := self._of_transposed(op, *args)):
+            return text, ATOM
+        if op in SIGNS:
+            return self.infix(op, *args)
+        if op == "matmul_like":
+            a, b, like = args
+            if like.named != BY_COLUMNS:
+                return self.infix("matmul", a, b)
+            return f"({self.transposed(b)} @ {self.transposed(a)}).T", ATOM
+        if op == "negative":
+            return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
         if op == "getitem":
-            return f"{self.within(args[0], ATOM)}[{self.index(args[1])}]"
-        if op in OWN:
-            self.names[op] = OWN[op]
-            return f"{op}({', '.join(map(self.argument, args))})"
-        if op in REDUCTIONS:
-            return f"np.{REDUCTIONS[op]}.reduce({', '.join([self.argument(args[0]), *named])})"
+            return f"{self.within(args[0], ATOM)}[{self.index(args[1])}]", ATOM
+        if op == ".transpose" and args[1:] == (tuple(range(args[0].ndim))[::-1],):
+            return f"{self.within(args[0], ATOM)}.T", ATOM
+        if op in SPECIAL:
+            self.names[op] = SPECIAL[op]
+            return f"{op}({', '.join(map(self.argument, args))})", ATOM
         head, rest = (self.within(args[0], ATOM), args[1:]) if op[0] == "." else ("np.", args)
-        return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})"
+        if op == ".reshape" and rest[0].__class__ is tuple:
+            rest = rest[0] or rest
+        return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})", ATOM
+
+    def _of_transposed(self, op: str, a: Any, b: Any) -> str:
+        """A number times a new transposed matrix: transposed last, so that NumPy can write over the matrix."""
+        x, other = (b, a) if getattr(b, "op", "") == "matmul_like" else (a, b)
+        text = self.of[x][0] if getattr(x, "op", "") == "matmul_like" else ""
+        if not text.endswith(").T") or getattr(other, "shape", None) is not None:
+            return ""
+        self.of[x] = text.removesuffix(".T"), ATOM
+        return f"({self.infix(op, a, b)[0]}).T"
+
+    def transposed(self, x: Any) -> str:
+        """The expression of a matrix's transpose, as an operand."""
+        text = self.within(x, ATOM)
+        return text.removesuffix(".T") if text.endswith(".T") else f"{text}.T"
 
     def within(self, x: Any, strength: int) -> str:
         """The expression of an operand, in parentheses if it binds less tightly than its context."""
-        if x.__class__ is np.ndarray:
-            return self.argument(x)
-        text, own = self.of[x] if x.__class__ is Symbol else self._constant(x)
-        return f"({text})" if own < strength else text
-
-    def _constant(self, x: Any) -> tuple[str, int]:
-        text = repr(float(x)) if isinstance(x, (float, int, np.number)) else repr(x)
-        return text, NEGATIVE if text[0] == "-" else ATOM
+        text, own = self.of[x] if x.__class__ is Symbol else (self.argument(x), ATOM)
+        return f"({text})" if own < strength or (text[0] == "-" and strength > NEGATIVE) else text
 
     def argument(self, x: Any) -> str:
         """The expression of an operand as an argument of a call."""
@@ -124,7 +148,10 @@ class Text:
             return "..." if x is ... else repr(x)
         if x.__class__ is slice:
             return f"slice({x.start}, {x.stop}, {x.step})"
-        name = f"k{len(self.names)}"
+        for name, known in self.names.items():
+            if known is x:
+                return name
+        name = f"k{sum(name[0] == 'k' for name in self.names) + 1}"
         self.names[name] = x
         return name
 

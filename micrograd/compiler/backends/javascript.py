@@ -17,18 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lowered import Lowered, Read
-from ..symbols import Symbol
-from .loops import DOUBLE, INLINE, OWN, C, Loops, name_of, unlooped
-from .python import reader
+from ..lowered import Lowered, Read, Symbol, reader
+from .loops import Loops, unlooped
+from .wording import DOUBLE, OWN, C, name_of
 
 ARRAYS = {f"{kind}{n}": f"{kind.title()}{n}Array" for kind in ("int", "float") for n in (8, 16, 32, 64)}
 ARRAYS |= {f"uint{n}": f"Uint{n}Array" for n in (8, 16, 32)} | {"bool": "Uint8Array"}
 ARRAYS |= dict.fromkeys(("int64", "uint64"), "Float64Array")
 ROUNDED = {"int8": "({}) << 24 >> 24", "int16": "({}) << 16 >> 16", "int32": "({}) | 0", "int64": "({}) + 0"}  # no -0
 ROUNDED |= {"uint8": "({}) & 255", "uint16": "({}) & 65535", "uint32": "({}) >>> 0", "float32": "Math.fround({})"}
-MATH = "exp expm1 log log2 log10 log1p sqrt floor ceil trunc hypot sin cos tan sinh cosh tanh"
-MATH += " asin acos atan asinh acosh atanh atan2"
+MATH = "exp expm1 log log2 log10 log1p sqrt floor ceil trunc sin cos tan sinh cosh tanh"
+MATH += " asin acos atan asinh acosh atanh"
+SHORT = 8  # an array of more elements is stored as base64
 RUNTIME = Path(__file__).with_name("module.js")
 ABOVE = """
 // A function compiled by micrograd, which runs in browsers, Node and Deno.
@@ -46,12 +46,19 @@ class JavaScript(C):
     """How JavaScript says it; `samples` are the inputs whose last axis is the first of what is passed."""
 
     loop = "for (let {0} = 0; {0} < {1}; {0}++)"
+    constant = "const {name} = {text};"
+    variable = "let {name} = {text};"
+    array = "const {name} = new {type}({size});"
+    filled = "{name}.fill({text});"
+    function = "const {name} = ({parameters}) => {result};"
+    stop = ()
+    typed = False
     single = ""
-    stop: tuple[str, ...] = ()
-    own: dict[str, tuple[str, str]] = (
-        OWN | {name: ("", f"Math.{name}") for name in MATH.split()} | {"fabs": ("", "Math.abs")}
-    )
+    least = 0
+    own: dict[str, tuple[str, str]] = OWN | {name: ("a", f"Math.{name}(a)") for name in MATH.split()}
+    own |= {name: ("a b", f"Math.{name}(a, b)") for name in ("atan2", "hypot")}
     own |= {
+        "fabs": ("a", "Math.abs(a)"),
         "fmod": ("a b", "a % b"),
         "exp2": ("a", "2 ** a"),
         "pow": ("a b", "a === 1 || (a === -1 && fabs(b) === Infinity) ? 1 : a ** b"),
@@ -70,12 +77,6 @@ class JavaScript(C):
     def type(self, dtype: Any) -> str:
         return ARRAYS[name_of(dtype)]
 
-    def variable(self, name: str, dtype: Any, text: str, constant: str = "const ") -> str:
-        return f"{constant or 'let '}{name} = {text};"
-
-    def filled(self, name: str, size: int, number: str) -> list[str]:
-        return [f"{name}.fill({number});"]
-
     def cast(self, text: str, dtype: Any) -> str:
         if dtype.kind == "b":
             return f"({text} != 0)"
@@ -86,13 +87,6 @@ class JavaScript(C):
 
     def number(self, x: Any, dtype: Any) -> str:
         return super().number(x, dtype).replace("NAN", "NaN").replace("INFINITY", "Infinity").rstrip("UL")
-
-    def function(self, name: str, parameters: Sequence[str], result: str) -> str:
-        return f"const {name} = ({', '.join(parameters)}) => {result};" if parameters else f"const {name} = {result};"
-
-    def array(self, name: str, dtype: Any, content: int | Sequence[str]) -> str:
-        numbers = content if isinstance(content, int) else f"[{', '.join(content)}]"
-        return f"const {name} = new {self.type(dtype)}({numbers});"
 
 
 class Part(NamedTuple):
@@ -147,7 +141,7 @@ class Module:
             (x, np.asarray(array, x.dtype or float))
             for x, array in zip(stored.steps, reader(stored)(*held), strict=True)
         ]
-        for x in (*(x for _, x in self.loops.known.values()), *(array for _, array in self.state)):
+        for x in (*(x for _, x in self.loops.constants.values()), *(array for _, array in self.state)):
             if x.dtype.kind in "iu" and x.size and not -(2**53) <= x.min() <= x.max() <= 2**53:
                 raise RuntimeError("JavaScript has no integers beyond 2**53")
 
@@ -158,7 +152,7 @@ class Module:
         check = labels.checking(rules, {x.args[0] for x, _ in self.state}) if labels else ""
         yield from ABOVE
         yield from (step, check)
-        yield from self.loops.functions(step + check, set())
+        yield from self.language.functions(step + check, set())
         yield from self._arrays()
         yield "const held = {"
         for x, array in self.state:
@@ -177,15 +171,15 @@ class Module:
                     allowed, error = asked(rule, None if isinstance(value, list) else len(shape))
                     place = f"[{i}]" if isinstance(value, list) else "@place@"
                     words = _literal(error.replace("[0]" * (len(shape) or 1), place, 1))
-                    tests.append(f"verify({self.loops.outputs[x]}, {shape}, x => {allowed}, {words});")
+                    tests.append(f"verify({self.loops.outputs[x].name}, {shape}, x => {allowed}, {words});")
         return _function("function check", [*self._arrays(), *self._body([], tests)])
 
     def _arrays(self) -> Iterator[str]:
         """The arrays that the program needs."""
         loops = self.loops
         yield from loops.arrays()
-        yield from (self.language.array(x, loops.stored[x], loops.sizes[x]) for x in loops.outputs.values())
-        yield from (f"const {x} = {self._numbers(loops.stored[x], n)};" for x, n in loops.constants.items())
+        yield from (self.language.array.format(**self.language.of(x)) for x in loops.outputs.values())
+        yield from (f"const {array.name} = {self._numbers(array.dtype, x)};" for array, x in loops.constants.values())
 
     def _body(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
         """The statements of a function of the inputs."""
@@ -194,7 +188,7 @@ class Module:
 
     def _numbers(self, dtype: Any, x: np.ndarray) -> str:
         """An array of these numbers."""
-        if x.size <= INLINE:
+        if x.size <= SHORT:
             numbers = (self.language.number(n, dtype) for n in x.reshape(-1).tolist())
             return f"{self.language.type(dtype)}.of({', '.join(numbers)})"
         kind = "u1" if dtype.kind == "b" else "<f8" if dtype.itemsize == 8 else dtype.newbyteorder("<")
@@ -204,8 +198,8 @@ class Module:
     def _held(self) -> Iterator[tuple[str, str]]:
         """The names of what the module has, and expressions; new numbers are written to where the old ones are."""
         for x, _ in self.state:
-            yield self.loops.inputs[x], f"held.{x.args[0]}.array{'[0]' * (x.shape is None)}"
-        yield from ((name, f"held.{x.args[0]}.array") for x, name in self.loops.news.items())
+            yield self.loops.inputs[x].name, f"held.{x.args[0]}.array{'[0]' * (x.shape is None)}"
+        yield from ((new.name, f"held.{x.args[0]}.array") for x, new in self.loops.news.items())
 
     # ---- what comes in
 
@@ -215,10 +209,10 @@ class Module:
             if read.kind == "lists":
                 elements = ["_".join(map(str, (read.name, *i))) for i in np.ndindex(read.shape)]
                 if any(name in self.inputs for name in elements):
-                    names = (self.loops.inputs[self.inputs[x]] if x in self.inputs else "" for x in elements)
+                    names = (self.loops.inputs[self.inputs[x]].name if x in self.inputs else "" for x in elements)
                     yield f"[{', '.join(names)}]", self._argument(read)
             elif read.name in self.inputs:
-                yield self.loops.inputs[self.inputs[read.name]], self._argument(read)
+                yield self.loops.inputs[self.inputs[read.name]].name, self._argument(read)
 
     def _argument(self, read: Read) -> str:
         """The expression that reads an argument."""
@@ -245,7 +239,7 @@ class Module:
         if not isinstance(x, Symbol):
             return self._constant(x if at is None else x[at])
         shape = (x.shape or ())[at is not None :]
-        return f"nested({self.loops.outputs[x]}, {[*shape]}, {(at or 0) * math.prod(shape)})"
+        return f"nested({self.loops.outputs[x].name}, {[*shape]}, {(at or 0) * math.prod(shape)})"
 
     def _constant(self, x: Any) -> str:
         if x is None or isinstance(x, (str, bool, np.bool_)):

@@ -15,11 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common import trees
-from ..graph import rebuilt
-from ..lowered import Lowered, Read
-from ..simplify import RULES, axes_of
-from ..symbols import Symbol, needed
+from ..lowered import Lowered, Read, Symbol, axes_of, leaves, needed, rewritten
 
 OPSET, IR = 18, 8  # of December 2022
 END = np.iinfo(np.int64).max
@@ -33,13 +29,13 @@ class Differs(RuntimeError):
 
 
 def to_bytes(
-    program: Lowered, leaves: Sequence[Any], others: Sequence[Lowered], dtype: Any, by_rows: bool = False
+    program: Lowered, nodes: Sequence[Any], others: Sequence[Lowered], dtype: Any, by_rows: bool = False
 ) -> bytes:
     """The content of an .onnx file that computes the program's values.
 
     Args:
         program: the program.
-        leaves: the outside nodes that it reads.
+        nodes: the outside nodes that it reads.
         others: programs of the same function for other sizes; the first that differs by one size alone frees an axis.
         dtype: of all floats, float32 or float64.
         by_rows: True if the program computes one array, each row of which is an output.
@@ -57,11 +53,11 @@ def to_bytes(
     except ModuleNotFoundError as error:
         needs = "saving a compiled function needs the package onnx, which is not installed here: pip install onnx"
         raise ModuleNotFoundError(needs, name="onnx") from error
-    graph = Graph(onnx, kind, program, leaves, by_rows)
+    graph = Graph(onnx, kind, program, nodes, by_rows)
     model = graph.model(graph)
     for other in others:
         with suppress(RuntimeError):
-            model = graph.model(Graph(onnx, kind, other, leaves, by_rows))
+            model = graph.model(Graph(onnx, kind, other, nodes, by_rows))
             break
     onnx.checker.check_model(model, full_check=True)
     return model.SerializeToString()
@@ -70,7 +66,7 @@ def to_bytes(
 class Graph:
     """The nodes that compute a program's values, for its sizes."""
 
-    def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, leaves: Sequence[Any], by_rows: bool):
+    def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, nodes: Sequence[Any], by_rows: bool):
         self.onnx = onnx
         self.kind = kind
         self.nodes: list[Any] = []
@@ -79,13 +75,13 @@ class Graph:
         self.shapes: list[Info] = []  # stored too, or computed from the size of the batch
         self.stored: dict[Any, tuple[str, np.ndarray]] = {}  # by content, or by name
         self.names: dict[Symbol, str] = {}
-        values = rebuilt(list(trees.leaves(program.values)), {}, FORMS)
+        values = rewritten(list(leaves(program.values)), FORMS)
         steps = needed(values)
         if missing := next((x.op for x in steps if x.op not in NODES), ""):
             raise RuntimeError(f"ONNX has no form of the operation {missing.lstrip('.')!r}, which the function uses")
         symbols = {x.args[0]: x for x in steps if x.op == "input"}
         for read in program.reads:
-            self._read(read, symbols, leaves)
+            self._read(read, symbols, nodes)
         for x in steps:
             if x.op != "input":
                 self.names[x] = NODES[x.op](self, x, *x.args, **dict(x.named))
@@ -151,7 +147,7 @@ class Graph:
 
     # ---- what it reads
 
-    def _read(self, read: Read, symbols: dict[str, Symbol], leaves: Sequence[Any]) -> None:
+    def _read(self, read: Read, symbols: dict[str, Symbol], nodes: Sequence[Any]) -> None:
         """The input or the parameter that a Symbol stands for."""
         name, x = read.name, symbols.get(read.name)
         if read.kind == "lists":  # the numbers of an array, each by itself
@@ -162,7 +158,7 @@ class Graph:
         elif x is None:
             return
         elif read.parameter == "leaves":
-            found: Any = [node.data for node in leaves]
+            found: Any = [node.data for node in nodes]
             for key in read.keys:
                 found = found[key]
             self.names[x] = self.constant(np.asarray(found), self.type(x), name)
@@ -383,7 +379,7 @@ def _python_remainder(graph: Any, a: Any, b: Any) -> Any:
     return np.where(c * b < 0.0, c + b, c)
 
 
-FORMS: dict[str, Callable[..., Any]] = RULES | {
+FORMS: dict[str, Callable[..., Any]] = {
     "expm1": _expm1,
     "log1p": _log1p,
     "exp2": lambda _, x: np.exp(x * np.log(2.0)),

@@ -17,32 +17,40 @@ def program(x, y):
 (1.0, (2.0, 0.0))
 
 Numbers are written as one would by hand: an expression used once is inlined. Where Python raises (`1.0 / 0.0`,
-`exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754. An array operation
-writes to a buffer (`np.add(x, y, b0)`): see `buffers`.
+`exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754. Arrays are written in
+the same way, `np.maximum(x @ p0.T + p1, 0.0)`: see `expressions`.
 """
 
 from __future__ import annotations
 
 import builtins
 import operator
-import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import starmap
 from typing import Any
 
-from ...scalars import floats
-from ...tensor.optional import library, np
-from ..graph import rebuilt
-from ..lowered import Lowered, Read
-from ..opset import ELEMENTWISE
-from ..resident import at_once
-from ..symbols import VIEWS, Symbol, needed, symbols_in
-from .buffers import Buffers, Stock, base
-from .expressions import ATOM, FAST, REDUCTIONS, Text
-from .numpy_forms import FORMS
+from ..lowered import (
+    ELEMENTWISE,
+    VIEWS,
+    Lowered,
+    Read,
+    Symbol,
+    at_once,
+    floats,
+    library,
+    needed,
+    np,
+    reading,
+    symbols_in,
+    vector,
+)  # fmt: skip
+from .expressions import ATOM, FAST, Text
 
-WIDEST = 72  # the longest expression of numbers that is inlined
-SCALARS = ELEMENTWISE - {"where"} | {*REDUCTIONS}  # what returns NumPy's numbers, not arrays of shape ()
+LARGE = 2**17  # bytes, which malloc maps afresh at each allocation
+WIDEST, SHORT = 88, 12  # the longest expression, and the longest that stays where it is used
+SCALARS = ELEMENTWISE - {"where"} | {".sum", ".max", ".min"}  # what returns NumPy's numbers, not arrays of shape ()
 
 
 def lacks(program: Lowered) -> str:
@@ -55,10 +63,10 @@ class Code:
 
     def __init__(self, program: Lowered):
         outputs, updates = program.outputs, program.updates
-        if any(symbol.shape is not None for symbol in program.steps):
-            outputs, updates = rebuilt((outputs, updates), {}, FORMS)
         sources = {read.name: read for read in program.reads}
         writer = Writer(outputs, updates, sources)
+        if any(symbol.shape and symbol.size * symbol.dtype.itemsize >= LARGE for symbol in program.steps):
+            keep_memory()
         lines = reading(program.reads)
         self.source: str = writer.source(program.parameters, lines)
         self.run: Callable[..., Any] = _define(self.source, FAST | writer.names)
@@ -78,110 +86,105 @@ class Code:
 compile = Code
 
 
+@cache
+def keep_memory() -> None:
+    """Have malloc keep memory that is freed for the next step, instead of mapping it again, at four times the cost.
+
+    In glibc, blocks up to the largest that was ever freed are kept, and this one is as large as it admits (see
+    mallopt(3)). It is never written to, and so takes no memory.
+    """
+    np.empty(2**25 - 2**16, np.int8)
+
+
 def _define(source: str, names: dict[str, Any]) -> Callable:
     exec(builtins.compile(source, "<micrograd.compile>", "exec"), names)
     return names["program"]
 
 
-def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
-    """A function of the program's parameters that returns its inputs, for other back ends."""
-    names = [symbol.args[0] for symbol in program.steps if symbol.op == "input"]
-    lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
-    text = "".join(f"    {line}\n" for line in lines)
-    return _define(f"def program({', '.join(program.parameters)}):\n{text}", {"np": np, "vector": vector})
-
-
-READING = {
-    "number": "float({0})",
-    "value": "{0}._data",
-    "tensor": "{0}._node._data",
-    "array": "np.asarray({0}, np.{1})",
-    "lists": "{0}.astype(float).tolist()",
-    "flat": "{0}.astype(float, copy=False).reshape(-1)",
-    "samples": 'np.array({0}.T, float, order="C")  # the samples last',
-    "vector": "vector({0})",
-    "count": "float({0})",
-}
-
-
-def reading(reads: Iterable[Read]) -> list[str]:
-    """The lines that read the inputs."""
-    lines = []
-    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
-        lines.append(f"{', '.join(leaves)}, = leaves")
-    for read in reads:
-        if read.kind in READING:
-            lines.append(f"{read.name} = {READING[read.kind].format(read.place, read.dtype)}")
-        elif read.parameter != "leaves" and read.name != read.place:
-            lines.append(f"{read.name} = {read.place}")
-        if read.kind == "lists":
-            lines += _unpacking(read.name, read.shape)
-    return lines
-
-
-def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    """The lines that unpack nested lists of numbers."""
-    names = [f"{name}_{i}" for i in range(shape[0])] if shape else []
-    if names:
-        yield f"{', '.join(names)}, = {name}"
-    for inner in names:
-        yield from _unpacking(inner, shape[1:])
-
-
 class Writer(Text):
-    """Writes one program, line by line."""
+    """Writes one program, line by line: what is used once, and short, is written where it is used."""
 
     def __init__(
         self, outputs: Any, updates: Sequence[tuple[Symbol, Any]], sources: Mapping[str, Read], careful: bool = False
     ):
         super().__init__(careful)
-        self.names.update(vector=vector, at_once=at_once, setitem=operator.setitem)
+        self.names.update(vector=vector, at_once=at_once, setitem=operator.setitem, isub=operator.isub)
         self.outputs = outputs
         self.sources = sources
         self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, updates))
         self.order: list[Symbol] = needed((outputs, self.writes))
-        self.buffers: Buffers = Buffers(self.order, outputs, [new for _, _, new in self.writes])
-        self.stock: Stock = Stock(self.names)
+        self.uses: Counter[Symbol] = Counter(symbols_in([*(x.args for x in self.order), outputs, self.writes]))
+        self.uses.update(symbols_in(outputs))  # each gets its own line
+        self.returned: set[Symbol] = {base(symbol) for symbol in symbols_in(outputs)}
 
     def source(self, parameters: Sequence[str], reading: list[str]) -> str:
         """The whole source."""
         for symbol in self.order:
             if symbol.op == "input":
                 self.of[symbol] = symbol.args[0], ATOM
-            elif symbol.shape is None:
-                self._number(symbol)
+                continue
+            if symbol.shape is None:
+                text, strength = self.number(symbol)
+                alone = self.uses[symbol] > 1 or len(text) > WIDEST
+                self.of[symbol] = self.line(text) if alone else (text, strength)
             else:
-                self._array(symbol)
-            self.buffers.release(symbol)
+                self.of[symbol] = self._array(symbol)
         answer = self._output(self.outputs)
         body, of_arrays = self.lines, any(symbol.shape is not None for symbol in self.order)
-        if of_arrays or self.writes:
-            writes = [f"    {write}" for write in starmap(self._write, self.writes)]
-            body = [*body, f"answer = {answer}", *(["at_once(", *writes, ")"] if writes else [])]
+        if self.writes:
+            writes = (f"    {write}" for write in starmap(self._write, self.writes))
+            body = [*body, f"answer = {answer}", "at_once(", *writes, ")"]
             answer = "answer"
-        if of_arrays:
-            body = ['with np.errstate(all="ignore"):', *("    " + line for line in body)]
-        if self.buffers.shapes:
-            self.names["stock"] = self.stock
-            body = ["buffers = stock.borrow()", *self._unpacked(), *body, "stock.append(buffers)"]
-        text = "".join(f"    {line}\n" for line in [*reading, *body, f"return {answer}"])
-        return f"def program({', '.join(parameters)}):\n{text}"
+        body = [*body, f"return {answer}"]
+        text = "".join(f"    {line}\n" for line in [*reading, *body])
+        known = (f"    # {name}: {_described(x)}\n" for name, x in self.names.items() if name[0] == "k")
+        quiet = '@np.errstate(all="ignore")\n' * of_arrays
+        return f"{quiet}def program({', '.join(parameters)}):\n{''.join(known)}{text}"
 
-    def _unpacked(self) -> list[str]:
-        kinds = [f"{shape} {dtype}{', by columns' * (order == 'F')}" for shape, dtype, order in self.buffers.shapes]
-        what = {f"b{i}": kind for i, kind in enumerate(kinds)} | {v: text for text, v in self.stock.views.items()}
-        self.stock.append([self.stock.like[name] for name in what])
-        return [f"{name} = buffers[{i}]  # {text}" for i, (name, text) in enumerate(what.items())]
+    def _array(self, symbol: Symbol) -> tuple[str, int]:
+        """The expression of an array, or the name of a line; where that gets too long, its longest operand has one."""
+        if symbol.ndim and (symbol.op == "accumulate" or (symbol.op == "scatter" and library.is_basic(symbol.args[1]))):
+            return self._added(symbol)
+        text, strength = self.array(symbol)
+        inside = {x for x in symbols_in(symbol.args) if x.shape is not None and len(self.of[x][0]) > SHORT}
+        for longest in sorted(inside, key=lambda x: -len(self.of[x][0])):
+            if len(text) > WIDEST:
+                self.of[longest] = self._own_line(longest)
+                text, strength = self.array(symbol)
+        self.of[symbol] = text, strength
+        return self._own_line(symbol) if self.uses[symbol] > 1 else (text, strength)
+
+    def _own_line(self, symbol: Symbol) -> tuple[str, int]:
+        return self.line(self.of[symbol][0], f"  # {symbol.shape}")
+
+    def _added(self, symbol: Symbol) -> tuple[str, int]:
+        """Lines that add an array to a slice of another one, or of zeros."""
+        if symbol.op == "scatter":
+            a, index, shape = symbol.args
+            zeros, sign = f"np.zeros({shape}, np.{symbol.dtype})", "="
+            name = self.line(zeros, f"  # {shape}")
+        else:
+            total, a, index = symbol.args
+            name, sign = self.of[total] if total.__class__ is Symbol else (self.argument(total), ATOM), "+="
+            if not self._is_own(total, symbol):
+                name = self.line(f"{self.within(total, ATOM)}.copy()", f"  # {symbol.shape}")
+            elif not name[0].isidentifier():
+                name = self._own_line(total)
+        self.lines.append(f"{name[0]}[{self.index(index)}] {sign} {self.argument(a)}")
+        return name
+
+    def _is_own(self, total: Any, symbol: Symbol) -> bool:
+        """True if nothing else reads this array, so that it may be changed."""
+        fresh = total.__class__ is Symbol and total.op not in VIEWS and total.op != "input"
+        return fresh and self.uses[total] == 1 and (total.shape, total.dtype) == (symbol.shape, symbol.dtype)
 
     def _write(self, how: str, target: Symbol, new: Any) -> str:
         """A call that writes to an array, or to where a number was read from."""
         text = self.argument(new)
         if target.shape is not None:
-            name = self.argument(target)
             if new.__class__ is Symbol and base(new).op == "input":
                 text += ".copy()"  # as it was before all writes
-            rest = f"..., {text}" if how == "setitem" else f"{text}, {name}"
-            return f"({how}, {name}, {rest}),  # {target.shape}"
+            return f"({how}, {self.argument(target)}, {'..., ' * (how == 'setitem')}{text}),"
         read = self.sources[target.args[0]]
         if read.kind == "value":
             return f"(setattr, {read.place}, '_data', {text}),"
@@ -197,90 +200,29 @@ class Writer(Text):
             return text
         if not shape:  # NumPy's number, as in eager mode
             return text if tree.__class__ is Symbol and tree.op in SCALARS else f"{text}[()]"
-        fresh = tree.__class__ is Symbol and base(tree) in self.buffers.kept and base(tree).op != "input"
+        fresh = tree.__class__ is Symbol and base(tree) in self.returned and base(tree).op != "input"
         if fresh:
-            self.buffers.kept.discard(base(tree))  # a second output with this array gets a copy
+            self.returned.discard(base(tree))  # a second output with this array gets a copy
         return text if fresh else f"{text}.copy()"
 
-    def _number(self, symbol: Symbol) -> None:
-        """Write the expression where it is used, if that is one place and it is short; else as a line."""
-        text, strength = self.number(symbol)
-        alone = self.buffers.uses[symbol] > 1 or len(text) > WIDEST
-        self.of[symbol] = self.line(text) if alone else (text, strength)
 
-    # ---- arrays
+def base(symbol: Symbol) -> Symbol:
+    """The Symbol whose memory this one shares: itself, unless it is a view."""
+    while symbol.op in VIEWS and symbol.args[0].__class__ is Symbol:
+        symbol = symbol.args[0]
+    return symbol
 
-    def _array(self, symbol: Symbol) -> None:
-        """Write a line that computes an array, into a buffer if possible."""
-        op, args = symbol.op, symbol.args
-        into = bool(symbol.ndim) and symbol not in self.buffers.kept
-        if into and (op == "accumulate" or (op == "scatter" and library.is_basic(args[1]))):
-            self._added(symbol)
-        elif into and op == "gated":
-            bits = f".view(np.{args[1].dtype})"
-            text = f"{self.stock.view(self.within(args[0], ATOM), bits)}, {self.argument(args[1])}"
-            self._into(symbol, f"np.bitwise_and({text}", over=True, after=bits)
-        elif into and op == "mask_of":
-            self._into(symbol, f"np.subtract({self.stock.view(self.within(args[0], ATOM), '.view(np.int8)')}, 1")
-        elif into and op in ("matmul", "dot", "matmul_like"):
-            name = "np.matmul" if op == "matmul_like" or any(x.ndim > 2 for x in args) else "np.dot"
-            self._into(symbol, f"{name}({self.argument(args[0])}, {self.argument(args[1])}")
-        elif into and op in ELEMENTWISE and op != "where":
-            self._into(symbol, f"np.{op}({', '.join(map(self.argument, args))}", over=True)
-        else:
-            self._line(symbol, self.array(symbol))
 
-    def _into(self, symbol: Symbol, call: str, over: bool = False, after: str = "") -> None:
-        """A line that ends with the buffer that it writes to."""
-        out = self._take(symbol, symbol.args if over else ())
-        self.lines.append(f"{call}, out={self.stock.view(out, after)})  # {symbol.shape}")
-
-    def _added(self, symbol: Symbol) -> None:
-        """An array added to a slice of another one, or of zeros."""
-        if symbol.op == "scatter":
-            a, index, _ = symbol.args
-            out = self._take(symbol)
-            self.lines.append(f"{out}.fill(0.0)")
-        else:
-            total, a, index = symbol.args
-            text = self.argument(total)
-            out = self._take(symbol, over=(total,))  # not over a, which is added next
-            if out != text:
-                self.lines.append(f"np.copyto({out}, {text})")
-        place, text = f"[{self.index(index)}]", self.argument(a)
-        part = self.stock.view(out, place)
-        if symbol.op == "scatter":
-            line = f"{out}{place} = {text}"
-        else:
-            line = f"np.add({part}, {text}, out={part})" if part in self.stock.like else f"{part} += {text}"
-        self.lines.append(f"{line}  # {symbol.shape}")
-
-    def _line(self, symbol: Symbol, text: str) -> None:
-        """A line for the array; a view used once is inlined instead, and that of a buffer is made with the buffer."""
-        operands = symbols_in(symbol.args)  # an index may be one too
-        head = self.argument(operands[0]) if symbol.op in VIEWS and len(operands) == 1 else ""
-        if text.startswith(head) and (name := self.stock.view(head, text.removeprefix(head))) in self.stock.like:
-            self.of[symbol] = name, ATOM
-            return
-        inside = base(symbol) is not symbol and self.buffers.uses[symbol] == 1 and len(text) < WIDEST
-        self.of[symbol] = (text, ATOM) if inside else self.line(text, f"  # {symbol.shape}")
-
-    def _take(self, symbol: Symbol, over: Iterable[Any] = ()) -> str:
-        """The name of the Symbol's buffer."""
-        i = self.buffers.take(symbol, over)
-        name = f"b{i}"
-        self.stock.like.setdefault(name, np.empty(*self.buffers.shapes[i]))
-        self.of[symbol] = name, ATOM
-        return name
+def _described(x: Any) -> str:
+    """A constant, for a comment."""
+    if x.__class__ is not np.ndarray or x.size == 1:
+        return repr(x).replace("\n", " ")
+    alike = f", all {x.flat[0]}" if x.size and not any(x.strides) else ""
+    return f"{x.dtype}{list(x.shape)}{alike}"
 
 
 def _in_place(target: Symbol, new: Any) -> tuple[str, Symbol, Any]:
     """How a new value is written: an array from which something is subtracted needs no second one."""
     if target.shape is not None and new.op == "subtract" and new.args[0] is target:
-        return "np.subtract", target, new.args[1]
+        return "isub", target, new.args[1]
     return "setitem", target, new
-
-
-def vector(numbers: list[float]) -> np.ndarray:
-    """np.array of a list of floats, in a third of the time."""
-    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

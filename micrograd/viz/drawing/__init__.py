@@ -4,7 +4,8 @@ data     walk the graph and copy what is drawn into strings      (reads nodes)
 names    names of the caller's variables and of parameters     (reads nodes)
 fold     group nodes into boxes when there are too many          (reads nodes)
 layout   sizes and edges to coordinates                          (numbers only)
-svg      plain data to SVG, with the style sheet graph.css
+card     what is on a card, its size and its place
+svg      cards and lines to SVG, with the style sheet graph.css
 dot      plain data to DOT, for Graphviz
 words    a drawing as text
 draw     `draw_dot`: all steps, as a `graphviz.Digraph`

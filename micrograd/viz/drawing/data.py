@@ -156,9 +156,8 @@ def describe(
 ) -> Picture:
     """The plain data of a drawing: one box per group, in the order of the walk.
 
-    `names` maps the ids of nodes without a label to names. With `number`, boxes that have neither a name nor an
-    expression that is short enough are called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are
-    inputs.
+    `names` maps the ids of nodes without a label to names. With `number`, leaves without a name are called v1, v2 and
+    so on. `owned` has the ids of the parameters; other leaves are inputs.
     """
     groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
@@ -186,7 +185,7 @@ def describe(
 
 def _needs_name(box: Box) -> bool:
     """True if the expressions of other boxes have no way to refer to this one."""
-    return not (box.name or box.expression or box.kind == "constant")
+    return not (box.name or box.stands_for[0] or box.kind == "constant")
 
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
@@ -288,6 +287,7 @@ def op_of(node: Any) -> str:
 
 # ------------------------------------------------------------------------------------------------ expressions
 _LONGEST = 28
+DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
 
 
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
@@ -300,9 +300,15 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
 
 
 def _written(op: str, below: Sequence[Box]) -> Text:
-    """An op and its operands; with shortened names if that is too long."""
-    whole = _made(op, list(map(term, below)))
-    return whole if whole[0] else _made(op, [term(box, 12) for box in below])
+    """An op and its operands; if that is too long, with shortened names, then with dots for the longest operands."""
+    short = [term(box, 12) for box in below]
+    order = sorted(range(len(short)), key=lambda k: -len(short[k][0]))
+    dotted = [
+        [DOTS if k in order[:many] and text[0] else text for k, text in enumerate(short)]
+        for many in range(len(short) + 1)
+    ]
+    tried = (_made(op, terms) for terms in [[*map(term, below)], *dotted])
+    return next((made for made in tried if made[0]), NO_TERM)
 
 
 def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import graphviz
 
+from ..files import save_picture
 from ..page import bundle, image
 from . import dot, svg
 from .data import Picture, describe, roots_of, walk
@@ -47,7 +48,8 @@ def draw_dot(
 
     Returns:
         A `graphviz.Digraph` that notebooks display as a picture. `svg()`, `source`, `render(filename)` and `view()`
-        work everywhere. `render(format="png")` and `render(engine="neato")` need `dot`.
+        work everywhere. `save("graph.png")` needs the package resvg-py, and writes SVG or, for other names, DOT too.
+        `render(format="pdf")` and `render(engine="neato")` need `dot`.
 
     Raises:
         TypeError: `root` is not a node.
@@ -92,6 +94,7 @@ if TYPE_CHECKING:  # graphviz declares no types
         def __init__(self, *args: Any, **kwargs: Any): ...
         def __getattr__(self, name: str) -> Any: ...
         def pipe(self, *args: Any, **kwargs: Any) -> Any: ...
+        def save(self, *args: Any, **kwargs: Any) -> str: ...
         def render(self, *args: Any, **kwargs: Any) -> str: ...
         def copy(self) -> Any: ...
 
@@ -124,6 +127,14 @@ class Drawing(_Digraph):
                 raise _told(error, format or self.format) from None
         _say_once()
         return self.svg() if encoding else self.svg().encode()
+
+    def save(self, filename: Any = None, directory: Any = None, **kwargs: Any) -> str:
+        """Write the drawing if the name ends in .png (by resvg-py) or in .svg, else the DOT source; return its path."""
+        target = Path(directory or self.directory or "", filename or "")
+        if target.suffix.lower() not in (".png", ".svg"):
+            return super().save(filename, directory=directory, **kwargs)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return str(save_picture(self.svg(), target))
 
     def render(self, *args: Any, **kwargs: Any) -> str:
         """Write the DOT source and the drawing to files; return the drawing's path. See `graphviz.Digraph.render`."""
@@ -193,6 +204,7 @@ def _told(error: Exception, format: str) -> Exception:
     error.args = (
         f"only Graphviz can draw this {format!r}, and its `dot` program is not on the PATH: install it with "
         "`apt install graphviz`, `brew install graphviz`, `choco install graphviz`, `winget install graphviz` or "
-        "`conda install graphviz` (the PyPI package alone is not enough), or use .svg(), which needs nothing",
+        "`conda install graphviz` (the PyPI package alone is not enough), or use .svg() or .save('graph.png'), which "
+        "do not need it",
     )
     return error

@@ -4,7 +4,7 @@ backprop    a separate backward pass, and what each edge carried     (reads node
 heat        arrays and weights as small grids of letters
 scenes      the graph as scenes, plain data; a box can open another  (reads nodes)
 program     a graph as data: the page computes it again, nudges it   (reads nodes)
-card        a card: its size, and its pieces
+card        what is on a card whose numbers change, for `drawing.card`
 stage       coordinates of the cards, wires and numbers of a scene
 play        `player`: all steps, as a page: player.html, .css, and its script, in this order:
             tools.js (the menu), player.js (story, scenes, steps), panels.js (what is said), program.js (computes
@@ -12,6 +12,5 @@ play        `player`: all steps, as a page: player.html, .css, and its script, i
             ask.js (guess first), rows.js (a wide graph in rows, with tight cards), view.js (zoom, keys, search, export,
             embedding)
 compare     `compare`: two graphs, up to where they differ; its page frames two players (reads nodes)
-animation   `animate`: scene and stage as animated SVG, with the keyframes of `clock`
-gif         the same steps as a GIF or a video
+animation   `animate`: scene and stage as animated SVG, with the keyframes of `clock`, or one step of it
 """

@@ -5,30 +5,34 @@ Content and coordinates come from the player's scene and stage. With `prefers-re
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
-from html import escape
-from itertools import accumulate, starmap
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 from .. import infix
-from ..drawing.data import term, walk
+from ..drawing import svg
+from ..drawing.card import CELL, Piece
+from ..drawing.data import NO_GRADIENT, term, walk
 from ..drawing.layout import Point
-from ..drawing.svg import curve
+from ..drawing.svg import MARGIN, document, words
 from ..drawing.words import spoken
-from ..page import Svg, asset
-from ..text import badge_text, clean, pretty, shorten
+from ..page import Svg
 from ..text import coordinate as _n
+from ..text import pretty, shorten
 from ..values import hue, thickness, typeset
-from .card import CELL, Piece, pieces
-from .clock import Clock
+from .card import face
+from .clock import Clock, Moment
 from .heat import STEPS, Heat
-from .scenes import Card, Scene, Wire, one_root, still, story
-from .stage import PILL, Place, Stage, stage
+from .scenes import Scene, Wire, one_root, still, story
+from .stage import PILL, Stage, stage
 
 MAX_NODES = 40
-MARGIN, CAPTION = 18.0, 34.0
+CAPTION = 34.0
 DOTS = "\u2026"
+MOST_BOXES = 60  # in a GIF
 HOLD = 2  # steps for which the final state is shown
+Span = tuple[Any, ...]  # from which step on, until which, the look, and what is written with it
 
 
 class Animation(Svg):
@@ -77,51 +81,63 @@ class Film:
     """A scene with its timeline, and its markup.
 
     Step 0 shows the leaves. Then comes a step for each box that computes something, one that sets the gradient of the
-    root to 1, and one for each box that propagates its gradient.
+    root to 1, and one for each box that propagates its gradient. What is seen and when is listed as spans: the step
+    from which on, the one until which, and what.
     """
 
-    def __init__(self, scene: Scene, drawn: Stage, seconds: float, width: float | None = None):
+    def __init__(self, scene: Scene, drawn: Stage, seconds: float = 1.2, width: float | None = None):
         self.scene = scene
         self.drawn = drawn
+        self.seconds = seconds
         self.whole: float = drawn.width + 2 * MARGIN
         self.seen: float = min(width or self.whole, self.whole)
         self.computed: dict[int, int] = {i: step for step, i in enumerate(scene.forward, 1)}
         self.seeded: int = len(scene.forward) + 1
         self.passes: dict[int, int] = {i: step for step, i in enumerate(scene.backward, self.seeded + 1)}
         self.end: int = self.seeded + 1 + len(scene.backward) if scene.backward else self.seeded
-        self.clock: Clock = Clock(self.end + HOLD, seconds)
+        self.steps: int = self.end + HOLD
 
-    def svg(self) -> str:
-        """The SVG document."""
-        width, height = self.seen, self.drawn.height + 2 * MARGIN + CAPTION
-        cards = enumerate(zip(self.scene.cards, self.drawn.places, strict=True))
-        body = [
-            *starmap(self._wire, enumerate(self.scene.wires)),
-            *[self._card(i, card, place) for i, (card, place) in cards],
-            *map(self._pills, range(len(self.scene.wires))),
-        ]
-        if self.seen < self.whole:
-            body = [f'<g class="{self._moving()}">', *body, "</g>"]
-        captions = self._captions(height - MARGIN)  # the style sheet below is of the classes made so far
-        name = escape(clean(self.scene.title))
-        lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" role="img" '
-            f'viewBox="0 0 {_n(width)} {_n(height)}" aria-label="{name}">',
-            f"<title>{name}</title>",
-            f"<style>{asset('playing/animation.css')}{self.clock.style()}</style>",
-            f'<rect class="ground" width="{_n(width)}" height="{_n(height)}" rx="10"/>',
-            f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">',
-            *filter(None, body),
-            "</g>",
-            *captions,
-        ]
-        return "\n".join([*lines, "</svg>", ""])
+    def pictures(self) -> list[str]:
+        """An SVG for each step, for a GIF or a video."""
+        if (boxes := len(self.scene.cards)) > MOST_BOXES:
+            raise ValueError(
+                f"this graph has {boxes:,} boxes; a GIF shows at most {MOST_BOXES}: save a page, or give a lower "
+                "max_nodes, so that modules fold"
+            )
+        return [self.svg(step) for step, *_ in self.captions()]
 
-    def _moving(self) -> str:
+    def svg(self, step: int | None = None) -> str:
+        """The SVG document: a loop through all steps, or one of them."""
+        self.clock: Clock | Moment = Clock(self.steps, self.seconds) if step is None else Moment(step)
+        height = self.drawn.height + 2 * MARGIN + CAPTION
+        body = [*map(self._wire, range(len(self.scene.wires))), *map(self._card, range(len(self.scene.cards)))]
+        body += map(self._pill, range(len(self.scene.wires)))
+        if self.seen < self.whole and isinstance(self.clock, Clock):
+            body = [f'<g class="{self._moving(self.clock)}">', *body, "</g>"]
+        captions = self._shown(self.captions(), lambda look, text: words(MARGIN, height - MARGIN, look, text))
+        return document(
+            (self.seen, height),
+            self.scene.title,
+            body,
+            [captions],
+            style=self.clock.style(),
+            corner=10 if step is None else 0,
+        )
+
+    def _shown(self, spans: Iterable[Span], write: Callable[..., str]) -> str:
+        """The markup of what is seen of these spans, each written with its look."""
+        looks = [
+            (f"{look} {when}".strip(), more)
+            for start, end, look, *more in spans
+            if start < end and (when := self.clock.between(start, end)) is not None
+        ]
+        return "".join(write(look, *more) for look, more in looks)
+
+    def _moving(self, clock: Clock) -> str:
         """The classes of a graph that is wider than the picture; at rest, it is small enough to be seen whole."""
         shifts = {step: self._shift(i) for steps in (self.computed, self.passes) for i, step in steps.items()}
         shifts |= {self.seeded: self._shift(self.scene.forward[-1]), self.end: 0.0} if self.passes else {}
-        return self.clock.moved(shifts, f"transform:scale({(self.seen - 2 * MARGIN) / self.drawn.width:.4g});")
+        return clock.moved(shifts, f"transform:scale({(self.seen - 2 * MARGIN) / self.drawn.width:.4g});")
 
     def _shift(self, i: int) -> float:
         """How far the graph moves so that a box is in view, and as much of its operands as there is room for."""
@@ -131,124 +147,137 @@ class Film:
         return min(0.0, max(self.seen - self.whole, self.seen / 2 - (max(left, right - self.seen) + right) / 2))
 
     # -------------------------------------------------------------------------------------------- wires
-    def _wire(self, e: int, wire: Wire) -> str:
-        """A wire, and what flows along it; in the backward pass the arrowhead is at the other end."""
-        route, computed = self.drawn.routes[e], self.computed[wire.head]
-        if len(route) < 2:
-            return ""
-        path, step, tip = curve(route), self.passes.get(wire.head), _arrowhead(route)
-        backward = []
-        if wire.part is not None and step is not None:
-            tip = f'<g class="{self.clock.without(step, step + 1)}">{tip}</g>'
-            drawn, seen = self.clock.drawn(step, backward=True), self.clock.between(step, step + 1)
-            backward.append(f'<path class="flow backward {drawn}" pathLength="1" d="{path}"/>')
-            backward.append(f'<g class="arriving {seen}">{_arrowhead(route[::-1])}</g>')
-            if wire.part is not True:  # afterwards its width says how much flowed, its colour the sign
-                look = f'class="carried {hue(wire.part) or "none"} {self.clock.since(step + 1)}"'
-                backward.append(f'<path {look} stroke-width="{_n(thickness(wire.part))}" d="{path}"/>')
-        wakes, drawn = self.clock.waking(computed), self.clock.drawn(computed)
-        forward = f'<path class="flow forward {drawn}" pathLength="1" d="{path}"/>'
-        line = f'<g class="{wakes}"><path class="wire" d="{path}"/>{tip}</g>'
-        return "".join([line, forward, *backward])
+    def _wire(self, e: int) -> str:
+        """A wire, and what travels along it."""
+        route, wire = self.drawn.routes[e], self.scene.wires[e]
+        parts = [self._shown(self.looks(e), lambda *look: svg.wire(route, *look))]
+        acts = [(self.computed[wire.head], ""), (self.passes.get(wire.head), _sign(wire))]
+        for step, look in acts if len(route) > 1 else []:
+            if step is not None and (step == self.computed[wire.head] or wire.part is not None):
+                backward = step == self.passes.get(wire.head)
+                if (drawn := self.clock.drawn(step, backward)) is not None:
+                    kind = " ".join(filter(None, ["flow", look, drawn]))
+                    parts.append(f'<path class="{kind}" pathLength="1" d="{svg.curve(route)}"/>')
+        return "".join(parts)
 
-    def pills(self, e: int) -> list[tuple[int, int, str, list[tuple[str, str]]]]:
-        """(from, until, look, lines) of the labels of a wire: the value going forward, derivative and gradient going
-        back, then the derivative."""
+    def looks(self, e: int) -> list[tuple[int, int, str, bool, float]]:
+        """(from, until, look, back, width) of a wire: gradients flow `back`, as wide as they are large."""
+        wire = self.scene.wires[e]
+        computed, step = self.computed[wire.head], self.passes.get(wire.head, self.steps)
+        if wire.part is None:
+            step = self.steps
+        sign, size = _sign(wire), wire.flow[0] if wire.flow else wire.part or 0.0
+        look, width = (f"flows {sign}", thickness(size)) if size else ("dead", 0.0)
+        return [
+            (0, computed, "waiting", False, 0.0),
+            (computed, computed + 1, "forward", False, 0.0),
+            (computed + 1, step, "", False, 0.0),
+            (step, step + 1, f"backward {sign}".strip(), True, 0.0),
+            (step + 1, self.steps, look, True, width),
+        ]
+
+    def pills(self, e: int) -> list[tuple[int, int, str, list[str]]]:
+        """(from, until, look, lines) of the labels of a wire: the value going forward; the gradient, the derivative
+        and their product going back; then the derivative."""
         wire, found = self.scene.wires[e], []
-        value, step, computed = self.scene.cards[wire.tail].data, self.passes.get(wire.head), self.computed[wire.head]
-        if value is not None:
-            found.append((computed, computed + 1, "forward", [("value", short(value))]))
+        tail, step, computed = self.scene.cards[wire.tail], self.passes.get(wire.head), self.computed[wire.head]
+        if tail.data is not None or tail.shape:
+            found.append((computed, computed + 1, "forward", [tail.shape if tail.data is None else short(tail.data)]))
         if step is not None and isinstance(wire.part, float | int) and wire.local is not None:
-            local = ("local", f"\u00d7 {short(wire.local)}")
-            found.append((step, step + 1, "backward", [local, ("part", f"= {short(wire.part)}")]))
-            found.append((step + 1, self.clock.steps, "", [local]))
+            local, g = f"\u00d7 {short(wire.local)}", self.scene.cards[wire.head].grad
+            found.append((step, step + 1, "backward", [f"{short(g)} {local}", f"= {short(wire.part)}"]))
+            found.append((step + 1, self.steps, "one" if wire.local == 1 else "", [local]))
+        elif step is not None and wire.part is not None:
+            found.append((step, step + 1, "backward", ["+=" if wire.part is True else f"+= {short(wire.part)}"]))
         return found
 
-    def _pills(self, e: int) -> str:
+    def _pill(self, e: int) -> str:
         spot = self.drawn.pills[e]
-        if spot is None:
-            return ""
-        seen = [(f"{look} {self.clock.between(start, end)}", lines) for start, end, look, lines in self.pills(e)]
-        return "".join(_pill(spot, kind.strip(), lines) for kind, lines in seen)
+        return "" if spot is None else self._shown(self.pills(e), lambda *look: _pill(spot, *look))
 
     # -------------------------------------------------------------------------------------------- cards
-    def _card(self, i: int, card: Card, place: Place) -> str:
-        size = f'width="{_n(place.width)}" height="{_n(place.height)}" rx="10"'
-        heats = iter(card.heats)
-        parts = [f'<rect class="body" {size}/>']
-        for piece in pieces(card, place.badge):
-            parts += self._piece(i, card, place, piece, heats)
-        parts += [
-            f'<rect class="ring {look} {self.clock.between(start, end)}" {size}/>' for start, end, look in self.rings(i)
+    def _card(self, i: int) -> str:
+        card, place = self.scene.cards[i], self.drawn.places[i]
+        spans = [(start, end, look) for start, end, look in self.states(i) if start < end]
+        shown = [(look, self.clock.between(start, end)) for start, end, look in spans]
+        states = [" ".join(filter(None, [look, when])) for look, when in shown if when is not None]
+        numbers = {kind: self._numbers(self.numbers(i, kind)) for kind in ("data", "grad")}
+        look, odd = self.clock.waking(self.computed.get(i, 0)), self._odd(i)
+        gifts = [wire for wire in self.scene.wires if wire.tail == i and self._gives(wire)]
+        sent = [self.clock.landing(step, self.steps) for step in sorted(self.passes[wire.head] for wire in gifts)]
+        return svg.card(face(card, gifts), place, look, states, numbers, partial(self._heat, i), sent, odd)
+
+    def _numbers(self, spans: Iterable[tuple[int, int, float | None, bool]]) -> list[tuple[str, str]]:
+        seen = [(x, whole, self.clock.landing(start, end)) for start, end, x, whole in spans if start < end]
+        return [
+            (
+                " ".join(filter(None, ["unknown" if x is None else hue(x), "whole" * whole, when])),
+                NO_GRADIENT if x is None else typeset(x),
+            )
+            for x, whole, when in seen
+            if when is not None
         ]
-        if place.badge:
-            parts.append(_badge(card, place))
-        look = f'class="{card.box.kind} {self.clock.waking(self.computed.get(i, 0))}"'
-        return f'<g transform="translate({_n(place.x)} {_n(place.y)})" {look}>{"".join(parts)}</g>'
 
-    def _piece(self, i: int, card: Card, place: Place, piece: Piece, heats: Iterator[Heat]) -> list[str]:
-        """A piece of a card; a number or a heat-map from the step on that computes it."""
-        kind, x, y, text, wide = piece
-        x += place.width if x < 0 else 0
-        known = self.clock.since(self.computed.get(i, 0))
-        if kind == "bar":
-            return [f'<rect class="bar" y="{_n(y)}" width="4" height="{_n(place.height - 2 * y)}" rx="2"/>']
-        if kind in ("data", "grad"):
-            looks = [(f"{' whole' * whole} {hue(n)}", n, when) for *when, n, whole in self.numbers(i, kind)]
-            return [_words(x, y, f"number {kind}{a} {self.clock.between(*when)}", typeset(n)) for a, n, when in looks]
-        if kind == "heat":
-            heat = next(heats)
-            when = self.clock.since(self.arrivals(i)[-1][0]) if heat.name == "grad" else known
-            return [f'<g class="{when}">{_cells(heat, x, y, wide)}</g>']
-        return [_words(x, y, f"{kind} end" if piece.x < 0 else kind, text)] if text else []
+    def _odd(self, i: int) -> str | None:
+        """The look of the flag of a card with a number that is nan or infinite."""
+        numbers = [*self.numbers(i, "data"), *self.numbers(i, "grad")]
+        first = min((start for start, _, x, _ in numbers if x is not None and x - x != 0), default=self.steps)
+        return self.clock.landing(first, self.steps) if first < self.steps else None
 
-    def rings(self, i: int) -> list[tuple[int, int, str]]:
-        """(from, until, look) of the rings that highlight an active box, one per pass."""
-        forward = [(self.computed[i], self.computed[i] + 1, "forward")] if i in self.computed else []
-        if i not in self.passes:
-            return forward
-        start = self.seeded if i == self.scene.forward[-1] else self.passes[i]
-        return [*forward, (start, self.passes[i] + 1, "backward")]
+    def _heat(self, i: int, heat: Heat, piece: Piece) -> str:
+        step = self.arrivals(i)[-1][0] if heat.name == "grad" else self.computed.get(i, 0)
+        when = self.clock.landing(step, self.steps)
+        return "" if when is None else f'<g class="{when}">{_cells(heat, piece.x, piece.y, piece.wide)}</g>'
 
-    def numbers(self, i: int, kind: str) -> list[tuple[int, int, float, bool]]:
-        """(from, until, number, whole) of a box's "data", or of its "grad" as it accumulates; [] if it has none."""
+    def _gives(self, wire: Wire) -> bool:
+        """True if a gradient comes back along the wire."""
+        return wire.part is not None and wire.head in self.passes
+
+    def states(self, i: int) -> list[tuple[int, int, str]]:
+        """(from, until, look) of a box: it is computed, it receives gradients, it sends its own."""
+        acts = {self.computed[i]: "forward"} if i in self.computed else {}
+        acts |= dict.fromkeys(
+            (self.passes[w.head] for w in self.scene.wires if w.tail == i and self._gives(w)), "receiving"
+        )
+        if i in self.passes:
+            acts[self.passes[i]] = "backward"
+            if i == self.scene.forward[-1]:
+                acts[self.seeded] = "backward"
+        whole = self.arrivals(i)[-1][0] + 1 if self.scene.cards[i].grad == 0 else self.steps
+        edges = sorted({0, self.steps, whole, *acts, *(step + 1 for step in acts)})
+        return [(a, b, acts.get(a, "dead" if a >= whole else "")) for a, b in pairwise(edges)]
+
+    def numbers(self, i: int, kind: str) -> list[tuple[int, int, float | None, bool]]:
+        """(from, until, number, whole) of a box's "data", or of its "grad" as it accumulates; None while unknown."""
         card, arrivals = self.scene.cards[i], self.arrivals(i)
         if kind == "data":
-            return [(self.computed.get(i, 0), self.clock.steps, card.data, False)]
+            known = self.computed.get(i, 0)
+            return [(0, known, None, False), (known, self.steps, card.data, False)]
         if card.grad is None:
-            return []
-        ends = [*[step for step, _ in arrivals[1:]], self.clock.steps]
-        found = [(step, end, total, False) for (step, total), end in zip(arrivals, ends, strict=True)]
-        return [*found[:-1], (*found[-1][:2], card.grad, True)]
+            return [(0, self.steps, None, False)]
+        starts = [step for step, _ in arrivals]
+        found = [
+            (step, end, total, False) for (step, total), end in zip(arrivals, [*starts[1:], self.steps], strict=True)
+        ]
+        return [(0, starts[0], None, False), *found[:-1], (*found[-1][:2], card.grad, True)]
 
     def arrivals(self, i: int) -> list[tuple[int, float]]:
         """(step, total so far) for each addition to a box's gradient; for the root, its 1."""
         coming: defaultdict[int, float] = defaultdict(float)
         for wire in self.scene.wires:
-            if wire.tail == i and wire.part is not None and wire.head in self.passes:
+            if wire.tail == i and self._gives(wire):
                 coming[self.passes[wire.head]] += 0.0 if wire.part is True else wire.part
         steps = sorted(coming)
         return [*zip(steps, accumulate([coming[step] for step in steps]), strict=True)] or [(self.seeded, 1.0)]
 
     # -------------------------------------------------------------------------------------------- captions
-    def captions(self) -> list[tuple[int, str]]:
-        """(step, sentence) for each step."""
-        said = [(0, "The leaves have their values")]
-        said += [(step, f"Forward: {self._named(i)}") for i, step in self.computed.items()]
+    def captions(self) -> list[tuple[int, int, str, str]]:
+        """(from, until, look, sentence) for each step."""
+        said = ["The leaves have their values", *[f"Forward: {self._named(i)}" for i in self.computed]]
         if self.scene.backward:
-            said.append((self.seeded, "Backward: the gradient of the result by itself is 1"))
-            said += [(step, f"Backward: through {self._named(i)}") for i, step in self.passes.items()]
-            said.append((self.end, "Every gradient is known"))
-        return said
-
-    def _captions(self, y: float) -> list[str]:
-        """A caption below the graph for each step."""
-        said = self.captions()
-        ends = [step for step, _ in said[1:]] + [self.clock.steps]
-        return [
-            _words(MARGIN, y, f"caption {self.clock.between(step, end)}", text)
-            for (step, text), end in zip(said, ends, strict=True)
-        ]
+            said.append("Backward: the gradient of the result by itself is 1")
+            said += [f"Backward: through {self._named(i)}" for i in self.passes] + ["Every gradient is known"]
+        return [(k, k + 1 if k < len(said) - 1 else self.steps, "caption", text) for k, text in enumerate(said)]
 
     def _named(self, i: int) -> str:
         """`d = e + c`, with long names shortened."""
@@ -260,53 +289,36 @@ class Film:
 
 
 # ------------------------------------------------------------------------------------------------ pieces
-def _pill(spot: Point, kind: str, lines: list[tuple[str, str]]) -> str:
-    width, height = max(PILL[0] - 12, 7.4 * max(len(text) for _, text in lines) + 14), 16 * len(lines) + 6
+def _sign(wire: Wire) -> str:
+    """The hue of a wire: the sign of what flows back along it or, of an array, of its sum."""
+    x = wire.flow[1] if wire.flow else wire.part or 0.0
+    return hue(x) if x == x else "odd"
+
+
+def _pill(spot: Point, look: str, lines: list[str]) -> str:
+    width, height = max(PILL[0] - 12, 7.4 * max(map(len, lines)) + 14), 16 * len(lines) + 6
     x, y = spot
     rect = f'<rect x="{_n(x - width / 2)}" y="{_n(y - height / 2)}" width="{_n(width)}" height="{height}" rx="8"/>'
-    texts = [_words(x, y - height / 2 + 15 + 16 * k, name, text) for k, (name, text) in enumerate(lines)]
-    return f'<g class="pill {kind}">{rect}{"".join(texts)}</g>'
-
-
-def _badge(card: Card, place: Place) -> str:
-    text = badge_text(card.box.op)
-    style, drop = ("op sign", 5.5) if len(text) == 1 else ("op", 4.5)
-    y, wide = place.height / 2, place.badge
-    rect = f'<rect class="badge" x="{_n(-wide / 2)}" y="{_n(y - 16)}" width="{_n(wide)}" height="32" rx="16"/>'
-    return rect + _words(0, y + drop, style, text)
+    texts = [words(x, y - height / 2 + 15 + 16 * k, "second" if k else "first", text) for k, text in enumerate(lines)]
+    return f'<g class="{f"pill {look}".strip()}">{rect}{"".join(texts)}</g>'
 
 
 def _cells(heat: Heat, x: float, y: float, wide: float) -> str:
     """The cells of a heat-map, one path per colour."""
     where: dict[str, list[str]] = {}
-    for left, top, letter in heat_cells(heat, x, y, wide):
+    for k, letter in enumerate(heat.cells):
+        left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
         where.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
-    looks = [(*shade(letter), "".join(where[letter])) for letter in sorted(where)]
+    looks = [(*_shade(letter), "".join(where[letter])) for letter in sorted(where) if letter != " "]
     return "".join(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{path}"/>' for kind, depth, path in looks)
 
 
-def heat_cells(heat: Heat, x: float, y: float, wide: float) -> Iterator[tuple[float, float, str]]:
-    """Left, top and letter of each cell of a heat-map at (x, y)."""
-    for k, letter in enumerate(heat.cells):
-        yield x + k % heat.columns * wide, y + k // heat.columns * CELL, letter
-
-
-def shade(letter: str) -> tuple[str, float]:
-    """The colour of a cell, "plus", "minus" or "odd", and its depth, from 0 to 1."""
+def _shade(letter: str) -> tuple[str, float]:
+    """The colour of a cell, "plus", "minus" or "nan", and its depth, from 0 to 1."""
     level = ord(letter) - ord("A") - STEPS
     if not "A" <= letter <= "S":
-        return "odd", 0.3
+        return "nan", 0.3
     return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)
-
-
-def _arrowhead(route: list[Point]) -> str:
-    """The arrowhead at the end of a route."""
-    (x, y), size = route[-1], 7 if route[-1][0] >= route[-2][0] else -7
-    return f'<path class="tip" d="M{_n(x)} {_n(y)}l{-size} -3.5v7z"/>'
-
-
-def _words(x: float, y: float, kind: str, text: str) -> str:
-    return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{escape(clean(text), quote=False)}</text>'
 
 
 def short(x: float) -> str:

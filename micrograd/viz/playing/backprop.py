@@ -1,6 +1,6 @@
 """A backward pass for display: the gradient of every node, and what each use of a node contributed to it.
 
-The pass is the engine's (`walk.run`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
+The pass is the engine's (`scalars.passes`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
 do in `grad()`. What an edge carried is computed a second time, for the nodes that are shown: `row.send` gives the
 parts for the node's gradient, and the local derivatives for a gradient of 1.
 """
@@ -11,7 +11,7 @@ from math import isclose
 from typing import Any
 
 from ...engine.value import Node
-from ...engine.walk import run
+from ...scalars.passes import run_pass
 from ...scalars.release import Released
 from ...scalars.rows import Closure, Many, nothing
 
@@ -46,8 +46,7 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
     inputs = [node for node in nodes if node.requires_grad]
     inputs += [n for node in inputs if isinstance(node._row, Released) for n in node._operands]  # so that it raises
     try:
-        with root._quiet():
-            grads = run([root], [seed], False, inputs)[1]
+        grads = run_pass([root], [seed], inputs=inputs)[1]
     except RuntimeError as error:
         return Backprop(missing=f"There is no backward pass to show: {error}", then=then)
     return Backprop(grads, replaced=_replaced(nodes, grads, {root: seed}), then=then)
@@ -121,19 +120,22 @@ def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
     A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
     Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
     """
-    operands, number = node._prev, node._is_number
     if not node._row or isinstance(node._row, Released) or node not in grads:
-        return [Sent() for _ in operands]
+        return [Sent() for _ in node._prev]
     g = grads[node]
-    with node._quiet():
-        parts = _in_order(operands, node._row.send(node, g))
-        local = _in_order(operands, node._row.send(node, 1.0) if number else [])
-    uses = [Sent(*pair) for pair in zip(local, parts, strict=True)]
+    local = parts(node, 1.0) if node._is_number else [None for _ in node._prev]
+    uses = [Sent(*pair) for pair in zip(local, parts(node, g), strict=True)]
     if isinstance(node._row, Closure | Many):
         for use in uses:
             if use.local is not None and (use.part is None or not same(use.local * g, use.part)):
                 use.local = None
     return uses
+
+
+def parts(node: Node, g: Any) -> list[Any]:
+    """What a node with the gradient `g` sends to each of its operands, in order; None to a constant."""
+    with node._quiet():
+        return _in_order(node._prev, node._row.send(node, g))
 
 
 def _in_order(operands: Sequence[Node], pairs: Sequence[tuple[Node, Any]]) -> list[Any]:

@@ -1,17 +1,43 @@
-"""CSS keyframes for an animated SVG: when each element is visible. The animation loops after `steps` steps.
+"""When each element of a moving picture is visible: CSS keyframes for a loop, or one moment of it.
 
-Without its animation each class shows the final state: elements that appear and stay are visible, temporary ones are
-hidden. That is what readers get who prefer reduced motion, or whose viewer does not support animations.
+Without its animation each class of a loop shows the final state: elements that appear and stay are visible, temporary
+ones are hidden. That is what readers get who prefer reduced motion, or whose viewer does not support animations.
 """
 
 FADE = 0.16  # duration of a fade, as a fraction of a step
+LAND = 0.5  # when a number arrives that travels along a line
+
+
+class Moment:
+    """One step of a moving picture, at its end: an element has no class where it is seen, and None where it is not."""
+
+    def __init__(self, step: int):
+        self.step = step
+
+    def between(self, step: int, end: int) -> str | None:
+        """Classes for an element that is visible from `step` until `end`."""
+        return "" if step <= self.step < end else None
+
+    landing = between
+
+    def waking(self, step: int) -> str:
+        """Classes for an element that is faint until `step`."""
+        return "waiting" if self.step < step else ""
+
+    def drawn(self, step: int, backward: bool = False) -> str | None:
+        """Classes for a line that is drawn during `step`: what travels has arrived."""
+        return None
+
+    def style(self) -> str:
+        """The style sheet for all classes made so far."""
+        return ".micrograd-graph .card.waiting{opacity:.65}"
 
 
 class Clock:
-    """Makes classes that say when an element is visible, and the style sheet for them.
+    """Makes classes that say when an element is visible, and the style sheet for them; it begins again after `steps`.
 
     >>> clock = Clock(4, seconds=1.0)
-    >>> clock.since(2), clock.between(1, 3)
+    >>> clock.between(2, 4), clock.between(1, 3)
     ('t t2', 't t1-3')
     """
 
@@ -20,23 +46,22 @@ class Clock:
         self.seconds = seconds
         self._rules: dict[str, str] = {}
 
-    def since(self, step: int) -> str:
-        """Classes for an element that is visible from `step` on."""
-        return self._rule(f"t{step}", self._from(step, "opacity:0", "opacity:1")) if step > 0 else ""
+    def between(self, step: int, end: int, late: float = 0.0) -> str:
+        """Classes for an element that is visible from `step` until `end`."""
+        name = f"{'l' if late else 't'}{step}"
+        if end >= self.steps:
+            return self._rule(name, self._from(step + late, "opacity:0", "opacity:1")) if step > 0 else ""
+        first = f"0%,{self._at(step + late)}{{opacity:0}}{self._at(step + late + FADE)}" if step > 0 else "0%"
+        last = f",{self._at(end + late)}{{opacity:1}}{self._at(end + late + FADE)},to{{opacity:0}}"
+        return self._rule(f"{name}-{end}", first + last, at_rest="opacity:0;")
+
+    def landing(self, step: int, end: int) -> str:
+        """The same, for a number that travels to its place during `step`."""
+        return self.between(step, end, LAND)
 
     def waking(self, step: int) -> str:
         """Classes for an element that is faint until `step`."""
-        return self._rule(f"w{step}", self._from(step, "opacity:.35", "opacity:1")) if step > 0 else ""
-
-    def between(self, step: int, end: int) -> str:
-        """Classes for an element that is visible from `step` until `end`."""
-        if end >= self.steps:
-            return self.since(step)
-        return self._rule(f"t{step}-{end}", self._while(step, end, "opacity:0", "opacity:1"), at_rest="opacity:0;")
-
-    def without(self, step: int, end: int) -> str:
-        """Classes for an element that is hidden from `step` until `end`."""
-        return self._rule(f"n{step}-{end}", self._while(step, end, "opacity:1", "opacity:0"))
+        return self._rule(f"w{step}", self._from(step, "opacity:.65", "opacity:1")) if step > 0 else ""
 
     def drawn(self, step: int, backward: bool = False) -> str:
         """Classes for a line (with `pathLength` 1) that is drawn during `step`, from its start or from its end."""
@@ -44,8 +69,8 @@ class Clock:
         frames = (
             f"0%,{self._at(step)}{{opacity:0;stroke-dashoffset:{undrawn}}}"
             f"{self._at(step + 0.05)}{{opacity:1}}"
-            f"{self._at(step + 0.55)},{self._at(step + 1)}{{opacity:1;stroke-dashoffset:0}}"
-            f"{self._at(step + 1 + FADE)},to{{opacity:0;stroke-dashoffset:0}}"
+            f"{self._at(step + LAND)}{{opacity:1;stroke-dashoffset:0}}"
+            f"{self._at(step + LAND + FADE)},to{{opacity:0;stroke-dashoffset:0}}"
         )
         return self._rule(name, frames, at_rest="opacity:0;stroke-dasharray:1 2;")
 
@@ -64,12 +89,8 @@ class Clock:
         still = "@media(prefers-reduced-motion:reduce){.t{animation:none!important}}"
         return "".join([turn, *self._rules.values(), still])
 
-    def _from(self, step: int, before: str, after: str) -> str:
+    def _from(self, step: float, before: str, after: str) -> str:
         return f"0%,{self._at(step)}{{{before}}}{self._at(step + FADE)},to{{{after}}}"
-
-    def _while(self, step: int, end: int, around: str, inside: str) -> str:
-        outer = f"0%,{self._at(step)},{self._at(end + FADE)},to{{{around}}}"
-        return f"{outer}{self._at(step + FADE)},{self._at(end)}{{{inside}}}"
 
     def _at(self, step: float) -> str:
         return f"{100 * min(step / self.steps, 1):.4g}%"

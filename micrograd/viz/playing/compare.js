@@ -1,7 +1,6 @@
 // Two players in frames, which follow one row of stops. The last stop is where the graphs differ, or their end.
 const one = id => document.getElementById(id);
-const {packed, stops, said, agree} = JSON.parse(one("compare").textContent);
-const {page, stories} = JSON.parse(unpack(packed)), frames = [...document.querySelectorAll("iframe")];
+const {page, stories, stops, said, agree} = JSON.parse(one("compare").textContent), frames = [...document.querySelectorAll("iframe")];
 const end = stops.length + (agree ? 0 : -1);  // where they agree, the end comes after the last stop
 let now = end;
 

@@ -6,7 +6,6 @@ Numbers are compared from the leaves to the results, then gradients from the res
 differs while those to its right agree is the fault of one rule: that of the node which sends it another part.
 """
 
-import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ from ..drawing.data import Group, describe, label_of, op_of, term, walk
 from ..drawing.fold import calls_of
 from ..drawing.names import find_names
 from ..drawing.words import spoken
-from ..page import Page, join, pack, script
+from ..infix import ATOM, within
+from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten
 from ..values import is_array, value_text
@@ -31,7 +31,7 @@ from .play import plain, template
 from .scenes import OPEN, Story, one_root, still, story
 
 MOST = 200  # stops that the page keeps: the last
-SCRIPTS, SHEETS = ("playing/compare.js",), "playing/player.css playing/compare.css"
+SCRIPTS, SHEETS = ("playing/compare.js",), "palette.css playing/player.css playing/compare.css"
 Key = Callable[[Any, Sequence[int]], Any]
 Stop = tuple[str, bool, tuple[int, int | None]]  # what is said, whether it is of the way back, the node of each graph
 
@@ -87,9 +87,9 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
         kept = [
             [what, *(_place(one, i, back) for one, i in zip(told, at, strict=True))] for what, back, at in stops[-MOST:]
         ]
-        data = {"page": template(), "stories": [*map(plain, told)]}
-        packed = {"packed": pack(json.dumps(data)), "stops": kept, "said": said, "agree": not found}
-        page = join("playing/compare", "Two graphs of one function", packed, style="", script=_script())
+        stories = [*map(plain, told)]
+        data = {"page": template(), "stories": stories, "stops": kept, "said": said, "agree": not found}
+        page = join("playing/compare", "Two graphs of one function", data, style="", script=_script())
         graph = still(told[0])
         return Comparison(page, ("image/svg+xml", svg.write(graph).encode()), f"{said}\n{spoken(graph)}", found)
 
@@ -147,7 +147,7 @@ class _Side:
         """The rule as text, a term for each use; "" if it has none."""
         texts = rule_texts(self.nodes[head])
         told = [rule for k in self.uses(head, tail) if (rule := texts[k])]
-        names = [self.name(j) for j in self.operands[head]]
+        names = [within(term(self.boxes[j]), ATOM) or self.name(j) for j in self.operands[head]]
         return " + ".join([rule.part.format(*names, out=self.name(head)) for rule in told])
 
 

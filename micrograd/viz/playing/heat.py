@@ -37,6 +37,11 @@ class Heat:
     of: int | list[int | None] | None = None
     among: list[int] | None = None
 
+    @property
+    def said(self) -> list[str]:
+        """What a group's card says of its gradients: the range, and how many are 0, if any."""
+        return [self.range, self.zeros] if self.name == GRADIENTS and self.range else []
+
 
 def heat_of(array: Any, name: str) -> Heat:
     """The heat-map of an array: its last axis runs across, all others down.
@@ -133,11 +138,6 @@ def heat_of_group(sent: Sequence[tuple[Any, float]], place: dict[Any, int]) -> H
     steps = [(step, len([*alike])) for step, alike in groupby(b - a for a, b in pairwise(places))]
     found.among = [places[0], *chain(*steps)] if len(steps) <= MOST_STEPS else None
     return found
-
-
-def said(heat: Heat) -> list[str]:
-    """What a group's card says of its gradients: the range, and how many are 0, if any."""
-    return [heat.range, heat.zeros] if heat.name == GRADIENTS and heat.range else []
 
 
 def _home(path: str) -> str:

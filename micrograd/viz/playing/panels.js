@@ -18,7 +18,7 @@ function tellers(k, card, state) {  // the phase of a step, both panels, and wha
 }
 function tell(now, state, card, paths, pending) {
   const [phase, tale, rule, aloud] = tellers(step, card, state), asks = pending.length && !chosen, question = asks ? guessKey(step, pending[0]) : "";
-  const why = asks ? tellQuestion(card, pending) : tellGuesses(step) + tale, ran = asks ? "" : rule;
+  const why = asks ? tellQuestion(card, pending) : tellGuesses(step) + tale, ran = asks || shaken ? "" : chosen ? ranTo(chosen, state) : rule;
   const said = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
   $("phase").textContent = phase;
   $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
@@ -44,11 +44,9 @@ function tellStart() {
     ${engine ? "<p>Drag a number, or type another: everything follows.</p>" : ""}
     ${[story.missing, story.changed, typeof story.program === "string" ? story.program : ""].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
     <p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
-  const ran = `<h2>What is what</h2>
-    <p>${token("local", "data")} the value, from the forward pass; <span style="color:var(--above)">above</span> zero or <span style="color:var(--below)">below</span></p>
-    <p>${token("up", "grad")} ∂${escaped(rootName)}/∂node: how ${escaped(rootName)} moves when the node does</p>
-    <p><span class="swatch" style="background:var(--parameter)"></span>parameter &nbsp; <span class="swatch" style="background:var(--edge)"></span>input</p>
-    <p>On a line: the value that travels; then × the local derivative. After the way back its width is the size of ∂${escaped(rootName)}/∂line, its colour the sign; dotted: none.</p>`;
+  const ran = `<p>On a card: ${token("local", "data")}, the value; ${token("up", "grad")}, ∂${escaped(rootName)}/∂node, which is how ${escaped(rootName)} moves when the node does.
+    <span class="swatch" style="background:var(--parameter)"></span>parameter, <span class="swatch" style="background:var(--edge)"></span>input.
+    On a line: the value that travels, then × the local derivative. A dotted line carries no gradient.</p>`;
   return [why, ran, "What goes in is known, nothing else is."];
 }
 function tellForward(card) {
@@ -70,15 +68,14 @@ function tellForward(card) {
 function ranForward(card) {
   const name = isName(card.name) ? `${card.name} = ` : "";
   const line = card.byHand ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
-  return `<h2>What Python just ran</h2><pre>${escaped(line)}</pre><p>The result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <code>_backward</code>" : "the row of the operation"}: from these comes the gradient.</p>`;
+  return `<p>Python ran <code>${escaped(line)}</code> and the result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <i>_backward</i>" : "the row of the operation"}: from these comes the gradient.</p>`;
 }
 function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
   const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
   const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(tip(heat))}</p>`).join("")}${inside}`;
-  const value = card.data === undefined ? "" : `<p class="math">${token("value", number(card.data))}</p>`;
-  return [why, `<h2>${told(card.name)}</h2>${value}`, `${doing} ${card.name}.`];
+  return [why, "", `${doing} ${card.name}.`];
 }
 function tellSeed() {
   const inner = scene.parent !== undefined;
@@ -87,7 +84,7 @@ function tellSeed() {
   const why = inner
     ? `<h2>From the rest of the graph a gradient arrives</h2><p>What was done with this part's results has been gone through already.</p><p class="math">${lines.join("<br>")}</p>`
     : `<h2>Start at the end: ${partial(root, root)} = 1</h2><p>Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
-  const ran = inner ? "" : `<h2>What Python just ran</h2><pre>backward()\n  order the graph, last result first\n  ${escaped(rootName)}.grad = 1</pre>`;
+  const ran = inner ? "" : `<p>Python ran <code>${escaped(rootName)}.grad = 1</code> after it had put the graph in order, last result first.</p>`;
   return [why, ran, inner ? "A gradient arrives from the rest of the graph." : "The gradient of the result is 1."];
 }
 function tellBackward(card, state) {
@@ -135,14 +132,29 @@ function tellPart(card, wire, mine, state) {
     token("local", `${partial(termOf(card), termOf(operand))} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
+const ruleOf = wire => `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(story.rules[wire.rule][1], names(wire.head))}`)}</code>`;
+function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
+  const rules = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3).map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
+  const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>` : "";
+  return whole && canNudge(card) ? tellBends(card) + said + tellNudge(card) : said;
+}
+function placed(node) {  // its name and, where it is not in this view, the scene that has it
+  const [card, at] = homeOf(node) ?? [];
+  return !card ? "a leaf that has no card here" : `${told(card.name)}${at === scene || at.tab ? "" : ` of ${told(at.title)}`}`;
+}
+function tellBends(card) {  // which leaves move the gradient of this one
+  const [first, second] = bendsOf(card), by = ([node, x]) => `${placed(node)} by about ${number(x, 2)} for each 1`;
+  if (!first) return "";
+  return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `No small change of a leaf changes ${told(card.name)}.grad.`}</p>`;
+}
 function ranBackward(card, wires, state) {
-  const g = isName(card.name) ? `g = ${card.name}.grad\n` : `# g: the gradient of ${code(card)}\n`;
-  const lines = wires.filter(wire => wire.rule !== undefined).map(wire => `${within(ATOM, termOf(wire.tail))}.grad += ${fill(story.rules[wire.rule][1], names(card))}`);
+  const g = isName(card.name) ? `<code>g = ${escaped(card.name)}.grad</code>` : `g, the gradient of <code>${escaped(code(card))}</code>`;
+  const lines = wires.filter(wire => wire.rule !== undefined).map(ruleOf);
   const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
-    : lines.length ? `<pre>${escaped(g + lines.slice(0, 8).join("\n"))}${lines.length > 8 ? "\n…" : ""}</pre>`
+    : lines.length ? `<p>The rule that ran: ${lines.slice(0, 8).join(" ")}${lines.length > 8 ? " …" : ""} with ${g}</p>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => canNudge(operand) && state.grads.get(operand.i)?.whole);
-  return `<h2>What Python just ran</h2>${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
+  return `${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
 }
 function tellNudge(card) {
   const {step: by, moved, slope, agrees, at} = nudgeOf(card), shape = engine.leaves[card.node].shape ?? [];
@@ -156,15 +168,16 @@ function tellEnd() {
   const move = steps.slice(0, 4).map(card => `${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} = <b>${number(+card.data - rate * card.grad)}</b>`);
   if (move.length && more) move.push(`and ${thousands(more)} more`);
   if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
-  const leaves = scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && isFinal(card.grad)).sort((a, b) => Math.abs(b.grad) - Math.abs(a.grad));
-  const most = leaves.length > 1 && leaves[0].grad ? `${told(leaves[0].name)} moves ${told(rootName)} most: by about ${number(leaves[0].grad, 2)} for each 1, so by ${number(leaves[0].grad / 100)} for 0.01. ` : "";
+  const here = strongest(scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined).map(card => [card.node, card.grad]));
+  const leaves = here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))), [node, grad] = leaves[0] ?? [];
+  const most = leaves.length > 1 && grad ? `${placed(node)} moves ${told(rootName)} most: by about ${number(grad, 2)} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
-    : `<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.join("<br>")}</p>`;
+    : `${attention() ? grids(attention()) : ""}<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.map(text => `<span class="token">${text}</span>`).join(" ")}</p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
   const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
     : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
-  return [why, `<h2>Checked by nudging</h2>${verdict}`, story.missing ? "The forward pass is done." : "Every gradient is known."];
+  return [why, verdict, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
 const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
 function tellPaths(state, {hooked, exact, listed, all}) {
@@ -194,7 +207,7 @@ function tellPaths(state, {hooked, exact, listed, all}) {
   const sum = listed.reduce((total, item) => total + worth(item), 0);
   const more = listed.length > 6 ? `<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";
   const elsewhere = chosen.elsewhere ? `<p>${plural(chosen.elsewhere, "more use")} outside of this view ${chosen.elsewhere === 1 ? "adds" : "add"} the rest of ${number(chosen.grad)}.</p>` : "";
-  const total = !all ? "" : `<p class="math">sum = ${token("product", number(sum))}</p>`;
+  const total = !all || listed.length === 1 ? "" : `<p class="math">sum = ${token("product", number(sum))}</p>`;
   const shakes = typeof leafOf(chosen) === "number" ? ` <button type="button" class="shake" title="Shake it (s)">Shake ${name}</button>` : "";
   return `${title}<p>${listed.length === 1 ? "One path leads" : `${all ? listed.length : "More than 200"} paths lead`} on from ${name}. Multiply the local derivatives along ${listed.length === 1 ? "it" : "each, then add the products"}.${shakes}</p><div class="rows paths">${rows.join("")}</div>${more}${total}${elsewhere}`;
 }

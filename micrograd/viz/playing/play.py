@@ -25,6 +25,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -33,16 +34,18 @@ from ...common.collector import without_collector
 from ...scalars.kinds import is_node
 from .. import infix
 from ..drawing import svg
-from ..drawing.data import Box, term
-from ..drawing.words import spoken
-from ..page import Page, join, pack, script, source
+from ..drawing.card import Place, pieces
+from ..drawing.data import Box, Picture, term
+from ..drawing.words import spoken, summary, title
+from ..files import save_film
+from ..page import Page, join, script, source
 from ..progress import progress
 from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Film
-from .card import is_number, pieces
+from .card import face
 from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, one_root, still, story
-from .stage import Place, Stage, stage
+from .stage import Stage, stage
 
 
 @dataclass(repr=False)
@@ -56,7 +59,8 @@ class Player(Page):
         """Write the page, or the steps of its first view as a moving picture.
 
         Args:
-            path: ends in ".gif" (needs Pillow), in ".mp4" (needs Pillow and the program ffmpeg), or is that of a page.
+            path: ends in ".gif" (needs resvg-py and Pillow), in ".mp4" (needs resvg-py and the program ffmpeg), or is
+                that of a page.
             seconds: duration of a step, in a moving picture.
 
         Returns:
@@ -65,16 +69,14 @@ class Player(Page):
         Raises:
             ValueError: more than 60 boxes in view, `seconds` not positive, or a path that is another format's.
             FileNotFoundError: an MP4, and there is no ffmpeg.
-            ModuleNotFoundError: a moving picture, and Pillow is missing.
+            ModuleNotFoundError: a moving picture, and resvg-py or Pillow is missing.
         """
         target = Path(path)
         if target.suffix.lower() not in (".gif", ".mp4"):
             return super().save(path)
-        from . import gif
-
         if not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be above 0")
-        gif.save(Film(self.scene, stage(self.scene), seconds), target, seconds)
+        save_film(Film(self.scene, stage(self.scene)).pictures(), target, seconds)
         return target
 
     def story(self) -> dict[str, Any]:
@@ -89,7 +91,7 @@ class Player(Page):
 
 PARTS = ("tools", "player", "panels", "program", "touch", "shake", "grid", "ask", "rows", "view")
 SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
-SHEET = "playing/player.css"
+SHEET = "palette.css playing/player.css"
 
 
 def player(
@@ -146,8 +148,7 @@ def player(
         data = plain(told) | _lean(letters=letters)
         if frame := _lean(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        packed = pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
-        page = _page(told.title, packed, script(*SCRIPTS, sheet=SHEET))
+        page = _page(told.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
         return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
 
 
@@ -163,8 +164,15 @@ def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, A
     return [*words.values()], others if others or names == {} else None
 
 
-def _page(title: str, data: Any, script: str) -> str:
-    return join("playing/player", title, data, style="", script=script)
+def _page(title: str, data: Any, script: str, still: str = "") -> str:
+    return join("playing/player", title, data, style="", script=script, still=still)
+
+
+def _table(graph: Picture) -> str:
+    """What the page shows where no script runs: the numbers of each box."""
+    rows = [[title(box), *[" ".join(row) for row in box.rows]] for box in graph.boxes]
+    cells = "".join("<tr><td>" + "<td>".join(map(escape, row)) for row in rows)
+    return f"<style>#app{{display:none}}</style><table><caption>{escape(summary(graph))}</caption>{cells}</table>"
 
 
 def template() -> str:
@@ -187,13 +195,16 @@ def plain(told: Story) -> dict[str, Any]:
         "missing": told.missing,
         "changed": told.changed,
         "program": told.program,
-        "scenes": [_scene(scene, stage(scene), known) for scene in told.scenes],
+        "scenes": [_scene(scene, stage(scene), known, not isinstance(told.program, str)) for scene in told.scenes],
         **{kind: [json.loads(x) for x in shared] for kind, shared in known.items()},
     }
 
 
-def _scene(scene: Scene, drawn: Stage, known: Known) -> dict[str, Any]:
-    """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that."""
+def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str, Any]:
+    """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that.
+
+    What a line stands for is told where the page computes the graph: it follows a change.
+    """
     uses = Counter(wire.head for wire in scene.wires)
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
     placed = zip(scene.cards, drawn.places, strict=True)
@@ -208,6 +219,7 @@ def _scene(scene: Scene, drawn: Stage, known: Known) -> dict[str, Any]:
         cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
+            | _lean(uses=_steps(wire.uses, base) if computed else [])
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -229,7 +241,7 @@ def _form(box: Box, count: int) -> infix.Form:
 def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
     box = card.box
     name, strength = _name(card)
-    drawn = pieces(card, place.badge)
+    drawn = pieces(face(card), place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
     return _lean(
@@ -264,7 +276,7 @@ def _name(card: Card) -> infix.Text:
     box = card.box
     text, strength = term(box)
     shown = shorten(text, 40, "\u2026") if box.name else clean(text)
-    return shown or (value_text(card.data) if is_number(card) else box.op or box.kind), strength
+    return shown or (value_text(card.data) if face(card).alone else box.op or box.kind), strength
 
 
 def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, base: int) -> dict[str, Any]:
@@ -281,6 +293,12 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
         route=_points(route),
         pill=_points([pill]) if pill else None,
     )
+
+
+def _steps(uses: list[tuple[int, int]], base: int) -> list[int]:
+    """The node and the operand's place of each use in one list, the node as the distance from the one before."""
+    nodes = [base, *[i for i, _ in uses]]
+    return [x for (i, k), before in zip(uses, nodes, strict=False) for x in (i - before, k)]
 
 
 def _lean(**fields: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ const short = x => {  // for a pill
 const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a term after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
-const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
+const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\.\.\./g, "…").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
 const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // labels may be right-to-left
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const thousands = n => (+n).toLocaleString("en");
@@ -55,6 +55,8 @@ function prepare(scene, index) {  // derived data, computed once
   scene.cards.forEach((card, i) => Object.assign(card, {i, into: [], out: [], gifts: []}, card.node === undefined ? null : {node: card.node + base}));
   scene.wires.forEach((wire, i) => {
     if (wire.use) wire.use[0] += base;
+    let node = base;
+    wire.uses = Array.from({length: (wire.uses?.length ?? 0) / 2}, (_, k) => [node += wire.uses[2 * k], wire.uses[2 * k + 1]]);
     if (wire.weight !== undefined) wire.weight += base;
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     wire.i = i;
@@ -168,20 +170,27 @@ function drawWire(wire, wires, pills) {
   el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? `, ${thousands(wire.count)} uses` : ""}`);
   wire.label = el("g", {class: "pill"}, pills);
 }
-function spread(wires) {  // pills of three lines, so that none covers another or leaves the scene
-  const order = wires.sort((a, b) => a.pill[1] - b.pill[1]), tall = 57, half = order.length * tall / 2;
-  if (order.length > 1 && !order.some(({pill}, k) => k && pill[1] - order[k - 1].pill[1] < tall)) return;
-  const middle = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, order.reduce((sum, {pill}) => sum + pill[1], 0) / order.length));
-  order.forEach((wire, k) => {
-    wire.shift = middle + (k - (order.length - 1) / 2) * tall - wire.pill[1];
-    wire.label.setAttribute("transform", `translate(0 ${wire.shift})`);
-  });
+function boxOf({pill, label, shift}) {  // of a pill, if it is shown
+  const rect = label.firstElementChild, [width, height] = rect ? [rect.getAttribute("width"), rect.getAttribute("height")].map(Number) : [];
+  return rect ? [pill[0] - width / 2, pill[1] + shift - height / 2, width, height] : null;
 }
-function pillBox({pill, label, shift}) {  // as a card, for the view to follow
-  if (!pill) return [];
-  const {width = 70, height = 38} = label.firstElementChild?.getBBox() ?? {};
-  return [{box: [pill[0] - width / 2, pill[1] + shift - height / 2, width, height]}];
+const covers = ([x, y, width, height], [left, top, wide, tall]) => x < left + wide && left < x + width && y < top + tall && top < y + height;
+function spread(wires) {  // the pills of a step: none covers another or leaves the scene, and those that they would cover go
+  const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]), tall = wire => boxOf(wire)[3] + 3;
+  if (active.some((wire, k) => k && covers(boxOf(wire), boxOf(active[k - 1])))) {
+    const half = active.reduce((sum, wire) => sum + tall(wire), 0) / 2, middle = active.reduce((sum, {pill}) => sum + pill[1], 0) / active.length;
+    let top = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, middle)) - half;
+    for (const wire of active) {
+      const high = tall(wire);
+      wire.shift = top + high / 2 - wire.pill[1];
+      wire.label.setAttribute("transform", `translate(0 ${wire.shift})`);
+      top += high;
+    }
+  }
+  const taken = active.map(boxOf);
+  for (const wire of scene.wires) if (!active.includes(wire) && boxOf(wire) && taken.some(box => covers(boxOf(wire), box))) wire.label.replaceChildren();
 }
+const pillBox = wire => boxOf(wire) ? [{box: boxOf(wire)}] : [];  // as a card, for the view to follow
 const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
 function showPill(wire, kind, lines) {
   wire.label.replaceChildren();
@@ -230,7 +239,7 @@ function drawCard(card, cards) {
     group.setAttribute("tabindex", 0);
     if (byKeys) follow(card);
   });
-  group.addEventListener("click", () => choose(card));
+  group.addEventListener("click", ({target}) => choose(card, target));
   group.addEventListener("dblclick", event => typeAt(card, event));
   group.addEventListener("keydown", event => keysOn(card, event));
 }
@@ -292,7 +301,7 @@ function show(moving = false) {
   showSlopes(landed);
   for (const wire of scene.wires) showWire(wire, now, pending.length ? landed : state, paths, pending);
   sway();
-  if (scene.looks && current) spread(current.into.filter(wire => wire.pill && wire.label.childElementCount > 3));
+  if (current) spread(current.into);
   const said = tell(now, state, current, paths, pending);
   if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
   $("scrub").value = step;
@@ -340,8 +349,8 @@ function showWire(wire, now, state, paths, pending) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
   const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, part = wire.part === true ? wire.norm : wire.part;
-  const sign = wire.part === true ? wire.sum : part, flows = done && part !== undefined && !onPath && !backward;
+  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, many = wire.part === true || wire.part === undefined, part = many ? wire.norm : wire.part;
+  const sign = many ? wire.sum : part, flows = done && part !== undefined && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
   const shown = flows && !forward, look = pending.length && backward ? "" : shown ? `flows ${+part === 0 ? "dead" : hue(sign)}` : backward && part !== undefined ? hue(sign) : "";
   wire.group.setAttribute("class", ["wire", kind, look].filter(Boolean).join(" "));
@@ -430,7 +439,12 @@ function go(to, moving = false) {
   step = Math.max(0, Math.min(scene.steps.length - 1, to));
   show(moving);
 }
-function choose(card) {
+function choose(card, cell) {
+  const [at, inner] = cell ? cardOfCell(card, cell) : [];
+  if (inner) {  // the number of the cell, where another scene has a card for it
+    enter(at.index, "same", pathTo(at));
+    return choose(inner);
+  }
   if (card.opens !== undefined) { enter(card.opens, "same"); return; }
   chosen = chosen === card ? null : card;
   shaken = swing = null;
@@ -490,10 +504,11 @@ function remember() {  // notebooks reload frames on scrolling: the position is 
 function recall(text) {
   const read = name => { const found = text.match(new RegExp(`\\b${name}=(\\d+)`)); return found ? +found[1] : null; };
   const index = Math.min(read("scene") ?? 0, scenes.length - 1);
-  const path = [];
-  for (let at = scenes[index]; at; at = scenes[at.parent]) path.unshift(at);
   if (asking !== (read("ask") === 1)) ask(!asking);
-  enter(index, read("step") ?? Infinity, path);
+  enter(index, read("step") ?? Infinity, pathTo(scenes[index]));
+}
+function pathTo(at) {  // the scenes that lead to it, and it
+  return at ? [...pathTo(scenes[at.parent]), at] : [];
 }
 function stop() {
   clearTimeout(timer);

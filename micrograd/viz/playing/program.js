@@ -122,6 +122,16 @@ function Program({codes, functions, nodes, constants}) {
       });
       return found;
     },
+    bends(i) {  // how far the gradient of a leaf moves for each 1 that another does: as far as the other's does for this one
+      const {leaves, data, grads, tests} = made, step = 1e-4 * Math.max(1, power(leaves[i]));
+      const [up, down] = [step, -step].map(moved => {
+        Object.assign(made, {leaves: leaves.with(i, leaves[i] + moved), data: [], grads: []}).run();
+        return made.grads;
+      });
+      Object.assign(made, {leaves, data, grads, tests});
+      const bend = (x, y) => Math.abs(x - y) < 1e-9 * Math.max(1, Math.abs(x)) ? 0 : (x - y) / (2 * step);
+      return leaves.map((x, j) => typeof x === "number" && typeof up[j] === "number" ? bend(up[j], down[j]) : 0);
+    },
     nudge(i, shown = made.grads[i]) {  // a leaf moved a little, of an array its steepest element: does the result follow?
       const size = g => Number.isNaN(g) ? 0 : Math.abs(g), at = isArray(shown) ? shown.reduce((best, g, k) => size(g) > size(shown[best]) ? k : best, 0) : 0;
       const old = made.leaves[i], x = isArray(old) ? old[at] : old, grad = isArray(shown) ? shown[at] : shown;

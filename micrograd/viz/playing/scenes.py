@@ -10,16 +10,18 @@ The result holds no nodes: it is sent to the page as JSON.
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import hypot
 from typing import Any
 
 from ...engine.value import Node
+from ..drawing.card import FOLDED
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
 from ..drawing.names import find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
-from .backprop import Backprop, Sent, backprop, is_hand_written, is_released, sent
+from .backprop import Backprop, Sent, backprop, is_hand_written, is_released, parts, sent
 from .heat import Heat, heat_of, heat_of_group, heat_of_module
 from .program import program
 
@@ -52,8 +54,9 @@ class Wire(Edge):
     """An edge and what it carried.
 
     For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
-    Of an array `part` is True, and `flow` its length and its sum. A line into a module has the place of the `weight`
-    that it is multiplied by, if there is one.
+    Of an array `part` is True, and `flow` its length and its sum. Of many numbers, in or out of a folded box, `flow` is
+    that of them all, and `uses` has their places. A line into a module has the place of the `weight` that it is
+    multiplied by, if there is one.
     """
 
     local: Any = None
@@ -62,6 +65,7 @@ class Wire(Edge):
     use: tuple[int, int] | None = None
     weight: int | None = None
     flow: tuple[float, float] | None = None
+    uses: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -337,12 +341,24 @@ class _Teller:
                 elif tail != head:
                     known = counted.setdefault((tail, head), Wire(tail, head, 0))
                     known.count += 1
+                    known.uses.append((self.place[sub.nodes[i]], k))
                     beside = [m for m in below if m != j and home[m] == head and not sub.operands[m]]
                     weights.setdefault((tail, head), set()).update(beside)
         for ends, wire in counted.items():
             if len(weights[ends]) == 1:
                 wire.weight = self.place[sub.nodes[weights[ends].pop()]]
+            wire.flow = self._flow(wire.uses)
         return wires + list(counted.values())
+
+    def _flow(self, uses: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
+        """The length and the sum of what these uses send, if all are numbers; None if they send nothing."""
+        heads = [(self.graph.nodes[i], k) for i, k in uses]
+        sends = [(node, k) for node, k in heads if node in self.back.grads and node._row and not is_released(node)]
+        told = [parts(node, self.back.grads[node])[k] for node, k in sends]
+        numbers = [part for part in told if part is not None]
+        if not numbers or not all(isinstance(part, float | int) for part in numbers):
+            return None
+        return hypot(*numbers), sum(numbers)
 
     def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:
         """True if the box sends a gradient to another box."""
@@ -399,9 +415,6 @@ def _outputs(sub: Walk, group: Group) -> list[int]:
 def _is_sum(group: Group) -> bool:
     """True if the group is one folded chain of `+`."""
     return group.op == "sum" and group.times == 1
-
-
-FOLDED = ("module", "repeat", "stretch")
 
 
 def _wire(tail: int, head: int, sends: Sent, rule: RuleText | None, use: tuple[int, int]) -> Wire:

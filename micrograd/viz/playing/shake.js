@@ -3,6 +3,7 @@ let shaken = null, swing = null;
 function shake(card) {
   const leaf = card && typeof leafOf(card) === "number" && engine.data.every(x => typeof x === "number");
   if (card && !leaf) return say(refusal(card) || `${card.name} cannot be shaken: only a leaf that is one number, in a graph of numbers, can.`);
+  if (card && scene.steps.some((_, k) => pendingAt(k).length)) return say("A shake shows the gradients that are asked: guess them first, or turn “Guess first” off.");
   stop();
   shaken = card === shaken ? null : card;
   swing = shaken && engine.swings(card.node);

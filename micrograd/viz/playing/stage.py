@@ -1,14 +1,15 @@
 """The coordinates of a scene: its cards, its wires, and the labels ("pills") on the wires.
 
-`layout` places the cards. Each wire that carries numbers gets a pill, on its last bend before the card that it enters;
+`arrange` places the cards. Each wire that carries numbers gets a pill, on its last bend before the card that it enters;
 pills that would overlap are pushed apart.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ..drawing.layout import Layout, Point, layout
-from .card import BADGE, card_size
+from ..drawing.card import Arranged, arrange
+from ..drawing.layout import Point
+from .card import face
 from .scenes import Scene, Wire
 
 PILL = (70.0, 38.0)
@@ -17,28 +18,13 @@ CROWDED, MOST_AT_A_CARD = 70, 12  # with more wires in a scene, or into a card, 
 
 
 @dataclass
-class Place:
-    """A card's top left corner and size, and the width of the badge on its left edge."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    badge: float
-
-
-@dataclass
-class Stage:
-    """The coordinates of a scene: `routes` are the points of each wire, `pills` the centre of its pill, if any.
+class Stage(Arranged):
+    """The coordinates of a scene: `pills` are the centres of the pills of its wires, if any.
 
     If `crowded`, the pills do not fit all at once, only those of the wires into one card.
     """
 
-    width: float
-    height: float
-    places: list[Place]
-    routes: list[list[Point]]
-    pills: list[Point | None]
+    pills: list[Point | None] = field(default_factory=list)
     crowded: bool = False
 
 
@@ -47,33 +33,16 @@ def stage(scene: Scene, close: bool = False) -> Stage:
     uses: list[list[Wire]] = [[] for _ in scene.cards]
     for wire in scene.wires:
         uses[wire.tail].append(wire)
-    sizes = [card_size(card, sent) for card, sent in zip(scene.cards, uses, strict=True)]
     crowded = len(scene.wires) > CROWDED
-    boxes = [(width + badge / 2, height) for width, height, badge in sizes]
+    faces = [face(card, sent) for card, sent in zip(scene.cards, uses, strict=True)]
     ends = [(wire.tail, wire.head) for wire in scene.wires]
-    spread = [8.0 if badge else height / 3 for _, height, badge in sizes]
-    shape = layout(boxes, ends, spread=spread, gap=PILL[0] + (14 if crowded or close else 34))
-    corners = [(x + badge / 2, y) for (x, y, _, _), (_, _, badge) in zip(shape.boxes, sizes, strict=True)]
-    places = [Place(*corner, *size) for corner, size in zip(corners, sizes, strict=True)]
-    routes = [_to_badge(route, places[w.head]) for route, w in zip(shape.routes, scene.wires, strict=True)]
-    pills = _pills(scene.wires, routes, shape, crowded)
-    return Stage(shape.width, shape.height, places, routes, pills, crowded)
+    shape = arrange(faces, ends, PILL[0] + (14 if crowded else 28 if close else 34))
+    return Stage(**vars(shape), pills=_pills(scene.wires, shape, crowded), crowded=crowded)
 
 
-# ------------------------------------------------------------------------------------------------ wires
-def _to_badge(route: list[Point], place: Place) -> list[Point]:
-    """Extend a route to the rounded edge of the badge, or to the card."""
-    if len(route) < 2 or not place.badge:
-        return route
-    x, y = route[-1]
-    radius = BADGE / 2
-    off = y - (place.y + place.height / 2)
-    inset = radius - max(radius**2 - off**2, 0.0) ** 0.5 if abs(off) < radius else place.badge / 2
-    return [*route[:-1], (x + inset, y)]
-
-
-def _pills(wires: list[Wire], routes: list[list[Point]], shape: Layout, crowded: bool) -> list[Point | None]:
+def _pills(wires: list[Wire], shape: Arranged, crowded: bool) -> list[Point | None]:
     """The centre of each pill: on its wire's last bend, then pushed up or down until none overlap."""
+    routes = shape.routes
     spots = {e: _on_bend(route) for e, route in enumerate(routes) if len(route) > 1 and e not in shape.backward}
     together: dict[int, list[int]] = {}  # pills that are visible at the same time
     for e in sorted(spots, key=lambda e: (spots[e][1], routes[e][-1][1], e)):

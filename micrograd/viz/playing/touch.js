@@ -102,6 +102,11 @@ function showSlopes(state) {
 }
 function measure() {  // how much flows through a line that carries arrays: the length of what it sends
   for (const wire of engine ? scene.wires : []) {
+    const uses = wire.uses.filter(([i]) => engine.grads[i] !== undefined);
+    if (uses.length) {  // in or out of a folded box
+      const parts = uses.map(use => engine.sent(...use) ?? 0);
+      [wire.norm, wire.sum] = parts.every(part => typeof part === "number") ? [Math.hypot(...parts), parts.reduce((a, b) => a + b, 0)] : [];
+    }
     if (wire.part !== true || !wire.use || engine.grads[wire.use[0]] === undefined) continue;
     const sent = engine.sent(...wire.use);
     wire.norm = isArray(sent) ? Math.hypot(...sent) : Math.abs(sent);
@@ -161,6 +166,11 @@ $("scroll").addEventListener("pointerover", event => {
   if (wire && engine) wire.group.querySelector("title").textContent = `${wire.tail.name} → ${wire.head.name}: weight ${number(engine.data[wire.weight])}`;
   if (k >= 0 || wire || document.querySelector(".lit")) light(wire ? wire.weight : k >= 0 ? ofCell(card.heats[k], at) : undefined);
 });
+function cardOfCell(card, cell) {  // the scene and the card of the number that a cell shows, in another scene
+  const k = card.maps.findIndex(map => map.contains(cell)), node = k < 0 ? undefined : ofCell(card.heats[k], cell.dataset.at);
+  const found = node === undefined ? [] : scenes.filter(at => at !== scene).flatMap(at => at.cards.filter(inner => inner.node === node && !inner.outside).map(inner => [at, inner]));
+  return found[0] ?? [];
+}
 function readCell(card, by) {  // with the keys: through all cells of a card
   const all = (card.heats ?? []).flatMap((heat, k) => [...heat.cells].flatMap((letter, at) => letter === " " ? [] : [[heat, at, card.maps[k]]]));
   if (!all.length) return;
@@ -222,6 +232,15 @@ const nudged = () => scene.cards.filter(canNudge).slice(-Math.max(1, Math.min(NU
 let measuring = false;  // how much room the panels need: that is the same for any numbers
 const TYPICAL = {step: .001, moved: -.001, slope: -1, agrees: true, at: 0};
 const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
+let bent = {};
+const strongest = found => found.filter(([, x]) => isFinal(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
+const homeOf = node => [scene, ...scenes].flatMap(at => at.cards.filter(card => card.node === node && !card.outside).map(card => [card, at]))[0];
+function bendsOf(card) {  // the two leaves that move the gradient of another most, and how far for each 1
+  if (measuring || typeof leafOf(card) !== "number") return [];
+  if (bent.tests === engine.tests && bent.card === card) return bent.found;
+  bent = {card, tests: engine.tests, found: strongest([...engine.bends(card.node).entries()]).slice(0, 2)};
+  return bent.found;
+}
 function showHistory() {
   $("reset").hidden = !touched;
   const svg = $("history"), shown = losses.slice(-60);

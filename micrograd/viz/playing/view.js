@@ -9,10 +9,11 @@ function open() {  // a scene begins: all of it or, if that could not be read, i
   view.free = false;
   fit();
 }
-const LEGEND = 24, LEAST = 100;  // of the panels' height, where a graph needs the rest of the window
+const LEGEND = 24, LEAST = 100;  // of the panel's height, where a graph needs the rest of the window
+const TALLEST = 860;  // of a graph in a frame: that of the README in a column of 780 px
 function space() {  // what a scene may measure, in pixels
   const around = $("app").offsetHeight - $("stage").offsetHeight, free = !frame.present;
-  const tall = free && framed() ? (frame.height ? Math.max(120, frame.height - around + $("panels").offsetHeight - LEAST) : 760) - LEGEND
+  const tall = free && framed() ? (frame.height ? Math.max(120, frame.height - around + $("panels").offsetHeight - LEAST) : TALLEST) - LEGEND
     : free && phone() ? .6 * innerHeight - LEGEND : room()[1] + Math.max(0, $("panels").offsetHeight - LEAST);
   return [room()[0], tall];
 }
@@ -26,7 +27,7 @@ function fit() {
   const around = $("app").offsetHeight - $("stage").offsetHeight;
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, readable(scene.small)), 1.15);
-    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND, 760)}px`;
+    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND, TALLEST)}px`;
   } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + LEGEND, .6 * innerHeight)}px`;
   view.strip = phone() && !frame.present && !fits;
   if (view.strip) $("scroll").style.bottom = `${mapSize()[1] + 16}px`;
@@ -166,7 +167,7 @@ function keysOn(card, event) {  // a card has the focus
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
-  const acts = {Enter: () => choose(card), " ": () => choose(card), "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
+  const pick = () => choose(card, card.group.querySelector(".cell.lit")), acts = {Enter: pick, " ": pick, "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
   acts.F2 = () => type(card);
   acts.s = () => shake(card);
   if (leaf) Object.assign(acts, {ArrowUp: () => nudgeBy(card, 10), ArrowDown: () => nudgeBy(card, -10), PageUp: () => nudgeBy(card, 100),
@@ -209,11 +210,8 @@ function seek(forth = 1) {
   sought = text;
   if (!hits.length) { found = null; show(); $("hits").textContent = text ? "none" : ""; return; }
   turnOfFound = (turnOfFound + forth + hits.length) % hits.length;
-  const [at, card] = hits[turnOfFound], path = [];
-  if (at !== scene) {
-    for (let up = at; up; up = scenes[up.parent]) path.unshift(up);
-    enter(at.index, "same", path);
-  }
+  const [at, card] = hits[turnOfFound];
+  if (at !== scene) enter(at.index, "same", pathTo(at));
   found = card;
   show();
   follow(card);
@@ -288,7 +286,7 @@ function reserve() {  // for the most that the panels say at any step, so that n
     const copy = panels.cloneNode(true), state = stateAt(scene, k), [, why, ran] = tellers(k, scene.cards[scene.steps[k].card], state);
     copy.style.cssText = `position: absolute; visibility: hidden; width: ${panels.offsetWidth}px`;
     copy.children[0].innerHTML = chosen ? tellPaths(state, pathsFrom(chosen)) : why;
-    copy.children[1].innerHTML = ran;
+    copy.children[1].innerHTML = chosen ? ranTo(chosen, state) : ran;
     copies.push(copy);
   }
   measuring = false;
@@ -297,10 +295,6 @@ function reserve() {  // for the most that the panels say at any step, so that n
   talk = Math.max(...copies.map(copy => copy.offsetHeight));
   for (const copy of copies) copy.remove();
 }
-for (const name of ["why", "ran"]) $(`see-${name}`).addEventListener("click", () => {
-  $("panels").dataset.seen = name;
-  for (const other of ["why", "ran"]) $(`see-${other}`).setAttribute("aria-pressed", other === name);
-});
 addEventListener("message", ({data}) => {
   if (data?.micrograd === "story") retell(data.story);
   if (data?.micrograd === "go") recall(data.place);
@@ -309,8 +303,7 @@ addEventListener("message", ({data}) => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
-const written = JSON.parse($("story").textContent);
-load(typeof written === "string" ? JSON.parse(unpack(written)) : written);
+load(JSON.parse($("story").textContent));
 const asked = host?.dataset.place ?? location.hash;
 dress();
 recall(asked);
@@ -322,6 +315,7 @@ new ResizeObserver(() => {
   fit();
   wrap([$("panels")]);
   show();
+  if (chosen) follow(chosen);
   const height = frame.present ? Math.round(innerWidth * 9 / 16) : $("app").offsetHeight;
   if (host) host.style.height = `${height}px`;
   else if (framed()) parent.postMessage({micrograd: "size", height}, "*");

@@ -1,24 +1,24 @@
 """The page that plays a movie, as one self-contained HTML file, and `still`, a picture of one frame."""
 
-import json
 from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from typing import Any
 
-from ..page import Page, asset, join, pack, script
+from ..page import Page, asset, join, script
 from ..text import clean, text_width
 from ..values import thickness, typeset
 from . import columns, panels
 from .elastic import Box
 from .frames import Frame, Histograms, Recording
+from .network import Layer
 
 PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": "Curve"}
 PAD, HEAD, LEGEND = 12, 36, 26
 NARROW = 476  # width of the panels on the right of the still
 
 
-def page(film: Recording, opens: dict[str, str]) -> Page:
+def page(film: Recording, opens: dict[str, Any]) -> Page:
     """The page, which opens at the first frame; its static fallback shows the last.
 
     `opens` is what a click on a point or a neuron opens: see `inside`.
@@ -36,7 +36,7 @@ def page(film: Recording, opens: dict[str, str]) -> Page:
     html = page_with_player(
         "movie",
         film.title,
-        {"moving": pack(json.dumps(moving, ensure_ascii=False, separators=(",", ":"))), **opens},
+        moving | opens,
         aspect=f"{across / up:.3f}",
         sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
     )
@@ -79,9 +79,13 @@ def _sides(film: Recording, frames: list[Frame], kinds: dict[str, Histograms], o
     plane: Panel = "right", PLANE[film.kind], panels.right(film, frame), high, draw
     if not all(f.network for f in frames):
         return [[plane], [loss, *right]]
-    reach = columns.widest([each.network for each in film.frames])
-    network: Panel = "network", "Network", "", 300, partial(columns.network, [f.network for f in frames], reach)
+    network = network_panel([f.network for f in frames], [each.network for each in film.frames])
     return [[plane, loss], [network, *right]]
+
+
+def network_panel(frames: list[list[Layer]], film: list[list[Layer]], high: float = 300) -> Panel:
+    """The panel of the network in these frames of a film."""
+    return "network", "Network", "", high, partial(columns.network, frames, columns.widest(film))
 
 
 def _plane_still(film: Recording) -> tuple[int, float]:
@@ -131,12 +135,18 @@ def spoken(film: Recording) -> str:
 
 # ------------------------------------------------------------------------------------------------ one frame
 def still(film: Recording, frame: Frame) -> str:
-    """A frame as an SVG document: the panels of the page, in the viewer's light or dark colours."""
+    """A frame as an SVG document: the panels of the page."""
     sides = _sides(film, [frame], panels.histograms(film), opens=False)
+    wide = [(_plane_still(film)[0] if side[0][0] == "right" else NARROW) + 2 * PAD for side in sides]
+    return picture(sides, wide, film.title, panels.says(film, frame))
+
+
+def picture(sides: list[list[Panel]], widths: list[int], name: str, says: str) -> str:
+    """Panels side by side as an SVG document, in the viewer's light or dark colours."""
     high = max(sum(panel[3] + PAD for panel in side) for side in sides)
     parts, x = [], PAD
-    for side in sides:
-        wide, y = (_plane_still(film)[0] if side[0][0] == "right" else NARROW) + 2 * PAD, float(PAD)
+    for side, wide in zip(sides, widths, strict=True):
+        y = float(PAD)
         for _, heading, aside, share, draw in side:
             tall = share * (high - PAD * len(side)) / sum(panel[3] for panel in side)
             parts += [
@@ -151,11 +161,11 @@ def still(film: Recording, frame: Frame) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
-            f'viewBox="0 0 {x:g} {high + PAD:g}" aria-label="{escape(clean(film.title))}">',
-            f"<desc>{escape(panels.says(film, frame))}</desc><style>{asset('training/panels.css')}</style>",
+            f'viewBox="0 0 {x:g} {high + PAD:g}" aria-label="{escape(clean(name))}">',
+            f"<desc>{escape(says)}</desc><style>{asset('training/panels.css')}</style>",
             f'<rect class="picture-ground" {size}/>',
             *parts,
-            "</svg>",
+            "</svg>\n",
         ]
     )
 

@@ -1,13 +1,13 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
-// `packed` is what inside.py made; without it, `closed` is why.
-// `picks` is called when a point was chosen; where it is true, nothing opens.
-function Inside(packed, closed, picks = () => false) {
+// `given` is what inside.py made; without it, `closed` is why.
+// `picks` is called when a point was chosen; where it is true, nothing opens. `opened` hears whether a point is open.
+function Inside(given, closed, picks = () => false, opened = () => {}) {
   const one = selector => document.querySelector(selector), panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
   let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;
 
   function read() {
-    const found = JSON.parse(unpack(packed));
+    const found = given;
     found.told.forEach((one, k) => { one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean); });
     const [unit, rows] = found.weights;
     let now = rows[0].map(() => 0);
@@ -82,6 +82,7 @@ function Inside(packed, closed, picks = () => false) {
     panels.classList.toggle("of-unit", !!unit);
     if (one("#point")) one("#point").value = point + 1;
     await show(neuron ? `scene=${data.units[units.indexOf(neuron)]}&place=end` : wasNeuron ? "place=end" : null);
+    opened(!unit);
     one("#inside").scrollIntoView({block: "nearest"});
   }
 
@@ -89,6 +90,7 @@ function Inside(packed, closed, picks = () => false) {
     open = false;
     one("#inside").hidden = true;
     panels.classList.remove("of-point", "of-unit");
+    if (!closed) opened(false);
     for (const at of [...marks, ...units]) at.classList.remove("chosen");
     came?.focus();
   }
@@ -101,16 +103,16 @@ function Inside(packed, closed, picks = () => false) {
       if (to) { event.preventDefault(); to.focus(); }
     });
   });
-  if (!packed && !closed) return {turn() {}};
+  if (!given && !closed) return {turn() {}};
   one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
-  for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; if (!picks()) begin(null, one("#point")); });
+  for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; if (open || !picks()) begin(null, one("#point")); });
   one("#point")?.addEventListener("focus", event => event.target.select());
   one("#point")?.addEventListener("change", event => {
     const n = Math.round(+event.target.value);
     if (!(n >= 1 && n <= +event.target.max)) return;
     point = n - 1;
-    if (!picks()) begin(null, event.target);
+    if (open || !picks()) begin(null, event.target);
   });
   for (const neuron of units) {
     neuron.setAttribute("role", "button");

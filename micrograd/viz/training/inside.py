@@ -4,7 +4,6 @@ The graph of a point is stored once for each class, without its numbers. The pag
 frames, as the graph's leaves, and computes the rest.
 """
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -19,7 +18,6 @@ from ...nn.module import evaluation
 from ...scalars.kinds import node_of
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
-from ..page import pack
 from ..playing.play import plain, template
 from ..playing.program import number
 from ..playing.scenes import OPEN, Story, story
@@ -50,8 +48,8 @@ def inside(
     owned: Sequence[Any],
     columns: Sequence[Layer],
     loss: Loss | None = None,
-) -> dict[str, str]:
-    """The data of the page's player, packed, as "inside"; or "closed", a sentence that says why it does not open.
+) -> dict[str, Any]:
+    """The data of the page's player, as "inside"; or "closed", a sentence that says why it does not open.
 
     Args:
         model: the network.
@@ -87,17 +85,18 @@ def inside(
     several = [one for k, one in enumerate(told.values()) if one not in [*told.values()][:k]]  # classes may be alike
     kinds = [several.index(told[label]) for label in labels]
     scenes = [one["story"].pop("scenes") for one in several]
-    data = {
-        "page": template(),
-        "told": several,
-        "scenes": [*zip_longest(*scenes)],  # those that are almost the same side by side: they pack to half
-        "kinds": kinds,
-        "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
-        "units": units,
-        "lines": _lines(columns, slots),
-        "weights": _stored(weights if len(weights[-1]) * len(weights) <= MOST else weights[-1:]),
+    return {
+        "inside": {
+            "page": template(),
+            "told": several,
+            "scenes": [*zip_longest(*scenes)],  # those that are almost the same side by side: they pack to half
+            "kinds": kinds,
+            "points": [[float(f"{x:.7g}") for x in point] for point in points.tolist()],
+            "units": units,
+            "lines": _lines(columns, slots),
+            "weights": _stored(weights if len(weights[-1]) * len(weights) <= MOST else weights[-1:]),
+        }
     }
-    return {"inside": pack(json.dumps(data, separators=(",", ":")))}
 
 
 def _lines(columns: Sequence[Layer], slots: Sources) -> list[list[tuple[int, int]]]:

@@ -1,6 +1,5 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
 const film = JSON.parse(document.getElementById("film").textContent);
-Object.assign(film, JSON.parse(unpack(film.moving)));
 const last = film.frames.length - 1;
 const root = document.documentElement;
 const one = selector => document.querySelector(selector);
@@ -155,6 +154,11 @@ const inside = Inside(film.inside, film.closed, () => {  // with the gradients o
   const picks = one("#lines") && one("#lines").value !== "weights";
   if (picks) drawLines(true);
   return picks;
+}, open => {  // while the player of a point is open, the network shows its gradients
+  const lines = one("#lines");
+  if (!lines || lines.value !== (open ? "weights" : "gradients")) return drawLines(open);
+  lines.value = open ? "gradients" : "weights";
+  drawLines(open);
 });
 setSpeed(0);
 show(asked() ?? Number(host?.dataset.frame ?? 0));

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..page import Page, Svg, asset
-from . import columns
-from .cinema import choice, page_with_player
+from ..files import written
+from ..page import Page, Svg
+from .cinema import NARROW, choice, network_panel, page_with_player, picture
 from .inside import inside
 from .network import THUMB, network
 from .scores import as_array, flat, lattice, parameters, plane
@@ -27,7 +26,9 @@ class Network(Svg):
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the SVG to a file, or the page if the path ends in .html, and return its path."""
-        return self.page.save(path) if Path(path).suffix == ".html" else super().save(path)
+        return (
+            self.page.save(path) if Path(path).suffix == ".html" else written(self.svg, path, "image/svg+xml", ".svg")
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return self.page._repr_mimebundle_(include, exclude)
@@ -70,21 +71,15 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     if points.shape[1] > 2:  # one shade for each neuron
         means = [np.broadcast_to(layer.answers.mean(axis=0), (THUMB * THUMB, len(layer.weights))) for layer in layers]
         layers = [replace(layer, answers=mean) for layer, mean in zip(layers, means, strict=True)]
-    wide, tall = 464, 704
     words = f"A network of {points.shape[1]} inputs and {', '.join(str(len(x.weights)) for x in layers)} neurons"
-    size = f'width="{wide}" height="{tall}"'
-    drawn = partial(columns.network, [layers], columns.widest([layers]))
-    picture = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {wide} {tall}" '
-        f'role="img" aria-label="{words}"><style>{asset("training/panels.css")}</style>'
-        f'<rect class="panel-ground" {size} rx="12"/>{drawn((0, 0, wide, tall))}</svg>\n'
-    )
-    made = Network(picture, words)
+    panel = network_panel([layers], [layers], 640)
+    svg = picture([[panel]], [NARROW], words, "")
+    made = Network(svg, words)
     some, owned = points[: max(1, MOST // points.shape[1])], parameters(model)
     opens = inside(model, some, points.shape[1], [None] * len(some), [flat(owned)], owned, layers)
     knob = choice(len(some)) if "inside" in opens else ""
-    html = page_with_player("network", words, opens, network=drawn(), choice=knob)
-    made.page = Page(html, ("image/svg+xml", picture.encode()), words)
+    html = page_with_player("network", words, opens, network=panel[-1](None), choice=knob)
+    made.page = Page(html, ("image/svg+xml", svg.encode()), words)
     return made
 
 

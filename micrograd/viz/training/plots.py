@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..files import in_full
 from ..optional import optional
-from ..page import in_full
 from .frames import Frame, Levels, Recording
 from .scores import grid_scores, increasing, leads, one_score, plain, plane, samples
 

@@ -16,13 +16,12 @@ from math import prod
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from ..scalars.kinds import verify
-from . import arrays, fused
-from .node import record
-from .tensor import Tensor, as_tensor
-from .tensor import linear as linear  # for the `functional` of both kinds
+from ..tensor import arrays, fused
+from ..tensor.node import record
+from ..tensor.optional import np
+from ..tensor.tensor import Tensor, as_tensor
+from ..tensor.tensor import linear as linear
 
 Pair = tuple[int, int]
 
@@ -31,7 +30,7 @@ Pair = tuple[int, int]
 
 
 def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction: str, allowed: Any) -> Tensor:
-    """See `functional._of_pairs`; a loss that has a fused row is one node."""
+    """See `_of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
     if allowed:
         verify(_data(targets), lambda found: _check_each(found, allowed[0](found), allowed[1]))
@@ -64,7 +63,7 @@ def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
         targets = Tensor(targets)
     wanted = _data(targets)
     if found.shape != wanted.shape:
-        raise ValueError(f"found scores of shape {found.shape} and targets of shape {wanted.shape}: reshape one")
+        raise ValueError(f"the scores have shape {found.shape} and the targets {wanted.shape}: reshape one of them")
     _check_scores(found)
     return scores, targets if wanted.dtype == found.dtype else targets.astype(found.dtype)
 
@@ -83,8 +82,8 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}{one_hot}")
     if found.ndim == 0 or found.shape[:-1] != classes.shape:
         raise ValueError(
-            f"found scores of shape {found.shape} and targets of shape {classes.shape}: "
-            f"the targets have the shape of the scores without its last axis, the classes{one_hot}"
+            f"the scores have shape {found.shape} and the targets {classes.shape}, but the targets "
+            f"need the shape of the scores without its last axis, the classes{one_hot}"
         )
     _check_scores(found)
     n = found.shape[-1]
@@ -107,7 +106,7 @@ def _check_each(targets: np.ndarray, allowed: np.ndarray, needed: str, error: ty
 
 def _check_scores(scores: np.ndarray) -> None:
     if not scores.size:
-        raise ValueError(f"found scores of shape {scores.shape}: a loss needs at least one score")
+        raise ValueError(f"the scores have shape {scores.shape}, and a loss needs at least one score")
     if scores.dtype.kind != "f":
         raise TypeError(f"scores are floats, found dtype {scores.dtype}: use astype(float)")
 
@@ -155,7 +154,7 @@ def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: An
     """The windows of a pooling, whose stride defaults to their size."""
     size, padding = pair(kernel_size, "kernel_size"), pair(padding, "padding", 0)
     if any(2 * p > k for p, k in zip(padding, size, strict=True)):
-        raise ValueError(f"found a padding of {padding} for windows of {size}: at most half of that is possible")
+        raise ValueError(f"the padding {padding} is more than half of the windows {size}, so some would be empty")
     stride = size if stride is None else pair(stride, "stride")
     return _windows(x, size, stride, ((padding[0],) * 2, (padding[1],) * 2), pair(dilation, "dilation"), fill)
 
@@ -166,7 +165,7 @@ def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], di
         x = x.pad(((0, 0),) * (x.ndim - 2) + padding, constant_values=fill)
     spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
     if spans[0] > x.shape[-2] or spans[1] > x.shape[-1]:
-        raise ValueError(f"found a window of {spans} and a padded image of {x.shape[-2:]}, which is smaller")
+        raise ValueError(f"the window of {spans} does not fit into the padded image of {x.shape[-2:]}")
     return record(arrays.windows(size, stride, dilation), x)
 
 
@@ -196,5 +195,5 @@ def pair(given: Any, name: str, least: int = 1) -> Pair:
 def _picture(x: Any) -> Tensor:
     x = as_tensor(x)
     if x.ndim < 3:
-        raise ValueError(f"found shape {x.shape}: an image needs (channels, height, width), and may have more before")
+        raise ValueError(f"an image needs the axes (channels, height, width), and this one has shape {x.shape}")
     return x if x.dtype.kind == "f" else x.astype(float)

@@ -3,7 +3,7 @@
 For Values, a list has the scores of one sample, and a list of lists those of a batch; a plain number in a list is a
 constant. A loss is a Value: the mean over the items or samples, or with `reduction="sum"` their sum; with "none" it is
 a list with one Value for each. For Tensors it is a Tensor, of shape () or, with "none", of the shape of the targets.
-`tensor/functional.py` does what is different for Tensors, and is imported, with NumPy, on the first call.
+`tensors.py` does what is different for Tensors, and is imported, with NumPy, on the first call.
 
 >>> from micrograd import Value
 >>> from micrograd.functional import cross_entropy
@@ -23,9 +23,9 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from .engine.modes import interceptor
-from .engine.value import Value
-from .scalars.kinds import is_tracing, traced, verify
+from ..engine.modes import interceptor
+from ..engine.value import Value
+from ..scalars.kinds import is_tracing, traced, verify
 
 Number = Value | float
 
@@ -272,7 +272,7 @@ def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
     The maximum is a constant here: it cancels out of the result, and so does its derivative.
     """
     if axis not in (0, -1):
-        raise ValueError(f"found axis {axis!r} for a list, which has only one: 0, or -1 counted from the end")
+        raise ValueError(f"a list has no axis {axis!r}: its only one is 0, or -1 counted from the end")
     values = _values(xs, "logits")
     if is_tracing():
         greatest = reduce(Value.maximum, values).detach()
@@ -292,7 +292,7 @@ def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: 
     _check_lengths(scores, targets)
     rows = [_values(row, f"scores[{i}]") for i, row in enumerate(scores)]
     if len({len(row) for row in rows}) > 1:
-        raise ValueError(f"found rows of {[len(row) for row in rows]} scores: each sample needs one for each class")
+        raise ValueError(f"the rows have {[len(row) for row in rows]} scores, but each sample needs one for each class")
     classes = [_class(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
     return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
 
@@ -426,9 +426,9 @@ def _is_tensor(x: Any) -> bool:
 @cache
 def _of_tensors() -> Any:
     """The losses and layers for Tensors, imported on demand since they load NumPy."""
-    from .tensor import functional
+    from . import tensors
 
-    return functional
+    return tensors
 
 
 def _watched(loss: Any, name: str, scores: Any) -> Any:
@@ -451,12 +451,12 @@ def _reduced(losses: list[Value], reduction: str) -> Any:
 
 def _check_reduction(reduction: Any) -> None:
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f'found the reduction {reduction!r:.50}: it must be "mean", "sum" or "none"')
+        raise ValueError(f'there is no reduction {reduction!r:.50}: use "mean", "sum" or "none"')
 
 
 def _check_lengths(scores: list[Any], targets: list[Any]) -> None:
     if len(scores) != len(targets):
-        raise ValueError(f"found {len(scores)} scores and {len(targets)} targets: each score needs its target")
+        raise ValueError(f"there are {len(scores)} scores and {len(targets)} targets, but each score needs its target")
 
 
 def _values(xs: Any, name: str) -> list[Value]:

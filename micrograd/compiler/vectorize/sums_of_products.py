@@ -8,7 +8,7 @@ Chains of +, -, * and / by numbers are flattened to sums of terms c * p * q. Of 
 since a sum of products may be an element of a matrix product. This reassociates sums, so results differ in their last
 digits.
 
->>> from .trace import Trace, tracing
+>>> from ..trace import Trace, tracing
 >>> trace = Trace()
 >>> w, x, v, y, b = (trace.value(name, requires_grad=True) for name in "wxvyb")
 >>> with tracing(trace):
@@ -28,10 +28,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.rows import Row
-from ..scalars import ops
-from .graph import Graph
-from .symbols import Symbol, symbols_in
+from ...engine.rows import Row
+from ...scalars import ops
+from ..graph import Graph
+from ..symbols import Symbol, symbols_in
 
 ONE = -1  # marks a missing factor
 LONG = 4  # a sum of more terms than this becomes a dot product with ones

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import opset
-from ..lowered import Lowered, Read
-from ..symbols import Symbol, needed, symbols_in
-from . import python
+from .. import lowered
+from ..lowered import OPSET, Lowered, Read, Symbol, needed, reader, symbols_in
+
+RESIDENT = True  # arrays stay on the device between the steps of a training program
+OPTIONS = ("devices",)
 
 
 def lacks(program: Lowered) -> str:
@@ -31,7 +32,7 @@ def lacks(program: Lowered) -> str:
         return "needs JAX, which is not installed here: pip install jax"
     if program.steps and all(symbol.shape is None for symbol in program.steps):
         return "is for arrays, found a program of plain numbers, which takes less time than a call of JAX: use auto"
-    missing = [symbol.op for symbol in program.steps if symbol.op not in opset.OPSET and symbol.op != "input"]
+    missing = [symbol.op for symbol in program.steps if symbol.op not in OPSET and symbol.op != "input"]
     return f"has no {missing[0]}: use numpy" if missing else ""
 
 
@@ -51,7 +52,7 @@ class Jitted:
     def __init__(self, program: Lowered, devices: Sequence[Any] = ()):
         self.program = program
         self._jax = jax = import_module("jax")
-        self._read = python.reader(program)
+        self._read = reader(program)
         self._outputs = list(dict.fromkeys(symbols_in(program.outputs)))
         self._inputs = [symbol for symbol in program.steps if symbol.op == "input"]
         self._wide = any(_is_wide(symbol) for symbol in program.steps)
@@ -66,7 +67,7 @@ class Jitted:
         self._places = list(dict.fromkeys(symbols_in([index for *_, index in self._indices])))
         names = {symbol.args[0] for symbol in needed(self._places) if symbol.op == "input"}
         reads_of_places = tuple(read for read in program.reads if read.name in names)
-        self._read_places = python.compile(Lowered(program.parameters, reads_of_places, self._places))
+        self._read_places = Lowered(program.parameters, reads_of_places, self._places).run
         self._jitted = jax.jit(self._evaluated, **options)
         self.run: Callable[..., Any] = self.__call__
 
@@ -210,7 +211,7 @@ def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The operation, with jax.numpy for NumPy."""
     if op[0] == "." and "axis" in named and not args[0].ndim:  # where NumPy has an axis 0
         named = {**named, "axis": None}
-    return opset.evaluate(op, args, named, PURE, jnp())
+    return lowered.evaluate(op, args, named, PURE, jnp())
 
 
 def _at(a: Any, index: Any) -> Any:

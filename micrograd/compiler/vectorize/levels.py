@@ -18,19 +18,16 @@ The result is a function of Tensors, which is traced and differentiated like one
 it computes `relu(x @ w.T + b)`. Leaves (parameters) may be stored in any order, chosen so that what is read together is
 a slice.
 
->>> from .interface import compile
->>> from ..engine import Value
+>>> from ..interface import compile
+>>> from ...engine import Value
 >>> neurons = [[Value(1.0), Value(2.0), Value(0.5)], [Value(3.0), Value(4.0), Value(-0.5)]]
 >>> def layer(samples):
 ...     return [(w0 * x0 + w1 * x1 + b).relu() for x0, x1 in samples for w0, w1, b in neurons]
 >>> f = compile(layer, scalars=True, backend="numpy")
 >>> f(np.ones((3, 2)))[:2]
 [Value(data=3.5, grad=0), Value(data=6.5, grad=0)]
->>> for line in f.source.splitlines():
-...     if "dot" in line or "add" in line:
-...         print(line.strip())
-np.dot(samples.reshape((3, 2)), p[0:4].reshape((2, 2)).transpose((1, 0)), out=b0)  # (3, 2)
-np.add(b0, p[4:6], out=b0)  # (3, 2)
+>>> print(*[line.strip() for line in f.source.splitlines() if "@ " in line])
+t1 = np.maximum(samples.reshape(3, 2) @ p[0:4].reshape(2, 2).T + p[4:6], 0.0).reshape(6)  # (6,)
 """
 
 from __future__ import annotations
@@ -41,10 +38,10 @@ from itertools import chain
 from math import prod
 from typing import Any
 
-from ..tensor.optional import Tensor, np, record
-from .normal import ONE, NormalForm, Term, constant
-from .places import Ids, Places
-from .symbols import Symbol
+from ...tensor.optional import Tensor, np, record
+from ..symbols import Symbol
+from .array_slots import Ids, Places
+from .sums_of_products import ONE, NormalForm, Term, constant
 
 SMALL = 512  # elements: to join arrays of so few takes less time than an operation on each
 

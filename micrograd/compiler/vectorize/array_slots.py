@@ -25,11 +25,11 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from ..engine.rows import Row, lib
-from ..tensor.optional import Tensor, arrays, np, record
-from .normal import ONE
-from .opset import placed
-from .symbols import Symbol, is_uniform
+from ...engine.rows import Row, lib
+from ...tensor.optional import Tensor, arrays, np, record
+from ..opset import placed
+from ..symbols import Symbol, is_uniform
+from .sums_of_products import ONE
 
 Ids = np.ndarray  # node numbers
 
@@ -150,7 +150,7 @@ class Places:
 
 
 def _slice(flat: Tensor, start: int, n: int, step: int) -> Tensor:
-    if (start, n, step) == (0, len(flat), 1):
+    if (start, n, step) == (0, len(flat), 1) or len(flat) == 1:
         return flat
     if step < 0:
         return record(take(start + step * np.arange(n)), flat)

@@ -1,0 +1,147 @@
+"""What operations are called in C and in JavaScript: their text, the functions of our own, numbers and types.
+
+>>> form_of("maximum", np.dtype(int)), form_of("tanh", np.dtype(float))
+('{0} > {1} ? {0} : {1}', 'tanh({})')
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..lowered import BY_COLUMNS, Symbol
+
+DOUBLE, BOOL, INT = np.dtype(float), np.dtype(bool), np.dtype(np.int64)
+SIGNS = {
+    "add": "{} + {}", "subtract": "{} - {}", "multiply": "{} * {}", "divide": "{} / {}", "negative": "-{}",
+    "less": "{} < {}", "less_equal": "{} <= {}", "greater": "{} > {}", "greater_equal": "{} >= {}",
+    "equal": "{} == {}", "not_equal": "{} != {}", "where": "{} ? {} : {}",
+    "logical_and": "{} != 0 && {} != 0", "logical_or": "{} != 0 || {} != 0", "logical_not": "{} == 0",
+}  # fmt: skip
+OF_BOOLS: dict[str, str] = dict.fromkeys(("add", "maximum"), SIGNS["logical_or"])
+OF_BOOLS |= dict.fromkeys(("multiply", "minimum"), SIGNS["logical_and"]) | {"absolute": "{}"}
+OF_INTS = {"absolute": "{0} < 0 ? -{0} : {0}", "sign": "({0} > 0) - ({0} < 0)", "power": "integer_power({}, {})"}
+OF_INTS |= {"maximum": "{0} > {1} ? {0} : {1}", "minimum": "{0} < {1} ? {0} : {1}"}
+OF_INTS |= {"remainder": "integer_remainder({}, {})", "floor_divide": "integer_quotient({}, {})"}
+OF_INTS |= dict.fromkeys(("floor", "ceil", "trunc", "rint"), "{}")
+# In math.h; others have NumPy's name, or asin's.
+FUNCTIONS = {"power": "pow", "absolute": "fabs", "arctan2": "atan2", "remainder": "modulo"}
+FUNCTIONS |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+BINARY = {"power", "hypot", "arctan2", "maximum", "minimum", "remainder", "floor_divide", "logaddexp"}
+OWN = {  # functions of our own, of floats or `integer_` ones: parameters, and what they return
+    "maximum": ("a b", "a > b || a != a ? a : b"),
+    "minimum": ("a b", "a < b || a != a ? a : b"),
+    "sign": ("a", "a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a * 0.0"),
+    "signed_as": ("m b", "m != 0.0 ? (b < 0.0) != (m < 0.0) ? m + b : m : b < 0.0 ? -0.0 : 0.0"),
+    "modulo": ("a b", "signed_as(fmod(a, b), b)"),
+    "nearest": ("q r", "q != 0.0 ? floor(q) + (q - floor(q) > 0.5 ? 1.0 : 0.0) : 0.0 * r"),
+    "quotient": ("a b m", "nearest((a - m) / b - (m != 0.0 && (b < 0.0) != (m < 0.0) ? 1.0 : 0.0), a / b)"),
+    "floor_divide": ("a b", "b == 0.0 ? a / b : quotient(a, b, fmod(a, b))"),
+    "above": ("a d", "d != d ? d : a + log1p(exp(-d))"),
+    "logaddexp": ("a b", "a == b ? a + log(2.0) : a > b ? above(a, a - b) : above(b, b - a)"),
+    "integer_remainder": (
+        "a b",
+        "b == 0 || b == -1 ? 0 : a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b",
+    ),
+    "integer_quotient": ("a b", "b == 0 ? 0 : b == -1 ? -a : (a - integer_remainder(a, b)) / b"),
+    "integer_power": ("a b", "b < 1 ? 1 : (b % 2 != 0 ? a : 1) * integer_power(a * a, (b - b % 2) / 2)"),
+}
+
+
+def kind_of(x: Any) -> Any:
+    """The dtype of an operand, or the type of a number."""
+    if x.__class__ is Symbol and x.dtype is None:
+        return float
+    return getattr(x, "dtype", BOOL if x.__class__ is bool else x.__class__)
+
+
+@lru_cache(maxsize=4096)
+def loop_types(op: str, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The dtypes that NumPy computes in: those of the operands, then that of the result."""
+    if op == "where":
+        like = [np.ones((), kind) if isinstance(kind, np.dtype) else kind(1) for kind in kinds[1:]]
+        return BOOL, *[np.result_type(*like)] * 3
+    if all(kind is float or kind is int for kind in kinds):
+        kinds = (DOUBLE,) * len(kinds)
+    return getattr(np, op).resolve_dtypes((*kinds, None))
+
+
+def limits_of(dtype: Any) -> tuple[Any, Any]:
+    """The smallest and the largest number of this dtype."""
+    if dtype.kind == "f":
+        return -math.inf, math.inf
+    return (0, 1) if dtype == BOOL else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+
+
+def form_of(op: str, dtype: Any) -> str:
+    """The text of an operation on this dtype, with a place for each operand."""
+    own = OF_BOOLS if dtype.kind == "b" else OF_INTS if dtype.kind in "iu" else {}
+    if form := own.get(op) or SIGNS.get(op):
+        return form
+    return f"{FUNCTIONS.get(op, op)}({'{}, {}' if op in BINARY else '{}'})"
+
+
+@lru_cache
+def name_of(dtype: Any) -> str:
+    """Its name, which NumPy takes long to find."""
+    return dtype.name
+
+
+class C:
+    """How C says it."""
+
+    loop = "for (int {0} = 0; {0} < {1}; {0}++)"
+    constant = "const {type} {name} = {text};"
+    variable = "{type} {name} = {text};"
+    array = "static {type} {name}[{size}];"
+    filled = "for (int i = 0; i < {size}; i++) {name}[i] = {text};"
+    function = "static inline {type} {name}({parameters}) {{ return {result}; }}"
+    stop = ("if (fault) return failed(at);",)  # what follows when an index was wrong
+    typed = True  # True if a parameter has a type
+    least = 1  # the size of an empty array
+    single = "f"  # the end of a float32
+    own = OWN
+
+    def order(self, x: Symbol) -> Any:
+        """The order of an input's elements in memory, as NumPy names it."""
+        return "F" if x.named == BY_COLUMNS else "C"
+
+    def type(self, dtype: Any) -> str:
+        name = name_of(dtype)
+        return {"float64": "double", "float32": "float", "bool": "bool"}.get(name, f"{name}_t")
+
+    def of(self, array: Any) -> dict[str, Any]:
+        """What is said of an array, or of a variable."""
+        return {"name": array.name, "type": self.type(array.dtype), "size": max(array.origin.size, self.least)}
+
+    def cast(self, text: str, dtype: Any) -> str:
+        return f"({self.type(dtype)}){text}"
+
+    def rounded(self, text: str, dtype: Any) -> str:
+        """A result as its dtype, which an assignment does in C."""
+        return text
+
+    def number(self, x: Any, dtype: Any) -> str:
+        """A number as text."""
+        if dtype.kind == "f":
+            x = float(x)
+            if dtype == np.float32 and math.isfinite(x):
+                return f"{float(np.float32(x))!r}{self.single}"
+            return repr(x) if math.isfinite(x) else "NAN" if x != x else "INFINITY" if x > 0 else "-INFINITY"
+        return f"{int(x)}{'' if abs(int(x)) < 2**31 else 'LL' if int(x) < 2**63 else 'ULL'}"
+
+    def functions(self, text: str, known: set[str]) -> Iterator[str]:
+        """The functions of our own that a text calls, each after those that it calls."""
+        for name, (parameters, result) in self.own.items():
+            if name in known or f"{name}(" not in text or not re.search(rf"\b{name}\(", text):
+                continue
+            known.add(name)
+            yield from self.functions(result, known)
+            kind = "int64_t " if name.startswith("integer") else "double "
+            given = ", ".join(kind * self.typed + x for x in parameters.split())
+            yield self.function.format(type=kind.rstrip(), name=name, parameters=given, result=result)

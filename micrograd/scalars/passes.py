@@ -1,0 +1,49 @@
+"""A pass as the floors above start one: from roots of either kind, to all leaves or to given inputs."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from ..engine.modes import enable_grad
+from ..engine.walk import Nodes, run
+from .release import Released
+
+
+def topological(roots: Nodes) -> list[Any]:
+    """The nodes below the roots that require a gradient, leaves included, each after its operands."""
+    return run(roots, ())
+
+
+def run_pass(
+    roots: Nodes, seeds: Nodes, create_graph: bool = False, inputs: Any = None, stop: bool = False, store: bool = False
+) -> tuple[list[Any], dict[Any, Any]]:
+    """A pass to all leaves or, if inputs are given, to these, which then runs no rule that leads to none of them.
+
+    Returns the nodes that lead to an input, in order, and the gradients of those inputs that have one. No `.grad` but
+    theirs changes, and theirs only with `store`: it is added for a leaf or an array, and set for an inner number. With
+    `stop` an input sends nothing on, as if it were a leaf.
+    """
+    wanted, leading, found, taken = {*(inputs or ())}, {}, {}, set()
+    wanted |= {n._row for n in wanted if isinstance(n._row, Released)}  # by which the search may find them
+
+    def leave_out(order: Nodes, mark: object) -> None:
+        for node in order:
+            if any(n is not None and n._sum is mark for n in node._operands):
+                leading[node] = None
+            elif node not in wanted:
+                node._sum = None
+
+    def receive(node: Any, g: Any) -> bool:
+        if node not in wanted:
+            return False
+        found[node] = g
+        if store:
+            node._gradient = g if node._row and node._is_number else node._plus(node._gradient, g, taken)
+        return stop or node not in leading
+
+    with roots[0]._quiet(), enable_grad() if create_graph else nullcontext():
+        if inputs is None:
+            return run(roots, seeds, create_graph), found
+        run(roots, seeds, create_graph, receive, leave_out)
+        return [*leading], found

@@ -1,0 +1,213 @@
+"""A card, described once: what is on it, its size and its place. Drawings, animations and the player all show this."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..text import badge_text, clean, pretty, shorten, text_width
+from .data import Box
+from .layout import Point, layout
+
+PAD, BADGE = 12.0, 32.0
+LINE, TITLE = 19.0, 27.0  # heights
+KEY, DOT, DIGIT = 44.0, 9.0, 8.0  # widths on a row: key and padding, the dot of a use, a digit
+CELL, GUTTER, RANGE = 5.0, 14.0, 15.0  # of heat-maps: height of a cell, space between two maps, height of its range
+FOLDED = ("module", "repeat", "stretch")
+
+
+@dataclass
+class Face:
+    """What is on a card. `rows` are keys, texts and widths; a number that changes has no text, and a text no key."""
+
+    kind: str
+    title: str
+    named: bool  # the title is a name, not an expression
+    aside: str
+    sign: str  # of its op, on the badge
+    rows: list[tuple[str, str, float]]
+    heats: Sequence[Any] = field(default_factory=list)
+    times: int = 1
+    uses: int = 0  # how many dots stand before its gradient: one for each use that sends it a part
+    tip: str = ""
+
+    @property
+    def alone(self) -> bool:
+        """True for an unnamed constant, whose card shows only its number."""
+        return self.kind == "constant" and not self.title and not self.aside and len(self.rows) == 1
+
+
+class Piece(NamedTuple):
+    """One thing on a card. A negative `x` counts from the right edge, where the text ends.
+
+    Kinds: "bar" (at the left edge of a leaf), "title" (a name), "made" (an expression as the title), "aside", "key",
+    "data", "grad" and others (the text of the row with this key), "uses" (dots), "heat" (the next heat-map; `wide` is
+    the width of its cells), "range" (of the numbers in it).
+    """
+
+    kind: str
+    x: float
+    y: float
+    text: str = ""
+    wide: float = 0.0
+
+
+@dataclass
+class Place:
+    """A card's top left corner and size, and the width of the badge on its edge."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    badge: float
+
+
+def face(box: Box, uses: int = 0) -> Face:
+    """The card of a box at rest, whose numbers are text; it has so many uses."""
+    shape = dict(box.rows).get("shape", "")
+    lines = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in rows(box)]
+    uses = dots(uses) if "grad" in dict(lines) and box.times == 1 else 0
+    placed = [(key, text, number_width(text, uses) if key else text_width(text, 12)) for key, text in lines]
+    sign = badge_text(box.op) if box.op else ""
+    return Face(box.kind, *titled(box, shape), aside(box, shape), sign, placed, [], box.times, uses, box.tip)
+
+
+def titled(box: Box, shape: str = "") -> tuple[str, bool]:
+    """The title of a card, and whether that is a name: else it is an expression, with the usual signs."""
+    name = shorten(box.name, 26, "\u2026")
+    other = "sum" if box.op == "sum" else "constant" if box.kind == "constant" and shape else ""
+    return name or pretty(clean(box.expression) or other), bool(name) or box.kind in FOLDED
+
+
+def aside(box: Box, shape: str = "") -> str:
+    """The note to the right of the title: repetitions, shape, expression or kind."""
+    if box.times > 1:
+        return f"\u00d7{box.times:,}"
+    if shape:
+        return shape
+    if box.name and box.expression and len(box.expression) <= 16:
+        return pretty(box.expression)
+    return box.kind if box.name and box.kind in ("input", "parameter") else ""
+
+
+def rows(box: Box) -> list[tuple[str, str]]:
+    """The lines below the title, as keys and texts; the shape of an array is beside the title."""
+    return [("", f"{text} nodes") if key == "nodes" else (key, text) for key, text in box.rows if key != "shape"]
+
+
+def dots(uses: int) -> int:
+    """How many dots a card has for its uses: none for one, and none for more than anybody would count."""
+    return uses if 1 < uses <= 5 else 0
+
+
+def number_width(text: str, uses: int) -> float:
+    """The width of a row: its key, a dot for each use, and a number or a text."""
+    return KEY + DOT * uses + DIGIT * len(text)
+
+
+def size(face: Face, down: bool = False) -> tuple[float, float, float]:
+    """(width, height, width of the badge or 0) of a card; with `down`, the badge is on its upper edge."""
+    badge = max(BADGE, text_width(face.sign, 13, bold=True) + 16) if face.sign else 0.0
+    if face.alone:
+        return max(84.0, face.rows[0][2] - KEY + 2 * PAD), 34.0, badge
+    left, top = _corner(badge, down)
+    head = text_width(face.title, 14.5, bold=True) + (text_width(face.aside, 11) + 14) * bool(face.aside)
+    maps = sum(_across(heat) + GUTTER for heat in face.heats)
+    width = left + max(head, *(wide for _, _, wide in face.rows), maps - GUTTER, 108.0) + PAD
+    tall = max((_height(heat) for heat in face.heats), default=0.0)
+    return width, top + TITLE + 8 + LINE * len(face.rows) + tall, badge
+
+
+def _corner(badge: float, down: bool) -> tuple[float, float]:
+    """Where the contents of a card begin, beside or below half of its badge."""
+    return (PAD, max(badge and BADGE / 2 - 2, 0)) if down else (PAD + max(badge / 2 - 2, 0), 0.0)
+
+
+def pieces(face: Face, badge: float, down: bool = False) -> list[Piece]:
+    """What is on a card whose badge is this wide. Body and badge are not listed: every card has the same."""
+    found = [Piece("bar", 0, 9)] if face.kind in ("parameter", "input") else []
+    if face.alone:
+        return [*found, Piece("data", -PAD, 22, face.rows[0][1])]
+    left, top = _corner(badge, down)
+    y = top + TITLE + 17
+    found.append(Piece("title" if face.named else "made", left, top + 22, face.title))
+    if face.aside:
+        found.append(Piece("aside", -PAD, top + 22, face.aside))
+    for key, text, _ in face.rows:
+        found.append(Piece("key", left, y, key or pretty(text)))
+        if key:
+            found.append(Piece(key, -PAD, y, text))
+        if key == "grad":
+            found.append(Piece("uses", left + 40, y - 4))
+        y += LINE
+    x = left
+    for heat in face.heats:
+        found += [Piece("key", x, y - 5, heat.name), Piece("heat", x, y, wide=cell_width(heat.columns))]
+        low = y + heat.rows * CELL + 14
+        found += [Piece("range", x, low + RANGE * k, pretty(text)) for k, text in enumerate(heat.said)]
+        x += _across(heat) + GUTTER
+    return found
+
+
+def cell_width(columns: int) -> float:
+    """Width of a cell; narrow maps have wider cells."""
+    return max(CELL, min(12.0, 90.0 / columns))
+
+
+def _across(heat: Any) -> float:
+    """Width of a heat-map with its name and, if it is of a group's gradients, their range."""
+    return max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns), *[text_width(x, 12) for x in heat.said])
+
+
+def _height(heat: Any) -> float:
+    """Height of a heat-map with its name, its range and padding."""
+    return 15 + heat.rows * CELL + 6 + RANGE * len(heat.said)
+
+
+# ------------------------------------------------------------------------------------------------ places
+@dataclass
+class Arranged:
+    """Cards with their places, and the points of each line between them; `backward` lines run against the others."""
+
+    width: float
+    height: float
+    places: list[Place]
+    routes: list[list[Point]]
+    backward: set[int]
+
+
+def arrange(faces: Sequence[Face], ends: Sequence[tuple[int, int]], gap: float, down: bool = False) -> Arranged:
+    """Lay out cards and the lines between them, from left to right or, with `down`, from top to bottom.
+
+    `gap` is the room between columns, or rows, of cards.
+    """
+    sizes = [size(face, down) for face in faces]
+    out = [BADGE / 2 * bool(badge) if down else badge / 2 for _, _, badge in sizes]
+    boxes = [
+        turned(w + (0 if down else o), h + (o if down else 0), down) for (w, h, _), o in zip(sizes, out, strict=True)
+    ]
+    sides = zip(sizes, boxes, strict=True)
+    spread = [
+        max(8.0, badge / 2 - 8 if down else 0) if badge else min(across / 3, 28) for (_, _, badge), (_, across) in sides
+    ]
+    shape = layout(boxes, ends, spread=spread, gap=gap)
+    corners = [turned(x + o, y, down) for (x, y, _, _), o in zip(shape.boxes, out, strict=True)]
+    places = [Place(*corner, *each) for corner, each in zip(corners, sizes, strict=True)]
+    routes = list(shape.routes)
+    for e, (_, head) in enumerate(ends):
+        if len(routes[e]) > 1 and e not in shape.backward and out[head]:
+            (_, top, _, high), (x, y) = shape.boxes[head], routes[e][-1]
+            routes[e] = [*routes[e][:-1], (x + _inset(y - (top + high / 2), places[head].badge, down), y)]
+    return Arranged(*turned(shape.width, shape.height, down), places, routes, shape.backward)
+
+
+def turned(along: float, across: float, down: bool) -> Point:
+    """A point, or a size: a drawing from top to bottom is one from left to right with its axes swapped."""
+    return (across, along) if down else (along, across)
+
+
+def _inset(off: float, badge: float, down: bool) -> float:
+    """How far the rounded edge of a badge is behind its foremost point, at `off` from its middle."""
+    radius = BADGE / 2
+    off = max(0.0, abs(off) - (badge / 2 - radius)) if down else abs(off)
+    return radius - (radius**2 - off**2) ** 0.5 if off < radius else radius if down else badge / 2

@@ -1,0 +1,90 @@
+"""Write files in full or not at all: texts, and SVG documents as pixels.
+
+resvg makes a PNG of an SVG, Pillow a GIF of PNGs, and the program ffmpeg a video.
+"""
+
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from mimetypes import guess_type
+from os import PathLike
+from pathlib import Path
+
+from .optional import optional
+
+HOLD = 2  # for how many more steps the last picture stays
+
+
+def written(text: str, path: str | PathLike[str], kind: str, suffix: str) -> Path:
+    """The path, once the file is written; refuses the name of another kind: a page called a.png could not be opened."""
+    target = Path(path)
+    if (found := guess_type(target.name)[0]) not in (None, kind):
+        raise ValueError(f"{target.name} is a name for {found}, and this is {kind}: let it end in {suffix}")
+    with in_full(target) as beside:
+        beside.write_text(text, encoding="utf-8")
+    return target
+
+
+@contextmanager
+def in_full(path: Path) -> Iterator[Path]:
+    """A path beside `path`, for a file that takes its place once it is written: an error leaves what was there."""
+    if path.exists() and not path.is_file():  # a device, or a folder, which raises
+        yield path
+        return
+    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield beside
+        if path.exists():
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def rasteriser(what: str, packages: str = "resvg-py") -> Callable[..., bytes]:
+    """A function from an SVG to a PNG in light colours, of a width in pixels, or `zoom` times as large as the SVG."""
+    resvg = optional("resvg_py", packages, what)
+    return lambda svg, **size: bytes(resvg.svg_to_bytes(svg_string=svg, **size))
+
+
+def save_picture(svg: str, path: str | PathLike[str]) -> Path:
+    """Write an SVG or, if the name ends in .png, a PNG of it; return its path."""
+    target = Path(path)
+    if target.suffix.lower() != ".png":
+        return written(svg, target, "image/svg+xml", ".svg")
+    picture = rasteriser("a PNG")(svg, zoom=2)  # for sharp text
+    with in_full(target) as beside:
+        beside.write_bytes(picture)
+    return target
+
+
+def save_film(svgs: Iterable[str], path: Path, seconds: float, **size: int) -> None:
+    """Write SVGs of one size as a GIF that loops, or as an MP4; each is shown for `seconds`, the last for longer."""
+    if path.suffix.lower() != ".gif":
+        png = rasteriser("a video")
+        pictures = [png(svg, **size) for svg in svgs]
+        _video([*pictures, *pictures[-1:] * HOLD], path, seconds)
+        return
+    png, image = rasteriser("a GIF", "resvg-py pillow"), optional("PIL.Image", "resvg-py pillow", "a GIF")
+    whole = [image.open(io.BytesIO(png(svg, **size))).convert("RGB") for svg in svgs]
+    small = [picture.quantize(256, dither=image.Dither.NONE) for picture in whole]
+    durations = [max(round(1000 * seconds), 20)] * (len(small) - 1) + [round(1000 * seconds * (1 + HOLD))]
+    with in_full(path) as beside:
+        small[0].save(beside, "GIF", save_all=True, append_images=small[1:], duration=durations, loop=0)
+
+
+def _video(pictures: Sequence[bytes], path: Path, seconds: float) -> None:
+    ffmpeg = shutil.which("ffmpeg")
+    if ffmpeg is None:
+        raise FileNotFoundError(f"{path.name} needs the program ffmpeg, which is not on the PATH; a .gif does not")
+    given = ["-f", "image2pipe", "-c:v", "png", "-framerate", f"{1 / seconds:g}", "-i", "-"]
+    made = ["-r", "25", "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2", "-pix_fmt", "yuv420p"]  # which has no odd sizes
+    with in_full(path) as beside:
+        command = [ffmpeg, "-y", "-loglevel", "error", *given, *made, str(beside)]
+        done = subprocess.run(command, input=b"".join(pictures), capture_output=True, check=False)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            raise RuntimeError(f"ffmpeg could not write {path.name}: {said[-300:]}")

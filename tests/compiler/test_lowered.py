@@ -1,0 +1,159 @@
+"""The public form of programs, and back ends that other packages bring."""
+
+import ast
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, nn
+from micrograd.compiler import backends, lowered
+from micrograd.compiler.lowered import Lowered, evaluate, reader, symbols_in
+from micrograd.functional import cross_entropy
+from micrograd.optim import SGD
+
+FOLDER = Path(backends.__file__).parent
+
+
+class Interpreter:
+    """A back end of a few lines: it runs the steps one by one."""
+
+    def __init__(self, version: int = lowered.VERSION, lacking: str = ""):
+        self.VERSION = version
+        self.lacking = lacking
+        self.compiled: list[Lowered] = []
+
+    def lacks(self, program: Lowered) -> str:
+        return self.lacking
+
+    def compile(self, program: Lowered) -> Any:
+        self.compiled.append(program)
+        return Run(program)
+
+
+class Run:
+    source = "step by step"
+
+    def __init__(self, program: Lowered):
+        self.program = program
+        self.read = reader(program)
+
+    def __call__(self, *given: Any) -> Any:
+        inputs = [x for x in self.program.steps if x.op == "input"]
+        found = dict(zip(inputs, self.read(*given), strict=True))
+        for x in self.program.steps:
+            if x.op != "input":
+                found[x] = evaluate(x.op, filled(x.args, found), dict(x.named))
+        return filled(self.program.outputs, found)
+
+    run = __call__
+
+
+def filled(tree: Any, found: Any) -> Any:
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(filled(x, found) for x in tree)
+    return found[tree] if symbols_in(tree) else tree
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(backends, "REGISTERED", {})
+    return backends.register
+
+
+def outside(path: Path) -> set[str]:
+    """What a file imports of the package, but for its own folder."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level > 1:
+            found |= {node.module} if node.module else {name.name for name in node.names}
+        elif isinstance(node, (ast.Import, ast.ImportFrom)) and "micrograd" in ast.unparse(node):
+            found.add(ast.unparse(node))
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.py")))
+def test_a_back_end_imports_the_public_form_and_nothing_else_of_the_package(name: str):
+    assert outside(FOLDER / name) <= {"lowered"}
+
+
+def test_a_registered_back_end_runs_a_model_and_its_gradients_as_eager_mode_does(registered: Any):
+    registered("steps", mine := Interpreter())
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    loss = lambda x, y: cross_entropy(model(x), y)  # noqa: E731
+    x, y = np.random.default_rng(0).normal(size=(5, 3)), np.array([0, 1, 1, 0, 1])
+    f = micrograd.compile(loss, backend="steps")
+    found = f(x, y)
+    found.backward()
+    grads = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    loss(x, y).backward()
+    np.testing.assert_allclose(found.item(), loss(x, y).item(), rtol=1e-14)
+    for a, p in zip(grads, model.parameters(), strict=True):
+        np.testing.assert_allclose(a, p.grad, rtol=1e-12)
+    assert f.source == "step by step"
+    assert f.lowered in mine.compiled
+
+
+def test_a_back_end_of_another_package_is_found_by_its_entry_point(registered: Any, monkeypatch: pytest.MonkeyPatch):
+    entry = SimpleNamespace(name="steps", value="other.package", load=Interpreter)
+    monkeypatch.setattr(backends, "entry_points", lambda group: [entry] if group == "micrograd.backends" else [])
+    assert micrograd.compile(lambda x: x * 2.0, backend="steps")(Tensor([1.0, 2.0])).data.tolist() == [2.0, 4.0]
+
+
+def test_a_back_end_that_cannot_be_imported_names_its_entry_point(registered: Any, monkeypatch: pytest.MonkeyPatch):
+    def load() -> Any:
+        raise ImportError("no such module")
+
+    entry = SimpleNamespace(name="steps", value="other.package", load=load)
+    monkeypatch.setattr(backends, "entry_points", lambda group: [entry])
+    with pytest.raises(ImportError, match="no such module") as error:
+        micrograd.compile(lambda x: x * 2.0, backend="steps")(1.0)
+    assert "entry point of another package, other.package" in error.value.__notes__[0]
+
+
+def test_an_unknown_back_end_names_those_there_are(registered: Any):
+    registered("steps", Interpreter())
+    with pytest.raises(ValueError, match="'tpu': it must be 'auto', 'python', 'numpy', 'c', 'jax', 'steps'"):
+        micrograd.compile(lambda x: x, backend="tpu")
+
+
+def test_a_back_end_for_another_version_of_the_form_is_refused(registered: Any):
+    registered("old", Interpreter(version=lowered.VERSION + 1))
+    with pytest.raises(RuntimeError, match="'old' is for version 2 of the form of programs, found 1"):
+        micrograd.compile(lambda x: x * 2.0, backend="old")(Tensor([1.0]))
+
+
+def test_a_back_end_says_what_it_lacks(registered: Any):
+    registered("poor", Interpreter(lacking="has no multiply"))
+    with pytest.raises(RuntimeError, match="backend='poor' has no multiply"):
+        micrograd.compile(lambda x: x * 2.0, backend="poor")(Tensor([1.0]))
+
+
+def test_what_is_no_back_end_is_not_registered(registered: Any):
+    with pytest.raises(TypeError, match="found no compile in"):
+        registered("half", SimpleNamespace(lacks=lambda program: ""))
+    with pytest.raises(ValueError, match="'numpy', which a back end of this package has"):
+        registered("numpy", Interpreter())
+    assert backends.REGISTERED == {}
+
+
+def test_a_program_runs_step_by_step_and_updates_nothing():
+    w = Tensor([[1.0, 2.0]], requires_grad=True)
+    step = micrograd.compile(lambda x: ((x @ w) ** 2).sum(), update=SGD([w], lr=0.1))
+    x = np.array([[3.0]])
+    step(x)
+    before = w.detach().data.copy()
+    values, gradients = step.lowered.run(*step.program._read(), x)
+    np.testing.assert_allclose(values, [9 * (before**2).sum()])
+    assert gradients == []
+    np.testing.assert_array_equal(w.data, before)
+
+
+def test_a_program_says_the_version_of_its_form():
+    f = micrograd.compile(lambda x: x**3)
+    f(2.0)
+    assert f.lowered.version == lowered.VERSION == 1

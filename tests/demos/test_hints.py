@@ -1,0 +1,158 @@
+"""What 850 silly and wrong answers and a hundred right ones, over all lessons, are told.
+
+answers.json has the answers: an expression, or a piece of the solution and what stands there instead. They were
+written before anybody looked at what the checkers say. A hint is specific if it names the mistake, or the kind of
+answer that is needed. It is general if the solution with all its numbers changed gets the same hint, so that
+nothing but "this is not it" can be known.
+"""
+
+import ast
+import io
+import json
+import math
+import re
+import sys
+import warnings
+from contextlib import redirect_stdout, suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from micrograd import Function, Tensor, Value
+
+pytest.importorskip("names")
+pytest.importorskip("sklearn")
+LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
+sys.path.insert(0, str(LESSONS))
+import check  # noqa: E402
+import handout  # noqa: E402
+
+ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
+NAMES = [*dict.fromkeys(name for name, *_ in ANSWERS["wrong"])]
+over_lessons = pytest.mark.parametrize("lesson", [*dict.fromkeys(name.partition(".")[0] for name in NAMES)])
+SPECIFIC = 0.85  # of the wrong answers, at least
+HAS_THE_MISTAKE = {"4.2", "6.3", "7.2", "8.2", "10.4", "16.3", "17.4", "18.3", "22.4", "25.4"}  # the changed solution
+GENERAL = re.compile(
+    r"differs by up to|; they got|it got \S+$|is missing\?$|at \S+ the slope is|^trying it raised [^;]*$"
+)
+
+
+@cache
+def cells_of(lesson):
+    [path] = LESSONS.glob(f"{int(lesson):02}_*.ipynb")
+    return handout.cells_of(path)
+
+
+@cache
+def before(name):
+    """What a lesson defines above an exercise, as pieces of code that need no data, and the exercise's own cell."""
+    code = []
+    for cell in cells_of(name.partition(".")[0]):
+        if handout.exercise(cell) == name:
+            return code, re.sub(r"^check\(.*", "", cell["source"], flags=re.MULTILINE)
+        if cell["cell_type"] == "code":
+            tree = ast.parse(re.sub(r"^\s*[%!].*", "", cell["source"], flags=re.MULTILINE))
+            code += [ast.unparse(node) for node in tree.body if is_quick(node)]
+    raise LookupError(f"no cell checks {name}")
+
+
+def is_quick(node):
+    """Whether a statement defines or imports something, without training a network."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return not re.search(r"matplotlib|IPython|torch", ast.unparse(node))
+    if isinstance(node, ast.Assign):
+        return re.fullmatch(r"[\d.]+|'.*'|(Value|Number)\(.*\)", ast.unparse(node.value)) is not None
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef))
+
+
+def answered(name, old, *new):
+    """The answer that an expression is, where the solution has run, or the solution's with a piece exchanged."""
+    code, asked = before(name)
+    found, solution = [], handout.solutions_of(cells_of(name.partition(".")[0]))[name]
+    space = {"__name__": "__main__", "np": np, "math": math, "Value": Value, "Tensor": Tensor, "Function": Function}
+    with redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
+        for piece in code:
+            with suppress(NameError, ImportError):  # it needs the lesson's data, or a file beside the lessons
+                exec(piece, space)
+        space["check"] = lambda _, answer: found.append(answer)
+        if new:
+            assert old in solution, f"the solution of {name} has no {old!r}"
+            start, _, end = solution.rpartition(old)
+            exec(f"{asked}\n{start}{new[0]}{end}", space)
+            return found[-1]
+        with suppress(NameError):
+            exec(f"{asked}\n{solution}", space)
+        return eval(old, space)
+
+
+def said(name, answer):
+    """What check says of an answer, without the exercise's name."""
+    out = io.StringIO()
+    with redirect_stdout(out), warnings.catch_warnings(action="ignore"):
+        check.check(name, answer)
+    return out.getvalue().rpartition(f"{name}  ")[2].strip()
+
+
+@cache
+def told(kind, lesson):
+    """The answers of a lesson, and what is said of each."""
+    given = [row for row in ANSWERS[kind] if row[0].partition(".")[0] == lesson]
+    return [(row, said(row[0], answered(*row))) for row in given]
+
+
+def changed(answer):
+    """An answer with each of its numbers changed, or a function that returns such an answer."""
+    if isinstance(answer, (bool, str, type)) or answer is None:
+        return answer
+    if isinstance(answer, (int, float, np.ndarray, np.number, Value, Tensor)):
+        return answer * 1.7 + 0.3
+    if isinstance(answer, (list, tuple)):
+        return type(answer)(map(changed, answer))
+    if isinstance(answer, dict):
+        return {key: changed(value) for key, value in answer.items()}
+    return (lambda *given, **named: changed(answer(*given, **named))) if callable(answer) else answer
+
+
+@cache
+def general(name):
+    """The hint to an answer of which nothing is known."""
+    with suppress(NameError):
+        return without_numbers(said(name, changed(answered(name, "check(", "check("))))
+    return ""
+
+
+def without_numbers(hint):
+    return re.sub(r"-?\d[\d.,e+-]*", "#", re.sub(r"\[[^\]]*\]|\([^)]*\)", "#", hint))
+
+
+def is_specific(name, hint):
+    if GENERAL.search(hint.removeprefix("✗ ")):
+        return False
+    return name in HAS_THE_MISTAKE or without_numbers(hint) != general(name)
+
+
+@over_lessons
+def test_no_silly_answer_is_accepted(lesson):
+    assert [row for row, hint in told("wrong", lesson) if not hint.startswith("✗ ")] == []
+
+
+@over_lessons
+def test_no_right_answer_is_refused_however_it_is_put(lesson):
+    assert [(row, hint) for row, hint in told("right", lesson) if hint != "✓ right"] == []
+
+
+def test_most_wrong_answers_get_a_hint_at_the_mistake_itself():
+    lessons = dict.fromkeys(name.partition(".")[0] for name in NAMES)
+    hints = [(row[0], hint) for lesson in lessons for row, hint in told("wrong", lesson)]
+    assert len(hints) >= 850
+    general_ones = [f"{name}  {hint}" for name, hint in hints if not is_specific(name, hint)]
+    share = 1 - len(general_ones) / len(hints)
+    print(f"{share:.1%} of {len(hints)} wrong answers get a specific hint")
+    assert share >= SPECIFIC, "\n".join(general_ones)
+
+
+def test_every_exercise_has_wrong_answers():
+    untried = json.loads((LESSONS / "exercises" / "untried.json").read_text(encoding="utf-8"))
+    assert set(untried) == set(NAMES)
