@@ -19,7 +19,7 @@ from typing import Any
 
 from ..scalars.rows import nothing
 from ..tensor.optional import library, np
-from .opset import ELEMENTWISE
+from .primitives import ELEMENTWISE
 from .symbols import Symbol, stand_in, symbols_in
 
 

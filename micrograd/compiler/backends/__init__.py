@@ -2,7 +2,8 @@
 
     python      source in plain Python and NumPy, as one would write it (`expressions` writes an operation)
     jax         JAX on programs of arrays: CPU, GPU, TPU
-    c           the program as loops in C (`loops` writes them, in the words of `wording`; `libraries` compiles them)
+    c           the program as loops in C (`loops` writes them in the words of `wording`, and `libraries` compiles
+                and caches them)
     javascript  the same loops as a module of JavaScript; it is asked by `save`, and runs nothing
     onnx        the content of an .onnx file; it is asked by `save`, and runs nothing
 

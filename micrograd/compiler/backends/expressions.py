@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, np, sliced
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, library, np, sliced
 
 # Operators, with their precedence
 SIGNS = {
@@ -34,6 +34,7 @@ SIGNS = {
 LOOSE, NEGATIVE, ATOM = -1, 3, 5
 FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "cosh")}
 FAST |= {"power": math.pow}
+MANY = 2048  # elements above which `where` takes longer than `gate`, which does not branch
 
 
 class Text:
@@ -108,6 +109,9 @@ class Text:
             return f"{self.within(args[0], ATOM)}[{self.index(args[1])}]", ATOM
         if op == ".transpose" and args[1:] == (tuple(range(args[0].ndim))[::-1],):
             return f"{self.within(args[0], ATOM)}.T", ATOM
+        if op == "where" and _is_gate(symbol) and self.of[args[0]][1] != ATOM:  # and nothing else reads the condition
+            self.names["gate"] = library.gate
+            return f"gate({self.argument(args[2])}, {self.argument(args[0].args[0])})", ATOM
         if op in SPECIAL:
             self.names[op] = SPECIAL[op]
             return f"{op}({', '.join(map(self.argument, args))})", ATOM
@@ -162,3 +166,14 @@ class Text:
         if index.__class__ is slice:
             return sliced(index)
         return "..." if index is ... else self.argument(index)
+
+
+def _is_gate(symbol: Symbol) -> bool:
+    """True for a large where(b <= 0, 0.0, a), as of the gradient of relu, on floats of one shape."""
+    condition, zero, a = symbol.args
+    if symbol.size < MANY or symbol.dtype.kind != "f" or zero.__class__ is not float or str(zero) != "0.0":
+        return False
+    if a.__class__ is not Symbol or condition.__class__ is not Symbol or condition.op != "less_equal":
+        return False
+    b, bound = condition.args
+    return bound.__class__ in (int, float) and bound == 0 and (b.shape, b.dtype) == (a.shape, a.dtype)
