@@ -7,10 +7,10 @@ names there.
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..common.infix import ATOM, CONDITION, PLUS, Text, number, within, written
 from ..engine.rows import Row
-from ..scalars.recorder import Term
 from ..scalars.rows import Closure
+from .infix import ATOM, CONDITION, PLUS, Text, number, within, written
+from .recorder import Term
 
 NO_TEXT = (TypeError, AttributeError, ValueError, KeyError, IndexError)  # of a rule that needs actual numbers
 NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}

@@ -17,8 +17,8 @@ from typing import Any
 from ...engine.rows import Row
 from ...engine.value import Node
 from ...scalars.ops import TABLE
-from ...scalars.recorder import Term, is_known, is_linear
 from ..drawing.data import Walk
+from ..recorder import Term, is_known, is_linear
 from .backprop import Backprop, is_hand_written, is_released, same
 
 MOST_NODES = 2_000  # of a graph that the page computes

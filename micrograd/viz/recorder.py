@@ -1,8 +1,8 @@
 """A recorder: a row that runs on Terms leaves a tree of what it does to its operands.
 
 The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Terms it gives the product of the Terms g
-and b; run with the number 1 for g it gives b, the local derivative. Printers read these trees: `viz/rule_text.py` as
-formulas, and `viz/playing/program.py` as data that a page computes again. So what is shown and what is computed there
+and b; run with the number 1 for g it gives b, the local derivative. Printers read these trees: `rule_text.py` as
+formulas, and `playing/program.py` as data that a page computes again. So what is shown and what is computed there
 come from the rule that ran, and cannot get out of date.
 
 >>> a, b = Term("a"), Term("b")
@@ -18,9 +18,9 @@ from functools import cached_property
 from typing import Any
 
 from ..engine.rows import Row
-from . import floats
-from .ops import TABLE
-from .rows import Many
+from ..scalars import floats
+from ..scalars.ops import TABLE
+from ..scalars.rows import Many
 
 
 class Term:
