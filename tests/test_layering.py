@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "nn": (GROUND | {"tensor", "functional"}, 795),
     "compiler": (GROUND | {"tensor", "autograd", "nn", "optim"}, 5334),
     "viz": (GROUND, 397),  # what its three rooms share
-    "viz.drawing": (GROUND | {"viz"}, 1256),
+    "viz.drawing": (GROUND | {"viz"}, 1265),
     "viz.playing": (GROUND | {"viz", "viz.drawing"}, 1430),
     "viz.training": (GROUND | {"tensor", "functional", "nn", "viz", "viz.drawing", "viz.playing"}, 1333),
     "command": (GROUND | {"viz", "viz.drawing"}, 661),
