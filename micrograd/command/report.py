@@ -6,9 +6,9 @@ The local derivatives are what a node sends to its operands for a gradient of 1,
 from collections.abc import Mapping, Sequence
 from itertools import count
 
+from ..common.infix import ATOM, Text, name, number, within, written
 from ..engine.value import Node, Value
 from ..viz.drawing.data import data_of, walk
-from ..viz.infix import ATOM, Text, name, number, within, written
 from ..viz.text import clean, columns, shorten
 from ..viz.values import typeset, value_text
 

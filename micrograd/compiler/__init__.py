@@ -4,33 +4,33 @@ The files are listed in the order in which a function passes through them. Each 
 
 1.  Trace: run the function once on Symbols, with the library's own nodes, rows and walk, forward and backward.
         symbols      placeholders for numbers and arrays
-        nodes        what the function sees: Values and Tensors whose data are Symbols
+        traced_nodes what the function sees: Values and Tensors whose data are Symbols
         trace        the run, in which every op returns a Symbol
-        frozen       what a traced function must not do
+        trace_errors what a traced function must not do
         remains      what a trace leaves behind is taken back
 2.  Simplify: the graph of Symbols, each in its simplest form.
-        opset        the operations, and what each does to arrays
+        primitives   the operations, and what each does to arrays
         graph        equal Symbols are one object
         simplify     the rewrite rules, by operation
 3.  Vectorize: from many numbers to few arrays, and to matrix products.
         vectorize    a folder: sums of products, slots of arrays, and levels of what is computed together
 4.  Lower, and compile: from Symbols to a function.
-        arguments    what the function sees of its arguments, and where a program reads them
+        inputs       what the function sees of its arguments, and where a program reads them
         lowered      the public form: the program as data, which prints as a page
         backends     each makes a function of it; `python` writes source
 5.  Interface: what happens in a call.
         build        the four steps above, combined
-        guards       detect when a trace is stale
-        resident     where numbers are between the steps of a training program
+        stale        detect when a trace is stale
+        offload      where numbers are between the steps of a training program
         program      runs what was built, and returns nodes
-        interface    `compile`: which program for which call
+        api          `compile`: which program for which call
         checked      `compile(fn, check=True)`: the function itself beside its program
 
 For a quick tour, read `trace`, `graph` and `backends/python`: together they form a complete compiler. `vectorize` is
 what makes scalars fast.
 """
 
+from .api import compile
 from .checked import check_compiled
-from .interface import compile
 
 __all__ = ["check_compiled", "compile"]

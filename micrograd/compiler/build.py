@@ -37,16 +37,16 @@ from ..engine.value import Value
 from ..scalars.roots import grad
 from ..tensor.optional import Tensor, np
 from . import backends
-from .arguments import TEXT, Arguments, Block
 from .backends import Executable, compiled
-from .frozen import generators_in, watch_threads, watched_gradients, without_draws
 from .graph import rebuilt
-from .guards import ways_from
+from .inputs import TEXT, Arguments, Block
 from .lowered import Lowered, Read
-from .nodes import DETACH, data_of, is_traced
 from .remains import without_remains
+from .stale import ways_from
 from .symbols import Symbol, needed, symbols_in
 from .trace import Leaf, Trace, tracing
+from .trace_errors import generators_in, watch_threads, watched_gradients, without_draws
+from .traced_nodes import DETACH, data_of, is_traced
 from .vectorize import Levels, NormalForm, Vectorized, is_worthwhile
 
 NO_PART = "none of the parameters of the optimizer in update= affects the loss"
@@ -79,7 +79,7 @@ class Built:
     `tree` is the function's output, with an Out for each node; `code` and `back` are the two halves of the program;
     `leaves` are the outside nodes that it reads. It is differentiated by nodes among the arguments (`places`) and by
     some of the leaves (`own`). With an update, `trained` are the parameters that it writes to, `remembered` is what the
-    optimizer remembers of each (as in `Optimizer._remembers`), and with `resident` they are in a `Store` between calls.
+    optimizer remembers of each (as in `Optimizer._remembers`), and with `offload` they are in a `Store` between calls.
     """
 
     tree: Any

@@ -1,6 +1,6 @@
 """Checking: each call of a compiled function also runs the function itself, and both must give the same.
 
->>> from .interface import compile
+>>> from .api import compile
 >>> scale = [2.0]
 >>> f = compile(lambda x: scale[0] * x, check=True)
 >>> f(3.0).data
@@ -32,8 +32,8 @@ from ..scalars.kinds import is_node, node_of, plain
 from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
 from ..tensor.optional import Tensor, np
-from .arguments import untraced
-from .frozen import defined_at, generators_in, restore, states
+from .inputs import untraced
+from .trace_errors import defined_at, generators_in, restore, states
 
 NEAR, NEAR_FLOAT32 = 1e-9, 1e-4  # what may be rounding, relative to the greatest number in an array
 FLOOR = 1e-3  # the same for a number that is small beside the others: this part of it, of the greatest of them or of 1

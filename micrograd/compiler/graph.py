@@ -26,10 +26,10 @@ from typing import Any
 from ..engine.rows import Row
 from ..scalars import floats
 from ..tensor.optional import np
-from .frozen import ELSEWHERE, frozen, refusing
-from .opset import ELEMENTWISE, evaluate
+from .primitives import ELEMENTWISE, evaluate
 from .simplify import RULES
 from .symbols import BINARY, COMPARISONS, Symbol, is_uniform, needed, stand_in, symbols_in
+from .trace_errors import ELSEWHERE, frozen, refusing
 
 NUMBERS: dict[str, Callable[..., Any]] = {op: getattr(operator, name) for name, op in (BINARY | COMPARISONS).items()}
 NUMBERS |= {"negative": operator.neg, "absolute": abs} | vars(floats)  # divide, power and others
@@ -137,7 +137,7 @@ class EndedGraph(Graph):
     """A graph whose trace has ended: nothing can be computed from its Symbols any more."""
 
 
-for _name in ("input", "constant", "make", "on_numbers", "forward"):  # not in the class's body; see `nodes.py`
+for _name in ("input", "constant", "make", "on_numbers", "forward"):  # not in the class's body; see `traced_nodes`
     setattr(EndedGraph, _name, refusing(ELSEWHERE))
 
 

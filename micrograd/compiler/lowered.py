@@ -4,7 +4,7 @@
 makes a function of it, and imports this module alone. The guide `docs/lowered.md` describes the form, and shows a back
 end of ten lines.
 
->>> from .interface import compile
+>>> from .api import compile
 >>> from ..engine import Value
 >>> f = compile(lambda x, y: x * y.tanh())
 >>> f(Value(2.0), 0.5)
@@ -51,7 +51,7 @@ from ..common.trees import leaves
 from ..scalars import floats
 from ..tensor.optional import library, np
 from .graph import rebuilt
-from .opset import ELEMENTWISE, OPSET, SPECIAL, evaluate
+from .primitives import ELEMENTWISE, OPSET, SPECIAL, evaluate
 from .simplify import RULES, axes_of
 from .symbols import BY_COLUMNS, VIEWS, Symbol, is_uniform, needed, symbols_in
 

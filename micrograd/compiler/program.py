@@ -3,7 +3,7 @@
 `Program` traces the function, differentiates it and generates code; calling it runs that code. Its result is a node
 whose row belongs to the program:
 
->>> from .interface import compile
+>>> from .api import compile
 >>> x = Value(3.0)
 >>> square = compile(lambda x: x * x)
 >>> loss = square(x)
@@ -44,13 +44,12 @@ from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
 from . import backends
-from .arguments import untraced
-from .backends import Executable
 from .build import Built, Out, counts_differ
-from .guards import guard, question, same_objects
+from .inputs import untraced
 from .lowered import Read, vector
-from .nodes import data_of
-from .resident import Store, at_hand, store_of
+from .offload import Store, at_hand, store_of
+from .stale import guard, question, same_objects
+from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
     "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
@@ -67,7 +66,7 @@ class Program:
         self.named = named
         self.built = built
         self.settings: dict[str, Any] = owner.settings
-        self.code: Executable = built.code
+        self.code: Any = built.code
         self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
@@ -170,7 +169,7 @@ class TrainingProgram(OnDevice):
     """A program that ends with the update of the parameters, by the rule of an optimizer.
 
     It is called with the learning rate, and with what it writes to: the parameters and their states, or, if they are
-    `resident`, what their stores hold.
+    `offload`, what their stores hold.
     """
 
     def __init__(self, owner: Any, built: Built, named: dict[str, Any]):

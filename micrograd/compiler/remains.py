@@ -1,9 +1,9 @@
 """What a trace leaves behind: a node of it that is stored outside would be a symbol for ever, so it is taken back.
 
-Before the trace, the contents of all that the function can change are noted: what its code reaches by name, as `guards`
+Before the trace, the contents of all that the function can change are noted: what its code reaches by name, as `stale`
 follows it. Afterwards each place where there is a node of the trace gets back what it had, and the trace is refused.
 
->>> from .interface import compile
+>>> from .api import compile
 >>> class Mean:
 ...     now = None
 ...     def __call__(self, x):
@@ -13,7 +13,7 @@ follows it. Afterwards each place where there is a node of the trace gets back w
 >>> compile(lambda x: mean(x))(2.0)
 Traceback (most recent call last):
 ...
-micrograd.compiler.frozen.Frozen: a compiled function cannot leave a node in the attribute 'now' of Mean: ...
+micrograd.compiler.trace_errors.Frozen: a compiled function cannot leave a node in the attribute 'now' of Mean: ...
 >>> print(mean.now)
 None
 """
@@ -27,9 +27,9 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from ..common.undo import all_or_nothing
-from .frozen import REMAINS, frozen
-from .guards import SLOT
-from .nodes import is_traced
+from .stale import SLOT
+from .trace_errors import REMAINS, frozen
+from .traced_nodes import is_traced
 
 DEPTH = 6  # how far into a new object a node is looked for
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..engine.rows import Row
 from ..tensor.optional import np
-from .frozen import MASKED, READ, Shapeless, frozen, refusing
+from .trace_errors import MASKED, READ, Shapeless, frozen, refusing
 
 BY_COLUMNS = (("order", "F"),)
 VIEWS = {".reshape", ".transpose", "broadcast_to", "getitem", "windows", "squeeze"}  # may share memory
@@ -53,8 +53,8 @@ class _Library:
 class Symbol:
     """The result of `op` on `args`; `shape` is None for a Python number.
 
-    `op` is "input", one of `opset` or, of numbers in a trace, a row; `args` are its operands and settings, `named` more
-    settings.
+    `op` is "input", one of `primitives` or, of numbers in a trace, a row; `args` are its operands and settings, `named`
+    more settings.
     """
 
     __slots__ = ("args", "dtype", "graph", "named", "number", "op", "shape")

@@ -29,9 +29,10 @@ from ..engine.value import Value, fill_slots, number
 from ..scalars.kinds import node_of
 from ..scalars.rows import Closure, Many
 from ..tensor.optional import Tensor, new_node, np, operand, remember
-from .frozen import BACKWARD, CHANGED, DRAWN, OUTSIDE, OWN_OP, SETTING, UNWATCHED, frozen, refusing
 from .graph import Graph
-from .nodes import (
+from .symbols import BY_COLUMNS, Symbol, symbols_in
+from .trace_errors import BACKWARD, CHANGED, DRAWN, OUTSIDE, OWN_OP, SETTING, UNWATCHED, frozen, refusing
+from .traced_nodes import (
     DETACH,
     Traced,
     TracedTensor,
@@ -45,7 +46,6 @@ from .nodes import (
     traced_tensor,
     traced_value,
 )
-from .symbols import BY_COLUMNS, Symbol, symbols_in
 
 
 class Leaf:

@@ -52,21 +52,21 @@ Every line of it is still there. Where it went, and why it grew:
 That is the heart. It is complete by itself, and everything else of the library hangs on five seams. The folder above,
 `scalars/`, uses all of them, and `tests/engine/test_alone.py` has an example of each, in a few lines.
 
-    what runs instead of an op      `modes.intercept` holds a function (row, operands) -> node, or None. A `Mode` whose
-                                    `variable` it is sets it: `lazy` defers the op, `compile` computes it on symbols,
-                                    `strict` looks at it
+    what runs instead of an op      `modes.intercept` holds a function (row, operands) -> node, or None. A subclass of
+                                    `Mode` sets it, with `variable = intercept`: `lazy` defers the op, `compile`
+                                    computes it on symbols, `strict` looks at it
     what sees a complete gradient   `walk.watchers` is a list of functions (node, gradient) -> gradient. A pass calls
-                                    them for each node, before it sends: `register_hook`, `detect_anomaly`. A pass with
-                                    `receive`, a function (node, gradient), calls it in place of writing to `.grad`:
-                                    `walk.grad`, gradients of given inputs
+                                    them for each node, before it sends: `register_hook`, `detect_anomaly`. The argument
+                                    `receive` of `walk.run` is a function (node, gradient) that a pass calls in place of
+                                    writing to `.grad`: gradients of given inputs, transforms
     a row of any operands           a subclass of `Row` with its own `send(node, g, create_graph)`, which returns pairs
                                     (operand, gradient). `node._record(row, operands, values)` makes it the row of a
                                     node, with the tuple of operands in `_x` and the values in `_y`: closures that users
                                     write (`_backward`), `Function`, released graphs, compiled functions, ops of arrays
     a kind of node                  a subclass of `Node` with six methods: `_apply` records an op, `_constant` and
-                                    `_seed` make a constant and a first gradient, `_used` gives what the rules compute
-                                    on, `_fit` and `_plus` take what they return. Value has them last in its class;
-                                    `Tensor` is the other kind
+                                    `_seed` make a constant and a first gradient, `_used` gives the values that rules
+                                    compute on, `_fit` gives their results the node's form, and `_plus` adds two of
+                                    these. Value has them last in its class; `Tensor` is the other kind
     names attached from outside     rows that enter `ops.TABLE`, a library of functions for them in `rows.LIBRARIES`,
                                     methods set on `Value` and `Node`: `sinh`, `show`, `register_hook`, words of other
                                     libraries. `micrograd/__init__.py`, which is above, attaches those of `scalars/`

@@ -25,11 +25,11 @@ from .ops import mul, passed
 from .rows import LEAF
 
 Nodes = Sequence[Any]
-Receiver = Callable[[Any, Any], Any]  # is called with (node, its complete gradient)
-watchers: list[Receiver] = []  # each returns the gradient; one that is false is left out
+Receiver = Callable[[Any, Any], Any]  # a function of a node and its complete gradient
+watchers: list[Receiver] = []  # each returns the gradient, or another in its place; one that is false is left out
 running: list[object] = []  # the marks of the passes under way: several if user code starts one inside another
 lock: threading.RLock = threading.RLock()
-turn: Any = lock  # what a pass holds while it runs; `scalars/turns.py` puts there one that does not wait forever
+turn: Any = lock  # what a pass holds while it runs; `scalars/turns.py` replaces it by one that does not wait forever
 
 
 def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:
@@ -75,7 +75,7 @@ def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]]) -> Any:
     return None
 
 
-def propagate(order: Nodes, mark: object, create_graph: bool, receive: Receiver | None, grads_before: list) -> None:
+def propagate(order: Nodes, mark: object, create_graph: bool, receive: Any, grads_before: list[Any]) -> None:
     """Run the rules, the last node's first. A complete gradient goes to `receive`, if given, otherwise to `.grad`.
 
     What a `.grad` was before goes to `grads_before`. The two rules of a node of numbers are written out, with those of
@@ -127,7 +127,7 @@ def propagate(order: Nodes, mark: object, create_graph: bool, receive: Receiver 
             b._sum = part if total is mark else total + part
 
 
-def run(roots: Nodes, seeds: Nodes, create_graph: bool = False, receive: Any = None, leave_out: Any = None) -> list:
+def run(roots: Nodes, seeds: Nodes, create_graph: bool = False, receive: Any = None, leave_out: Any = None) -> Nodes:
     """One pass, from the roots and their gradients. Returns the order.
 
     `receive(node, gradient)` is called in place of writing to `.grad`; where it returns True, the node sends nothing.

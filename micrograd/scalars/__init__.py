@@ -13,6 +13,7 @@ release    what `retain_graph=False` makes of a graph
 turns      a pass that waits for another thread's in vain raises
 grad_fn    the graph through PyTorch's interface
 passes     the order of a graph; a pass to given inputs
+recorder   a row run on Terms, which record what it does as a tree
 roots      backward and grad, from several roots, to given inputs, checked
 value      what else a Value can do, attached to it
 """

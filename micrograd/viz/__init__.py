@@ -1,6 +1,5 @@
 """Pictures: three subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
-`files` (written in full or not at all, and SVG as pixels),
-`infix` (notation with the parentheses that are needed), `rule_text` (the rules of the derivative table as text),
+`files` (written in full or not at all, and SVG as pixels), `rule_text` (the rules of the derivative table as text),
 `text`, `values`, `progress` and `optional` (packages that may be missing).
 
 drawing    of a graph:      `draw_dot`, `trace`

@@ -24,7 +24,7 @@ def test_the_wrong_number_of_gradients_raises(kind, create_graph, count):
 def test_a_gradient_of_the_wrong_shape_raises(create_graph, wrong):
     x = Tensor(A, requires_grad=True)
     y = make(lambda ctx, g: wrong(g)).apply(x)
-    with pytest.raises(ValueError, match=r"returned .* argument 0: .* of shape .* for a Tensor of shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"argument 0: a Tensor of shape \(3,\) cannot have a gradient of shape"):
         grad(y, x, np.ones(3), create_graph=create_graph)
 
 

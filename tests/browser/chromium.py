@@ -16,7 +16,14 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 HOME = ("file", "data", "blob", "about")  # where a self-contained page may ask for something
-UNPACKED = "(document.querySelector('[type=\"application/json\"]')?.text ?? '{')[0] === '{'"  # its script runs then
+DRAWN = """
+const done = arguments[0], data = document.querySelector("[type='application/json']");
+(function wait() {  // its script runs once its data is unpacked, and it is laid out before the next frame
+  if (data && data.text[0] !== "{") setTimeout(wait);
+  else if (data) requestAnimationFrame(() => requestAnimationFrame(done));
+  else done();
+})();
+"""
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # root, as in a container, has none
@@ -61,7 +68,7 @@ class Page:
         self.emulate(dark=dark, reduced_motion=reduced_motion)
         path = source if isinstance(source, Path) else self._write(source)
         self.driver.get(path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
-        self.wait(UNPACKED)
+        self.driver.execute_async_script(DRAWN)
         return self
 
     def _write(self, source: str) -> Path:

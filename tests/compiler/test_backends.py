@@ -20,7 +20,7 @@ import micrograd
 from micrograd import Tensor, Value, gradient, nn
 from micrograd import functional as F
 from micrograd.common import trees
-from micrograd.compiler.opset import OPSET
+from micrograd.compiler.primitives import OPSET
 from micrograd.optim import SGD
 
 NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")

@@ -153,6 +153,18 @@ def test_a_small_network_of_values_is_loops_and_a_formula_is_lines():
 
 
 @needs_compiler
+def test_programs_that_differ_in_the_numbers_of_constants_have_one_source():
+    """And so one library; equal constants are one."""
+    x, numbers = np.ones(20), np.arange(20.0)
+    f = micrograd.compile(lambda x: [x * numbers, x + numbers.copy()], backend="c")
+    g = micrograd.compile(lambda x: [x * (numbers + 1), x + (numbers + 1)], backend="c")
+    same([y.data for y in f(x)], [x * numbers, x + numbers])
+    same([y.data for y in g(x)], [x * (numbers + 1), x + (numbers + 1)])
+    assert f.source == g.source
+    assert "k2" not in f.source
+
+
+@needs_compiler
 def test_results_of_c_are_the_users_to_change():
     f = micrograd.compile(lambda x: x * 2, backend="c")
     first = f(np.ones(3)).data

@@ -69,7 +69,7 @@ def test_a_node_that_is_made_inside_is_a_constant():
 
 @pytest.mark.parametrize("transform", [lambda f: f, gradient], ids=["nodes", "numbers"])
 def test_of_many_programs_the_oldest_goes(transform: Callable, monkeypatch: Any):
-    monkeypatch.setattr("micrograd.compiler.interface.MOST", 3)
+    monkeypatch.setattr("micrograd.compiler.api.MOST", 3)
     f = transform(micrograd.compile(lambda *xs: sum(x * x for x in xs)))
     for n in range(1, 6):
         f(*[1.0] * n)

@@ -31,6 +31,24 @@ def test_the_source_of_a_training_step_is_the_numpy_that_one_would_write():
     assert step.source == STEP.read_text(encoding="utf-8")
 
 
+def test_the_gradient_of_a_large_relu_is_what_where_gives_bit_for_bit():
+    w = Tensor(np.random.default_rng(0).normal(size=(60, 60)), requires_grad=True)
+    f = micrograd.compile(lambda scale: (w.relu() * scale).sum())
+    scale = np.where(np.eye(60) > 0, np.inf, -1.0)
+    f(scale).backward()
+    assert f.source.count("gate(") == 1
+    np.testing.assert_array_equal(w.grad, np.where(w.data <= 0, 0.0, scale))
+    assert not np.signbit(w.grad[w.data <= 0]).any()
+
+
+def test_a_gradient_that_is_returned_is_no_view_which_grad_would_copy():
+    model = nn.Linear(3, 2)
+    f = micrograd.compile(lambda x: model(x).sum())
+    f(np.ones((4, 3)))
+    assert f.source.count("matmul_like(") == 1
+    assert ".T  #" not in f.source
+
+
 def test_an_array_added_to_a_slice_is_added_in_place():
     w = Tensor(np.ones(4), requires_grad=True)
     f = micrograd.compile(lambda: (w[:2] * 3.0).sum() + (w * w)[1:].sum())

@@ -1,6 +1,6 @@
 """`compile(loss, update=optimizer)` beside the loop of `zero_grad`, `backward` and `step`: the same numbers, always.
 
-Between its steps, a training program keeps numbers where it works on them (`compiler.resident`). Whoever looks at them
+Between its steps, a training program keeps numbers where it works on them (`compiler.offload`). Whoever looks at them
 finds them; what is written is seen by the next step.
 """
 
@@ -24,7 +24,7 @@ from interrupts import interrupted_at
 
 import micrograd
 from micrograd import Function, Tensor, Value, detect_anomaly, gradient, lazy
-from micrograd.compiler.resident import Away, AwayState, AwayValue
+from micrograd.compiler.offload import Away, AwayState, AwayValue
 from micrograd.engine.value import fill_slots
 from micrograd.nn import MLP, Linear, Module, Sequential, Tanh
 from micrograd.nn.saving import load, save

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from micrograd import Tensor, Value, viz
 from micrograd.command.report import table
+from micrograd.common import infix
 from micrograd.nn import MLP
-from micrograd.viz import infix
 from micrograd.viz.drawing import svg
 from micrograd.viz.drawing.data import expression, walk
 from micrograd.viz.drawing.words import spoken

@@ -16,7 +16,7 @@ def _(shape: Any) -> str | None:
     if len(shape) != 2:
         return f"{len(shape)} axes? The weights are a matrix, with a row for each neuron"
     if tuple(shape) == (5, 4):
-        return "the bias is a parameter of its own, so it is no column of the weights"
+        return "the bias is a separate parameter, so it is no column of the weights"
     return None if tuple(shape) == (5, 3) else f"not {tuple(shape)}: how many neurons, and how many inputs has each?"
 
 

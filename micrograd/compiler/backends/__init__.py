@@ -2,7 +2,8 @@
 
     python      source in plain Python and NumPy, as one would write it (`expressions` writes an operation)
     jax         JAX on programs of arrays: CPU, GPU, TPU
-    c           the program as loops in C (`loops` writes them, `libraries` compiles and caches them)
+    c           the program as loops in C (`loops` writes them in the words of `wording`, and `libraries` compiles
+                and caches them)
     javascript  the same loops as a module of JavaScript; it is asked by `save`, and runs nothing
     onnx        the content of an .onnx file; it is asked by `save`, and runs nothing
 
@@ -25,7 +26,6 @@ A package registers its back end as an entry point, in its own pyproject.toml, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol
@@ -41,7 +41,6 @@ class Executable(Protocol):
     """A program that runs."""
 
     source: str  # what `f.source` shows
-    run: Callable[..., Any]  # the same without a check: it may raise where a result is inf or nan
 
     def __call__(self, *given: Any) -> Any: ...
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, np, sliced
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, library, np, sliced
 
 # Operators, with their precedence
 SIGNS = {
@@ -34,13 +34,15 @@ SIGNS = {
 LOOSE, NEGATIVE, ATOM = -1, 3, 5
 FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "cosh")}
 FAST |= {"power": math.pow}
+MANY = 2048  # elements above which `where` takes longer than `gate`, which does not branch
 
 
 class Text:
     """Expressions for Symbols whose operands already have one.
 
     `of` holds the expression of each, with its precedence; `names` the objects that expressions refer to; `lines` the
-    statements to run before. With `careful`, divisions follow IEEE 754 instead of raising.
+    statements to run before, and `returned` the Symbols whose memory the program returns. With `careful`, divisions
+    follow IEEE 754 instead of raising.
     """
 
     def __init__(self, careful: bool = False):
@@ -48,6 +50,7 @@ class Text:
         self.of: dict[Symbol, tuple[str, int]] = {}
         self.names: dict[str, Any] = {"np": np, "inf": math.inf, "nan": math.nan}
         self.lines: list[str] = []
+        self.returned: set[Symbol] = set()
 
     def line(self, text: str, comment: str = "") -> tuple[str, int]:
         """Write the expression as a statement, and refer to it by name."""
@@ -101,13 +104,17 @@ class Text:
             a, b, like = args
             if like.named != BY_COLUMNS:
                 return self.infix("matmul", a, b)
-            return f"({self.transposed(b)} @ {self.transposed(a)}).T", ATOM
+            if symbol not in self.returned:  # else no view, of which a gradient would be a copy
+                return f"({self.transposed(b)} @ {self.transposed(a)}).T", ATOM
         if op == "negative":
             return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
         if op == "getitem":
             return f"{self.within(args[0], ATOM)}[{self.index(args[1])}]", ATOM
         if op == ".transpose" and args[1:] == (tuple(range(args[0].ndim))[::-1],):
             return f"{self.within(args[0], ATOM)}.T", ATOM
+        if op == "where" and _is_gate(symbol) and self.of[args[0]][1] != ATOM:  # and nothing else reads the condition
+            self.names["gate"] = library.gate
+            return f"gate({self.argument(args[2])}, {self.argument(args[0].args[0])})", ATOM
         if op in SPECIAL:
             self.names[op] = SPECIAL[op]
             return f"{op}({', '.join(map(self.argument, args))})", ATOM
@@ -162,3 +169,14 @@ class Text:
         if index.__class__ is slice:
             return sliced(index)
         return "..." if index is ... else self.argument(index)
+
+
+def _is_gate(symbol: Symbol) -> bool:
+    """True for a large where(b <= 0, 0.0, a), as of the gradient of relu, on floats of one shape."""
+    condition, zero, a = symbol.args
+    if symbol.size < MANY or symbol.dtype.kind != "f" or zero.__class__ is not float or str(zero) != "0.0":
+        return False
+    if a.__class__ is not Symbol or condition.__class__ is not Symbol or condition.op != "less_equal":
+        return False
+    b, bound = condition.args
+    return bound.__class__ in (int, float) and bound == 0 and (b.shape, b.dtype) == (a.shape, a.dtype)

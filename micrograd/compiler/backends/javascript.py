@@ -51,7 +51,7 @@ class JavaScript(C):
     array = "const {name} = new {type}({size});"
     filled = "{name}.fill({text});"
     function = "const {name} = ({parameters}) => {result};"
-    stop = ()
+    stop: tuple[str, ...] = ()
     typed = False
     single = ""
     least = 0

@@ -101,11 +101,11 @@ class C:
     array = "static {type} {name}[{size}];"
     filled = "for (int i = 0; i < {size}; i++) {name}[i] = {text};"
     function = "static inline {type} {name}({parameters}) {{ return {result}; }}"
-    stop = ("if (fault) return failed(at);",)  # what follows when an index was wrong
+    stop: tuple[str, ...] = ("if (fault) return failed(at);",)  # what follows when an index was wrong
     typed = True  # True if a parameter has a type
     least = 1  # the size of an empty array
     single = "f"  # the end of a float32
-    own = OWN
+    own: dict[str, tuple[str, str]] = OWN
 
     def order(self, x: Symbol) -> Any:
         """The order of an input's elements in memory, as NumPy names it."""

@@ -4,7 +4,7 @@
     array_slots         in which array a number is stored, and how it is read
     levels              what is computed together
 
-`Vectorized` runs the plan of `Levels` on Tensors, in a trace of its own, and differentiates it by the arrays. The
+`Vectorized` runs the plan of `Levels` on Tensors, in a separate trace, and differentiates it by the arrays. The
 result is a program like any other, with arrays in place of the numbers.
 """
 
@@ -17,12 +17,12 @@ from typing import Any
 from ...common.trees import leaves
 from ...scalars.roots import grad
 from ...tensor.optional import Tensor, np
-from ..arguments import Block
 from ..graph import rebuilt
-from ..nodes import data_of
+from ..inputs import Block
 from ..simplify import RULES
 from ..symbols import Symbol
 from ..trace import Trace, tracing
+from ..traced_nodes import data_of
 from .levels import Levels
 from .sums_of_products import NormalForm
 

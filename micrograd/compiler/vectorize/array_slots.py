@@ -27,7 +27,7 @@ from typing import Any
 
 from ...engine.rows import Row, lib
 from ...tensor.optional import Tensor, arrays, np, record
-from ..opset import placed
+from ..primitives import placed
 from ..symbols import Symbol, is_uniform
 from .sums_of_products import ONE
 

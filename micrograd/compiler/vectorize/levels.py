@@ -18,7 +18,7 @@ The result is a function of Tensors, which is traced and differentiated like one
 it computes `relu(x @ w.T + b)`. Leaves (parameters) may be stored in any order, chosen so that what is read together is
 a slice.
 
->>> from ..interface import compile
+>>> from ..api import compile
 >>> from ...engine import Value
 >>> neurons = [[Value(1.0), Value(2.0), Value(0.5)], [Value(3.0), Value(4.0), Value(-0.5)]]
 >>> def layer(samples):

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from ...common import infix
+from ...common.infix import Text
 from ...scalars.kinds import node_of
-from .. import infix
-from ..infix import Text
 from ..text import shorten
 from ..values import exact_text, is_array, shape_text, value_text
 

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from .. import infix
+from ...common import infix
 from ..drawing import svg
 from ..drawing.card import CELL, Piece
 from ..drawing.data import NO_GRADIENT, term, walk

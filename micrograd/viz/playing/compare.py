@@ -14,6 +14,7 @@ from math import isclose
 from typing import Any
 
 from ...common.collector import without_collector
+from ...common.infix import ATOM, within
 from ...engine.value import Node
 from ...scalars.rows import nothing
 from ..drawing import svg
@@ -21,7 +22,6 @@ from ..drawing.data import Group, describe, label_of, op_of, term, walk
 from ..drawing.fold import calls_of
 from ..drawing.names import find_names
 from ..drawing.words import spoken
-from ..infix import ATOM, within
 from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten

@@ -30,9 +30,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ...common import infix
 from ...common.collector import without_collector
 from ...scalars.kinds import is_node
-from .. import infix
 from ..drawing import svg
 from ..drawing.card import Place, pieces
 from ..drawing.data import Box, Picture, term

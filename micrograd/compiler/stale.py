@@ -47,8 +47,8 @@ from ..common.trees import leaves
 from ..engine.value import Value
 from ..nn.module import Module
 from ..tensor.optional import Tensor, np
-from .frozen import PACKAGE, UNWATCHED, frozen
-from .resident import AwayValue
+from .offload import AwayValue
+from .trace_errors import PACKAGE, UNWATCHED, frozen
 
 BUFFERS = (bytearray, memoryview, array)
 CONSTANTS = (int, float, complex, np.generic, np.ndarray, Value, Tensor, random.Random, np.random.Generator, *BUFFERS)

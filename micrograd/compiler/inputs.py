@@ -23,13 +23,13 @@ from ..scalars import floats
 from ..scalars.kinds import differentiating
 from ..tensor.optional import Tensor, np
 from .lowered import Read
-from .nodes import data_of, traced_value
-from .opset import SPECIAL
+from .primitives import SPECIAL
 from .trace import Trace
+from .traced_nodes import data_of, traced_value
 
 _RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
-_WORDS = {"answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds"}
-_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "lr", "update", "at_once", "setitem", "setattr", "isub"}
+_WORDS = {"answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds", "lr", "update"}
+_WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "at_once", "setitem", "setattr", "isub", "gate"}
 _WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "kinds"}
 _WORDS |= {"hasattr", "map", "type"}
 _WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *SPECIAL}

@@ -10,7 +10,7 @@ writing a number is refused, since a program could not repeat it. A comparison a
 >>> float(x)
 Traceback (most recent call last):
 ...
-micrograd.compiler.frozen.Frozen: a compiled function cannot look at a number (float, int, round, an index): ...
+micrograd.compiler.trace_errors.Frozen: a compiled function cannot look at a number (float, int, round, an index): ...
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ..engine.value import Node, Value, fill_slots
 from ..scalars.kinds import is_tracing
 from ..scalars.rows import Closure
 from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
-from .frozen import BACKWARD, ELSEWHERE, GRAD, OWN_OP, READ, REDEFINED, SETTING, WRITE, frozen
 from .graph import EndedGraph
 from .symbols import BINARY, Symbol, stand_in
+from .trace_errors import BACKWARD, ELSEWHERE, GRAD, OWN_OP, READ, REDEFINED, SETTING, WRITE, frozen
 
 OPERATORS = {f"__{side}{name}__" for name in BINARY for side in ("", "r")} | {"__neg__"}
 

@@ -2,7 +2,7 @@
 
 A compiled function caches one program for each signature of its arguments (shapes, dtypes, which of them require a
 gradient). It is traced again when an object it read was replaced (a parameter, a layer, a string), or a module switched
-between `train` and `eval`; see `guards`.
+between `train` and `eval`; see `stale`.
 
     f = compile(lambda x, y: (x * y).exp())
     loss = f(2.0, w)          traces on the first call, then runs the program: value and gradients together
@@ -32,14 +32,14 @@ from ..scalars.hooks import hooked
 from ..scalars.kinds import is_tracing, node_of
 from ..tensor.optional import Tensor, np
 from . import backends
-from .arguments import TEXT, untraced
 from .build import Out, no_loss
 from .checked import Checked, checked_call, checked_step, way
-from .guards import same_objects
+from .inputs import TEXT, untraced
 from .lowered import Lowered
-from .nodes import is_users
+from .offload import AwayValue
 from .program import Program, program_for
-from .resident import AwayValue
+from .stale import same_objects
+from .traced_nodes import is_users
 
 MOST = 128  # programs cached by one function; the oldest is dropped first
 
