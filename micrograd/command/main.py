@@ -181,6 +181,7 @@ def grade(words: Sequence[str]) -> int:
 
 def _run(script: Path, words: Sequence[str]) -> int:
     sys.argv[1:] = words
+    sys.path.insert(0, str(script.parent))  # as `python SCRIPT` would
     runpy.run_path(str(script), run_name="__main__")
     return 0
 
