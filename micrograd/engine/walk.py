@@ -75,9 +75,7 @@ def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]]) -> Any:
     return None
 
 
-def propagate(
-    order: Nodes, mark: object, create_graph: bool, receive: Receiver | None, grads_before: list[Any]
-) -> None:
+def propagate(order: Nodes, mark: object, create_graph: bool, receive: Any, grads_before: list[Any]) -> None:
     """Run the rules, the last node's first. A complete gradient goes to `receive`, if given, otherwise to `.grad`.
 
     What a `.grad` was before goes to `grads_before`. The two rules of a node of numbers are written out, with those of
@@ -129,9 +127,7 @@ def propagate(
             b._sum = part if total is mark else total + part
 
 
-def run(
-    roots: Nodes, seeds: Nodes, create_graph: bool = False, receive: Any = None, leave_out: Any = None
-) -> list[Any]:
+def run(roots: Nodes, seeds: Nodes, create_graph: bool = False, receive: Any = None, leave_out: Any = None) -> Nodes:
     """One pass, from the roots and their gradients. Returns the order.
 
     `receive(node, gradient)` is called in place of writing to `.grad`; where it returns True, the node sends nothing.

@@ -10,14 +10,14 @@ from ..engine.walk import Nodes, run
 from .release import Released
 
 
-def topological(roots: Nodes) -> list[Any]:
+def topological(roots: Nodes) -> Nodes:
     """The nodes below the roots that require a gradient, leaves included, each after its operands."""
     return run(roots, ())
 
 
 def run_pass(
     roots: Nodes, seeds: Nodes, create_graph: bool = False, inputs: Any = None, stop: bool = False, store: bool = False
-) -> tuple[list[Any], dict[Any, Any]]:
+) -> tuple[Nodes, dict[Any, Any]]:
     """A pass to all leaves or, if inputs are given, to these, which then runs no rule that leads to none of them.
 
     Returns the nodes that lead to an input, in order, and the gradients of those inputs that have one. No `.grad` but
