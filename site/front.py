@@ -1,17 +1,17 @@
-"""What the front page runs: a neuron with its gradients, and a network's training step, as modules of JavaScript."""
+"""What runs without Python: a neuron with its gradients, and the training page's steps, as modules of JavaScript."""
 
 import json
 import sys
 from pathlib import Path
 
 from micrograd import Value, compile, save, value_and_grad
-from micrograd.functional import hinge
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "live"))
-from lab.training import Training
+from lab.training import LOSSES, Training
 
 NUMBERS = {"x1": 2.0, "x2": 0.0, "w1": -3.0, "w2": 1.0, "b": 6.88}
 BATCH = 20
+SHOWN = {"sign": "moons", "number": "a curve"}  # a class is no number that a compiled step could compute with
 
 
 def neuron(numbers: list[Value]) -> Value:
@@ -20,25 +20,34 @@ def neuron(numbers: list[Value]) -> Value:
     return (x1 * w1 + x2 * w2 + b).tanh()
 
 
-def written(folder: Path) -> None:
-    """Write neuron.js, network.js, and front.json with the numbers that they begin with."""
-    slopes = compile(value_and_grad(neuron))
-    slopes([*NUMBERS.values()])
-    save(slopes, folder / "neuron.js")
-    text = Path(__file__).parent.joinpath("live", "training", "sign.py").read_text(encoding="utf-8")
-    training = Training(text, "moons", 0.1, 1)
-    model = training.model
+def stepped(kind: str, data: str, path: Path) -> tuple[Training, list[int]]:
+    """Write the step of the training page's text for such answers; also its untrained training, and for each parameter
+    its place in the vector p of the module."""
+    text = Path(__file__).parent.joinpath("live", "training", f"{kind}.py").read_text(encoding="utf-8")
+    training = Training(text, data, 0.1, 1)
+    model, loss = training.model, LOSSES[kind]
     untrained = [p.data for p in model.parameters()]
-    step = compile(lambda points, answers: hinge([model(x) for x in points], answers), update=training.optimizer)
+    step = compile(lambda points, answers: loss([model(x) for x in points], answers), update=training.optimizer)
     step(*zip(*training.points[:BATCH], strict=True))
     for p, number in zip(model.parameters(), untrained, strict=True):
         p.data = number
-    save(step, folder / "network.js")
-    places = {id(p): k for k, p in enumerate(step.program.built.trained)}  # in the vector p of the module
-    order = [places[id(p)] for p in model.parameters()]
+    save(step, path)
+    places = {id(p): k for k, p in enumerate(step.program.built.trained)}
+    return training, [places[id(p)] for p in model.parameters()]
+
+
+def written(folder: Path) -> None:
+    """Write neuron.js, a step for each kind of answers, and two files of JSON with what belongs to them."""
+    slopes = compile(value_and_grad(neuron))
+    slopes([*NUMBERS.values()])
+    save(slopes, folder / "neuron.js")
+    steps = {kind: stepped(kind, data, folder / f"{kind}.js") for kind, data in SHOWN.items()}
+    training, order = steps["sign"]
     about = training.about() | {"held_out": [], "wires": None}
     told = {"numbers": NUMBERS, "batch": BATCH, "order": order, "about": about}
     (folder / "front.json").write_text(json.dumps(told), encoding="utf-8")
+    told = {"batch": BATCH, "hidden": [8, 8], "orders": {kind: order for kind, (_, order) in steps.items()}}
+    (folder / "steps.json").write_text(json.dumps(told), encoding="utf-8")
 
 
 if __name__ == "__main__":

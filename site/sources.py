@@ -20,7 +20,7 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
 }
 # Lessons whose cells run in the page, all but those that use matplotlib.
-RUN_HERE = ("01", "02", "03", "04", "05", "25")
+RUN_HERE = ("01", "02", "03", "04", "05", "06", "25")
 DRILLS = {"02": (1,), "03": (2,), "05": (3,), "09": (4, 5)}  # the levels of the drills that a lesson leads to
 GPT = ("17", "18", "19")  # lessons that lead to the page on which one trains
 NOT_HERE = "need Python and Jupyter: in a checkout, <code>make lessons</code>"

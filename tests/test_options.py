@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-INNER = {"one_page.py", "measure.py", "check.py", "phone.py", "gpt.py", "sources.py"}  # to read, or started by others
+INNER = {
+    "one_page.py",
+    "measure.py",
+    "check.py",
+    "phone.py",
+    "gpt.py",
+    "front.py",
+    "sources.py",
+}  # to read, or started by others
 SCRIPTS = sorted(
     path
     for folder in ("demos", "demos/lessons", "docs", "tools", "benchmarks", "site", "tests")

@@ -197,7 +197,10 @@ def kind(found: Any) -> str:
     """What something is, in words, such as `the str 'cat'`."""
     if found is None:
         return "None: is a `return` missing?"
-    return "a function" if callable(found) else f"the {found.__class__.__name__} {found!r:.40}"
+    if callable(found):
+        return "a function"
+    text, name = f"{found!r:.40}", found.__class__.__name__
+    return f"an object of the class {name}" if " object at 0x" in text else f"the {name} {text}"
 
 
 def near(found: Any, wanted: float, tolerance: float = 1e-3) -> bool:

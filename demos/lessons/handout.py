@@ -181,8 +181,10 @@ def slides(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def hidden(cell: Cell) -> bool:
-    """Whether a cell is the authors': claims, and what is imported to check answers."""
-    return "hide-input" in cell["metadata"].get("tags", []) or cell["source"].strip() == "from check import check"
+    """Whether a cell is the authors': claims, and what is imported to check answers. A picture is for all."""
+    folded = "hide-input" in cell["metadata"].get("tags", [])
+    shows = any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+    return (folded and not shows) or cell["source"].strip() == "from check import check"
 
 
 def starts(cells: Sequence[Cell]) -> set[int]:
@@ -219,14 +221,30 @@ def marked(cell: Cell, kind: str) -> Cell:
     return cell | {"metadata": cell.get("metadata", {}) | {"slideshow": {"slide_type": kind}}}
 
 
+START = """
+<style>.reveal .slides section > section {{ max-height: 700px; overflow-y: auto }}</style>
+<script src="{reveal}/dist/reveal.js"></script>
+<script src="{reveal}/plugin/notes/notes.js"></script>
+<script>
+Reveal.initialize({{width: 960, height: 700, history: true, center: false, plugins: [RevealNotes]}});
+</script>"""
+
+
 def write_slides(cells: Sequence[Cell], path: Path, reveal: str) -> None:
     """Write the slides of a lesson as a page."""
     import nbformat
     from nbconvert import SlidesExporter
+    from traitlets.config import Config
 
-    exporter = SlidesExporter(reveal_scroll=True, **({"reveal_url_prefix": reveal} if reveal else {}))
-    notebook = nbformat.from_dict({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    folded = Config({"TagRemovePreprocessor": {"enabled": True, "remove_input_tags": ["hide-input"]}})
+    exporter = SlidesExporter(config=folded, **({"reveal_url_prefix": reveal} if reveal else {}))
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    notebook = nbformat.reads(text, as_version=4)  # which joins the lines of each output
     page, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title(cells).removeprefix("# ")}})
+    page = re.sub(r'<script src="https:[^"]*(?:jquery|require)[^"]*"></script>', "", page)  # which START needs not
+    page = re.sub(
+        r"<script>\s*require\(.*?</script>", START.format(reveal=exporter.reveal_url_prefix), page, flags=re.DOTALL
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
 
@@ -266,7 +284,8 @@ def drawing(out: Value, blank: bool) -> str:
     svg = re.sub(r'(<text class="number grad)[^"]*("[^>]*>)[^<]*', r"\1\2......", svg)
     groups = re.split(r'(?=<g class=")', svg)
     inner = r'(<text class="number data)[^"]*("[^>]*>)[^<]*'
-    return "".join(re.sub(inner, r"\1\2......", group) if 'class="result"' in group else group for group in groups)
+    result = r'<g class="[^"]*\bresult\b'
+    return "".join(re.sub(inner, r"\1\2......", group) if re.match(result, group) else group for group in groups)
 
 
 SHEET = """\

@@ -2,8 +2,8 @@
 
 Each result of a call records one `Many` row, whose rule calls your `backward`. An ordinary pass hands `backward`
 constants, with their values from the forward pass. Under `create_graph=True` it receives the nodes themselves, so that
-what it computes is recorded and can be differentiated again; numbers that it got in another way raise there. Forward
-mode records it on the gradient alone.
+what it computes is recorded and can be differentiated again; numbers that it got in another way raise there. `jvp`
+records it on the gradient alone.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class _Call:
             with no_grad():
                 return self.parts(self.ctx, j, _constant(node_of(self.operands[0]), g))
         nodes = {}
-        if is_node(operands[0]):  # else this is forward mode, which differentiates by g alone
+        if is_node(operands[0]):  # else this is jvp, which differentiates by g alone
             self.check_context()
             n = len(operands)
             nodes = {key: operands[i] if i < n else self.result(i - n) for key, i in self.saved.items()}

@@ -30,7 +30,7 @@ Otherwise it consists of nodes, connected to what was read; under `no_grad` thes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any
 
@@ -38,12 +38,11 @@ from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import enable_grad, is_grad_enabled
 from ..engine.rows import LEAF
 from ..engine.value import Value
-from ..scalars.kinds import differentiating, is_node, is_tracing, node_of, traced
+from ..scalars.kinds import differentiating, hidden, is_node, is_tracing, node_of, traced
 from ..scalars.ops import copied
 from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
 from ..tensor.optional import Tensor, handle, np, stack
-from .forward_mode import detached, forward
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
 
@@ -173,15 +172,23 @@ class Call:
             raise
 
     def tangents(self, given: Any) -> Any:
-        """The tangents of fn's output, given those of the arguments."""
+        """The tangents of fn's output, given those of the arguments.
+
+        A backward pass is a linear map from the gradients at the output to those at the inputs. It is recorded here for
+        gradients of any value, and a backward pass through that record, the transposed map, takes tangents forward.
+        """
         ts = [traced(t) for x, t in zip(leaves(self.args), leaves(given), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self._records(ts)
-        seeds = {n: n._seed(t, create_graph) for n, t in zip(self.inputs, ts, strict=True)}
-        with self._open(), enable_grad() if create_graph else nullcontext():
-            found = forward(topological(_roots(self.output)), seeds, create_graph)
-        tangent = lambda y: y if y is None else _as_node(node_of(y), found.get(node_of(y)))  # noqa: E731
+        free = {y: _leaf_like(getattr(y, "tensor", y)) for y in _roots(self.output)}
+        with self._open(), enable_grad():
+            sent = run_pass([*free], [*free.values()], create_graph, self.inputs)[1] if free else {}
+            pairs = [(node_of(sent[n]), t) for n, t in zip(self.inputs, ts, strict=True) if _requires_grad(sent.get(n))]
+            parts, seeds = [part for part, _ in pairs], [part._seed(t, create_graph) for part, t in pairs]
+            found = run_pass(parts, seeds, create_graph, [*map(node_of, free.values())])[1] if parts else {}
+        at = lambda y: found.get(node_of(free.get(node_of(y))))  # noqa: E731
+        tangent = lambda y: y if y is None else _as_node(node_of(y), at(y))  # noqa: E731
         return self.answer(tree_map(tangent, self.output), ts)
 
 
@@ -210,14 +217,24 @@ def _fresh(x: Any) -> Any:
 
     That of a class of the user's is one too, with the methods and the attributes of x.
     """
-    made = copied(x) if x.requires_grad else detached(x)
-    if not made.requires_grad:
-        made.requires_grad = True
+    made = copied(x) if x.requires_grad else _leaf_like(x)
     if not all(kind.__module__.startswith("micrograd.") for kind in type(x).__mro__[:-1]):
         if type(made) is not type(x):  # an op on Tensors makes a Tensor
             made = handle(made._node, type(x))
         vars(made).update((name, held) for name, held in vars(x).items() if name[0] != "_")
     return made
+
+
+def detached(x: Any) -> Any:
+    """A node as a constant, also where numbers are hidden: what the callers do with it loses no derivative."""
+    with hidden(None):
+        return x.detach()
+
+
+def _leaf_like(x: Any) -> Any:
+    leaf = detached(x)
+    leaf.requires_grad = True
+    return leaf
 
 
 def _roots(tree: Any) -> list[Any]:
@@ -378,7 +395,7 @@ def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """Jacobian-vector product, fn(*primals) and its derivative along the tangents, in forward mode.
+    """Jacobian-vector product, fn(*primals) and its derivative along the tangents.
 
     Use it for a function of few inputs with many outputs, or for the derivative in one direction.
 

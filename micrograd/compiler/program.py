@@ -44,7 +44,6 @@ from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
 from . import backends
-from .backends import Executable
 from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
@@ -67,7 +66,7 @@ class Program:
         self.named = named
         self.built = built
         self.settings: dict[str, Any] = owner.settings
-        self.code: Executable = built.code
+        self.code: Any = built.code
         self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)

@@ -126,25 +126,12 @@ def _reshape(graph: Any, a: Any, *shape: Any) -> Any:
         return a
     if a.op == ".reshape":
         return graph.make(".reshape", (a.args[0], wanted))
-    if a.op == "matmul" and (product := _of_vector(a.args[0], a.args[1], wanted)) is not None:
-        return product
     if a.op == ".sum" and dict(a.named)["keepdims"]:
         return a.args[0].sum(dict(a.named)["axis"]).reshape(wanted)
     if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # an op with numbers: before the reshape
         inner = [x.args[0] if x.__class__ is Symbol and x.op == ".reshape" else x for x in a.args]
         if all(x.shape == wanted if x.__class__ is Symbol else x.__class__ is float for x in inner):
             return graph.make(a.op, tuple(inner))
-    return None
-
-
-def _of_vector(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
-    """A matrix with one row or column as a vector again, in a product that has this shape of a vector."""
-    if a.ndim != 2 or b.ndim != 2 or len(shape) != 1:
-        return None
-    if b.shape[1] == 1 and b.__class__ is Symbol and b.op == ".reshape" and b.args[0].ndim == 1:
-        return a @ b.args[0] if a.shape[0] == shape[0] else None
-    if a.shape[0] == 1 and a.__class__ is Symbol and a.op == ".reshape" and a.args[0].ndim == 1:
-        return a.args[0] @ b if b.shape[1] == shape[0] else None
     return None
 
 

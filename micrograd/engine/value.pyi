@@ -90,19 +90,17 @@ class Value(Node, Elementwise):
         """Apply a row to Values and numbers; the result has the most derived class among them."""
     def _constant(self, data: Any) -> Self:
         """A constant of this kind."""
-    def _seed(self, gradient: Any, create_graph: bool) -> Any:
-        """A gradient of this node, checked: a number, or a node if the pass is recorded; None means 1."""
-    def _used(self, create_graph: bool) -> Sequence[Any]:
-        """What the rules are called with after g: numbers or, if the pass is recorded, their nodes."""
-    def _plain(self, x: Any) -> Any:
-        """What a rule computes on in place of x, so that its operators are the engine's: a copy, if x redefines one."""
+    def _seed(self, gradient: Any, create_graph: bool) -> Any: ...
+    def _used(self, create_graph: bool) -> Sequence[Any]: ...
     def _fit(self, part: Any) -> Any:
         """A gradient of this node in its form, which matters to arrays."""
     def _plus(self, total: Any, part: Any, _taken: Any = None, /) -> Any:
-        """The sum of two gradients of this node; recorded only if the second is a node. No total is None, or int 0."""
+        """The sum of two gradients of this node. A total of None, or of the integer 0, is none yet."""
     def _ieee(self, rule: Callable[..., Any], *numbers: float) -> float:
         """The rule's result where Python's floats raise: run on constants, whose ops follow IEEE 754."""
     def __rpow__(self, other: Any) -> Any: ...
+    def _plain(self, x: Any) -> Any:
+        """What a rule computes on in place of x, so that its operators are the engine's: a copy, if x redefines one."""
     def detach(self) -> Any:
         """A constant with the same number and no history."""
     def item(self) -> float:
@@ -120,7 +118,7 @@ def operator_of(row: Row) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
     """The methods of a binary operator: `__op__` and `__rop__`."""
 
 def method_of(row: Row) -> Callable[..., Any]:
-    """The method of Value for a row of the table."""
+    """The method of Value for a row of one operand."""
 
 def checked_number(data: Any) -> float:
     """`data` as a float; TypeError if it is not a real number."""

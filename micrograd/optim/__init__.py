@@ -19,14 +19,8 @@ Several workers, each with a share of every batch: `reduce=` of an optimizer sum
 True
 """
 
-from .optimizers import SGD as SGD
-from .optimizers import Adam as Adam
-from .optimizers import AdamW as AdamW
-from .optimizers import Optimizer as Optimizer
-from .optimizers import clip_grad_norm as clip_grad_norm
-from .optimizers import clip_grad_norm_ as clip_grad_norm_
-from .schedules import CosineAnnealingLR as CosineAnnealingLR
-from .schedules import LambdaLR as LambdaLR
-from .schedules import LinearLR as LinearLR
-from .schedules import LRScheduler as LRScheduler
-from .schedules import StepLR as StepLR
+from .optimizers import SGD, Adam, AdamW, Optimizer, clip_grad_norm, clip_grad_norm_
+from .schedules import CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, StepLR
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "clip_grad_norm_"]
+__all__ += ["CosineAnnealingLR", "LRScheduler", "LambdaLR", "LinearLR", "StepLR"]

@@ -16,11 +16,8 @@ def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
 def passed(g: Any, _a: Any, _b: Any) -> Any:
     """The identity rule: the operand's gradient is g."""
 
-def zero(a: Any) -> Any:
-    """Zeros like a."""
-
 def flat(_g: Any, _x: Any, like: Any) -> Any:
-    """The rule of a piecewise constant function, for its last operand: no gradient."""
+    """The rule of a piecewise constant function, for its last operand: zeros like it."""
 
 add: Row
 sub: Row
@@ -49,8 +46,8 @@ MAKERS: dict[str, Callable[..., Row]]
 def setting(maker: Callable[..., Row]) -> Callable[..., Row]:
     """Register a function that makes a unary row from settings, which are plain numbers."""
 
-def flat_in_a(_g: Any, like: Any, _b: Any) -> Any:
-    """The rule of a piecewise constant function, for the first of two operands: no gradient."""
+def flat_in_a(g: Any, like: Any, _b: Any) -> Any:
+    """The rule of a piecewise constant function, for the first of two operands: zeros like it."""
 
 def share(g: Any, m: Any) -> Any: ...
 

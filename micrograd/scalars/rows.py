@@ -66,4 +66,4 @@ class Closure(Row):
     def _added(self, operand: Any) -> Any:
         if operand._gradient is None:
             raise TypeError("it left None in .grad of an operand, and should add the operand's gradient there")
-        return operand._seed(operand._gradient, False)
+        return operand._seed(operand._gradient, hasattr(operand._gradient, "_apply"))

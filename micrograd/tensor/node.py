@@ -259,6 +259,8 @@ class _ArrayClosure(Closure):
         return np.zeros(operand._data.shape, np.result_type(operand._data, np.float16))
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
+        if isinstance(g, ArrayNode.kind) and not create_graph:
+            raise RuntimeError(f"jvp needs the derivative of '{self.name}' as a row: its _backward was written by hand")
         if not create_graph:
             node._check_unchanged()
         return super().send(node, node._for_hook(g), create_graph)

@@ -1,170 +1,86 @@
-"""The rules of the derivative table as text: a row is run on Formulas, which record the operations applied to them.
-
-The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Formulas it gives "g * b"; run with the
-number 1 for g it gives the local derivative, "b". So the text shown comes from the rule that ran, and cannot get out of
-date.
+"""The rules of the derivative table as text: the trees of `scalars.recorder`, in infix notation.
 
 Operands appear as the placeholders "{0}" and "{1}", the result as "{out}" and its gradient as "g"; the caller puts
 names there.
 """
 
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..scalars.ops import TABLE
-from ..scalars.rows import Closure, Row
-from .infix import ATOM, CONDITION, PLUS, UNARY, number, within, written
+from ..engine.rows import Row
+from ..scalars.rows import Closure
+from .infix import ATOM, CONDITION, PLUS, Text, number, within, written
+from .recorder import Term
 
-
-class Recorder:
-    """Runs in place of a number or an array, and records what is done; `like`, if any, has its shape and dtype."""
-
-    like: Any
-
-    shape: property = property(lambda self: self.like.shape)
-    ndim: property = property(lambda self: self.like.ndim)
-    size: property = property(lambda self: self.like.size)
-    dtype: property = property(lambda self: self.like.dtype)
-
-
-def overload(kind: type[Recorder], signs: Mapping[str, str], record: Callable[[str, Any, Any], Any]) -> None:
-    """Give the class these operators and their reflections, which return `record(sign, a, b)`."""
-    for name, sign in signs.items():
-        setattr(kind, f"__{name}__", lambda a, b, sign=sign: record(sign, a, b))
-        setattr(kind, f"__r{name}__", lambda b, a, sign=sign: record(sign, a, b))
-
-
-class Formula(Recorder):
-    """Text that supports the operations of a number or an array."""
-
-    def __init__(self, text: str, binds: int = ATOM, like: Any = None):
-        self.text = text
-        self.binds = binds
-        self.like = like
-
-    def __str__(self) -> str:
-        return self.text
-
-    def within(self, strength: int) -> str:
-        """The text as an operand that needs this precedence, in parentheses if necessary."""
-        return within((self.text, self.binds), strength)
-
-    # ---- the array interface that rules use
-
-    T = property(lambda self: Formula(f"{self.within(ATOM)}.T"))
-
-    def swapaxes(self, a: int, b: int) -> "Formula":
-        """`.T` for the last two axes, else the call."""
-        return self.T if {a, b} == {-1, -2} else self._method("swapaxes", a, b)
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> "Formula":
-        """The text of `sum`, with the arguments that are not defaults."""
-        said = [f"axis={axis}"] if axis is not None else []
-        return self._method("sum", *said, *(["keepdims=True"] if keepdims else []))
-
-    def reshape(self, *shape: Any) -> "Formula":
-        """The text of `reshape`."""
-        return self._method("reshape", *shape)
-
-    def astype(self, dtype: Any) -> "Formula":
-        """The text of `astype`."""
-        return self._method("astype", dtype)
-
-    def _method(self, name: str, *arguments: Any) -> "Formula":
-        return Formula(f"{self.within(ATOM)}.{name}({', '.join(map(str, arguments))})")
-
-    def __getitem__(self, index: Any) -> "Formula":
-        return Formula(f"{self.within(ATOM)}[...]")
-
-    # ---- rows and operators
-
-    def _apply(self, row: Row, operands: Any) -> Any:
-        """A row called inside a rule."""
-        a = _formula(operands[0])
-        if row.name.startswith("**") and row.to_b is None:
-            return a ** float(row.name[2:])
-        if row.word in READINGS:
-            return READINGS[row.word](*map(_formula, operands))
-        text = ", ".join(str(_formula(x)) for x in operands)
-        if row.word in SHAPED and a.like is not None:
-            like = row.forward(a.like)
-            return Formula(f"{SHAPED[row.word]}({text}, {like.shape})", like=like)
-        return Formula(f"{row.word.lower()}({text})", like=a.like if row.word in TABLE else None)
-
-    def __neg__(self) -> "Formula":
-        return _written("neg", self, like=self.like)
-
-    def __abs__(self) -> "Formula":
-        return Formula(f"abs({self})")
-
-    def __pow__(self, n: Any) -> "Formula":
-        if _is(n, 1):
-            return self
-        return _written("**", self, n)
-
-    def __rpow__(self, n: Any) -> "Formula":
-        return _written("**", n, self)
-
-
-def _written(op: str, *operands: Any, like: Any = None) -> Formula:
-    """An op applied to Formulas or numbers."""
-    return Formula(*written(op, [(x.text, x.binds) for x in map(_formula, operands)]), like)
-
-
+NO_TEXT = (TypeError, AttributeError, ValueError, KeyError, IndexError)  # of a rule that needs actual numbers
 NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}
+SHAPED = {"reshape": "reshape", "broadcast_to": "broadcast_to", "full": "broadcast_to", "sum_to": "sum_to"}
+COMPARED = {"step": ">", "above": ">", "equal": "=="}  # rows that replace comparisons, with the value 0 or 1
 
 
-def _operator(sign: str, a: Any, b: Any) -> Formula:
-    """An operator applied to a and b, one of them a Formula, without what changes nothing: a + 0, 1 * a."""
-    unit = NEUTRAL.get(sign)
+def formula(x: Any) -> Text:
+    """The text of a Term, or of a number, and its precedence."""
+    if not isinstance(x, Term):
+        return number(x) if isinstance(x, int | float) else (str(x), ATOM)
+    if not x.operands:
+        return "g" if x.op == "g" else f"{{{x.op}}}", ATOM
+    if isinstance(x.op, Row):
+        return _of_row(x, x.op)
+    first = x.operands[0]
+    if x.run is not None:
+        if x.op == "T" or (x.op == "swapaxes" and {*x.said} == {"-1", "-2"}):
+            return f"{within(formula(first), ATOM)}.T", ATOM
+        call = x.op if x.op == "[...]" else f".{x.op}({', '.join(x.said)})"
+        return within(formula(first), ATOM) + call, ATOM
+    if x.op in ("<", "<=", ">", ">=", "=="):
+        return _compared(x.op, *map(formula, x.operands))
+    return _without_neutral(x) or written(x.op, [formula(operand) for operand in x.operands])
+
+
+def _without_neutral(x: Term) -> Text | None:
+    """The text of an operation that changes nothing, or only the sign: a + 0, 1 * a, a ** 1, -1 * a."""
+    if len(x.operands) != 2:
+        return None
+    (a, b), unit = x.operands, NEUTRAL.get(str(x.op), 1 if x.op == "**" else None)
     if _is(b, unit):
-        return a
-    if sign in ("+", "*") and _is(a, unit):
-        return b
-    if sign == "*" and _is(a, -1):
-        return -b
-    likes = [x.like for x in (a, b) if isinstance(x, Formula) and x.like is not None and sign != "@"]
-    return _written(sign, a, b, like=likes[0] if likes else None)
-
-
-overload(Formula, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "matmul": "@"}, _operator)
+        return formula(a)
+    if x.op in ("+", "*") and _is(a, unit):
+        return formula(b)
+    return written("neg", [formula(b)]) if x.op == "*" and _is(a, -1) else None
 
 
 def _is(x: Any, number: float | None) -> bool:
     return isinstance(x, int | float) and x == number
 
 
-def _formula(x: Any) -> Formula:
-    return x if isinstance(x, Formula) else Formula(*number(x)) if isinstance(x, int | float) else Formula(str(x))
+def _compared(sign: str, a: Text, b: Text = ("0", ATOM)) -> Text:
+    return f"{within(a, PLUS)} {sign} {within(b, PLUS)}", CONDITION
 
 
-NOTHING = Formula("0")
+def _of_row(x: Term, row: Row) -> Text:
+    """A row that is called inside a rule."""
+    first, word = x.operands[0], row.word
+    if row.name.startswith("**") and row.to_b is None:
+        return formula(first ** float(row.name[2:]))
+    if word in ("getitem", "transpose"):
+        return formula(first[...] if word == "getitem" else first.T)
+    texts = [formula(operand) for operand in x.operands]
+    if word in COMPARED:
+        return _compared(COMPARED[word], *texts)
+    if word == "gate":
+        return _gate(*texts)
+    inside = ", ".join(text for text, _ in texts)
+    return f"{SHAPED[word]}({inside}, {x.shape})" if word in SHAPED else f"{word.lower()}({inside})", ATOM
 
 
-# Rows that replace comparisons in rules, shown as comparisons: conditions with the value 0 or 1.
-def _condition(sign: str) -> Callable[..., Formula]:
-    return lambda a, b=NOTHING: Formula(f"{a.within(PLUS)} {sign} {b.within(PLUS)}", CONDITION)
-
-
-def _gate(a: Formula, b: Formula) -> Formula:
-    if str(a) == str(b):
+def _gate(a: Text, b: Text) -> Text:
+    """a where b is above zero, else 0."""
+    if a[0] == b[0]:
         return a  # a condition gated by itself
-    if b.binds == UNARY and str(b).startswith("-") and str(b)[1:].isdigit():
-        return Formula("0")
-    condition = str(b) if b.binds == CONDITION else f"{b.within(PLUS)} > 0"
-    return Formula(f"{a.within(PLUS)} if {condition} else 0", CONDITION)
-
-
-SHAPED = {"reshape": "reshape", "broadcast_to": "broadcast_to", "full": "broadcast_to", "sum_to": "sum_to"}
-READINGS: dict[str, Callable[..., Formula]] = {
-    "step": _condition(">"),
-    "above": _condition(">"),
-    "equal": _condition("=="),
-    "gate": _gate,
-    "getitem": lambda a: a[...],
-    "transpose": lambda a: a.T,
-}
+    if b[0][:1] == "-" and b[0][1:].isdigit():
+        return "0", ATOM
+    condition = b if b[1] == CONDITION else _compared(">", b)
+    return f"{within(a, PLUS)} if {condition[0]} else 0", CONDITION
 
 
 # ------------------------------------------------------------------------------------------------ rules as text
@@ -200,31 +116,32 @@ def _scalar_texts(row: Row, count: int) -> tuple[RuleText | None, ...]:
 
 
 def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
-    operands = [Formula(f"{{{i}}}", like=like) for i, like in enumerate(likes)]
-    out = Formula("{out}", like=out_like)
+    operands = [Term(str(i), like=like) for i, like in enumerate(likes)]
+    out = Term("out", like=out_like)
     locals_ = _run(row, 1.0, operands, out)
-    parts = _run(row, Formula("g", like=out_like), operands, out)
+    parts = _run(row, Term("g", like=out_like), operands, out)
     pairs = zip(locals_, parts, strict=True)
     return [None if part is None else RuleText(local or "", part) for local, part in pairs]
 
 
-def _run(row: Row, g: Any, operands: list[Formula], out: Formula) -> list[str | None]:
-    """The row's rules on Formulas; None for a rule that needs actual numbers."""
+def _run(row: Row, g: Any, operands: list[Term], out: Term) -> list[str | None]:
+    """The row's rules on Terms; None for a rule that needs actual numbers."""
     if row.rules:
         used = [out, *operands] if row.of_out else operands
         return [_rule(operand, rule, g, *used) for operand, rule in zip(operands, row.rules, strict=True)]
     try:
-        return [None if part is None else str(_formula(part)) for part in row.rule(g, *operands)]  # type: ignore[attr-defined]
-    except (TypeError, AttributeError, ValueError, KeyError, IndexError):
+        return [None if part is None else formula(part)[0] for part in row.rule(g, *operands)]  # type: ignore[attr-defined]
+    except NO_TEXT:
         return [None] * len(operands)
 
 
-def _rule(operand: Formula, rule: Any, *symbols: Any) -> str | None:
+def _rule(operand: Term, rule: Any, *terms: Any) -> str | None:
     """The text of one rule, with a `sum_to` where the engine undoes broadcasting; None if it needs numbers."""
     try:
-        part = _formula(rule(*symbols))
-        if part.like is not None and operand.like is not None and part.like.size > operand.like.size:
-            return f"sum_to({part}, {operand.like.shape})"
-        return str(part)
-    except (TypeError, AttributeError, ValueError, KeyError, IndexError):
+        part = rule(*terms)
+        text = formula(part)[0]
+    except NO_TEXT:
         return None
+    like = part.like if isinstance(part, Term) and isinstance(terms[0], Term) else None  # of a gradient
+    stretched = like is not None and operand.like is not None and like.size > operand.size
+    return f"sum_to({text}, {operand.shape})" if stretched else text

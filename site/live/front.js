@@ -2,7 +2,7 @@
 import {$, four} from "./common.js";
 import {Plane} from "./pictures.js";
 import {random} from "./names.js";
-import * as network from "./vendor/network.js";
+import * as network from "./vendor/sign.js";
 import * as neuron from "./vendor/neuron.js";
 
 const get = name => fetch(new URL(name, import.meta.url)), still = matchMedia("(prefers-reduced-motion: reduce)").matches;

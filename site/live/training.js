@@ -6,12 +6,13 @@ import {Python} from "./python.js";
 import {editor} from "./vendor/editor.js";
 
 const LONGEST = 8000;  // characters of a link
-const TYPED = 600, SLOW = 2000, SLICE = 40;  // milliseconds: after the last key, until Stop is offered, of training at a time
+const TYPED = 600, SLOW = 2000, SLICE = 40, DRAWN = 8000;  // milliseconds: after the last key, until Stop is offered, of training at a time; and the most steps of a line
 const {texts, kinds, still} = await (await fetch("vendor/training.json")).json();
 const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "--third", "--quiet"];
 const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); }), graph = new Graph($("single"));
 
 let about = null, frame = null, losses = [], norms = [], judged = [], looked = null, chosen = 0;  // which neuron is shown large, and of which point the graph is
+let fastest = null, running = null, stride = 1;  // of the step as JavaScript: which run it is, and its end; of the steps, those that are drawn
 let ready = false, pressed = null, starting = null, playing = false, waiting = false, timer = 0, slow = 0, version = "";
 const speeds = {};
 
@@ -56,6 +57,7 @@ function later(act) {  // what was pressed while Python was not there, which goe
 async function begin(act = null) {  // run the text from its first line: another model, which goes on if this one was playing
   clearTimeout(timer);
   pressed = null;
+  if (!act) fastest = null;
   if (own()) preview();
   if (own() && !held(edit.text)?.rows.length) {
     set(false);
@@ -74,12 +76,13 @@ async function begin(act = null) {  // run the text from its first line: another
     starting = null;
     return set(false);
   }
+  const kept = [frame, losses, norms, judged, stride];
   started(answer);
   if (act) {
-    await asked("put", JSON.stringify(still.frame.p), still.frame.steps);
-    if (ended()) return;
-    [frame, losses, norms, judged] = [still.frame, [...still.losses], [...still.norms], [...still.judged]];
+    [frame, losses, norms, judged, stride] = kept;
     due();
+    await asked("put", JSON.stringify(frame.p), frame.steps);
+    if (ended()) return;
     starting = null;
     return act();
   }
@@ -92,6 +95,7 @@ async function begin(act = null) {  // run the text from its first line: another
 function started(found) {
   if (found.parameters !== about?.parameters) delete speeds.eager, delete speeds.compiled;  // of another network
   about = found;
+  stride = 1;
   losses = [];
   norms = [];
   judged = [];
@@ -114,17 +118,24 @@ function take(next) {
   if ($("error").textContent) wrong(null, edit);  // of a program before
   frame = next;
   const seen = plane.judge(next.p);
-  judged.push(...next.losses.map(() => seen));
-  losses.push(...next.losses);
-  norms.push(...next.losses.map(() => next.norms));
+  next.losses.forEach((loss, k) => {
+    if ((next.steps - next.losses.length + k) % stride) return;
+    losses.push(loss);
+    judged.push(seen);
+    norms.push(next.norms);
+  });
+  if (losses.length > DRAWN) {
+    [losses, judged, norms] = [losses, judged, norms].map(list => list.filter((_, k) => k % 2 === 0));
+    stride *= 2;
+  }
   if (next.out) $("out").textContent = next.out;
-  speeds[about.mode] = 1000 / next.ms;
+  speeds[mode()] = 1000 / next.ms;
   if (playing) watch();
   due();
 }
 
 // ---- playing: `playing` is what the button says, and what Python does unless it is starting
-const batch = () => +$("batch").value;
+const batch = () => +$("batch").value, mode = () => frame?.mode ?? about.mode;
 function set(on) {
   playing = on;
   $("play").textContent = on ? "Pause" : "Play";
@@ -135,13 +146,16 @@ function play() {
   const {top, bottom} = $("plane").getBoundingClientRect();
   if (innerWidth <= 960 && (top < 0 || bottom > innerHeight)) $("plane").closest("section").scrollIntoView();  // a phone: what is played is below
   pressed = null;
+  if ($("fast").checked && frame && !starting && fit()) return running = fast();
   if (!ready || starting) return python.load();
   watch();
   python.say("play", SLICE, batch(), chosen);
 }
 async function pause() {
-  if (!playing) return;
+  const was = playing;
   set(false);
+  await running;
+  if (!was) return;
   if (ready) await asked("pause");
 }
 function stop() {
@@ -150,6 +164,51 @@ function stop() {
   heard();
   $("error").textContent = "Stopped. Python starts again; change the text, or press Play.";
   python.restart();
+}
+
+// ---- the step as JavaScript, which the build wrote for the texts of this page; Python is told of it for the graph of a point
+const steps = await (await fetch("vendor/steps.json")).json();
+function fit() {  // also says why not
+  const kind = kinds[$("data").value], wrong = !steps.orders[kind] ? "moons, circles, xor, spirals and curves" : edited() ? "the page’s own text" : String(hidden()) !== String(steps.hidden) ? `hidden layers of ${steps.hidden.join(" and ")}` : batch() !== steps.batch ? `a batch of ${steps.batch}` : "";
+  $("unfit").textContent = wrong && $("fast").checked ? `It was written for ${wrong}: this runs in Python.` : "";
+  return !wrong;
+}
+async function fast() {
+  const mine = fastest = {}, kind = kinds[$("data").value], order = steps.orders[kind], module = await import(`./vendor/${kind}.js`), held = [];
+  let p = frame.p.map(Number), count = frame.steps, asking = false;
+  order.forEach((place, k) => held[place] = p[k]);
+  module.load({p: held});
+  if (!ready) { pressed = () => {}; python.load(); }  // it goes on here meanwhile
+  const once = () => {
+    const picked = Array.from({length: steps.batch}, () => about.points[Math.floor(Math.random() * about.points.length)]);
+    return module.step({points: picked.map(([place]) => place), answers: picked.map(([, answer]) => answer)});
+  };
+  while (playing && fastest === mine && $("fast").checked && fit()) {
+    const began = performance.now(), some = [], rate = +RATE.exec(edit.text)[1];
+    module.load({lr: rate});
+    while (performance.now() < began + SLICE / 2) some.push(once());
+    const before = module.state().p;  // the last step says how long its gradient is
+    some.push(once());
+    const ms = (performance.now() - began) / some.length, now = module.state().p;
+    count += some.length;
+    p = order.map(place => now[place]);
+    take({mode: "compiled", steps: count, losses: some, ms, p, norms: lengths(order.map((place, k) => (before[place] - p[k]) / rate)), one: frame.one});
+    if (ready && !starting && !asking) {
+      asking = true;
+      python.ask("put", JSON.stringify(p), count).then(() => python.ask("one", chosen)).then(answer => {
+        asking = false;
+        if (answer?.one && fastest === mine) frame = {...frame, one: answer.one};
+      });
+    }
+    await new Promise(requestAnimationFrame);
+  }
+  if (fastest !== mine) return;
+  if (ready && !starting) await asked("put", JSON.stringify(p), count);
+  if (playing) play();  // in Python, from here
+}
+function lengths(slopes) {  // of the gradient, by layer
+  let at = 0;
+  return about.wires.map(layer => Math.hypot(...layer.flatMap(neuron => slopes.slice(at, at += neuron.length + 1))));
 }
 
 // ---- pictures: the newest frame, once for each that the screen shows
@@ -186,9 +245,9 @@ function draw() {
   $("rightname").textContent = number ? "mean squared error" : "right answers";
   $("right").textContent = trained && number ? four(trained.loss) : percent(trained);
   if (apart) $("held").textContent = number ? four(apart.loss) : `${percent(apart)}, loss ${four(apart.loss)}`;
-  $("modename").textContent = `${about.mode} steps a second`;
-  const other = about.mode === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other}: ${Math.round(speeds[other])})` : "";
-  $("mode").textContent = `${Math.round(speeds[about.mode]) || "–"}${known}`;  // of this browser
+  $("modename").textContent = `${mode()} steps a second`;
+  const other = mode() === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other}: ${Math.round(speeds[other])})` : "";
+  $("mode").textContent = `${Math.round(speeds[mode()]) || "–"}${known}`;  // of this browser
   if (!playing) {
     $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
     $("norms").setAttribute("aria-label", `Length of the gradient by layer, now ${frame.norms.map(four).join(", ")}`);
@@ -405,9 +464,7 @@ if (given === texts.sign && $("data").value === "moons" && !link.size) {  // tra
   started(still.about);
   about = still.about;
   frame = still.frame;
-  losses = still.losses;
-  norms = still.norms;
-  judged = still.judged;
+  [losses, norms, judged] = [still.losses, still.norms, still.judged];
   draw();
   state("Trained when this page was made: press Play to train it yourself, from the beginning");
 } else if (link.has("code") && edited()) {
@@ -449,6 +506,7 @@ function download() {
 }
 $("download").addEventListener("click", download);
 new ResizeObserver(() => { network.arrange(); due(); }).observe($("plane"));
+$("fast").addEventListener("change", async () => { fit(); if (playing && $("fast").checked) { await pause(); play(); } });
 addEventListener("colours", due);
 addEventListener("hashchange", () => location.reload());
 

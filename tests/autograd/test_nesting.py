@@ -352,7 +352,34 @@ def test_a_derivative_that_is_taken_in_another_thread_is_differentiated_too(wher
     assert w.grad == 4.0
 
 
-def test_forward_mode_needs_a_row_where_arrays_are_concerned():
+@pytest.mark.parametrize("x", [1.5, np.array([1.5, -2.0])], ids=["number", "array"])
+def test_a_hook_changes_what_jvp_gives_as_it_changes_the_gradient(x: Any):
+    def f(x: Any) -> Any:
+        y = x * x
+        y.register_hook(lambda g: g * 10)
+        return y * 3
+
+    np.testing.assert_allclose(jvp(f, (x,), (1 + 0 * x,))[1], 60 * x)
+    np.testing.assert_allclose(gradient(f)(x), 60 * x)
+
+
+def test_jvp_goes_through_a_closure_on_numbers():
+    def f(x: Value) -> Value:
+        out = Value(x.data**2, (x,), "square")
+        out._backward = lambda: setattr(x, "grad", x.grad + 2 * x.data * out.grad)
+        return out * 3
+
+    assert jvp(f, (5.0,), (2.0,)) == (75.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"), [(lambda x: 1 / x, -math.inf), (lambda x: x**-1, -math.inf), (lambda x: x**0.5, math.inf)]
+)
+def test_jvp_follows_ieee_where_python_raises(f: Callable, expected: float):
+    assert jvp(f, (0.0,), (1.0,))[1] == gradient(f)(0.0) == expected
+
+
+def test_jvp_needs_a_row_where_arrays_are_concerned():
     def f(x: Any) -> Any:
         out = Tensor(2 * x.data, (x,), "double")
         out._backward = lambda: setattr(x, "grad", x.grad + 2 * out.grad)

@@ -41,6 +41,14 @@ def test_the_gradient_of_a_large_relu_is_what_where_gives_bit_for_bit():
     assert not np.signbit(w.grad[w.data <= 0]).any()
 
 
+def test_a_gradient_that_is_returned_is_no_view_which_grad_would_copy():
+    model = nn.Linear(3, 2)
+    f = micrograd.compile(lambda x: model(x).sum())
+    f(np.ones((4, 3)))
+    assert f.source.count("matmul_like(") == 1
+    assert ".T  #" not in f.source
+
+
 def test_an_array_added_to_a_slice_is_added_in_place():
     w = Tensor(np.ones(4), requires_grad=True)
     f = micrograd.compile(lambda: (w[:2] * 3.0).sum() + (w * w)[1:].sum())

@@ -49,8 +49,6 @@ class Run:
                 found[x] = evaluate(x.op, filled(x.args, found), dict(x.named))
         return filled(self.program.outputs, found)
 
-    run = __call__
-
 
 def filled(tree: Any, found: Any) -> Any:
     if isinstance(tree, (tuple, list)):

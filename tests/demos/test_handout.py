@@ -89,6 +89,12 @@ def test_the_key_has_every_exercise_with_its_solution():
 
 
 # ------------------------------------------------------------------------------------------------ slides
+def before_exercises(cells):
+    """The cells up to the one with the heading of the exercises."""
+    end = next((i for i, cell in enumerate(cells) if "## Exercises" in cell["source"]), len(cells))
+    return cells[:end]
+
+
 @over_lessons
 def test_a_lesson_has_about_ten_slides_that_end_with_the_exercises(path):
     cells = handout.cells_of(path)
@@ -99,7 +105,11 @@ def test_a_lesson_has_about_ten_slides_that_end_with_the_exercises(path):
     assert shown[0]["source"].startswith(handout.title(cells))
     assert shown[-1]["source"].count("\n\n**") == len(handout.solutions_of(cells))
     assert not any("<details>" in cell["source"] for cell in shown if cell["cell_type"] == "markdown")
-    assert not any("hide-input" in cell["metadata"].get("tags", []) for cell in shown)
+    pictures = [
+        sum("image/png" in str(cell.get("outputs")) for cell in some) for some in (shown, before_exercises(cells))
+    ]
+    assert pictures[0] == pictures[1]  # also those of cells that are folded away
+    assert not any("hide-input" in cell["metadata"].get("tags", []) and not cell["outputs"] for cell in shown)
     talk = [cell["source"] for cell in shown if cell["cell_type"] == "markdown"]
     before = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
     before = [handout.SOLUTION.sub("", text) for text in before]
@@ -121,6 +131,10 @@ def test_the_slides_are_a_page(tmp_path):
     assert '"reveal/dist/reveal.css"' in page
     assert "<title>4. Each operation brings its own way back" in page
     assert '<aside class="notes">' in page
+    assert re.search(r">\s*-3.0 2.0 1.0\s*<", page)  # an output, as it was printed
+    scripts = re.findall(r'<script[^>]* src="([^"]*)"', page)
+    assert scripts[-2:] == ["reveal/dist/reveal.js", "reveal/plugin/notes/notes.js"]
+    assert [script for script in scripts if script.startswith("http") and "mathjax" not in script] == []
 
 
 # ------------------------------------------------------------------------------------------------ worksheets

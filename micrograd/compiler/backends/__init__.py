@@ -26,7 +26,6 @@ A package registers its back end as an entry point, in its own pyproject.toml, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol
@@ -42,7 +41,6 @@ class Executable(Protocol):
     """A program that runs."""
 
     source: str  # what `f.source` shows
-    run: Callable[..., Any]  # the same without a check: it may raise where a result is inf or nan
 
     def __call__(self, *given: Any) -> Any: ...
 

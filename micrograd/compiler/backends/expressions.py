@@ -41,7 +41,8 @@ class Text:
     """Expressions for Symbols whose operands already have one.
 
     `of` holds the expression of each, with its precedence; `names` the objects that expressions refer to; `lines` the
-    statements to run before. With `careful`, divisions follow IEEE 754 instead of raising.
+    statements to run before, and `returned` the Symbols whose memory the program returns. With `careful`, divisions
+    follow IEEE 754 instead of raising.
     """
 
     def __init__(self, careful: bool = False):
@@ -49,6 +50,7 @@ class Text:
         self.of: dict[Symbol, tuple[str, int]] = {}
         self.names: dict[str, Any] = {"np": np, "inf": math.inf, "nan": math.nan}
         self.lines: list[str] = []
+        self.returned: set[Symbol] = set()
 
     def line(self, text: str, comment: str = "") -> tuple[str, int]:
         """Write the expression as a statement, and refer to it by name."""
@@ -102,7 +104,8 @@ class Text:
             a, b, like = args
             if like.named != BY_COLUMNS:
                 return self.infix("matmul", a, b)
-            return f"({self.transposed(b)} @ {self.transposed(a)}).T", ATOM
+            if symbol not in self.returned:  # else no view, of which a gradient would be a copy
+                return f"({self.transposed(b)} @ {self.transposed(a)}).T", ATOM
         if op == "negative":
             return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
         if op == "getitem":

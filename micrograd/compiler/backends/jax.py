@@ -69,7 +69,6 @@ class Jitted:
         reads_of_places = tuple(read for read in program.reads if read.name in names)
         self._read_places = Lowered(program.parameters, reads_of_places, self._places).run
         self._jitted = jax.jit(self._evaluated, **options)
-        self.run: Callable[..., Any] = self.__call__
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""

@@ -31,6 +31,11 @@ class Face:
     tip: str = ""
 
     @property
+    def head(self) -> float:
+        """The height of the line of the title, if there is one."""
+        return TITLE if self.title or self.aside else 9.0
+
+    @property
     def alone(self) -> bool:
         """True for an unnamed constant, whose card shows only its number."""
         return self.kind == "constant" and not self.title and not self.aside and len(self.rows) == 1
@@ -115,7 +120,7 @@ def size(face: Face, down: bool = False) -> tuple[float, float, float]:
     maps = sum(_across(heat) + GUTTER for heat in face.heats)
     width = left + max(head, *(wide for _, _, wide in face.rows), maps - GUTTER, 108.0) + PAD
     tall = max((_height(heat) for heat in face.heats), default=0.0)
-    return width, top + TITLE + 8 + LINE * len(face.rows) + tall, badge
+    return width, top + face.head + 8 + LINE * len(face.rows) + tall, badge
 
 
 def _corner(badge: float, down: bool) -> tuple[float, float]:
@@ -129,8 +134,9 @@ def pieces(face: Face, badge: float, down: bool = False) -> list[Piece]:
     if face.alone:
         return [*found, Piece("data", -PAD, 22, face.rows[0][1])]
     left, top = _corner(badge, down)
-    y = top + TITLE + 17
-    found.append(Piece("title" if face.named else "made", left, top + 22, face.title))
+    y = top + face.head + 17
+    if face.title:
+        found.append(Piece("title" if face.named else "made", left, top + 22, face.title))
     if face.aside:
         found.append(Piece("aside", -PAD, top + 22, face.aside))
     for key, text, _ in face.rows:
@@ -176,12 +182,17 @@ class Arranged:
     backward: set[int]
 
 
-def arrange(faces: Sequence[Face], ends: Sequence[tuple[int, int]], gap: float, down: bool = False) -> Arranged:
+def arrange(
+    faces: Sequence[Face], ends: Sequence[tuple[int, int]], gap: float, down: bool = False, even: bool = False
+) -> Arranged:
     """Lay out cards and the lines between them, from left to right or, with `down`, from top to bottom.
 
-    `gap` is the room between columns, or rows, of cards.
+    `gap` is the room between columns, or rows, of cards. With `even`, those of modules are all as wide as the widest.
     """
     sizes = [size(face, down) for face in faces]
+    if even:
+        modules = max((wide for face, (wide, *_) in zip(faces, sizes, strict=True) if face.kind == "module"), default=0)
+        sizes = [(modules if f.kind == "module" else w, *rest) for f, (w, *rest) in zip(faces, sizes, strict=True)]
     out = [BADGE / 2 * bool(badge) if down else badge / 2 for _, _, badge in sizes]
     boxes = [
         turned(w + (0 if down else o), h + (o if down else 0), down) for (w, h, _), o in zip(sizes, out, strict=True)

@@ -33,7 +33,7 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
     uses = Counter(edge.tail for edge in graph.edges)
     faces = [face(box, uses[i]) for i, box in enumerate(graph.boxes)]
     counted = any(edge.count > 1 for edge in graph.edges)
-    shape = arrange(faces, [(edge.tail, edge.head) for edge in graph.edges], 72.0 if counted else 52.0, down)
+    shape = arrange(faces, [(edge.tail, edge.head) for edge in graph.edges], 72.0 if counted else 52.0, down, even=True)
     note = pretty(graph.note)
     width = max(shape.width, text_width(note, 12) if note else 0.0) + 2 * MARGIN
     height = shape.height + 2 * MARGIN + (NOTE if note else 0.0)
@@ -119,13 +119,13 @@ def card(
             parts += [_dot(x + DOT * k, y, sent[k] if k < len(sent) else None) for k in range(face.uses)]
         elif text:
             parts.append(words(x, y, f"{kind} end" if piece.x < 0 else kind, text))
-    if face.sign:
-        acts = [state for state in states if {"forward", "backward"} & {*state.split()}]
-        parts += [_badge(face.sign, place, state, down) for state in ("", *acts)]
     if odd is not None:
         right = _n(place.width - 4)
         mark = f'<rect {size}/><circle cx="{right}" cy="4" r="8"/><text x="{right}" y="8">!</text>'
         parts.append(f'<g class="{f"flag {odd}".strip()}">{mark}</g>')
+    if face.sign:
+        acts = [state for state in states if {"forward", "backward"} & {*state.split()}]
+        parts += [_badge(face.sign, place, state, down) for state in ("", *acts)]
     at = f"translate({_n(place.x)} {_n(place.y)})"
     return f'<g class="{f"card {face.kind} {look}".strip()}" transform="{at}">{"".join(parts)}</g>'
 

@@ -44,9 +44,7 @@ function tellStart() {
     ${engine ? "<p>Drag a number, or type another: everything follows.</p>" : ""}
     ${[story.missing, story.changed, typeof story.program === "string" ? story.program : ""].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
     <p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
-  const ran = `<p>On a card: ${token("local", "data")}, the value; ${token("up", "grad")}, ∂${escaped(rootName)}/∂node, which is how ${escaped(rootName)} moves when the node does.
-    <span class="swatch" style="background:var(--parameter)"></span>parameter, <span class="swatch" style="background:var(--edge)"></span>input.
-    On a line: the value that travels, then × the local derivative. A dotted line carries no gradient.</p>`;
+  const ran = `<p><span class="swatch" style="background:var(--parameter)"></span>parameter, <span class="swatch" style="background:var(--edge)"></span>input. grad is ∂${escaped(rootName)}/∂node. A dotted line carries none.</p>`;
   return [why, ran, "What goes in is known, nothing else is."];
 }
 function tellForward(card) {

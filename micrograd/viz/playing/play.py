@@ -219,7 +219,7 @@ def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str
         cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
-            | _lean(uses=_steps(wire.uses, base) if computed else [])
+            | _lean(uses=_steps(wire.uses, base) if computed and not _found(wire, scene) else [])
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -290,15 +290,19 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
         flow=wire.flow and [*map(_rounded, wire.flow)],
         use=wire.use and (wire.use[0] - base, wire.use[1]),
         weight=None if wire.weight is None else wire.weight - base,
-        route=_points(route),
+        route=[*map(round, _points(route))],
         pill=_points([pill]) if pill else None,
     )
 
 
+def _found(wire: Wire, scene: Scene) -> bool:
+    """True if the page finds the one use of a line by itself: the product of what it comes from with its weight."""
+    return len(wire.uses) == 1 and wire.weight is not None and scene.cards[wire.tail].node is not None
+
+
 def _steps(uses: list[tuple[int, int]], base: int) -> list[int]:
     """The node and the operand's place of each use in one list, the node as the distance from the one before."""
-    nodes = [base, *[i for i, _ in uses]]
-    return [x for (i, k), before in zip(uses, nodes, strict=False) for x in (i - before, k)]
+    return [x for (i, k), (before, _) in zip(uses, [(base, 0), *uses], strict=False) for x in (i - before, k)]
 
 
 def _lean(**fields: Any) -> dict[str, Any]:

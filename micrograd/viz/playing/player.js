@@ -59,6 +59,7 @@ function prepare(scene, index) {  // derived data, computed once
     wire.uses = Array.from({length: (wire.uses?.length ?? 0) / 2}, (_, k) => [node += wire.uses[2 * k], wire.uses[2 * k + 1]]);
     if (wire.weight !== undefined) wire.weight += base;
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
+    if (engine && wire.weight !== undefined && !wire.uses.length) wire.uses = engine.products(wire.weight, wire.tail.node);
     wire.i = i;
     [wire.norm, wire.sum] = wire.flow ?? [];
     wire.route = Array.from({length: wire.route.length / 2}, (_, k) => wire.route.slice(2 * k, 2 * k + 2));

@@ -76,9 +76,12 @@ function Program({codes, functions, nodes, constants}) {
   }
   const ops = codes.map(([forward, ...rules]) => [build(forward), rules.map(rule => rule === null ? null : build(rule))]);
   const given = nodes.map(node => Array.isArray(node) ? undefined : leaf(node));
+  const users = [];
+  nodes.forEach((node, i) => { if (given[i] === undefined) for (const j of node.slice(1)) (users[j] ??= []).push(i); });
   const operands = i => nodes[i].slice(1).map(j => made.data[j]);
   const made = {
     leaves: given.slice(), data: [], grads: [], tests: [],
+    products: (a, b) => (users[a] ?? []).flatMap(i => nodes[i].indexOf(b, 1) > 0 ? [[i, nodes[i].indexOf(b, 1) - 1]] : []),
     isLeaf: i => given[i] !== undefined,
     reset(others = []) {
       let k = 0;

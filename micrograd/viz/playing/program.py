@@ -1,26 +1,24 @@
 """A graph as a program that the page runs again when a leaf is changed there: data only, made from the rows themselves.
 
-An op's forward function and rules run on `Term`s, which record what is done to them as nested lists:
+An op's forward function and rules run on the Terms of `scalars.recorder`, and their trees are written as nested lists:
 `["*", "g", ["cos", "0"]]`. "0", "1" are the operands, "out" is the result, "g" its gradient; the rest are numbers and
 calls. The page knows the elementary functions by name, as `scalars/floats.py` does, and no derivative.
 
-Terms of arrays know shapes. Whatever only moves or adds elements (a reshape, a sum, an index, and what their rules do)
-is linear, so it is written down as the entries of its matrix.
+Whatever only moves or adds the elements of an array (a reshape, a sum, an index, and what their rules do) is linear, so
+it is written down as the entries of its matrix.
 """
 
 import json
 from collections.abc import Callable, Collection
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from math import copysign
 from typing import Any
 
 from ...engine.rows import Row
 from ...engine.value import Node
-from ...scalars import floats
 from ...scalars.ops import TABLE
-from ...scalars.rows import Many
 from ..drawing.data import Walk
-from ..rule_text import Recorder, overload
+from ..recorder import Term, is_known, is_linear
 from .backprop import Backprop, is_hand_written, is_released, same
 
 MOST_NODES = 2_000  # of a graph that the page computes
@@ -28,78 +26,56 @@ MOST_NUMBERS, MOST_COMPUTED = 1_024, 4_000  # in an array that is a leaf, and in
 MOST_ENTRIES = 30_000  # of all matrices together
 
 
-class Term(Recorder):
-    """A value in a forward function or a rule: what computes it, and an array of its shape (None for a number)."""
-
-    def __init__(self, tree: Any, like: Any = None):
-        self.tree = tree
-        self.like = like
-
-    T = property(lambda self: self._linear(lambda a: a.T))
-
-    def __array_namespace__(self) -> "Library":
-        """What `ops.lib` finds for a Term."""
-        return Library()
-
-    def __array_ufunc__(self, ufunc: Any, _method: str, *operands: Any, **_: Any) -> "Term":
-        """`array * term`, or `np.exp(term)`."""
-        name: str = ufunc.__name__
-        return _call(UFUNCS.get(name, name), *operands)
-
-    def _apply(self, row: Row, operands: Any) -> "Term":
-        """A row called by a rule, or by a forward function."""
-        if TABLE.get(row.word) is row:
-            return _call(row.word, *operands)
-        if self.like is not None and is_linear(row):
-            return _linear_in_each(row, operands)
-        return row.forward(*operands)
-
-    def _linear(self, function: Callable[[Any], Any]) -> Any:
-        """A function that is linear in this array, as a matrix."""
-        import numpy as np
-
-        n = self.like.size
-        probe = np.random.default_rng(0).random(n) + 1
-        out = np.asarray(function(probe.reshape(self.like.shape)))
-        place = {x: k for k, x in enumerate(probe.tolist())}
-        origins = [place.get(x, -1) for x in out.ravel().tolist()]
-        if -1 not in origins:  # every element is one of this array
-            entries: list[Any] = [list(range(len(origins))), origins, 1]
-        else:
-            units = (np.bincount([k], minlength=n).astype(float) for k in range(n))
-            columns = (np.asarray(function(unit.reshape(self.like.shape))).ravel() for unit in units)
-            found = [(int(j), k, float(x[j])) for k, x in enumerate(columns) for j in np.flatnonzero(x)]
-            entries = [[*column] for column in zip(*found, strict=True)] or [[], [], []]
-            entries[2] = entries[2] if {*entries[2]} - {1.0} else 1
-        if len(entries[0]) > MOST_ENTRIES:
-            raise ValueError("a matrix with too many entries")
-        return Term(["linear", self.tree, {"c": [*map(_column, entries), out.shape]}], out)
-
-    def _over(self, name: str, axis: Any, keepdims: bool) -> "Term":
-        """The largest or smallest elements over an axis."""
-        import numpy as np
-
-        like = np.asarray(getattr(self.like, name)(axis=axis, keepdims=True))
-        group = np.broadcast_to(np.arange(like.size).reshape(like.shape), self.like.shape)
-        found: Any = Term([name, self.tree, {"c": [group.ravel().tolist(), like.shape]}], like)
-        return found if keepdims else found.reshape(getattr(self.like, name)(axis=axis).shape)
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> "Term":
-        return self._over("max", axis, keepdims)
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> "Term":
-        return self._over("min", axis, keepdims)
-
-    def __getitem__(self, index: Any) -> "Term":
-        return self._linear(lambda a: a[index])
+# ------------------------------------------------------------------------------------------------ trees
+def tree(x: Any) -> Any:
+    """A Term as nested lists; a number (or None) as it is; of an array, its elements and its shape."""
+    if x is None:
+        return None
+    if not isinstance(x, Term):
+        return {"array": [[number(y) for y in x.ravel().tolist()], x.shape]} if hasattr(x, "shape") else number(x)
+    if isinstance(x.op, Row):
+        if not is_known(x.op):
+            arrays = any(isinstance(y, Term) and y.like is not None for y in x.operands)
+            return _linear_in_each(x) if arrays and is_linear(x.op) else tree(x.op.forward(*x.operands))
+        return _call(x.op.word, x)
+    if not x.operands:
+        return x.op
+    if x.run is None:
+        return _call("power" if x.op == "**" else x.op, x)
+    return _extreme(x) if x.op in ("max", "min") else _linear(x.operands[0], x.run)
 
 
-for _name in ("sum", "mean", "reshape", "transpose", "swapaxes", "astype", "cumsum"):
-    setattr(
-        Term,
-        _name,
-        lambda self, *args, _name=_name, **named: self._linear(lambda a: getattr(a, _name)(*args, **named)),
-    )
+def _call(name: str, x: Term) -> list[Any]:
+    """A function of the page, or an op of the table, applied to the operands."""
+    if x.like is not None:
+        likes = [getattr(y, "like", y) for y in x.operands]
+        if name == "@" and likes[0].ndim > 2 < likes[1].ndim and likes[0].shape[:-2] != likes[1].shape[:-2]:
+            raise ValueError("a product of batches that are broadcast")
+        if x.size > MOST_COMPUTED:
+            raise ValueError(f"an array of {x.size:,} numbers")
+    return [name, *map(tree, x.operands)]
+
+
+def _linear(x: Term, function: Callable[[Any], Any]) -> list[Any]:
+    """A function that is linear in an array, as a matrix."""
+    import numpy as np
+
+    n = x.size
+    probe = np.random.default_rng(0).random(n) + 1
+    out = np.asarray(function(probe.reshape(x.shape)))
+    place = {y: k for k, y in enumerate(probe.tolist())}
+    origins = [place.get(y, -1) for y in out.ravel().tolist()]
+    if -1 not in origins:  # every element is one of this array
+        entries: list[Any] = [list(range(len(origins))), origins, 1]
+    else:
+        units = (np.bincount([k], minlength=n).astype(float) for k in range(n))
+        columns = (np.asarray(function(unit.reshape(x.shape))).ravel() for unit in units)
+        found = [(int(j), k, float(y[j])) for k, y in enumerate(columns) for j in np.flatnonzero(y)]
+        entries = [[*column] for column in zip(*found, strict=True)] or [[], [], []]
+        entries[2] = entries[2] if {*entries[2]} - {1.0} else 1
+    if len(entries[0]) > MOST_ENTRIES:
+        raise ValueError("a matrix with too many entries")
+    return ["linear", tree(x), {"c": [*map(_column, entries), out.shape]}]
 
 
 def _column(column: Any) -> Any:
@@ -111,29 +87,27 @@ def _column(column: Any) -> Any:
     return column[0] if len(column) > 1 and len({*column}) == 1 else column
 
 
-def _call(name: str, *operands: Any) -> Term:
-    """A function of the page, or an op of the table, applied to Terms and numbers."""
-    likes = [x.like if isinstance(x, Term) else x for x in operands]
-    known = next((x for x in operands if isinstance(x, Term) and x.like is not None), None)
-    like = None
-    if known is not None:
-        import numpy as np
+def _extreme(x: Term) -> list[Any]:
+    """The largest or smallest elements of groups, by the group that each element belongs to."""
+    import numpy as np
 
-        if name == "@" and likes[0].ndim > 2 < likes[1].ndim and likes[0].shape[:-2] != likes[1].shape[:-2]:
-            raise ValueError("a product of batches that are broadcast")
-        like = likes[0] @ likes[1] if name == "@" else np.broadcast_arrays(*likes)[0] + 0.0
-        if like.size > MOST_COMPUTED:
-            raise ValueError(f"an array of {like.size:,} numbers")
-    return Term([name, *map(tree, operands)], like)
+    (array,) = x.operands
+    group = np.broadcast_to(np.arange(x.size).reshape(x.shape), array.shape)
+    return [x.op, tree(array), {"c": [group.ravel().tolist(), x.shape]}]
 
 
-def tree(x: Any) -> Any:
-    """A Term's tree; of a number (or None), that; of an array, its elements and its shape."""
-    if isinstance(x, Term) or x is None:
-        return x and x.tree
-    if hasattr(x, "shape"):
-        return {"array": [[number(y) for y in x.ravel().tolist()], x.shape]}
-    return number(x)
+def _linear_in_each(x: Term) -> list[Any]:
+    """A linear row: the sum of what it makes of each operand with the others 0."""
+    import numpy as np
+
+    row, operands = x.op, x.operands
+    zeros = [np.zeros_like(y.like, float) if isinstance(y, Term) else y * 0.0 for y in operands]
+    parts = [
+        _linear(y, lambda a, k=k: row.forward(*[*zeros[:k], a, *zeros[k + 1 :]]))  # type: ignore[union-attr]
+        for k, y in enumerate(operands)
+        if isinstance(y, Term)
+    ]
+    return reduce(lambda total, part: ["+", total, part], parts)
 
 
 def number(x: float) -> float | str:
@@ -144,69 +118,25 @@ def number(x: float) -> float | str:
     return x if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
 
 
-UFUNCS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@"}  # the rest by their names
-overload(Term, {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "power", "matmul": "@"}, _call)
-for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}.items():
-    setattr(Term, f"__{_name}__", lambda a, b, sign=_sign: _call(sign, a, b))
-for _name in ("neg", "abs"):
-    setattr(Term, f"__{_name}__", lambda a, _name=_name: _call(_name, a))
-
-
-class Library:
-    """The functions that a forward function calls on Terms."""
-
-    def __getattr__(self, name: str) -> Callable[..., Term]:
-        if name == "matmul_like":
-            return lambda a, b, _like: a @ b
-        if not hasattr(floats, name):
-            raise AttributeError(f"the page has no function {name}")
-        return lambda *operands: _call(name, *operands)
-
-
-def is_linear(row: Row) -> bool:
-    """True if the row is linear in its operands: its rules use no values."""
-    if isinstance(row, Many) and not row.rules:
-        return not row.needs_values
-    names = [name for rule in row.rules for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]
-    return bool(names) and all(name[0] == "_" or name == "like" for name in names)  # see `ops`
-
-
-def _linear_in_each(row: Row, operands: Any) -> Any:
-    """A linear row: the sum of what it makes of each operand with the others 0."""
-    import numpy as np
-
-    zeros = [np.zeros_like(x.like, float) if isinstance(x, Term) else x * 0.0 for x in operands]
-    parts: list[Any] = [
-        x._linear(lambda a, k=k: row.forward(*[*zeros[:k], a, *zeros[k + 1 :]]))
-        for k, x in enumerate(operands)
-        if isinstance(x, Term)
-    ]
-    total: Any = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
 # ------------------------------------------------------------------------------------------------ ops
 def _code(row: Row, likes: list[Any], out_like: Any) -> list[Any]:
     """[forward, a rule for each operand] of an op; None for an operand that has no rule."""
-    operands = [Term(str(k), like) for k, like in enumerate(likes)]
-    g, out = Term("g", out_like), Term("out", out_like)
-    made = operands[0]._apply(row, operands)
+    operands = [Term(str(k), like=like) for k, like in enumerate(likes)]
+    g, out = Term("g", like=out_like), Term("out", like=out_like)
     if row.rules:
         used = [out, *operands] if row.of_out else operands
         parts = [rule(g, *used) for rule in row.rules]
     else:
         parts = row.rule(g, *operands)  # type: ignore[attr-defined]
-    return [tree(made), *[_fitted(part, x) for part, x in zip(parts, operands, strict=True)]]
+    return [tree(Term(row, *operands)), *[_fitted(part, x) for part, x in zip(parts, operands, strict=True)]]
 
 
 def _fitted(part: Any, operand: Term) -> Any:
     """The tree of a rule's result, summed to the operand's shape where that was broadcast."""
     if part is None:
         return None
-    if operand.like is not None and isinstance(part, Term) and part.like.shape != operand.like.shape:
-        part = part._linear(lambda a: _summed(a, operand.like.shape))
+    if operand.like is not None and isinstance(part, Term) and part.shape != operand.shape:
+        return _linear(part, lambda a: _summed(a, operand.shape))
     return tree(part)
 
 
@@ -229,7 +159,7 @@ def functions() -> dict[str, Any]:
     for word, row in TABLE.items():
         operands = [Term(str(k)) for k in range(len(row.rules))]
         forward = tree(row.forward(*operands))
-        if forward != [word, *[x.tree for x in operands]]:
+        if forward != [word, *[x.op for x in operands]]:
             made[word] = forward
     return made
 

@@ -352,9 +352,8 @@ class _Teller:
 
     def _flow(self, uses: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
         """The length and the sum of what these uses send, if all are numbers; None if they send nothing."""
-        heads = [(self.graph.nodes[i], k) for i, k in uses]
-        sends = [(node, k) for node, k in heads if node in self.back.grads and node._row and not is_released(node)]
-        told = [parts(node, self.back.grads[node])[k] for node, k in sends]
+        heads = [(self.graph.nodes[i], k) for i, k in uses if not is_released(self.graph.nodes[i])]
+        told = [parts(node, self.back.grads[node])[k] for node, k in heads if node in self.back.grads]
         numbers = [part for part in told if part is not None]
         if not numbers or not all(isinstance(part, float | int) for part in numbers):
             return None
