@@ -184,8 +184,9 @@ class Call:
         free = {y: _leaf_like(getattr(y, "tensor", y)) for y in _roots(self.output)}
         with self._open(), enable_grad():
             sent = run_pass([*free], [*free.values()], create_graph, self.inputs)[1] if free else {}
-            pairs = [(node_of(sent[n]), t) for n, t in zip(self.inputs, ts, strict=True) if _requires_grad(sent.get(n))]
-            parts, seeds = [part for part, _ in pairs], [part._seed(t, create_graph) for part, t in pairs]
+            pairs = [*filter(lambda pair: _requires_grad(pair[0]), zip(map(sent.get, self.inputs), ts, strict=True))]
+            parts = [node_of(part) for part, _ in pairs]
+            seeds = [part._seed(t, create_graph) for part, (_, t) in zip(parts, pairs, strict=True)]
             found = run_pass(parts, seeds, create_graph, [*map(node_of, free.values())])[1] if parts else {}
         at = lambda y: found.get(node_of(free.get(node_of(y))))  # noqa: E731
         tangent = lambda y: y if y is None else _as_node(node_of(y), at(y))  # noqa: E731

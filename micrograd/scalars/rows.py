@@ -56,14 +56,14 @@ class Closure(Row):
             for n in nodes:
                 n._gradient = g if n is node else self.zero(n)
             self.run()
-            return [(n, self._added(n)) for n in nodes[1:] if n._row is not None]
+            return [(n, self._added(n, hasattr(g, "_apply"))) for n in nodes[1:] if n._row is not None]
         except BaseException as error:
             error.add_note(f"in the _backward written for '{self.name}'")
             raise
         finally:
             deque(restored, 0)  # one call, in C, which a Ctrl-C cannot interrupt
 
-    def _added(self, operand: Any) -> Any:
+    def _added(self, operand: Any, recorded: bool) -> Any:
         if operand._gradient is None:
             raise TypeError("it left None in .grad of an operand, and should add the operand's gradient there")
-        return operand._seed(operand._gradient, hasattr(operand._gradient, "_apply"))
+        return operand._seed(operand._gradient, recorded)

@@ -62,7 +62,8 @@ def test_an_assignment_for_nbgrader_has_all_that_its_notebook_imports(tmp_path):
     [*handout.handout(tmp_path, [LESSONS / "25_kill_the_mutant.ipynb"], ["Ada"], 0, "")]
     folder = tmp_path / "nbgrader" / "source" / "25_kill_the_mutant"
     code = "from check import check, points; check('25.1', ('a * b', {'a': 2.0, 'b': 5.0})); print(points('25.1'))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, encoding="utf-8", timeout=60)
+    command = [sys.executable, "-X", "utf8", "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=60)
     assert done.stdout.splitlines()[-1] == "1", done.stderr
     assert not (folder / "grade.py").exists()
 

@@ -239,7 +239,7 @@ def assigning_cube(x):
         ("15.3", [0.1**50, 6.0], "it is multiplied, not added"),
         ("15.4", ["c", "d"], "after eval() the running mean and spread are used"),
         ("1.1", lambda f, x: (f(x + 1e-6) - f(x)) / 1e-6, "you nudged to one side only"),
-        ("1.1", lambda f, x: (f(x + 1) - f(x - 1)) / 2, "yours is 13: a small nudge? (2 * h)?"),
+        ("1.1", lambda f, x: (f(x + 1) - f(x - 1)) / 2, "yours is 13: try a smaller nudge"),
         ("1.1", lambda f, x: None, "found None: is a `return` missing?"),
         (1.2, "down", "1.2  ✓ right"),
         ("1.4", 12.0, "a list of 2 numbers is needed here; found the float 12.0"),

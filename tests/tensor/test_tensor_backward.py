@@ -46,7 +46,7 @@ def test_a_gradient_takes_on_the_roots_dtype_under_create_graph_too():
 
 
 def test_a_gradient_of_another_shape_raises_and_both_are_named():
-    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+    with pytest.raises(ValueError, match=r"\(2,\) .* \(3,\)"):
         (parameter(1, 2) * 2).backward(np.ones(3))
 
 

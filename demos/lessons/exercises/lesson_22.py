@@ -71,7 +71,7 @@ def _(softsign: Any) -> str | None:
             return "the slope is right; multiply it by g, the incoming gradient"
         if near(found, 10 / (1 + abs(place))):
             return "the slope is 1 / (1 + |x|)**2: the square is missing"
-        if near(found, 10 / (1 + place) ** 2):
+        if place < 0 and near(found, 10 / (1 + place) ** 2):
             return f"at {place} the slope is {slope:.4f}, and yours is {found / 10:.4f}: |x|, not x"
         if not near(found, 10 * slope):
             return f"at {place} the slope is {slope:.4f}, yours is {found / 10:.4f}"

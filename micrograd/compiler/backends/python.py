@@ -115,7 +115,7 @@ class Writer(Text):
         self.order: list[Symbol] = needed((outputs, self.writes))
         self.uses: Counter[Symbol] = Counter(symbols_in([*(x.args for x in self.order), outputs, self.writes]))
         self.uses.update(symbols_in(outputs))  # each gets its own line
-        self.returned = {base(symbol) for symbol in symbols_in(outputs)}
+        self.returned: set[Symbol] = {base(symbol) for symbol in symbols_in(outputs)}
 
     def source(self, parameters: Sequence[str], reading: list[str]) -> str:
         """The whole source."""
