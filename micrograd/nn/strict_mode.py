@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from functools import cached_property
 from math import exp, isclose
 from typing import Any
 
@@ -53,9 +52,9 @@ class strict(Mode):
         lambda self: interceptor() if is_tracing() else self._watch, doc="The function that runs instead of each op."
     )
 
-    @cached_property
+    @property
     def _watch(self) -> Watch:
-        return Watch()
+        return vars(self).setdefault("_seen", Watch())  # one for all threads, also if several are the first
 
     def __enter__(self) -> None:
         super().__enter__()

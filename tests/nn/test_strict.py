@@ -23,6 +23,7 @@ def warned(run):
     """The texts of the warnings, and the lines of this file that they name."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of what another test left, which is collected just then
         run()
     assert all(x.filename == __file__ and x.category is UserWarning for x in found)
     lines = inspect.getsource(inspect.getmodule(warned)).splitlines()
