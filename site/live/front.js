@@ -9,7 +9,7 @@ const get = name => fetch(new URL(name, import.meta.url)), still = matchMedia("(
 const {numbers, batch, order, about} = await (await get("vendor/front.json")).json();
 
 // ---- the neuron: a slider for each leaf, and a wire as thick as its gradient
-const names = Object.keys(numbers), values = Object.values(numbers), ROW = 40, OPS = [32, 66, 92];  // pixels: how far apart the leaves, and how far to the right products, sum and tanh are
+const names = Object.keys(numbers), values = Object.values(numbers), ROW = 40, OPS = [20, 51, 86];  // pixels: how far apart the leaves, and how far to the right products, sum and tanh are
 const hue = x => x > 0 ? "var(--high)" : x < 0 ? "var(--low)" : "var(--quiet)";
 const middle = k => ROW * (k + .5), products = [middle(.5), middle(2.5)], joint = middle(2);
 const curve = (x1, y1, x2, y2) => `M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}`;
@@ -23,7 +23,7 @@ function leaves() {  // x1 beside w1, x2 beside w2: each pair is multiplied
     row.append(label, input, document.createElement("output"));
     return row;
   }));
-  const round = (x, y, sign) => `<circle cx="${x}" cy="${y}" r="13"/><text x="${x}" y="${y}">${sign}</text>`, path = d => `<path d="${d}"/>`;
+  const round = (x, y, sign) => `<rect x="${x - 9 - 2.5 * sign.length}" y="${y - 13}" width="${18 + 5 * sign.length}" height="26" rx="13"/><text x="${x}" y="${y}">${sign}</text>`, path = d => `<path d="${d}"/>`;
   const within = [...products.map(y => curve(OPS[0], y, OPS[1], joint)), `M${OPS[1]} ${joint}H${OPS[2]}`];
   $("wires").innerHTML = [...[...wires, ...within].map(path), ...products.map(y => round(OPS[0], y, "×")), round(OPS[1], joint, "+"), round(OPS[2], joint, "tanh")].join("");
 }
