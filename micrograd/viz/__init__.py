@@ -1,7 +1,7 @@
 """Pictures: three subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
 `files` (written in full or not at all, and SVG as pixels), `recorder` (what a rule of the derivative table does, as a
-tree), `rule_text` (the rules as text), `infix` (the text of an op and its operands), `text`, `values`, `progress` and
-`optional` (packages that may be missing).
+tree), `rule_text` (the rules as text), `infix` (the text of an op and its operands), `text`, `values` and `optional`
+(packages that may be missing).
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`, `compare`

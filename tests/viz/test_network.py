@@ -349,7 +349,7 @@ class Cell:
 def test_watch_updates_one_cell_a_few_times_a_second_and_is_a_movie_afterwards(monkeypatch):
     cell = Cell()
     now = iter(np.arange(0.0, 100.0, 0.05))
-    monkeypatch.setattr("micrograd.viz.training.film.new_cell", lambda text: cell)
+    monkeypatch.setattr("micrograd.viz.training.film._new_cell", lambda text: cell)
     monkeypatch.setattr("micrograd.viz.training.film.time", SimpleNamespace(monotonic=lambda: next(now)))
     film = viz.watch(MLP(2, [2, 1]), POINTS, SIDES, resolution=10, every=0.2)
     for _ in range(20):

@@ -39,7 +39,6 @@ from ..drawing.data import Box, Picture, term
 from ..drawing.words import spoken, summary, title
 from ..files import save_film
 from ..page import Page, join, script, source
-from ..progress import progress
 from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Film
@@ -141,9 +140,8 @@ def player(
     if height is not None and not (type(height) in (int, float) and height > 0):
         raise ValueError(f"height is {height!r}; a frame needs a positive number of pixels, or None for what it needs")
     node, (letters, variables) = one_root(root, "a player"), _letters(names)
-    with without_collector(), progress() as say:
-        told = story(node, max_nodes, variables, say)
-        say("the page")
+    with without_collector():
+        told = story(node, max_nodes, variables)
         graph = still(told)
         data = plain(told) | _lean(letters=letters)
         if frame := _lean(height=height, panels=None if panels else 0, present=present, ask=ask):

@@ -8,7 +8,7 @@ The result holds no nodes: it is sent to the page as JSON.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import hypot
 from typing import Any
@@ -99,23 +99,15 @@ class Story:
     modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
 
-def story(
-    root: Node,
-    max_nodes: int = OPEN,
-    variables: Mapping[str, Any] | None = None,
-    say: Callable[[str], None] = lambda doing: None,
-) -> Story:
+def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None = None) -> Story:
     """The scenes of the graph of `root`; with more nodes than `max_nodes` it opens folded by module.
 
-    `variables` are those that give names, by default the caller's; see `drawing.names`. `say` hears what is being done.
+    `variables` are those that give names, by default the caller's; see `drawing.names`.
     """
     graph = walk(root)
-    size = f"{len(graph.nodes):,} nodes"
-    say(f"{size}: the backward pass")
     back = backprop(root, graph.nodes)
-    say(f"{size}: names")
     teller = _Teller(graph, back, variables)
-    teller.tell(max_nodes, lambda made, known: say(f"{size}: view {made} of {known} or more"))
+    teller.tell(max_nodes)
     title = teller.scenes[0].title
     said = (back.missing, _changed(len(back.then)), program(graph, back, teller.owned))
     return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said, teller.modules)
@@ -174,16 +166,14 @@ class _Teller:
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
 
-    def tell(self, max_nodes: int, say: Callable[[int, int], None]) -> None:
-        """Make all scenes, and store them in `scenes`; `say` hears how many are made and known."""
+    def tell(self, max_nodes: int) -> None:
+        """Make all scenes, and store them in `scenes`."""
         views = self._views(max_nodes)
         for level, tab in views:
-            say(len(self.scenes) + 1, len(views))
             whole = range(len(self.graph.nodes))
             self._scene(_Part(whole, level, self._title(), tab=tab if len(views) > 1 else ""))
         known: dict[tuple[int, ...], int] = {}  # two views can lead to the same scene
         while self.waiting:
-            say(len(self.scenes) + 1, len(self.scenes) + len(self.waiting))
             part = self.waiting.popleft()
             key = (part.level, part.members[0], part.members[-1], len(part.members))
             if part.opener is not None:

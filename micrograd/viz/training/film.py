@@ -11,6 +11,7 @@ A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` 
 page that plays these, `plots.py` a GIF.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ..page import Page, image
-from ..progress import new_cell
 from .cinema import page, still
 from .frames import Frame, Kind, Levels, Recording
 from .inside import Loss, inside
@@ -262,7 +262,7 @@ class Watch(Movie):
         super().__init__(model, X, y, **options)
         self.every = every
         self._shown_at = -float("inf")
-        self._cell = new_cell("training")
+        self._cell = _new_cell("training")
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
         """Record the current state of the model, as `Movie.frame` does, and show it if it is time."""
@@ -272,6 +272,14 @@ class Watch(Movie):
             markup = image("image/svg+xml", self.still().encode(), words)
             self._cell.update({"text/html": markup, "text/plain": words}, raw=True)
             self._shown_at = time.monotonic()  # drawing does not count: the training goes on for `every` seconds
+
+
+def _new_cell(text: str) -> Any:
+    """A display of `text` in the notebook that runs this, to be updated; None outside of one."""
+    ipython: Any = sys.modules.get("IPython")  # a notebook has imported it
+    if ipython is None or not hasattr(ipython.get_ipython(), "kernel"):
+        return None
+    return ipython.display.display({"text/plain": text}, raw=True, display_id=True)
 
 
 watch = Watch
