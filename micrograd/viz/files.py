@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .optional import optional
 
-HOLD = 2  # for how many more steps the last picture stays
+SAMPLED = 8  # frames of a GIF, at most, that its colours are chosen from
 
 
 def written(text: str, path: str | PathLike[str], kind: str, suffix: str) -> Path:
@@ -61,17 +61,23 @@ def save_picture(svg: str, path: str | PathLike[str]) -> Path:
     return target
 
 
-def save_film(svgs: Iterable[str], path: Path, seconds: float, **size: int) -> None:
-    """Write SVGs of one size as a GIF that loops, or as an MP4; each is shown for `seconds`, the last for longer."""
-    if path.suffix.lower() != ".gif":
-        png = rasteriser("a video")
-        pictures = [png(svg, **size) for svg in svgs]
-        _video([*pictures, *pictures[-1:] * HOLD], path, seconds)
+def save_film(svgs: Iterable[str], path: Path, seconds: float, hold: float) -> None:
+    """Write SVGs of one size as a GIF that loops, or as an MP4: each is shown for `seconds`, the last `hold` longer."""
+    if (suffix := path.suffix.lower()) not in (".gif", ".mp4"):
+        raise ValueError(f"{path.name} is no name for a moving picture: let it end in .gif or .mp4")
+    if suffix == ".mp4":
+        pictures = [*map(rasteriser("a video"), svgs)]
+        _video([*pictures, *pictures[-1:] * round(hold / seconds)], path, seconds)
         return
     png, image = rasteriser("a GIF", "resvg-py pillow"), optional("PIL.Image", "resvg-py pillow", "a GIF")
-    whole = [image.open(io.BytesIO(png(svg, **size))).convert("RGB") for svg in svgs]
-    small = [picture.quantize(256, dither=image.Dither.NONE) for picture in whole]
-    durations = [max(round(1000 * seconds), 20)] * (len(small) - 1) + [round(1000 * seconds * (1 + HOLD))]
+    whole = [image.open(io.BytesIO(png(svg))).convert("RGB") for svg in svgs]
+    some = whole[:: -(-len(whole) // SAMPLED)]  # all have one palette, so that a GIF stores what changes
+    strip = image.new("RGB", (some[0].width, sum(picture.height for picture in some)))
+    for k, picture in enumerate(some):
+        strip.paste(picture, (0, k * picture.height))
+    palette = strip.quantize(256, method=image.Quantize.FASTOCTREE)
+    small = [picture.quantize(palette=palette, dither=image.Dither.NONE) for picture in whole]
+    durations = [max(round(1000 * seconds), 20)] * (len(small) - 1) + [round(1000 * (seconds + hold))]
     with in_full(path) as beside:
         small[0].save(beside, "GIF", save_all=True, append_images=small[1:], duration=durations, loop=0)
 

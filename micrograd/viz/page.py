@@ -146,5 +146,17 @@ def sheet(name: str, scope: str = "") -> str:
     return "\n".join([*rules, "@media (prefers-color-scheme:dark){", *night, "}"])
 
 
+def palette() -> str:
+    """The style sheet of a page's colours: dark where its `data-theme` says so or, without one, where a viewer does."""
+    colours = asset("palette.css")
+    night = colours.partition("[data-theme=dark]")[2]
+    return f"{colours}@media (prefers-color-scheme: dark) {{ :root:not([data-theme]) {night}}}\n"
+
+
+def uncommented(style: str) -> str:
+    """A style sheet without its comments and indents."""
+    return re.sub(r"^ +|  /\*.*?\*/$|^/\*.*?\*/\n|^\n", "", style, flags=re.MULTILINE)
+
+
 def _coloured(text: str, colours: Mapping[str, str]) -> str:
     return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], text)

@@ -23,6 +23,7 @@ from micrograd.nn import MLP, Neuron
 from micrograd.optim import SGD
 from micrograd.tensor.randomness import generator
 from micrograd.viz.training import panels
+from micrograd.viz.training.cinema import pictures
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -340,9 +341,33 @@ def test_a_gif_shows_orange_below_zero_and_blue_above_it(tmp_path):
     assert orange < 100 < blue  # of 200 columns
 
 
-def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path):
+@pytest.mark.parametrize("width", [200, 700])
+def test_a_gif_is_as_wide_as_asked_and_shows_the_panels_of_the_page(tmp_path, width):
+    film = filmed()
+    shown = [ET.fromstring(svg) for svg in pictures(film, width)]
+    assert [float(svg.get("width")) for svg in shown] == [width] * 3
+    for svg in shown:
+        assert [text.text for text in svg.iter(f"{SVG}text") if text.get("class") == "heading"] == [
+            "Decision boundary",
+            "Loss",
+        ]
+
+
+@pytest.mark.parametrize("wrong", [{"seconds": 0}, {"seconds": -1.0}, {"width": 0}, {"width": float("nan")}])
+def test_a_gif_needs_a_width_and_a_duration_above_zero(tmp_path, wrong):
+    with pytest.raises(ValueError, match="both must be above 0"):
+        filmed().gif(tmp_path / "film.gif", **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_moving_picture_of_another_format_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"film\.png is no name for a moving picture: let it end in \.gif or \.mp4"):
+        filmed().gif(tmp_path / "film.png")
+
+
+def test_without_resvg_one_sentence_says_what_a_gif_needs(tmp_path):
     code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
+        "import sys; sys.modules['resvg_py'] = None\n"
         "from micrograd import viz\n"
         "film = viz.movie(lambda p: p[0], [[0, 0], [1, 1]], [0, 1]); film.frame(1)\n"
         "try: film.gif('film.gif')\n"
@@ -350,7 +375,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path):
     )
     command = [sys.executable, "-c", code]
     said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-    assert said.strip() == "this picture needs matplotlib, which is not installed here: pip install matplotlib"
+    assert said.strip() == "a GIF needs resvg-py and pillow, which are not installed here: pip install resvg-py pillow"
 
 
 def test_a_movie_needs_neither_matplotlib_nor_pillow():

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from drawn_graphs import embedded
+from PIL import Image
 
 from micrograd import Function, Tensor, Value, compile, nn, viz
 from micrograd.functional import cross_entropy, mse
@@ -202,7 +203,7 @@ def test_a_network_is_drawn_as_circles_and_lines(model, points, circles):
     tree = ET.fromstring(picture.svg)
     found = [element for element in tree.iter() if element.tag.endswith("circle") and element.get("class")]
     assert len(found) == circles
-    assert "prefers-color-scheme: dark" in picture.svg
+    assert "prefers-color-scheme:dark" in picture.svg
     assert set(picture._repr_mimebundle_()) == {"text/html", "text/plain"}
 
 
@@ -211,6 +212,18 @@ def test_a_network_is_drawn_the_same_way_again_and_saved(tmp_path):
     assert viz.draw_network(model, POINTS).svg == viz.draw_network(model, POINTS).svg
     path = viz.draw_network(model, POINTS).save(tmp_path / "net.svg")
     assert path.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_network_is_saved_as_a_png_of_its_lines_and_circles(tmp_path):
+    path = viz.draw_network(MLP(2, [3, 1]), POINTS).save(tmp_path / "net.png")
+    with Image.open(path) as image:
+        assert image.size == (1000, 1328)  # twice the SVG, for sharp text
+        colours = {colour for _, colour in image.convert("RGB").getcolors(2**24)}
+    assert {(0xF6, 0xF8, 0xFB), (0xFF, 0xFF, 0xFF), (0x5A, 0x67, 0x7D)} <= colours  # the ground, the panel, the rings
+
+
+def test_a_network_needs_no_variables_of_style_sheets_which_rasterisers_lack():
+    assert "var(" not in viz.draw_network(MLP(2, [3, 1]), POINTS).svg
 
 
 def test_the_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_open():

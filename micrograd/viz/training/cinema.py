@@ -1,11 +1,11 @@
-"""The page that plays a movie, as one self-contained HTML file, and `still`, a picture of one frame."""
+"""The page that plays a movie, as one self-contained HTML file, and pictures of its frames as SVG."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from html import escape
 from typing import Any
 
-from ..page import Page, asset, join, script
+from ..page import Page, asset, join, palette, script, sheet, uncommented
 from ..text import clean, text_width
 from ..values import thickness, typeset
 from . import columns, panels
@@ -15,7 +15,7 @@ from .network import Layer
 
 PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": "Curve"}
 PAD, HEAD, LEGEND = 12, 36, 26
-NARROW = 476  # width of the panels on the right of the still
+WIDE, NARROW = 740, 476  # width of the panels on the left of the still, at most, and on the right
 
 
 def page(film: Recording, opens: dict[str, Any]) -> Page:
@@ -49,7 +49,7 @@ def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str)
         f"training/{name}",
         title,
         data,
-        style="".join(asset(f"training/{sheet}.css") for sheet in ("panels", "movie")),
+        style=uncommented(palette() + asset("training/panels.css") + asset("training/movie.css")),
         script=script("training/inside.js", f"training/{name}.js", sheet="training/inside.css"),
         inside=asset("training/inside.html") if {"inside", "closed"} & data.keys() else "",
         **markup,
@@ -67,15 +67,20 @@ def choice(count: int) -> str:
 Panel = tuple[str, str, str, float, Callable[[Box | None], str]]
 
 
-def _sides(film: Recording, frames: list[Frame], kinds: dict[str, Histograms], opens: bool) -> list[list[Panel]]:
-    """The panels on the left, where the plane is, and those on the right; they show the first of the frames."""
+def _sides(
+    film: Recording, frames: list[Frame], kinds: dict[str, Histograms], opens: bool = False, wide: float = WIDE
+) -> list[list[Panel]]:
+    """The panels on the left, where the plane is, and those on the right; they show the first of the frames.
+
+    In a picture, the plane is at most so `wide`.
+    """
     frame = frames[0]
     loss: Panel = "loss", "Loss", f"{typeset(frame.loss)}, step {frame.step}", 180, partial(panels.loss, film, frame)
     bars: Panel = "kind", "By layer", "weights", 180, partial(panels.weights, film, frame, kinds["weights"])
     right = [bars] if film.layers else []
     if film.kind == "none":
         return [[loss, *right]]
-    high, draw = _plane_still(film)[1] + HEAD + LEGEND + PAD, partial(_plane, film, frames, opens)
+    high, draw = _plane_still(film, wide)[1] + HEAD + LEGEND + PAD, partial(_plane, film, frames, opens)
     plane: Panel = "right", PLANE[film.kind], panels.right(film, frame), high, draw
     if not all(f.network for f in frames):
         return [[plane], [loss, *right]]
@@ -88,10 +93,10 @@ def network_panel(frames: list[list[Layer]], film: list[list[Layer]], high: floa
     return "network", "Network", "", high, partial(columns.network, frames, columns.widest(film))
 
 
-def _plane_still(film: Recording) -> tuple[int, float]:
-    """Width and height of the plane in the still."""
+def _plane_still(film: Recording, wide: float = WIDE) -> tuple[int, float]:
+    """Width and height of the plane in a picture with room for a plane so wide, and two thirds as high."""
     across, up = panels.plane_size(film)
-    part = min(740 / across, 500 / up)
+    part = wide * min(1 / across, 0.675 / up)
     return max(round(part * across), 420), part * up
 
 
@@ -136,12 +141,20 @@ def spoken(film: Recording) -> str:
 # ------------------------------------------------------------------------------------------------ one frame
 def still(film: Recording, frame: Frame) -> str:
     """A frame as an SVG document: the panels of the page."""
-    sides = _sides(film, [frame], panels.histograms(film), opens=False)
+    sides = _sides(film, [frame], panels.histograms(film))
     wide = [(_plane_still(film)[0] if side[0][0] == "right" else NARROW) + 2 * PAD for side in sides]
     return picture(sides, wide, film.title, panels.says(film, frame))
 
 
-def picture(sides: list[list[Panel]], widths: list[int], name: str, says: str) -> str:
+def pictures(film: Recording, width: float) -> Iterator[str]:
+    """The panels on the left, for each frame, as SVG documents of this width."""
+    kinds = panels.histograms(film)
+    for frame in film.frames:
+        left, *_ = _sides(film, [frame], kinds, wide=width - 4 * PAD)
+        yield picture([left], [width - 2 * PAD], film.title, panels.says(film, frame))
+
+
+def picture(sides: list[list[Panel]], widths: Sequence[float], name: str, says: str) -> str:
     """Panels side by side as an SVG document, in the viewer's light or dark colours."""
     high = max(sum(panel[3] + PAD for panel in side) for side in sides)
     parts, x = [], PAD
@@ -162,7 +175,7 @@ def picture(sides: list[list[Panel]], widths: list[int], name: str, says: str) -
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
             f'viewBox="0 0 {x:g} {high + PAD:g}" aria-label="{escape(clean(name))}">',
-            f"<desc>{escape(says)}</desc><style>{asset('training/panels.css')}</style>",
+            f"<desc>{escape(says)}</desc><style>{sheet('training/panels.css')}</style>",
             f'<rect class="picture-ground" {size}/>',
             *parts,
             "</svg>\n",

@@ -71,23 +71,24 @@ def network(frames: Sequence[Sequence[Layer]], reach: Sequence[float], box: Box 
     units = [(c, k, *spot) for c, column in enumerate(spots[1:]) for k, spot in enumerate(column)]
     name = f"answers{crc32(answers.encode()):x}"  # pictures with other answers may share a page
     image = f'<image id="{name}" width="{THUMB * len(units)}" height="{THUMB * len(frames)}" href="{answers}"/>'
-    still = lines(codes(layers, reach), ends(layers, box)) if len(frames) == 1 else ""  # a movie's page draws its own
+    rows = max(map(len, spots))
+    across, down = len(layers) * ROOM[0], rows * ROOM[1]
+    wide, high = size("network", box)
+    unit = min(1.4, wide / across, high / down) if box else 1.0  # a page has its own, as its window is large
+    drawn = lines(codes(layers, reach), ends(layers, box), unit) if len(frames) == 1 else ""  # a movie's page draws it
     shown = [f'<use href="#{name}" x="{-THUMB * n}"/>' for n in range(len(units))]
     parts = [
-        paths("network", box, "lines", still),
+        paths("network", box, "lines", drawn),
         f"<defs>{image}{_ROUND}</defs>",
-        *[_input(i, layers[0].weights.shape[1], x, y) for i, (x, y) in enumerate(spots[0])],
-        *[_unit(layers[c], c, k, part, x, y) for part, (c, k, x, y) in zip(shown, units, strict=True)],
+        *[_input(i, layers[0].weights.shape[1], x, y, unit) for i, (x, y) in enumerate(spots[0])],
+        *[_unit(layers[c], c, k, part, x, y, unit) for part, (c, k, x, y) in zip(shown, units, strict=True)],
     ]
     for layer, column in zip(layers, spots[1:], strict=True):
         more = len(layer.weights) - len(column)
         x = column[0][0]
         parts.append(f'<text class="tick name" x="{x:g}%" y="100%" dy="20">{f"+{more:,}" if more else ""}</text>')
         parts.append(f'<text class="tick name dead" x="{x:g}%" y="100%" dy="38">{dead_text(layer)}</text>')
-    rows = max(map(len, spots))
-    across, down = len(layers) * ROOM[0], rows * ROOM[1]
-    (wide, high), style = size("network", box), f"--rows:{rows};"
-    style += f"--unit:{min(1.4, wide / across, high / down):.2f};" if box else ""
+    style = f"--rows:{rows};" + f"--unit:{unit:.2f};" * bool(box)
     return drawing("network", "The network", parts, box, f' role="group" data-full="{across} {down}"', style)
 
 
@@ -111,31 +112,37 @@ def ends(layers: Sequence[Layer], box: Box | None = None) -> list[str]:
     return [f"M{p}L{q}" for before, after in pairwise(spots) for q in after for p in before]
 
 
-def lines(letters: str, paths: Sequence[str]) -> str:
+def lines(letters: str, paths: Sequence[str], unit: float) -> str:
     """The lines, one element for all that look alike; the strongest are on top. Keep in sync with movie.js."""
     alike: dict[str, str] = {}
     for letter, path in zip(letters, paths, strict=True):
         alike[letter] = alike.get(letter, "") + path
     return "".join(
-        f'<path class="w {look}" style="--wide:{wide:g}" d="{alike[letter]}"/>'
+        f'<path class="w {look}" stroke-width="{max(0.3, wide * min(1, unit)):g}" style="--wide:{wide:g}" '
+        f'd="{alike[letter]}"/>'
         for letter, (look, wide) in LOOKS.items()
         if letter in alike
     )
 
 
-def _input(i: int, count: int, x: float, y: float) -> str:
+def _scaled(unit: float) -> str:
+    return f' transform="scale({unit:.2f})"' if unit != 1 else ""
+
+
+def _input(i: int, count: int, x: float, y: float, unit: float) -> str:
     name = f'x<tspan class="sub" dy="3">{i + 1}</tspan>' if count > 1 else "x"
-    circle = f'<g class="sized"><circle class="ground ring" r="{RADIUS}"/></g>'
+    circle = f'<g class="sized"{_scaled(unit)}><circle class="ground ring" r="{RADIUS}"/></g>'
     return f'<svg class="at" x="{x:g}%" y="{y:g}%">{circle}<text class="tick name" dy="4">{name}</text></svg>'
 
 
-def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float) -> str:
+def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float, unit: float) -> str:
     """A neuron: a circle with its answers, which says its weights."""
     weights = ", ".join(f"{w:.3g}".replace("-", "\u2212") for w in layer.weights[k, :MOST_UNITS].tolist())
     name = f"Layer {c + 1}, neuron {k + 1}"
     box = f'x="{-RADIUS}" y="{-RADIUS}" width="{2 * RADIUS}" height="{2 * RADIUS}"'
     return (
-        f'<svg class="at" x="{x:g}%" y="{y:g}%"><g class="unit sized" tabindex="0" role="img" data-name="{name}">'
+        f'<svg class="at" x="{x:g}%" y="{y:g}%"><g class="unit sized"{_scaled(unit)} '
+        f'tabindex="0" role="img" data-name="{name}">'
         f"<title>{escape(f'{name}: weights {weights}')}</title>"
         f'<circle class="ground" r="{RADIUS}"/><svg class="answer" {box} preserveAspectRatio="none" '
         f'viewBox="0.5 0.5 {THUMB - 1} {THUMB - 1}"><g clip-path="url(#round)">{answers}</g></svg>'

@@ -8,7 +8,7 @@
     film.save("training.html")
 
 A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` makes pictures of them, `cinema.py` the
-page that plays these, `plots.py` a GIF.
+page that plays these.
 """
 
 import sys
@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from ..files import save_film
 from ..page import Page, image
-from .cinema import page, still
+from .cinema import page, pictures, still
 from .frames import Frame, Kind, Levels, Recording
 from .inside import Loss, inside
 from .network import network
 from .picture import JUDGED, answering
-from .plots import class_places, save_gif
+from .plots import class_places
 from .scores import as_array, class_scores, flat, increasing, lattice, method, one_score, pairs, plain, plane, samples
 
 MAX_FRAMES = 121
@@ -208,14 +209,21 @@ class Movie(Recording):
         return still(self, self._some().frames[n])
 
     def gif(self, path: str | Path, *, seconds: float = 0.1, width: int = 480) -> None:
-        """Write a GIF with matplotlib.
+        """Write the boundary, or the curve, and the loss as a moving picture, with resvg-py.
 
         Args:
-            path: the name of the file.
-            seconds: how long each frame is shown.
+            path: the name of the file, which ends in ".gif" (needs Pillow too) or ".mp4" (needs the program ffmpeg).
+            seconds: how long each frame is shown. The last one stays for two seconds more.
             width: in pixels.
+
+        Raises:
+            ValueError: `seconds` or `width` is not positive, or the path is that of another format.
+            ModuleNotFoundError: resvg-py or Pillow is missing.
+            FileNotFoundError: an MP4, and there is no ffmpeg.
         """
-        save_gif(self._some(), path, seconds, width)
+        if not (seconds > 0 and width > 0):
+            raise ValueError(f"seconds is {seconds} and width {width}; both must be above 0")
+        save_film(pictures(self._some(), width), Path(path), seconds, hold=2.0)
 
     def _some(self) -> "Movie":
         if not self.frames:

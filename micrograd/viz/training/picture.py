@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..files import written
 from ..page import Page, Svg
 from .cinema import NARROW, choice, network_panel, page_with_player, picture
 from .inside import inside
@@ -25,10 +24,8 @@ class Network(Svg):
     page: Page
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG to a file, or the page if the path ends in .html, and return its path."""
-        return (
-            self.page.save(path) if Path(path).suffix == ".html" else written(self.svg, path, "image/svg+xml", ".svg")
-        )
+        """Write an SVG, a PNG if the path ends in .png, or the page if it ends in .html; return the path."""
+        return self.page.save(path) if Path(path).suffix.lower() == ".html" else super().save(path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return self.page._repr_mimebundle_(include, exclude)
@@ -48,8 +45,8 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
         X: points of shape (n, inputs), or numbers of shape (n,), where the neurons are evaluated.
 
     Returns:
-        A drawing that notebooks display. `save(path)` writes it as SVG or, if the path ends in .html, as a page with
-        the player, and `svg` is its text.
+        A drawing that notebooks display. `save(path)` writes it as SVG, as PNG (with resvg-py) or, if the path ends
+        in .html, as a page with the player, and `svg` is its text.
 
     Raises:
         ValueError: `X` has another shape, or the model is no chain of columns of neurons.

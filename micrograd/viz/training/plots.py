@@ -1,18 +1,16 @@
-"""Plots on matplotlib axes: `plot_decision_boundary`, `plot_loss`, and the same, frame by frame, as the GIF of a movie.
+"""Plots on matplotlib axes: `plot_decision_boundary` and `plot_loss`.
 
 matplotlib is imported on the first call. Blue is above zero and orange below, as in all pictures, so that the two sides
 of a boundary are the signs of the score; of more classes, none is blue or orange. They differ in their markers too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..files import in_full
 from ..optional import optional
-from .frames import Frame, Levels, Recording
+from .frames import Levels
 from .scores import grid_scores, increasing, leads, one_score, plain, plane, samples
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ CLASSES = (
     ("#7F3B2E", "P"),
     ("#3D7A8A", "X"),
 )
-DPI = 100  # of a GIF
 PALEST = "#F7F7F7"
 SHADES = ["#E8A06F", PALEST, "#5FA8D3"]  # pale, so that the points stand out
 
@@ -220,51 +217,3 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
 def _axes(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
     """`ax`, or the axes of a new figure."""
     return ax or optional("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1]
-
-
-# ------------------------------------------------------------------------------------------------ a movie as a GIF
-def save_gif(film: Recording, path: str | Path, seconds: float, width: int) -> None:
-    """Write a GIF, which loops: each frame lasts `seconds`, the last one two more."""
-    figure = optional("matplotlib.figure").Figure(
-        figsize=(width / DPI, 0.9 * width / DPI), dpi=DPI, layout="constrained"
-    )
-    canvas = optional("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
-    image = optional("PIL.Image", "pillow")
-
-    pictures = []
-    for frame in film.frames:
-        figure.clear()
-        _draw(figure, film, frame)
-        canvas.draw()
-        picture = image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        pictures.append(picture.quantize(64, dither=image.Dither.NONE))
-    durations = [max(round(1000 * seconds), 20)] * len(pictures)  # browsers slow down shorter ones
-    durations[-1] += 2000
-    with in_full(Path(path)) as beside:
-        pictures[0].save(beside, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
-
-
-def _draw(figure: Any, film: Recording, frame: Frame) -> None:
-    """One frame: the boundary or the curve, above the loss so far."""
-    if film.kind == "none":
-        _draw_loss(figure.subplots(), film, frame)
-        return
-    above, below = figure.subplots(2, height_ratios=[4, 1])
-    if film.kind == "curve":
-        above.plot(film.xs, frame.scores, color=INK)
-        above.scatter(*film.points.T, s=16, color="gray", edgecolors="white")
-        above.set_ylim(film.ys[0], film.ys[-1])
-    else:
-        found = frame.scores.reshape(-1, *frame.scores.shape[-2:])[:, ::-1]
-        draw_scores(above, film.xs, film.ys, found, film.levels)
-        draw_points(above, film.points, film.classes, len(found))
-    above.tick_params(labelsize=7)
-    _draw_loss(below, film, frame)
-
-
-def _draw_loss(axes: Any, film: Recording, frame: Frame) -> None:
-    draw_loss(axes, np.array(film.losses))
-    axes.lines[0].set_alpha(0.25)
-    axes.plot(film.losses[: frame.step + 1], color=INK)
-    axes.tick_params(labelsize=7)
-    axes.set_title(f"step {frame.step}   loss {frame.loss:.4g}", fontsize=9)
