@@ -88,7 +88,7 @@ class Elementwise:
         Returns:
             The page: it displays itself in notebooks; `save(path)` writes it, `open()` opens it in the browser.
         """
-        from ..viz.playing.play import player  # imported on demand: the engine does not depend on viz
+        from ..viz.playing.player_page import player  # imported on demand: the engine does not depend on viz
 
         return player(self, **options)
 

@@ -20,7 +20,7 @@ _HOME = {
     "drawing.draw": "draw_dot",
     "playing.animation": "animate",
     "playing.compare": "compare",
-    "playing.play": "player",
+    "playing.player_page": "player",
     "training.film": "movie watch",
     "training.picture": "draw_network",
     "training.plots": "plot_decision_boundary plot_loss",

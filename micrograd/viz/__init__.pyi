@@ -2,7 +2,7 @@ from .drawing.data import trace as trace
 from .drawing.draw import draw_dot as draw_dot
 from .playing.animation import animate as animate
 from .playing.compare import compare as compare
-from .playing.play import player as player
+from .playing.player_page import player as player
 from .training.film import movie as movie
 from .training.film import watch as watch
 from .training.picture import draw_network as draw_network

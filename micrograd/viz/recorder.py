@@ -2,7 +2,7 @@
 
 The rule of `mul` for its first operand is `lambda g, _a, b: g * b`. Run on Terms it gives the product of the Terms g
 and b; run with the number 1 for g it gives b, the local derivative. Printers read these trees: `rule_text.py` as
-formulas, and `playing/program.py` as data that a page computes again. So what is shown and what is computed there
+formulas, and `playing/recompute.py` as data that a page computes again. So what is shown and what is computed there
 come from the rule that ran, and cannot get out of date.
 
 >>> a, b = Term("a"), Term("b")

@@ -19,8 +19,8 @@ from micrograd.scalars.ops import TABLE
 from micrograd.viz import player
 from micrograd.viz.drawing.data import walk
 from micrograd.viz.page import asset
-from micrograd.viz.playing.backprop import Backprop, backprop
-from micrograd.viz.playing.program import functions, program
+from micrograd.viz.playing.gradients import Backprop, backprop
+from micrograd.viz.playing.recompute import functions, program
 
 from .test_player import card, network, pick, text
 
@@ -264,7 +264,7 @@ def in_the_page(page, roots):
         assert isinstance(found, dict), f"{root}: {found}"
         made.append(json.loads(json.dumps(found)))
     page.open(
-        f"<!doctype html><title>t</title><script>let story = {{missing: ''}};\n{asset('playing/program.js')}</script>"
+        f"<!doctype html><title>t</title><script>let story = {{missing: ''}};\n{asset('playing/recompute.js')}</script>"
     )
     return page.run(HARNESS, made)
 
@@ -338,7 +338,7 @@ def nudged(page, root, leaf, shown=None):
     at = next(i for i, node in enumerate(graph.nodes) if node is getattr(leaf, "_node", leaf))
     made = json.loads(json.dumps(program(graph, Backprop())))
     page.open(
-        f"<!doctype html><title>t</title><script>let story = {{missing: ''}};\n{asset('playing/program.js')}</script>"
+        f"<!doctype html><title>t</title><script>let story = {{missing: ''}};\n{asset('playing/recompute.js')}</script>"
     )
     return page.run(NUDGE, made, at, shown)
 
@@ -389,7 +389,7 @@ def test_each_leaf_is_nudged_once_its_gradient_is_whole(page):
 
 def test_the_page_knows_every_function_that_a_row_calls(page):
     called = {*TABLE, *re.findall(r'\["([^"]+)"', json.dumps([*functions().values()]))}
-    page.open(f"<!doctype html><title>t</title><script>{asset('playing/program.js')}</script>")
+    page.open(f"<!doctype html><title>t</title><script>{asset('playing/recompute.js')}</script>")
     missing = page.run(
         "return arguments[0].filter(name => !CALLS[name] && typeof Math[name.replace(/^arc/, 'a')] !== 'function')",
         sorted(called - {*functions()}),

@@ -10,7 +10,7 @@ import pytest
 
 from micrograd import Tensor, Value, no_grad, tanh, viz
 from micrograd.viz.playing.animation import MAX_NODES
-from micrograd.viz.playing.clock import Clock
+from micrograd.viz.playing.keyframes import Clock
 
 SVG = "{http://www.w3.org/2000/svg}"
 

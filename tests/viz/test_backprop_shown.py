@@ -5,9 +5,9 @@ import pytest
 
 from micrograd import Function, Tensor, Value, compile, no_grad
 from micrograd.viz.drawing.data import walk
-from micrograd.viz.playing.backprop import backprop, changed_since, sent
-from micrograd.viz.playing.play import player
-from micrograd.viz.playing.program import MOST_NODES, program
+from micrograd.viz.playing.gradients import backprop, changed_since, sent
+from micrograd.viz.playing.player_page import player
+from micrograd.viz.playing.recompute import MOST_NODES, program
 
 
 def passed(root):

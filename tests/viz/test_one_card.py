@@ -9,8 +9,8 @@ from drawn_graphs import expression, neuron
 
 from micrograd import Tensor, Value, draw_dot
 from micrograd.viz.playing.animation import Film
-from micrograd.viz.playing.scenes import one_root, story
-from micrograd.viz.playing.stage import stage
+from micrograd.viz.playing.placement import stage
+from micrograd.viz.playing.views import one_root, story
 
 SVG = "{http://www.w3.org/2000/svg}"
 TIMED = re.compile(r"([tlwfb])(\d+)(?:-(\d+))?")

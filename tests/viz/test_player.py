@@ -15,7 +15,7 @@ from micrograd.nn import MLP, Dropout, Layer, LayerNorm1d, Linear, ReLU, Sequent
 from micrograd.viz import player
 from micrograd.viz.drawing.data import walk
 from micrograd.viz.drawing.fold import AIM
-from micrograd.viz.playing.scenes import story
+from micrograd.viz.playing.views import story
 
 
 def data_of(page):

@@ -7,7 +7,7 @@ from ops_list import OPS
 from micrograd import Tensor, Value, concatenate, einsum
 from micrograd.engine.rows import Row
 from micrograd.scalars import ops
-from micrograd.viz.playing.program import tree
+from micrograd.viz.playing.recompute import tree
 from micrograd.viz.recorder import Term
 from micrograd.viz.rule_text import formula, rule_texts
 

@@ -1,6 +1,6 @@
 """`animate`: the forward and backward pass of a small graph as an animated SVG, which also plays in an `<img>`.
 
-There is no script: the class of each element says when it is visible, and CSS keyframes (`clock.py`) do the rest.
+There is no script: the class of each element says when it is visible, and CSS keyframes (`keyframes.py`) do the rest.
 Content and coordinates come from the player's scene and stage. With `prefers-reduced-motion` the final state is shown.
 """
 
@@ -21,11 +21,11 @@ from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
 from ..values import hue, thickness, typeset
-from .card import face
-from .clock import Clock, Moment
+from .card_contents import face
 from .heat import STEPS, Heat
-from .scenes import Scene, Wire, one_root, still, story
-from .stage import PILL, Stage, stage
+from .keyframes import Clock, Moment
+from .placement import PILL, Stage, stage
+from .views import Scene, Wire, one_root, still, story
 
 MAX_NODES = 40
 CAPTION = 34.0

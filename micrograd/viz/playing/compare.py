@@ -26,9 +26,9 @@ from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten
 from ..values import is_array, value_text
-from .backprop import backprop, is_hand_written, same, sent
-from .play import plain, template
-from .scenes import OPEN, Story, one_root, still, story
+from .gradients import backprop, is_hand_written, same, sent
+from .player_page import plain, template
+from .views import OPEN, Story, one_root, still, story
 
 MOST = 200  # stops that the page keeps: the last
 SCRIPTS, SHEETS = ("playing/compare.js",), "palette.css playing/player.css playing/compare.css"

@@ -18,9 +18,9 @@ from ...nn.module import evaluation
 from ...scalars.kinds import node_of
 from ...tensor.tensor import Tensor
 from ..drawing.data import walk
-from ..playing.play import plain, template
-from ..playing.program import number
-from ..playing.scenes import OPEN, Story, story
+from ..playing.player_page import plain, template
+from ..playing.recompute import number
+from ..playing.views import OPEN, Story, story
 from .columns import MOST_UNITS
 from .network import Layer
 from .scores import parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 from micrograd import Value, grad
 from micrograd.viz import player
-from micrograd.viz.playing.play import Player
+from micrograd.viz.playing.player_page import Player
 
 from .chains import held, release
 from .text import FILE, Tail, compiled, executed, plain, running, told

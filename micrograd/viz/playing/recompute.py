@@ -19,7 +19,7 @@ from ...engine.value import Node
 from ...scalars.ops import TABLE
 from ..drawing.data import Walk
 from ..recorder import Term, is_known, is_linear
-from .backprop import Backprop, is_hand_written, is_released, same
+from .gradients import Backprop, is_hand_written, is_released, same
 
 MOST_NODES = 2_000  # of a graph that the page computes
 MOST_NUMBERS, MOST_COMPUTED = 1_024, 4_000  # in an array that is a leaf, and in one that the page computes

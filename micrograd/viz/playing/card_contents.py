@@ -6,7 +6,7 @@ from itertools import accumulate
 from ..drawing.card import FOLDED, Face, aside, dots, number_width, rows, titled
 from ..text import badge_text, text_width
 from ..values import value_text
-from .scenes import LEADS_NOWHERE, Card, Wire
+from .views import LEADS_NOWHERE, Card, Wire
 
 
 def face(card: Card, uses: Sequence[Wire] = ()) -> Face:

@@ -21,9 +21,9 @@ from ..drawing.names import find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten
 from ..values import value_text
-from .backprop import Backprop, Sent, backprop, is_hand_written, is_released, parts, sent
+from .gradients import Backprop, Sent, backprop, is_hand_written, is_released, parts, sent
 from .heat import Heat, heat_of, heat_of_group, heat_of_module
-from .program import program
+from .recompute import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
 LEADS_NOWHERE = -1
@@ -95,7 +95,7 @@ class Story:
     nodes: int
     missing: str = ""
     changed: str = ""
-    program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `program.py`
+    program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `recompute.py`
     modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
 
@@ -167,7 +167,7 @@ class _Teller:
         self.waiting: deque[_Part] = deque()
 
     def tell(self, max_nodes: int) -> None:
-        """Make all scenes, and store them in `scenes`."""
+        """Make all scenes, and store them in `views`."""
         views = self._views(max_nodes)
         for level, tab in views:
             whole = range(len(self.graph.nodes))

@@ -1,4 +1,4 @@
-// ---- the graph as a program: the rows of the derivative table as playing/program.py wrote them down, as functions.
+// ---- the graph as a program: the rows of the derivative table as playing/recompute.py wrote them down, as functions.
 // A value is a number, or a Float64Array with its shape. No derivative is stated here: only elementary functions.
 const across = (a, b) => a % b && a < 0 !== b < 0;  // Python rounds a quotient down, JavaScript towards 0
 const CALLS = {

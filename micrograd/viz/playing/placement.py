@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from ..drawing.card import Arranged, arrange
 from ..drawing.layout import Point
-from .card import face
-from .scenes import Scene, Wire
+from .card_contents import face
+from .views import Scene, Wire
 
 PILL = (70.0, 38.0)
 ROUNDS = 40  # the most passes that push pills apart

@@ -42,9 +42,9 @@ from ..page import Page, join, script, source
 from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Film
-from .card import face
-from .scenes import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, one_root, still, story
-from .stage import Stage, stage
+from .card_contents import face
+from .placement import Stage, stage
+from .views import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, one_root, still, story
 
 
 @dataclass(repr=False)
@@ -88,7 +88,7 @@ class Player(Page):
         return self.data
 
 
-PARTS = ("tools", "player", "panels", "program", "touch", "shake", "grid", "ask", "rows", "view")
+PARTS = ("tools", "player", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
 SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
 SHEET = "palette.css playing/player.css"
 
