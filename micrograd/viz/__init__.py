@@ -21,8 +21,8 @@ _HOME = {
     "playing.animation": "animate",
     "playing.compare": "compare",
     "playing.player_page": "player",
-    "training.film": "movie watch",
-    "training.picture": "draw_network",
+    "training.record": "movie watch",
+    "training.draw_network": "draw_network",
     "training.plots": "plot_decision_boundary plot_loss",
 }
 __getattr__, __dir__ = face(__name__, _HOME)

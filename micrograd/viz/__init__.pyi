@@ -3,11 +3,11 @@ from .drawing.draw import draw_dot as draw_dot
 from .playing.animation import animate as animate
 from .playing.compare import compare as compare
 from .playing.player_page import player as player
-from .training.film import movie as movie
-from .training.film import watch as watch
-from .training.picture import draw_network as draw_network
+from .training.draw_network import draw_network as draw_network
 from .training.plots import plot_decision_boundary as plot_decision_boundary
 from .training.plots import plot_loss as plot_loss
+from .training.record import movie as movie
+from .training.record import watch as watch
 
 __all__ = [
     "animate",

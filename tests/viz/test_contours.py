@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 
 from micrograd.viz.training.contours import contours, simplified
-from micrograd.viz.training.png import png
+from micrograd.viz.training.palette_png import png
 
 GRIDS = arrays(float, array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=7), elements=st.integers(-3, 3))
 

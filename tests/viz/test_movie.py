@@ -23,7 +23,7 @@ from micrograd.nn import MLP, Neuron
 from micrograd.optim import SGD
 from micrograd.tensor.randomness import generator
 from micrograd.viz.training import panels
-from micrograd.viz.training.cinema import pictures
+from micrograd.viz.training.movie_page import pictures
 
 X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
 SVG = "{http://www.w3.org/2000/svg}"

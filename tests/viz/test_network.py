@@ -18,9 +18,9 @@ from micrograd.nn import MLP
 from micrograd.optim import SGD, Adam
 from micrograd.viz.drawing.data import walk
 from micrograd.viz.text import text_width
-from micrograd.viz.training import columns, panels
-from micrograd.viz.training.inside import _graph
-from micrograd.viz.training.network import network
+from micrograd.viz.training import network_svg, panels
+from micrograd.viz.training.neurons import network
+from micrograd.viz.training.open_player import _graph
 from micrograd.viz.training.plots import plot_loss
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -49,7 +49,7 @@ def outside(drawn):
         )
 
     boxes = [
-        (*at(spot), *2 * [(columns.RADIUS + 0.7) * unit])
+        (*at(spot), *2 * [(network_svg.RADIUS + 0.7) * unit])
         for spot in panel.iter(f"{SVG}svg")
         if spot.get("class") == "at"
     ]
@@ -155,7 +155,7 @@ def test_in_a_still_neurons_are_in_their_panel_and_apart(widths):
     film.frame(1.0)
     drawn = next(e for e in ET.fromstring(film.still()).iter() if e.get("class") == "network")
     wide, high = float(drawn.attrib["width"]), float(drawn.attrib["height"])
-    radius = columns.RADIUS * float(re.findall(r"--unit:([\d.]+)", drawn.attrib["style"])[0])
+    radius = network_svg.RADIUS * float(re.findall(r"--unit:([\d.]+)", drawn.attrib["style"])[0])
     places = [(e.attrib["x"], e.attrib["y"]) for e in drawn.iter() if e.get("class") == "at"]
     spots = [(float(x[:-1]) / 100 * wide, float(y[:-1]) / 100 * high) for x, y in places]
     assert len(spots) == 2 + sum(widths)
@@ -169,7 +169,7 @@ def test_a_neuron_that_answers_0_at_every_point_is_dead():
         neuron.b.data = -100.0
     layers = network(model, POINTS, POINTS)
     assert layers[0].dead.tolist() == [True, True, False]
-    assert columns.dead_text(layers[0]) == "2 dead"
+    assert network_svg.dead_text(layers[0]) == "2 dead"
 
 
 def test_looking_at_the_neurons_changes_no_gradient_and_no_mode():
@@ -180,12 +180,12 @@ def test_looking_at_the_neurons_changes_no_gradient_and_no_mode():
 
 
 def test_a_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
-    looks, wide = zip(*[columns.LOOKS[letter] for letter in "AMJS?"], strict=True)
+    looks, wide = zip(*[network_svg.LOOKS[letter] for letter in "AMJS?"], strict=True)
     assert looks == ("below", "above", "zero", "above", "unknown")
     assert wide[0] == wide[3] > wide[1] > wide[2]
     model = MLP(2, [1])
     model.layers[0].neurons[0].w[0].data = float("nan")
-    assert columns.codes(network(model, POINTS, POINTS), [1.0])[0] == "?"
+    assert network_svg.codes(network(model, POINTS, POINTS), [1.0])[0] == "?"
 
 
 # ------------------------------------------------------------------------------------------------ a picture
@@ -362,8 +362,8 @@ class Cell:
 def test_watch_updates_one_cell_a_few_times_a_second_and_is_a_movie_afterwards(monkeypatch):
     cell = Cell()
     now = iter(np.arange(0.0, 100.0, 0.05))
-    monkeypatch.setattr("micrograd.viz.training.film._new_cell", lambda text: cell)
-    monkeypatch.setattr("micrograd.viz.training.film.time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr("micrograd.viz.training.record._new_cell", lambda text: cell)
+    monkeypatch.setattr("micrograd.viz.training.record.time", SimpleNamespace(monotonic=lambda: next(now)))
     film = viz.watch(MLP(2, [2, 1]), POINTS, SIDES, resolution=10, every=0.2)
     for _ in range(20):
         film.frame(0.5)

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from micrograd import Tensor, Value, nn, no_grad, viz
 from micrograd.nn import MLP, Neuron
 from micrograd.viz.training import panels
+from micrograd.viz.training.evaluate import class_scores, grid_scores, leads, one_score, plane, samples
 from micrograd.viz.training.plots import class_look
-from micrograd.viz.training.scores import class_scores, grid_scores, leads, one_score, plane, samples
 
 X = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]]
 Y = [-1, -1, 1, 1]

@@ -1,11 +1,11 @@
-"""The plain data of a movie: recorded by `film`, shown by `panels`, `cinema` and `plots`."""
+"""The plain data of a movie: recorded by `record`, shown by `panels`, `movie_page` and `plots`."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .network import Layer
+from .neurons import Layer
 
 Kind = Literal["sides", "regions", "curve", "none"]
 Levels = tuple[float, float, float]

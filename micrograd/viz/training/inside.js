@@ -1,5 +1,5 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
-// `given` is what inside.py made; without it, `closed` is why.
+// `given` is what open_player.py made; without it, `closed` is why.
 // `picks` is called when a point was chosen; where it is true, nothing opens. `opened` hears whether a point is open.
 function Inside(given, closed, picks = () => false, opened = () => {}) {
   const one = selector => document.querySelector(selector), panels = one(".panels");

@@ -22,7 +22,7 @@ function show(n) {
   one(".dot").setAttribute("cy", `${y}%`);
   showBars(frame);
   if (one(".network")) drawLines();
-  all(".network use").forEach(answer => answer.setAttribute("y", -12 * now));  // THUMB in network.py
+  all(".network use").forEach(answer => answer.setAttribute("y", -12 * now));  // THUMB in neurons.py
   all(".network .dead").forEach((text, i) => { text.textContent = frame.dead[i]; });
   for (const name of ["right", "loss", "step", "says"]) if (one("#" + name)) one("#" + name).textContent = frame[name];
   const track = one("#frame");
@@ -51,7 +51,7 @@ function bars(counts) {
   return [each.slice(0, counts.length / 2).join(""), each.slice(counts.length / 2).join("")];
 }
 
-// The lines of the network: a letter is a weight in ninths of the largest. Keep in sync with `lines` in columns.py.
+// The lines of the network: a letter is a weight in ninths of the largest. Keep in sync with `lines` in network_svg.py.
 function weights(letters) {
   const alike = {};
   [...letters].forEach((letter, i) => { alike[letter] = (alike[letter] ?? "") + film.ends[i]; });

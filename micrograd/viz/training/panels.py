@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..values import typeset
-from . import columns
+from . import network_svg
 from .contours import contours, simplified
 from .elastic import Box, drawing, paths, size
+from .evaluate import leads
 from .frames import Frame, Histograms, Recording
+from .palette_png import PALETTE, SHADES, UNKNOWN, Colour, uri
 from .plots import CLASSES, colour, wants_log
-from .png import PALETTE, SHADES, UNKNOWN, Colour, uri
-from .scores import leads
 
 LONGER = 1000  # side of the boundary, in units; the other follows from the grid
 CURVE_HEIGHT = 640
@@ -38,7 +38,7 @@ REGIONS: list[Colour] = [
 # ------------------------------------------------------------------------------------------------ what moves
 def moving(film: Recording) -> list[dict[str, Any]]:
     """For each frame, the texts and numbers that differ between frames."""
-    curve, reach = Curve(film), columns.widest([frame.network for frame in film.frames])
+    curve, reach = Curve(film), network_svg.widest([frame.network for frame in film.frames])
     return [
         {
             "step": f"step {frame.step}",
@@ -48,8 +48,8 @@ def moving(film: Recording) -> list[dict[str, Any]]:
             "at": curve.at(frame.step, frame.loss),
             "lines": boundary_paths(film, frame),
             "notes": _norm_texts(frame),
-            "net": columns.codes(frame.network, reach),
-            "dead": [columns.dead_text(layer) for layer in frame.network],
+            "net": network_svg.codes(frame.network, reach),
+            "dead": [network_svg.dead_text(layer) for layer in frame.network],
         }
         for frame in film.frames
     ]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..optional import optional
+from .evaluate import grid_scores, increasing, leads, one_score, plain, plane, samples
 from .frames import Levels
-from .scores import grid_scores, increasing, leads, one_score, plain, plane, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

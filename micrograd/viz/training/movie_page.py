@@ -8,10 +8,10 @@ from typing import Any
 from ..page import Page, asset, join, palette, script, sheet, uncommented
 from ..text import clean, text_width
 from ..values import thickness, typeset
-from . import columns, panels
+from . import network_svg, panels
 from .elastic import Box
 from .frames import Frame, Histograms, Recording
-from .network import Layer
+from .neurons import Layer
 
 PLANE = {"sides": "Decision boundary", "regions": "Decision boundary", "curve": "Curve"}
 PAD, HEAD, LEGEND = 12, 36, 26
@@ -21,14 +21,14 @@ WIDE, NARROW = 740, 476  # width of the panels on the left of the still, at most
 def page(film: Recording, opens: dict[str, Any]) -> Page:
     """The page, which opens at the first frame; its static fallback shows the last.
 
-    `opens` is what a click on a point or a neuron opens: see `inside`.
+    `opens` is what a click on a point or a neuron opens: see `open_player`.
     """
     frames, kinds = film.frames, panels.histograms(film)
     moving = {
         "frames": panels.moving(film),
         "kinds": kinds,
-        "ends": columns.ends(frames[0].network) if frames[0].network else [],
-        "looks": columns.LOOKS,
+        "ends": network_svg.ends(frames[0].network) if frames[0].network else [],
+        "looks": network_svg.LOOKS,
     }
     sides = _sides(film, frames, kinds, "inside" in opens)
     across, up = panels.plane_size(film)
@@ -90,7 +90,7 @@ def _sides(
 
 def network_panel(frames: list[list[Layer]], film: list[list[Layer]], high: float = 300) -> Panel:
     """The panel of the network in these frames of a film."""
-    return "network", "Network", "", high, partial(columns.network, frames, columns.widest(film))
+    return "network", "Network", "", high, partial(network_svg.network, frames, network_svg.widest(film))
 
 
 def _plane_still(film: Recording, wide: float = WIDE) -> tuple[int, float]:

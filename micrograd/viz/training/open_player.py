@@ -21,9 +21,9 @@ from ..drawing.data import walk
 from ..playing.player_page import plain, template
 from ..playing.recompute import number
 from ..playing.views import OPEN, Story, story
-from .columns import MOST_UNITS
-from .network import Layer
-from .scores import parameters
+from .evaluate import parameters
+from .network_svg import MOST_UNITS
+from .neurons import Layer
 
 MOST = 40_000  # weights in all frames together; with more, the page has those of the last frame
 FINEST = 8_192  # a weight is stored as a whole number of this part of the largest
@@ -142,7 +142,7 @@ def _graph(
     with evaluation(), enable_grad():
         try:
             made = model(given[0] if leaves else given)
-        except Exception as error:  # a function of arrays, say, which `scores` knew how to call
+        except Exception as error:  # a function of arrays, say, which `evaluate` knew how to call
             raise _Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _usual_loss(made, y, label)
     root = node_of(found)

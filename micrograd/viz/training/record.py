@@ -7,8 +7,8 @@
         ...
     film.save("training.html")
 
-A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` makes pictures of them, `cinema.py` the
-page that plays these.
+A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` makes pictures of them, `movie_page.py`
+the page that plays these.
 """
 
 import sys
@@ -21,13 +21,13 @@ import numpy as np
 
 from ..files import save_film
 from ..page import Page, image
-from .cinema import page, pictures, still
+from .draw_network import JUDGED, answering
+from .evaluate import as_array, class_scores, flat, increasing, lattice, method, one_score, pairs, plain, plane, samples
 from .frames import Frame, Kind, Levels, Recording
-from .inside import Loss, inside
-from .network import network
-from .picture import JUDGED, answering
+from .movie_page import page, pictures, still
+from .neurons import network
+from .open_player import Loss, inside
 from .plots import class_places
-from .scores import as_array, class_scores, flat, increasing, lattice, method, one_score, pairs, plain, plane, samples
 
 MAX_FRAMES = 121
 MAX_WEIGHTS = 4000  # per layer, for its histogram; of more, every second, third, ... is stored

@@ -12,8 +12,8 @@ from zlib import crc32
 import numpy as np
 
 from .elastic import Box, drawing, paths, size
-from .network import THUMB, Layer
-from .png import PALETTE, SHADES, uri
+from .neurons import THUMB, Layer
+from .palette_png import PALETTE, SHADES, uri
 
 RADIUS, ROOM = 24, (72, 52)  # of a neuron in its full size, and what it needs from column to column and from row to row
 MOST_UNITS = 16  # of a longer column, the first ones are drawn

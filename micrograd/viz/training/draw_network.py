@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..page import Page, Svg
-from .cinema import NARROW, choice, network_panel, page_with_player, picture
-from .inside import inside
-from .network import THUMB, network
-from .scores import as_array, flat, lattice, parameters, plane
+from .evaluate import as_array, flat, lattice, parameters, plane
+from .movie_page import NARROW, choice, network_panel, page_with_player, picture
+from .neurons import THUMB, network
+from .open_player import inside
 
 JUDGED = 200  # points for which a neuron that answers 0 is called dead
 MOST = 2_000  # numbers in the points that the page can look inside at

@@ -15,7 +15,7 @@ from ...engine.value import Value
 from ...nn.module import evaluation
 from ...tensor.tensor import Tensor
 from ..drawing.data import Walk, walk
-from .scores import parameters, rerun
+from .evaluate import parameters, rerun
 
 THUMB = 12  # places along a side of the picture of what a neuron answers
 
@@ -40,7 +40,7 @@ def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -
     try:
         with evaluation(), enable_grad():
             found = (_of_tensors if tensors else _of_values)(model, everywhere)
-    except Exception:  # the model takes another input; `scores` says what is wrong with it
+    except Exception:  # the model takes another input; `evaluate` says what is wrong with it
         return []
     widths = [places.shape[1], *[len(weights) for weights, _, _ in found]]
     if any(weights.shape[1] != before for (weights, _, _), before in zip(found, widths, strict=False)):
