@@ -133,7 +133,7 @@ def test_every_class_that_moves_has_its_keyframes():
 def test_keyframes_stay_within_the_period():
     clock = Clock(3, 1.0)
     for step in range(3):
-        clock.landing(step, 3), clock.between(step, step + 1), clock.waking(step), clock.drawn(step)
+        clock.landing(step, 3), clock.between(step, step + 1), clock.faint_until(step), clock.drawn(step)
         clock.drawn(step, backward=True)
     assert all(0 <= float(x) <= 100 for x in re.findall(r"([\d.]+)%", clock.style()))
 

@@ -9,7 +9,7 @@ import pytest
 from micrograd import Tensor, Value
 from micrograd.nn import Linear, Sequential
 from micrograd.viz.drawing import broken
-from micrograd.viz.drawing.words import title
+from micrograd.viz.drawing.alt_text import title
 
 
 def raised(function):

@@ -18,14 +18,14 @@ from micrograd.command.report import table
 from micrograd.nn import MLP
 from micrograd.viz import infix
 from micrograd.viz.drawing import svg
+from micrograd.viz.drawing.alt_text import alt_text
 from micrograd.viz.drawing.data import expression, walk
-from micrograd.viz.drawing.words import spoken
 
 SHOWN: dict[str, Callable[[Any], str]] = {
     "SVG": lambda root: svg.write(viz.draw_dot(root).graph),
     "SVG from above": lambda root: svg.write(viz.draw_dot(root).graph, "TB"),
     "DOT": lambda root: viz.draw_dot(root).source,
-    "words": lambda root: spoken(viz.draw_dot(root).graph),
+    "words": lambda root: alt_text(viz.draw_dot(root).graph),
     "player": lambda root: viz.player(root).html,
     "animation": lambda root: viz.animate(root).svg,
 }

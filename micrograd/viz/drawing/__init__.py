@@ -7,7 +7,7 @@ layout   sizes and edges to coordinates                          (numbers only)
 card     what is on a card, its size and its place
 svg      cards and lines to SVG, with the style sheet graph.css
 dot      plain data to DOT, for Graphviz
-words    a drawing as text
+alt_text a drawing as text, for screen readers
 draw     `draw_dot`: all steps, as a `graphviz.Digraph`
 broken   in a notebook, what led to the error of an op           (reads nodes)
 """

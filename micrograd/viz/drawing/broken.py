@@ -10,10 +10,10 @@ from ...engine.value import Node
 from ...scalars.kinds import is_node, node_of
 from ..page import bundle, image
 from . import svg
+from .alt_text import alt_text
 from .data import Group, Picture, Walk, describe, walk
 from .fold import calls_of
 from .names import find_names
-from .words import spoken
 
 MOST = 8  # cards
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
@@ -30,7 +30,7 @@ def listen() -> None:
 
 def _tell(error: BaseException | None, variables: dict[str, Any], ipython: Any) -> None:
     if error is not None and (picture := led_to(error, variables)) is not None:
-        words = f"What led to the error:\n{spoken(picture)}"
+        words = f"What led to the error:\n{alt_text(picture)}"
         shown = f"<p>What led to the error:</p>{image('image/svg+xml', svg.write(picture).encode(), words)}"
         ipython.display.display(bundle(shown, words), raw=True)
 

@@ -13,10 +13,10 @@ import graphviz
 from ..files import save_picture
 from ..page import bundle, image
 from . import dot, svg
+from .alt_text import alt_text
 from .data import Picture, describe, roots_of, walk
 from .fold import calls_of, fold
 from .names import find_names
-from .words import spoken
 
 MAX_NODES = 500  # more are unreadable in one picture, and `dot` begins to take seconds
 _RANKDIRS = ("LR", "TB")
@@ -124,7 +124,7 @@ class Drawing(_Digraph):
             return super().pipe(format, *args, encoding=encoding, **kwargs)
         except graphviz.ExecutableNotFound as error:
             if self._needs_graphviz(format or self.format, kwargs):
-                raise _told(error, format or self.format) from None
+                raise _with_install_hint(error, format or self.format) from None
         _say_once()
         return self.svg() if encoding else self.svg().encode()
 
@@ -146,7 +146,7 @@ class Drawing(_Digraph):
         try:
             return super().render(*args, **kwargs)
         except graphviz.ExecutableNotFound as error:
-            raise _told(error, format) from None
+            raise _with_install_hint(error, format) from None
 
     def _render_svg(self, outfile: Path | None, given: dict[str, Any]) -> str:
         """`render` with the built-in layout: the same files at the same paths."""
@@ -177,11 +177,11 @@ class Drawing(_Digraph):
         return self.svg()
 
     def __repr__(self) -> str:
-        return f"<Drawing: {spoken(self.graph).splitlines()[0]}; svg(), render(filename)>"
+        return f"<Drawing: {alt_text(self.graph).splitlines()[0]}; svg(), render(filename)>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
-        words, drawn = spoken(self.graph), self.svg()
+        words, drawn = alt_text(self.graph), self.svg()
         least = round(_width(drawn) / 2)  # smaller would be unreadable; beyond that the drawing scrolls
         picture = image("image/svg+xml", drawn.encode(), words, f"max-width: 100%; min-width: {least}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
@@ -199,7 +199,7 @@ def _say_once() -> None:
     _log.warning("micrograd: Graphviz's `dot` is not installed; drawing SVG with the built-in layout instead")
 
 
-def _told(error: Exception, format: str) -> Exception:
+def _with_install_hint(error: Exception, format: str) -> Exception:
     """The error, with a message that says what to install."""
     error.args = (
         f"only Graphviz can draw this {format!r}, and its `dot` program is not on the PATH: install it with "

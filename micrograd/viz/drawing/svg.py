@@ -15,11 +15,11 @@ from ..page import sheet
 from ..text import clean, pretty, shorten, text_width
 from ..text import coordinate as _n
 from ..values import hue
+from .alt_text import alt_text, summary
 from .card import BADGE, DOT, Arranged, Face, Piece, Place, arrange, face, pieces, turned
 from .data import NO_GRADIENT, Box, Edge, Picture
 from .dot import CROWDED, dense, not_finite
 from .layout import Point
-from .words import spoken, summary
 
 MARGIN = 20.0
 NOTE = 20.0  # the height of the line below the drawing
@@ -41,7 +41,7 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
     body = [*_edges(graph, shape, down)]
     body += [_still(*each, down) for each in cards]
     below = [words(MARGIN, height - 14, "note", note)] if note else []
-    return document((width, height), summary(graph), body, below, desc=spoken(graph))
+    return document((width, height), summary(graph), body, below, desc=alt_text(graph))
 
 
 def _still(box: Box, face: Face, place: Place, down: bool) -> str:

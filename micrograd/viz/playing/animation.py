@@ -12,11 +12,11 @@ from typing import Any
 
 from .. import infix
 from ..drawing import svg
+from ..drawing.alt_text import alt_text
 from ..drawing.card import CELL, Piece
 from ..drawing.data import NO_GRADIENT, term, walk
 from ..drawing.layout import Point
 from ..drawing.svg import MARGIN, document, words
-from ..drawing.words import spoken
 from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
@@ -74,7 +74,7 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
         )
     told = story(node, MAX_NODES)
     scene = told.scenes[0]
-    return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), spoken(still(told)))
+    return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), alt_text(still(told)))
 
 
 class Film:
@@ -202,7 +202,7 @@ class Film:
         shown = [(look, self.clock.between(start, end)) for start, end, look in spans]
         states = [" ".join(filter(None, [look, when])) for look, when in shown if when is not None]
         numbers = {kind: self._numbers(self.numbers(i, kind)) for kind in ("data", "grad")}
-        look, odd = self.clock.waking(self.computed.get(i, 0)), self._odd(i)
+        look, odd = self.clock.faint_until(self.computed.get(i, 0)), self._odd(i)
         gifts = [wire for wire in self.scene.wires if wire.tail == i and self._gives(wire)]
         sent = [self.clock.landing(step, self.steps) for step in sorted(self.passes[wire.head] for wire in gifts)]
         return svg.card(face(card, gifts), place, look, states, numbers, partial(self._heat, i), sent, odd)

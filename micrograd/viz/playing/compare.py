@@ -17,10 +17,10 @@ from ...common.collector import without_collector
 from ...engine.value import Node
 from ...scalars.rows import nothing
 from ..drawing import svg
+from ..drawing.alt_text import alt_text
 from ..drawing.data import Group, describe, label_of, op_of, term, walk
 from ..drawing.fold import calls_of
 from ..drawing.names import find_names
-from ..drawing.words import spoken
 from ..infix import ATOM, within
 from ..page import Page, join, script
 from ..rule_text import rule_texts
@@ -91,7 +91,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
         data = {"page": template(), "stories": stories, "stops": kept, "said": said, "agree": not found}
         page = join("playing/compare", "Two graphs of one function", data, style="", script=_script())
         graph = still(told[0])
-        return Comparison(page, ("image/svg+xml", svg.write(graph).encode()), f"{said}\n{spoken(graph)}", found)
+        return Comparison(page, ("image/svg+xml", svg.write(graph).encode()), f"{said}\n{alt_text(graph)}", found)
 
 
 @cache

@@ -1,7 +1,7 @@
 // ---- touch: a leaf is dragged, typed or stepped, and the program computes everything again
 let engine = null, touched = false, losses = [];
 const moved = () => engine && (touched || story.leaves);  // the numbers are the program's, no longer Python's
-function wake() {  // after a story was loaded, or other numbers for its leaves
+function startEngine() {  // after a story was loaded, or other numbers for its leaves
   engine ??= typeof story.program === "object" ? Program(story.program) : null;
   touched = false;
   losses = [];
@@ -52,7 +52,7 @@ function refresh() {  // the numbers of this scene, from the program
     if (typeof wire.part !== "boolean" && grads[i] !== undefined) wire.part = single(engine.sent(i, k));
   }
   carry(scene);
-  scene.cards.forEach(settle);
+  scene.cards.forEach(addGradientFromOutside);
 }
 // ---- in each leaf a curve: the result as that number alone varies; where it is now, and the slope there
 const POINTS = 33, WIDE = 56, TALL = 24, CURVES = 200000;  // the most numbers of all curves of a scene together
@@ -255,7 +255,7 @@ function showHistory() {
 $("descend").addEventListener("click", descend);
 function restart(leaves) {  // from the story's leaves, or from those of the surrounding page
   story.leaves = leaves;
-  wake();
+  startEngine();
   if (engine) refresh();
   show();
 }

@@ -11,13 +11,13 @@ function operation(card, terms) {  // the op with its operands, in infix notatio
   const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
   return before + shown.join(between) + after;
 }
-function tellers(k, card, state) {  // the phase of a step, both panels, and what is said aloud
+function explanationsFor(k, card, state) {  // the phase of a step, both panels, and what is said aloud
   const {kind} = scene.steps[k], total = scene.forward.length, back = scene.backward.length, at = kind === "forward" ? k : k - total - 1;
   const phases = {start: "Ready", forward: `Forward ${at} of ${total}`, seed: "Backward begins", backward: `Backward ${at} of ${back}`, end: "Done"};
   return [phases[kind], ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](card, state)];
 }
 function tell(now, state, card, paths, pending) {
-  const [phase, tale, rule, aloud] = tellers(step, card, state), asks = pending.length && !chosen, question = asks ? guessKey(step, pending[0]) : "";
+  const [phase, tale, rule, aloud] = explanationsFor(step, card, state), asks = pending.length && !chosen, question = asks ? guessKey(step, pending[0]) : "";
   const why = asks ? tellQuestion(card, pending) : tellGuesses(step) + tale, ran = asks || shaken ? "" : chosen ? ranTo(chosen, state) : rule;
   const said = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
   $("phase").textContent = phase;

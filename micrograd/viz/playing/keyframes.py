@@ -20,7 +20,7 @@ class Moment:
 
     landing = between
 
-    def waking(self, step: int) -> str:
+    def faint_until(self, step: int) -> str:
         """Classes for an element that is faint until `step`."""
         return "waiting" if self.step < step else ""
 
@@ -59,7 +59,7 @@ class Clock:
         """The same, for a number that travels to its place during `step`."""
         return self.between(step, end, LAND)
 
-    def waking(self, step: int) -> str:
+    def faint_until(self, step: int) -> str:
         """Classes for an element that is faint until `step`."""
         return self._rule(f"w{step}", self._from(step, "opacity:.65", "opacity:1")) if step > 0 else ""
 

@@ -45,7 +45,7 @@ function load(told) {
   rootName = root[0];
   scenes = story.scenes;
   engine = null;
-  wake();
+  startEngine();
   scenes.forEach(prepare);
 }
 function prepare(scene, index) {  // derived data, computed once
@@ -75,7 +75,7 @@ function prepare(scene, index) {  // derived data, computed once
     if (card.data !== undefined && told.length) card.gifts = told;
     card.here = card.gifts.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
     card.elsewhere = Math.max((card.uses ?? 0) - card.here, 0);
-    settle(card);
+    addGradientFromOutside(card);
     card.computes = scene.forward.includes(card.i);
   }
   scene.steps = [{kind: "start"}, ...scene.forward.map(card => ({kind: "forward", card}))];
@@ -87,14 +87,14 @@ function prepare(scene, index) {  // derived data, computed once
     scene.cards[i].far ??= Math.max(0, ...scene.cards[i].gifts.map(wire => (wire.head.far ?? 0) + 1));
   }
 }
-function settle(card) {  // what comes from outside of this scene
+function addGradientFromOutside(card) {  // what comes from outside of this scene
   const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
   if (!card.gifts.length || !card.elsewhere) card.rest = +card.grad;
   else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);  // else it is unknown
 }
 // What two stories have in common if a step of one is a step of the other.
 const shape = () => JSON.stringify(scenes.map(at => [at.cards.map(card => [card.kind, card.op]), at.wires.map(wire => wire.ends), at.backward]));
-function retell(told) {  // another story in the same page: where the shape is the same, step and scene stay
+function replaceStory(told) {  // another story in the same page: where the shape is the same, step and scene stay
   if (!told?.root || !told.scenes?.length) return console.error(`found a ${typeof told} as the story: a page sends the object that player(value).story() returns, and what is shown stays`);
   $("title").textContent = document.title = told.title;
   const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i ?? -1;

@@ -34,9 +34,9 @@ from ...common.collector import without_collector
 from ...scalars.kinds import is_node
 from .. import infix
 from ..drawing import svg
+from ..drawing.alt_text import alt_text, summary, title
 from ..drawing.card import Place, pieces
 from ..drawing.data import Box, Picture, term
-from ..drawing.words import spoken, summary, title
 from ..files import save_film
 from ..page import Page, join, script, source
 from ..text import badge_text, clean, shorten
@@ -143,11 +143,11 @@ def player(
     with without_collector():
         told = story(node, max_nodes, variables)
         graph = still(told)
-        data = plain(told) | _lean(letters=letters)
-        if frame := _lean(height=height, panels=None if panels else 0, present=present, ask=ask):
+        data = plain(told) | _without_defaults(letters=letters)
+        if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
         page = _page(told.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
-        return Player(page, ("image/svg+xml", svg.write(graph).encode()), spoken(graph), data, told.scenes[0])
+        return Player(page, ("image/svg+xml", svg.write(graph).encode()), alt_text(graph), data, told.scenes[0])
 
 
 def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, Any] | None]:
@@ -206,7 +206,7 @@ def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str
     uses = Counter(wire.head for wire in scene.wires)
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
     placed = zip(scene.cards, drawn.places, strict=True)
-    return _lean(
+    return _without_defaults(
         base=base or None,
         title=clean(scene.title),
         tab=scene.tab,
@@ -217,7 +217,7 @@ def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str
         cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
-            | _lean(uses=_steps(wire.uses, base) if computed and not _found(wire, scene) else [])
+            | _without_defaults(uses=_steps(wire.uses, base) if computed and not _found(wire, scene) else [])
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -242,7 +242,7 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
     drawn = pieces(face(card), place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
-    return _lean(
+    return _without_defaults(
         name=name,
         binds=strength if strength != infix.ATOM else None,
         form=_number_of(_form(box, uses), known["forms"]) if box.op else None,
@@ -260,7 +260,7 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
         uses=card.uses or None,
         times=box.times if box.times > 1 else None,
         nodes=box.nodes if box.nodes > 1 else None,
-        heats=[_lean(**asdict(heat)) for heat in card.heats],
+        heats=[_without_defaults(**asdict(heat)) for heat in card.heats],
         opens=card.opens if card.opens != LEADS_NOWHERE else None,
         outside=card.outside,
         byHand=card.hand_written,
@@ -279,7 +279,7 @@ def _name(card: Card) -> infix.Text:
 
 def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, base: int) -> dict[str, Any]:
     shown = wire.rule is not None and not head.hand_written
-    return _lean(
+    return _without_defaults(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
         local=_rounded(wire.local),
@@ -303,7 +303,7 @@ def _steps(uses: list[tuple[int, int]], base: int) -> list[int]:
     return [x for (i, k), (before, _) in zip(uses, [(base, 0), *uses], strict=False) for x in (i - before, k)]
 
 
-def _lean(**fields: Any) -> dict[str, Any]:
+def _without_defaults(**fields: Any) -> dict[str, Any]:
     return {name: x for name, x in fields.items() if x is not None and x is not False and x not in ("", [])}
 
 

@@ -232,19 +232,19 @@ function asSeen() {
   svg.prepend(el("style", {}, null, document.querySelector("style").textContent), el("rect", {x, y, width: w, height: h, style: `fill:${ground}`}));
   return new XMLSerializer().serializeToString(svg);
 }
-function hand(blob, kind) {  // to the user, as a file
+function download(blob, kind) {  // to the user, as a file
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = `${(story.title.match(/[\p{L}\p{N}_]+/u) ?? ["graph"])[0]}-step${step}.${kind}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
-$("svg").addEventListener("click", () => hand(new Blob([asSeen()], {type: "image/svg+xml"}), "svg"));
+$("svg").addEventListener("click", () => download(new Blob([asSeen()], {type: "image/svg+xml"}), "svg"));
 $("png").addEventListener("click", () => {
   const image = new Image(), [wide, tall] = room(), canvas = Object.assign(document.createElement("canvas"), {width: 2 * wide, height: 2 * tall});
   image.onload = () => {
     canvas.getContext("2d").drawImage(image, 0, 0, 2 * wide, 2 * tall);
-    canvas.toBlob(blob => hand(blob, "png"), "image/png");
+    canvas.toBlob(blob => download(blob, "png"), "image/png");
   };
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(asSeen())}`;
 });
@@ -283,7 +283,7 @@ function reserve() {  // for the most that the panels say at any step, so that n
   const every = Math.ceil(scene.steps.length / 30), copies = [];
   measuring = true;
   for (let k = scene.steps.length - 1; k >= 0; k -= every) {
-    const copy = panels.cloneNode(true), state = stateAt(scene, k), [, why, ran] = tellers(k, scene.cards[scene.steps[k].card], state);
+    const copy = panels.cloneNode(true), state = stateAt(scene, k), [, why, ran] = explanationsFor(k, scene.cards[scene.steps[k].card], state);
     copy.style.cssText = `position: absolute; visibility: hidden; width: ${panels.offsetWidth}px`;
     copy.children[0].innerHTML = chosen ? tellPaths(state, pathsFrom(chosen)) : why;
     copy.children[1].innerHTML = chosen ? ranTo(chosen, state) : ran;
@@ -296,7 +296,7 @@ function reserve() {  // for the most that the panels say at any step, so that n
   for (const copy of copies) copy.remove();
 }
 addEventListener("message", ({data}) => {
-  if (data?.micrograd === "story") retell(data.story);
+  if (data?.micrograd === "story") replaceStory(data.story);
   if (data?.micrograd === "go") recall(data.place);
   if (data?.micrograd === "leaves") restart(data.leaves);
   if (data?.micrograd === "leaves" && data.reply) parent.postMessage({micrograd: "grads", grads: [...engine.leaves.keys()].filter(engine.isLeaf).map(i => engine.grads[i] ?? 0)}, "*");

@@ -40,7 +40,7 @@ def page(film: Recording, opens: dict[str, Any]) -> Page:
         aspect=f"{across / up:.3f}",
         sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
     )
-    return Page(html, ("image/svg+xml", still(film, frames[-1]).encode()), spoken(film))
+    return Page(html, ("image/svg+xml", still(film, frames[-1]).encode()), alt_text(film))
 
 
 def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str) -> str:
@@ -131,7 +131,7 @@ def _section(panel: Panel, kinds: Iterable[str], opens: bool) -> str:
     return f'<section class="panel">\n<h2>{heading} {aside}</h2>\n{draw(None)}\n{legend}</section>'
 
 
-def spoken(film: Recording) -> str:
+def alt_text(film: Recording) -> str:
     """The movie as text: its title, and its first and last frame."""
     began, ended = (panels.says(film, film.frames[i]) for i in (0, -1))
     what = f" of a {PLANE[film.kind].lower()}" if film.kind != "none" else ""

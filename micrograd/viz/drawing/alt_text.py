@@ -14,7 +14,7 @@ def summary(graph: Picture) -> str:
     return f"Computation graph: {boxes} node{'s' * (boxes != 1)}, {edges} edge{'s' * (edges != 1)}"
 
 
-def spoken(graph: Picture) -> str:
+def alt_text(graph: Picture) -> str:
     """The drawing as text, one line per box; for a large drawing only the last boxes, which hold the results."""
     lines = [_sentence(graph, i) for i in range(len(graph.boxes))[-_SPOKEN:]]
     left_out = len(graph.boxes) - len(lines)
