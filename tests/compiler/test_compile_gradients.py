@@ -24,28 +24,9 @@ from micrograd import (
 from micrograd.common.trees import leaves
 
 
-def test_gradients_of_gradients_are_programs_too():
-    cube = micrograd.compile(lambda x: x**3)
-    third = gradient(gradient(gradient(cube)))
-    assert (third(2.0), third(5.0), third.cache_info().misses) == (6.0, 6.0, 1)
-
-
-def test_the_backward_graph_is_derived_once():
-    called = []
-
-    def f(x: Any) -> Any:
-        called.append(1)
-        return x.exp() * x
-
-    slope = gradient(micrograd.compile(f))
-    for x in (1.0, 2.0, 3.0):
-        assert slope(x) == pytest.approx((1 + x) * np.exp(x), rel=1e-14)
-    assert len(called) == 1
-
-
-def test_the_backward_graph_can_be_printed():
+def test_a_gradient_of_a_gradient_is_a_program_that_can_be_printed():
     slope = gradient(gradient(micrograd.compile(lambda x: x**4)))
-    slope(2.0)
+    assert [slope(2.0), slope(1.0), slope.cache_info().misses] == [48.0, 12.0, 1]
     assert slope.source == "def program(x):\n    t1 = 12.0 * (x * x)\n    return t1\n"
     assert str(slope.lowered).count("multiply") == 2
 
@@ -60,14 +41,6 @@ def test_a_gradient_of_nodes_is_a_node_that_can_be_differentiated():
     slope = gradient(micrograd.compile(lambda x: w * x**3))(x)
     slope.backward()
     assert (slope.data, x.grad, w.grad) == (36.0, 36.0, 12.0)
-
-
-def test_a_gradient_reads_parameters_each_time():
-    w = Value(3.0)
-    slope = gradient(micrograd.compile(lambda x: w * x * x))
-    first = slope(2.0)
-    w.data = 5.0
-    assert (first.data, slope(2.0).data, slope.cache_info().misses) == (12.0, 20.0, 1)
 
 
 @pytest.mark.parametrize("transform", [gradient, value_and_grad, jacobian, hessian])
