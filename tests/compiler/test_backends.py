@@ -126,8 +126,3 @@ others = [device for device in jax.devices() if device.process_index != jax.proc
 assert "has none of this process" in refused(trained, others)
 print("done")
 """
-
-
-def test_devices_are_for_jax():
-    with pytest.raises(ValueError, match="devices= is for backend='jax'"):
-        micrograd.compile(lambda x: x, devices=[1])

@@ -360,3 +360,28 @@ def test_a_compiled_mean_is_summed_in_the_dtype_in_which_the_eager_one_is(dtype,
     x = Tensor(np.full(shape, 100, dtype))
     mean = micrograd.compile(lambda x: x.mean())(x)
     assert (mean.item(), mean.dtype) == (x.mean().item(), x.mean().dtype) == (100.0, x.mean().dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What compile itself refuses
+
+
+@pytest.mark.parametrize(
+    ("fn", "settings", "kind", "message"),
+    [
+        (3, {}, TypeError, "compile takes a function, found int"),
+        (abs, {"scalars": True, "batch": True}, ValueError, "found scalars=True and batch=True: choose one"),
+        (abs, {"devices": [1]}, ValueError, "devices= is for backend='jax', found backend='auto'"),
+        (abs, {"backend": "rust"}, ValueError, r"'rust'.*'c'"),
+    ],
+    ids=["no function", "scalars and batch", "devices", "a back end"],
+)
+def test_settings_that_compile_cannot_use_are_refused(fn: Any, settings: Any, kind: type[Exception], message: str):
+    with pytest.raises(kind, match=message):
+        micrograd.compile(fn, **settings)
+
+
+def test_a_node_of_the_trace_is_formatted_as_it_is_shown():
+    seen: list[str] = []
+    assert micrograd.compile(lambda x: [seen.append(f"{x}"), x * 2][1])(2.0).data == 4.0
+    assert "Value" in seen[0]
