@@ -141,9 +141,10 @@ class NormalForm:
                 (products if term[2] != ONE else single if term[1] != ONE else number).append(term)
             if len(products) > 1:  # each with its leaf, such as a weight, on the left
                 products = [self._dot([(c, q, p) if q < n <= p else (c, p, q) for c, p, q in products])]
-            weighted = single if len(single) > LONG else [term for term in single if abs(term[0]) != 1]
-            if len(weighted) > 1:  # such as weights times the numbers of a sample
-                single = [self._dot([(c, ONE, p) for c, p, _ in weighted]), *(x for x in single if x not in weighted)]
+            alone = [term for term in single if abs(term[0]) == 1] if len(single) <= LONG else []
+            if len(single) > len(alone) + 1:  # such as weights times the numbers of a sample
+                weighted = [(c, ONE, p) for c, p, _ in single if not alone or abs(c) != 1]
+                single = [self._dot(weighted), *alone]
             rest = [(sum(c for c, _, _ in number), ONE, ONE)] if number else []
             self.sums[i] = [*products, *single, *rest]
 
