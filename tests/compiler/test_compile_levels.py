@@ -195,6 +195,27 @@ def test_the_exponentials_of_lists_of_all_lengths_are_one_operation():
     assert f.source.count("np.exp(") == 1
 
 
+def test_attention_over_more_lengths_takes_no_more_products():
+    """Each word looks back at one more word than the last: the shorter sums are filled up with zeros."""
+    model = Attention(words=14, width=8, heads=2)
+    products = []
+    for words in (7, 14):
+        f = micrograd.compile(lambda text=[*range(words)]: model.loss(text), backend="numpy")
+        assert near(f().data, model.loss([*range(words)]).data)
+        products.append(sum(x.op == "matmul" for x in f.lowered.steps))
+    assert products[0] == products[1]
+
+
+def test_sums_of_products_that_are_filled_up_keep_inf_and_nan_to_themselves():
+    rng = random.Random(3)
+    lists = [([Value(rng.random()) for _ in range(n)], [Value(rng.random()) for _ in range(n)]) for n in range(2, 60)]
+    lists[0][0][0].data, lists[30][1][2].data = math.inf, math.nan
+    sums = lambda: [sum(a * b for a, b in zip(*pair, strict=True)).exp() for pair in lists]  # noqa: E731
+    f = micrograd.compile(sums, backend="numpy")
+    np.testing.assert_allclose([x.data for x in f()], [x.data for x in sums()], rtol=1e-12)
+    assert "concatenate" in {x.op for x in f.lowered.steps}
+
+
 def test_what_a_program_was_built_from_does_not_wait_for_the_collector():
     weights = matrix(random.Random(0), 40, 40)
     gc.collect()
