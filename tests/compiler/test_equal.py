@@ -174,6 +174,7 @@ def test_a_random_program_of_samples_is_the_same_on_every_back_end(target: str, 
 
 RNG = np.random.default_rng(0)
 A, B, ROWS, SQUARE, CUBE = (RNG.normal(size=shape) for shape in ((3, 4), (4, 5), (4, 3), (3, 3), (2, 3, 4)))
+IMAGE = RNG.normal(size=(1, 1, 7, 9))
 SIGNS = np.array([[1.0, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, -1]])
 Case = tuple[Callable[..., Any], tuple[np.ndarray, ...]]
 FUNCTIONS: dict[str, Case] = {
@@ -196,6 +197,8 @@ FUNCTIONS: dict[str, Case] = {
     "a transposed product": (lambda a, b: (a @ b).T @ a, (A, B)),
     "a sum added to what it is made of": (lambda a: a.cumsum(0).exp() + a[::-1].exp(), (A,)),
     "a sum over an axis of a number": (lambda a: (a * a).sum(-1, keepdims=True), (np.array(2.0),)),
+    "sums that keep an axis and drop it": (lambda a: a.sum(1).sum() + a * a.sum(1, keepdims=True), (A,)),
+    "windows with gaps": (lambda x, w: F.conv2d(x, w, stride=2, dilation=2), (IMAGE, CUBE.reshape(2, 1, 3, 4))),
     "its shape alone": (lambda a: a * np.prod(np.shape(a)) + np.ndim(a) * np.size(a), (A,)),
     "arrays like it": (lambda a: a + np.zeros_like(a) + np.ones_like(a) * np.full_like(a, 2.0), (A,)),
     "cross_entropy": (lambda x: F.cross_entropy(x, np.array([0, 2, 1, 1])), (ROWS,)),
