@@ -157,11 +157,8 @@ class Lowered:
     @cached_property
     def names(self) -> dict[Symbol, str]:
         """A name for each Symbol: that of the input, or t1, t2, ... in order."""
-        names: dict[Symbol, str] = {}
         turn = itertools.count(1)
-        for x in self.steps:
-            names[x] = x.args[0] if x.op == "input" else f"t{next(turn)}"
-        return names
+        return {x: x.args[0] if x.op == "input" else f"t{next(turn)}" for x in self.steps}
 
     def shown(self, x: Any) -> str:
         """An operand or setting as text."""

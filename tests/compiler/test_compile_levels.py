@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import random
 import tracemalloc
 from itertools import pairwise
@@ -17,6 +18,8 @@ from micrograd import Value
 from micrograd.compiler import build, vectorize
 from micrograd.compiler.lowered import Lowered
 from micrograd.compiler.vectorize import NormalForm
+from micrograd.nn import MLP
+from micrograd.optim import SGD
 
 
 def matrix(rng: random.Random, rows: int, columns: int) -> list[list[Value]]:
@@ -164,6 +167,20 @@ def test_a_matrix_of_numbers_times_many_rows_is_one_product():
     f = micrograd.compile(products, scalars=True, backend="numpy")
     np.testing.assert_allclose([v.data for v in f(rows)], (rows @ numbers.T).reshape(-1), rtol=1e-12)
     assert f.source.count(" @ ") == 1
+
+
+def test_a_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
+    rng = random.Random(0)
+    points = [(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(60)]
+    model = MLP(2, [8, 8, 1])
+
+    def loss() -> Any:
+        hinges = [(1 - math.copysign(1, x * y) * model([x, y])).relu() for x, y in points]
+        return sum(hinges) / len(hinges) + 1e-3 * sum(p * p for p in model.parameters())
+
+    step = micrograd.compile(loss, update=SGD(model.parameters(), lr=0.0), backend="numpy")
+    assert near(step().data, loss().data)
+    assert not {"take", "placed", "concatenate"} & {x.op for x in step.lowered.steps}  # as a person would write it
 
 
 @pytest.mark.parametrize("rows_first", [True, False])
