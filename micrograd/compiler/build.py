@@ -328,7 +328,7 @@ def _differentiated(program: Lowered) -> tuple[list[Read], list[Any]]:
 
 
 def _simplified(program: Lowered) -> Lowered:
-    """The program in a new graph, in its simplest form; the graph that it came from is let go."""
+    """The program in a new graph, in its simplest form. The graph that it came from is released."""
     values, gradients, updates = rebuilt((program.values, program.gradients, program.updates))
     for symbol in symbols_in(program.outputs)[:1]:
         symbol.graph.let_go()

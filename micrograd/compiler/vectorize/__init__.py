@@ -5,7 +5,7 @@
     levels              what is computed together
 
 `vectorized` is a pass from a program to a program, both in the public form (`lowered`). The steps of the first one are
-rows of the derivative table on numbers. The plan of `Levels` runs on Tensors in a trace of its own, which is much
+rows of the derivative table on numbers. The plan of `Levels` runs on Tensors in a separate trace, which is much
 shorter than that of the numbers, and the gradients are derived there.
 
 >>> trace = Trace()
