@@ -89,13 +89,6 @@ def test_an_operand_may_be_named():
         assert isinstance(plain, (np.ndarray, float))
 
 
-def test_a_tie_is_shared():
-    x, y = tensor([1.0, 2.0]), tensor([1.0, 3.0])
-    F.maximum(x, y).sum().backward()
-    assert x.grad.tolist() == [0.5, 0.0]
-    assert y.grad.tolist() == [0.5, 1.0]
-
-
 @pytest.mark.parametrize("wrong", ["text", None, [None], {1.0}, 1j, ["a"]])
 @pytest.mark.parametrize("function", [F.exp, F.sum, F.relu, lambda x: F.maximum(1.0, x), lambda x: F.stack([x])])
 def test_what_is_no_number_raises(function, wrong):
@@ -280,12 +273,6 @@ def test_functions_of_one_array_are_those_of_numpy_and_checked(name, settings):
         assert np.asarray(found) == pytest.approx(expected, rel=1e-12, abs=1e-12)
         assert isinstance(found, Tensor) == isinstance(x, Tensor)
     assert gradcheck(lambda x: getattr(F, name)(x, **settings), C)
-
-
-def test_the_figures_of_logsumexp_and_softmax_do_not_overflow():
-    assert round(F.logsumexp(Tensor([1000.0, 1000.0])).item(), 4) == 1000.6931
-    assert F.softmax(Tensor([1000.0, 1000.0])).tolist() == [0.5, 0.5]
-    assert F.log_softmax(np.array([0.0, 1e4])).tolist() == [-1e4, 0.0]
 
 
 def test_squeeze_is_that_of_numpy():

@@ -234,23 +234,6 @@ def test_a_copy_shares_nothing_with_the_original(duplicate: Callable):
     np.testing.assert_array_equal(x.grad, [3, 3])
 
 
-@every_copy
-def test_a_constant_stays_a_constant(duplicate: Callable):
-    assert not duplicate(Tensor([1, 2])).requires_grad
-
-
-@every_copy
-def test_what_has_a_history_cannot_be_copied_and_the_error_says_detach(duplicate: Callable):
-    with pytest.raises(RuntimeError, match=r"'\*'.*detach\(\)"):
-        duplicate(parameter(1) * 2)
-
-
-def test_one_tensor_that_stands_twice_in_a_list_stays_one():
-    x = parameter(1)
-    a, b = copy.deepcopy([x, x])
-    assert a is b
-
-
 def test_attributes_are_copied_too():
     x = parameter(1)
     x.colour = ["red"]  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from engine_helpers import at_once
 from micrograd import Tensor, grad, no_grad
 from micrograd.tensor import arrays
 
-STEPS = 10_000
+STEPS = 2_000
 X = np.arange(6.0).reshape(2, 3) / 6
 
 
@@ -99,11 +99,6 @@ def growth(step: Callable[[Tensor], None], times: int) -> int:
 @pytest.mark.usefixtures("without_collector")
 def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor], None], times: int):
     assert growth(step, times) < times / 100
-
-
-@pytest.mark.parametrize("step", CHEAP[:2] + DEAR, ids=lambda f: f.__name__)
-def test_steps_leave_nothing_behind_with_the_collector(step: Callable[[Tensor], None]):
-    assert growth(step, 500) < 50
 
 
 @pytest.mark.parametrize("step", CHEAP + DEAR, ids=lambda f: f.__name__)
