@@ -85,7 +85,7 @@ class Program:
         of_ours = self.settings["backend"] in ("auto", "python", "numpy")
         if self.built.leaves or self.built.check or not (self.built.as_text and of_ours):
             return None
-        (checks, objects), names = self.guard, self.built.parameters
+        (checks, objects), names = self.guard, self.built.lowered.parameters
         tests = ["not (rest or named or modes_on)", *(f"{name}.__class__ is float" for name in names), checks]
         _, *lines, answer = self.code.source.splitlines()
         source = [
@@ -442,7 +442,7 @@ def _is_resident(settings: dict[str, Any]) -> bool:
     return bool(backends.has(settings["backend"], "RESIDENT"))
 
 
-def _reader(nodes: list[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
+def _reader(nodes: Sequence[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
     """A function that reads the current data of the nodes: of those that stay on a device, where they are."""
     if all(isinstance(x, Value) for x in nodes):
         return lambda: ([x._data for x in nodes],)

@@ -396,7 +396,7 @@ def _reads_training(kind: type[Module]) -> bool:
     return any("training" in _names_in(getattr(method, "__code__", None)) for method in methods)
 
 
-def same_objects(found: list[Any], wanted: list[Any]) -> bool:
+def same_objects(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
     """True if the lists hold the same objects."""
     return len(found) == len(wanted) and all(map(is_, found, wanted))
 

@@ -17,6 +17,9 @@ from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Value
+from micrograd.compiler import build, vectorize
+from micrograd.compiler.lowered import Lowered
+from micrograd.compiler.vectorize import NormalForm
 from micrograd.nn import MLP
 from micrograd.optim import SGD
 
@@ -89,6 +92,24 @@ def test_attention_in_scalars_is_the_same_compiled(backend: str):
     eager.backward()
     assert near(found.data, eager.data)
     assert near(grads, [p.grad for p in model.parameters()])
+
+
+def test_vectorized_goes_from_a_program_to_one_that_computes_the_same(monkeypatch: pytest.MonkeyPatch):
+    found = []
+
+    def vectorized(program: Lowered, form: NormalForm) -> Lowered:
+        arrays = vectorize.vectorized(program, form)
+        found.extend((p.leaves, p.run([node.data for node in p.leaves])) for p in (program, arrays))
+        return arrays
+
+    monkeypatch.setattr(build, "vectorized", vectorized)
+    model, text = Attention(words=5, width=4, heads=2), [0, 3, 1, 4, 2]
+    micrograd.compile(lambda: model.loss(text), backend="numpy")()
+    (_, ((of_numbers,), _)), (nodes, ((of_arrays,), (gradient,))) = found
+    eager = model.loss(text)
+    eager.backward()
+    assert near([of_numbers, of_arrays], [eager.data, eager.data])
+    assert near(gradient.tolist(), [node.grad for node in nodes])
 
 
 def test_a_long_chain_stays_straight_python():

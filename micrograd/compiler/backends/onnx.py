@@ -28,14 +28,11 @@ class Differs(RuntimeError):
     """Two programs differ by more than one size."""
 
 
-def to_bytes(
-    program: Lowered, nodes: Sequence[Any], others: Sequence[Lowered], dtype: Any, by_rows: bool = False
-) -> bytes:
+def to_bytes(program: Lowered, others: Sequence[Lowered], dtype: Any, by_rows: bool = False) -> bytes:
     """The content of an .onnx file that computes the program's values.
 
     Args:
         program: the program.
-        nodes: the outside nodes that it reads.
         others: programs of the same function for other sizes; the first that differs by one size alone frees an axis.
         dtype: of all floats, float32 or float64.
         by_rows: True if the program computes one array, each row of which is an output.
@@ -53,11 +50,11 @@ def to_bytes(
     except ModuleNotFoundError as error:
         needs = "saving a compiled function needs the package onnx, which is not installed here: pip install onnx"
         raise ModuleNotFoundError(needs, name="onnx") from error
-    graph = Graph(onnx, kind, program, nodes, by_rows)
+    graph = Graph(onnx, kind, program, by_rows)
     model = graph.model(graph)
     for other in others:
         with suppress(RuntimeError):
-            model = graph.model(Graph(onnx, kind, other, nodes, by_rows))
+            model = graph.model(Graph(onnx, kind, other, by_rows))
             break
     onnx.checker.check_model(model, full_check=True)
     return model.SerializeToString()
@@ -66,7 +63,7 @@ def to_bytes(
 class Graph:
     """The nodes that compute a program's values, for its sizes."""
 
-    def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, nodes: Sequence[Any], by_rows: bool):
+    def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, by_rows: bool):
         self.onnx = onnx
         self.kind = kind
         self.nodes: list[Any] = []
@@ -81,7 +78,7 @@ class Graph:
             raise RuntimeError(f"ONNX has no form of the operation {missing.lstrip('.')!r}, which the function uses")
         symbols = {x.args[0]: x for x in steps if x.op == "input"}
         for read in program.reads:
-            self._read(read, symbols, nodes)
+            self._read(read, symbols, program.leaves)
         for x in steps:
             if x.op != "input":
                 self.names[x] = NODES[x.op](self, x, *x.args, **dict(x.named))
