@@ -57,6 +57,7 @@ CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 LIBRARIES = {"numpy", *sys.stdlib_module_names} - {"argparse", "collections"}  # whose classes hold what users put in
 BY_NAME = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
 BY_NAME |= {"globals", "locals", "setattr", "methodcaller"}
+MAY_LACK = BY_NAME | {"AttributeError"}  # code with these names may read an attribute that is not there
 READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
 SPECIAL = {name for kind in (int, list, dict, types.FunctionType) for name in dir(kind) if name[:2] == "__"}
 SPECIAL |= {"__getattr__", "__bool__", "__contains__", "__enter__", "__exit__", "__matmul__", "__missing__", "__next__"}
@@ -166,10 +167,8 @@ class Ways:
         elif self._is_constant(child):
             self.containers.append(child)
             there = f"{self.name(container)}{place}" if place else self.name(child)
-            if place and bound:
-                self._ask_same(there, child)
-            elif place:
-                self._ask_class(there, child)
+            if place:
+                (self._ask_same if bound else self._ask_class)(there, child)
             if isinstance(child, LENGTHY):
                 self._ask_kinds(there, child)
             return
@@ -216,12 +215,16 @@ class Ways:
         return f"({same}{alike} == {self.name(inside)} and {rows} and {numbers})"
 
     def _ask_attributes(self, node: Any) -> None:
-        """Check what the code may read of a node besides its numbers."""
+        """Check what the code may read of a node besides its numbers: what the node holds, or might hold later."""
         held = vars(node)
         for name in [name for name in held if name in self.names and name[0] != "_"]:
             self._meet(node, f".{name}", held[name])
         if "label" in self.names:
             self.asked.append(f"{self.name(node)}.label == {node.label!r}")
+        if users := _is_users(type(node).__module__):
+            self._meet(node, ".__class__", type(node))
+        if users or not self.names.isdisjoint(MAY_LACK):
+            self.asked.append(f"{self.name(self.names - held.keys())}.isdisjoint({self.name(node)}.__dict__)")
 
     def _is_constant(self, x: Any, depth: int = 0) -> bool:
         """True if x is a number or an array, or contains only these and nodes that were not used."""
@@ -275,9 +278,8 @@ class Ways:
                     yield from self._of_class(kind)
             if _is_users(type(x).__module__):
                 yield x, ".__class__", type(x)
-        elif isinstance(x, types.ModuleType):
-            if _is_users(x.__name__):
-                yield from self._of_names(vars(x), self.names)
+        elif isinstance(x, types.ModuleType) and _is_users(x.__name__):
+            yield from self._of_names(vars(x), self.names)
         elif isinstance(x, Transformable):  # another compiled function: follow the original, not its programs
             yield x, "", x.origin  # type: ignore[attr-defined]
         elif isinstance(x, OTHERS):
@@ -418,9 +420,7 @@ def kinds(x: Any) -> Any:
     while level and len(found) < 100 and {*map(type, level)} <= {list, tuple}:  # nested lists, in which all are alike
         found += [[*map(type, level)], [*map(len, level)]]
         level = [*chain.from_iterable(level)]
-    inside = {*map(type, level)}
-    if AwayValue in inside:
-        inside = inside - {AwayValue} | {Value}
+    inside = {Value if kind is AwayValue else kind for kind in map(type, level)}
     deeper = any(issubclass(kind, LENGTHY) for kind in inside)
     return found, inside, [*map(_kind, level)] if deeper else len(level)
 
