@@ -245,6 +245,9 @@ class Ways:
         elif self._is_of_values(x):
             self.asked.append(f"{self.name(x)} == {self.name([y[:] if y.__class__ is list else y for y in x])}")
             return True
+        elif x.__class__ is list and x and all(map(_is_only_itself, x)):
+            self.asked.append(f"{self.name(x)} == {self.name(x[:])}")
+            return True
         elif isinstance(x, (list, dict)):
             keys = f"[*{self.name(x)}] == {self.name([*x])}" if isinstance(x, dict) else ""
             self.asked.append(keys or f"len({self.name(x)}) == {len(x)}")
@@ -343,7 +346,7 @@ class Ways:
             copy = {name: y[:] if isinstance(y, list) else y for name, y in held.items()}
             self.asked.append(f"{self.name(x)}.__dict__ == {self.name(copy)}")
             self.containers += (y for y in held.values() if isinstance(y, list))
-            yield from ((x, f".{name}" * isinstance(y, bool), part) for name, y in held.items() for part in leaves(y))
+            yield from ((x, "", part) for y in held.values() for part in leaves(y))
             return
         for name in list(held):
             if name in self.names or (isinstance(x, Module) and ours):
@@ -352,6 +355,7 @@ class Ways:
                 yield from self._unnamed(x, f".{name}", held[name])
         if hasattr(x, "__dict__"):
             others = f"{self.name(self.names - held.keys())}.isdisjoint({self.name(x)}.__dict__)"
+            others = others if held else f"(not {self.name(x)}.__dict__ or {others})"
             self.asked.append(f"len({self.name(x)}.__dict__) == {len(held)}" if whole else others)
         if ours or kind is types.FunctionType:
             return
@@ -377,6 +381,11 @@ STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes 
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
 }
+
+
+def _is_only_itself(x: Any) -> bool:
+    """True for a layer, function or other object that is equal to no other one."""
+    return type(x).__eq__ is object.__eq__ and not isinstance(x, CONSTANTS)
 
 
 def _contents(x: Any) -> list[Any]:
