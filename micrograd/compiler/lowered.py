@@ -64,7 +64,7 @@ __all__ = [
 VERSION = 1
 
 KINDS = {
-    "given": "",
+    "as_is": "",
     "number": ", as a float",
     "value": ", a Value",
     "tensor": ", a Tensor",
@@ -86,7 +86,7 @@ class Read(NamedTuple):
     name: str
     parameter: str
     keys: tuple[Any, ...] = ()
-    kind: str = "given"
+    kind: str = "as_is"
     dtype: Any = None
     shape: tuple[int, ...] = ()
 
@@ -250,7 +250,7 @@ READING = {
 def reading(reads: Iterable[Read]) -> list[str]:
     """The lines of Python that read the inputs."""
     lines = []
-    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
+    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "as_is")]:
         lines.append(f"{', '.join(leaves)}, = leaves")
     for read in reads:
         if read.kind in READING:
