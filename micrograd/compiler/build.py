@@ -1,4 +1,6 @@
-"""Building a program: trace, differentiate, generate the code.
+"""Building a program: trace and differentiate, vectorize, add the update, simplify, generate the code.
+
+Between the trace and the code, each step goes from a program to a program (`lowered`). There are three forms:
 
     form         what runs                              what it returns
     numbers      straight-line Python                   numbers

@@ -23,7 +23,8 @@ gradients
 
 A program is a `Lowered`, its steps are `Symbol`s, operands first, and each of its inputs has a `Read`, which says where
 the input comes from. `symbol.op` is "input" or one of the operations in `OPSET`, `symbol.args` are its operands and
-settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays.
+settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays. Before a program is
+vectorized and simplified, its operations on numbers are rows of the derivative table.
 
 >>> f.lowered.steps[-1].op, f.lowered.steps[-1].args, f.lowered.version
 ('multiply', (x, tanh(y)), 1)
