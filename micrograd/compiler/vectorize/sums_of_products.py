@@ -34,7 +34,7 @@ from ..graph import Graph
 from ..symbols import Symbol, symbols_in
 
 ONE = -1  # marks a missing factor
-LONG = 4  # a sum of more terms than this becomes a dot product with ones
+LONG = 2  # a sum of more terms than this becomes a dot product with ones
 Term = tuple[float, int, int]
 
 
