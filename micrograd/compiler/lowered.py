@@ -26,7 +26,7 @@ the input comes from. `symbol.op` is "input" or one of the operations in `OPSET`
 settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays.
 
 >>> f.lowered.steps[-1].op, f.lowered.steps[-1].args, f.lowered.version
-('multiply', (x, tanh(y)), 1)
+('multiply', (<input: float[]>, <tanh: float[]>), 1)
 >>> f.lowered.run(Value(2.0), 0.5)
 ([0.9242343145200195], [0.46211715726000974])
 
@@ -273,6 +273,5 @@ def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
 
 def vector(numbers: Any) -> np.ndarray:
     """np.array of a list of floats, in a third of the time; an array as it is."""
-    if numbers.__class__ is np.ndarray:
-        return numbers
-    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))
+    packed = numbers.__class__ is np.ndarray
+    return numbers if packed else np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))
