@@ -1,7 +1,8 @@
 """One step of a tiny GPT in scalars, compiled, beside a scalar class as in microgpt; building it, and what it holds.
 
 In C too, in three ways: every gradient given to its Value, as users call it; all in the array where the program left
-them, until `backward()`; and the program alone. Then whole steps with Adam, in C beside NumPy: those of this model, and
+them, until `backward()`; and the program alone. No parameter changes between these calls, so that after the first of
+them their numbers are in the program's memory. Then whole steps with Adam, in C beside NumPy: those of this model, and
 of the demo's, which is made of Tensors.
 
 The model is microgpt's: 27 letters, 16 numbers a letter, 4 heads, one layer: 4,192 parameters. A name of seven letters
