@@ -145,7 +145,8 @@ def live(folder: Path, packages: Path, libraries: Path, numpy: Path | None) -> N
     for script in ("phone.py", "gpt.py", "front.py"):
         run(sys.executable, HERE / script, vendor, PYTHONPATH=os.pathsep.join(map(str, (ROOT, libraries))))
     one_file(folder, packages)
-    small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name != "offline.js"]
+    later = ("offline.js", "python.zip")  # that goes with Pyodide, which is kept when it is used
+    small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name not in later]
     write(vendor / "offline.json", sorted(path.relative_to(folder).as_posix() for path in small))
 
 
@@ -199,13 +200,12 @@ def archive(path: Path, libraries: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         ours = [lessons / name for name in ("check.py", "pictures.py", "wrong_engines.py")]
         for source in (*ours, ROOT / "demos" / "one_page.py"):
-            packed.writestr(zipfile.ZipInfo(source.name, STAMP), source.read_bytes())
+            packed.writestr(zipfile.ZipInfo(source.name, STAMP), source.read_bytes(), zipfile.ZIP_DEFLATED)
         for top in tops:
             for source in sorted(top.rglob("*")):
                 if source.is_file() and source.suffix in (".py", ".html", ".css", ".js", ".json"):
                     name = zipfile.ZipInfo(source.relative_to(top.parent).as_posix(), STAMP)
-                    name.compress_type = zipfile.ZIP_DEFLATED
-                    packed.writestr(name, source.read_bytes())
+                    packed.writestr(name, source.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def examples(folder: Path) -> None:
