@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import random
 import tracemalloc
 from itertools import pairwise
@@ -14,6 +15,8 @@ from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Value
+from micrograd.nn import MLP
+from micrograd.optim import SGD
 
 
 def matrix(rng: random.Random, rows: int, columns: int) -> list[list[Value]]:
@@ -145,6 +148,20 @@ def test_a_matrix_of_numbers_times_many_rows_is_one_product():
     assert f.source.count(" @ ") == 1
 
 
+def test_a_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
+    rng = random.Random(0)
+    points = [(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(60)]
+    model = MLP(2, [8, 8, 1])
+
+    def loss() -> Any:
+        hinges = [(1 - math.copysign(1, x * y) * model([x, y])).relu() for x, y in points]
+        return sum(hinges) / len(hinges) + 1e-3 * sum(p * p for p in model.parameters())
+
+    step = micrograd.compile(loss, update=SGD(model.parameters(), lr=0.0), backend="numpy")
+    assert near(step().data, loss().data)
+    assert not {"take", "placed", "concatenate"} & {x.op for x in step.lowered.steps}  # as a person would write it
+
+
 @pytest.mark.parametrize("rows_first", [True, False])
 def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(rows_first: bool):
     rng = random.Random(1)
@@ -176,6 +193,27 @@ def test_the_exponentials_of_lists_of_all_lengths_are_one_operation():
     assert near(f().data, loss().data)
     assert near([x.grad for xs in lists for x in xs], eager)
     assert f.source.count("np.exp(") == 1
+
+
+def test_attention_over_more_lengths_takes_no_more_products():
+    """Each word looks back at one more word than the last: the shorter sums are filled up with zeros."""
+    model = Attention(words=14, width=8, heads=2)
+    products = []
+    for words in (7, 14):
+        f = micrograd.compile(lambda text=[*range(words)]: model.loss(text), backend="numpy")
+        assert near(f().data, model.loss([*range(words)]).data)
+        products.append(sum(x.op == "matmul" for x in f.lowered.steps))
+    assert products[0] == products[1]
+
+
+def test_sums_of_products_that_are_filled_up_keep_inf_and_nan_to_themselves():
+    rng = random.Random(3)
+    lists = [([Value(rng.random()) for _ in range(n)], [Value(rng.random()) for _ in range(n)]) for n in range(2, 60)]
+    lists[0][0][0].data, lists[30][1][2].data = math.inf, math.nan
+    sums = lambda: [sum(a * b for a, b in zip(*pair, strict=True)).exp() for pair in lists]  # noqa: E731
+    f = micrograd.compile(sums, backend="numpy")
+    np.testing.assert_allclose([x.data for x in f()], [x.data for x in sums()], rtol=1e-12)
+    assert "concatenate" in {x.op for x in f.lowered.steps}
 
 
 def test_what_a_program_was_built_from_does_not_wait_for_the_collector():

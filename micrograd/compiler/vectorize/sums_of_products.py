@@ -34,7 +34,7 @@ from ..graph import Graph
 from ..symbols import Symbol, symbols_in
 
 ONE = -1  # marks a missing factor
-LONG = 4  # a sum of more terms than this becomes a dot product with ones
+LONG = 2  # a sum of more terms than this becomes a dot product with ones
 Term = tuple[float, int, int]
 
 
@@ -141,15 +141,19 @@ class NormalForm:
                 (products if term[2] != ONE else single if term[1] != ONE else number).append(term)
             if len(products) > 1:  # each with its leaf, such as a weight, on the left
                 products = [self._dot([(c, q, p) if q < n <= p else (c, p, q) for c, p, q in products])]
-            if len(single) > LONG:
-                single = [self._dot([(c, ONE, p) for c, p, _ in single])]
+            alone = [term for term in single if abs(term[0]) == 1] if len(single) <= LONG else []
+            if len(single) > len(alone) + 1:  # such as weights times the numbers of a sample
+                weighted = [(c, ONE, p) for c, p, _ in single if not alone or abs(c) != 1]
+                single = [self._dot(weighted), *alone]
             rest = [(sum(c for c, _, _ in number), ONE, ONE)] if number else []
             self.sums[i] = [*products, *single, *rest]
 
     def _dot(self, terms: list[Term]) -> Term:
-        self.dots[self.size] = terms
+        """A term for the dot product, which has no minus in front, so that `y * score` is alike for all signs of y."""
+        sign = -1.0 if terms[0][1] != ONE and terms[0][0] < 0 else 1.0
+        self.dots[self.size] = [(sign * c, p, q) for c, p, q in terms]
         self.size += 1
-        return 1.0, self.size - 1, ONE
+        return sign, self.size - 1, ONE
 
 
 def constant(x: Any) -> float:
