@@ -2,11 +2,12 @@
 
 import base64
 import json
+import math
 import random
 import re
 import zlib
 
-from micrograd import Tensor, Value
+from micrograd import Tensor, Value, viz
 from micrograd.nn import MLP
 
 
@@ -98,3 +99,34 @@ def crowd():
         a, b = rng.choice(values[-12:]), rng.choice(values[-12:])
         values.append(rng.choice([lambda: a * b, lambda: a + b, lambda: a - b])())  # noqa: B023
     return (values[-1] * values[-2]) * (values[-3] * values[-4])
+
+
+class Weight:
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def data(self):
+        return [math.cos(self.model.angle), math.sin(self.model.angle), 0.5]
+
+
+class Turning:
+    """A line that turns, of two layers of weights."""
+
+    angle = 0.0
+
+    def __call__(self, points):
+        return 3 * (math.cos(self.angle) * (points[:, 0] - 1.5) + math.sin(self.angle) * (points[:, 1] - 1))
+
+    def named_parameters(self):
+        return [("0.w", Weight(self)), ("1.w", Weight(self))]
+
+
+def turning(frames=7):
+    """A movie of it."""
+    points, sides = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
+    film = viz.movie(Turning(), points, sides, resolution=20, title="A line that turns")
+    for i in range(frames):
+        film.model.angle = i / 3
+        film.frame(2.0 / (i + 1))
+    return film

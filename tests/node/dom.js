@@ -133,7 +133,7 @@ for (const name of ["width", "height"]) {
 for (const name of ["hidden", "open", "disabled"]) {
   Object.defineProperty(Element.prototype, name, {get() { return name in this.attributes; }, set(on) { this.toggleAttribute(name, on); }});
 }
-Object.defineProperty(Element.prototype, "value", {get() { return this.written ?? this.attributes.value ?? ""; }, set(value) { this.written = String(value); }});
+Object.defineProperty(Element.prototype, "value", {get() { return this.written ?? this.attributes.value ?? (this.tag === "select" ? this.querySelector("option").textContent : ""); }, set(value) { this.written = String(value); }});
 
 // ---- selectors and HTML: a selector is alternatives, each a list of steps down, each a list of tests of one element
 const READ = new Map();
@@ -204,11 +204,11 @@ function windowOf(html, {hash = "", calm = true} = {}) {
     matchMedia: query => Object.assign(new Target(), {matches: calm && query.includes("reduced-motion")}),
     getComputedStyle: () => ({backgroundColor: ""}), history: {replaceState: (_, __, url) => { hash = url; }}, navigator: {},
     setTimeout: wait, clearTimeout: turn => waiting.delete(turn), requestAnimationFrame: act => wait(() => act(now), 16), cancelAnimationFrame: turn => waiting.delete(turn),
-    performance: {now: () => now}, ResizeObserver: class { constructor(act) { this.act = act; } observe() { observed.push(this.act); wait(this.act, 16); } },
+    performance: {now: () => now}, ResizeObserver: class { constructor(act) { this.act = act; } observe() { observed.push(this.act); wait(() => this.act([]), 16); } },
     postMessage: data => wait(() => window.dispatchEvent(new Event("message", {data}))),
   });
   for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) window[name] = window[name].bind(window);
-  window.resize = () => observed.forEach(act => act());
+  window.resize = () => observed.forEach(act => act([]));
   window.passTime = ms => {  // everything that waits for it happens, in its order
     for (const end = now + ms; ;) {
       const [turn, due] = [...waiting].filter(([, [at]]) => at <= end).sort(([a, [x]], [b, [y]]) => x - y || a - b)[0] ?? [];
