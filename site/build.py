@@ -138,7 +138,9 @@ def live(folder: Path, packages: Path, libraries: Path) -> None:
     bundle(HERE / "live" / "editor.entry.js", vendor / "editor.js", packages)
     archive(vendor / "python.zip", libraries)
     counted = [*(vendor / "pyodide").iterdir(), vendor / "python.zip"]
-    write(vendor / "sizes.json", {path.name: path.stat().st_size for path in counted if path.suffix != ".mjs"})
+    sizes = {path.name: path.stat().st_size for path in counted if path.suffix != ".mjs"}
+    version = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(counted))).hexdigest()[:12]
+    write(vendor / "sizes.json", {"version": version, "sizes": sizes})
     examples(vendor)
     training(vendor)
     drills(vendor)

@@ -426,7 +426,7 @@ class Compiled(Transformable):
         program = self._current()
         built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
         others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
-        return to_bytes(built.lowered, built.leaves, others, dtype or "float32", built.vector)
+        return to_bytes(built.lowered, others, dtype or "float32", built.vector)
 
     def to_js(self) -> bytes:
         """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""

@@ -47,7 +47,7 @@ from . import backends
 from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
-from .offload import Store, at_hand, store_of
+from .offload import Numbers, Store, at_hand, store_of
 from .stale import guard, question, same_objects
 from .traced_nodes import data_of
 
@@ -67,11 +67,26 @@ class Program:
         self.built = built
         self.settings: dict[str, Any] = owner.settings
         self.code: Any = built.code
-        self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
+        self._read: Any = self._reader() if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
         self.current: Callable[[], bool] = question(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
+
+    def _reader(self) -> Callable[[], tuple[Any]]:
+        """A function that reads the current data of the outside nodes: of those on a device, where they are."""
+        nodes, in_arrays = self.built.leaves, self.built.vector and not self.built.check
+        if all(isinstance(x, Value) for x in nodes):
+            return Numbers([*nodes], [*self.built.own]) if in_arrays else lambda: ([x._data for x in nodes],)
+        if _is_resident(self.settings):
+            return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
+        return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
+
+    def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
+        """What those of a call's operands that are leaves have in `.grad`."""
+        if self._read.__class__ is Numbers and not self.built.places and self._read.are_away():
+            return [p._gradient for p in nodes]
+        return [p._gradient for p in nodes if p._row is LEAF]
 
     def is_current(self) -> bool:
         """False if what it read was replaced since."""
@@ -85,7 +100,7 @@ class Program:
         of_ours = self.settings["backend"] in ("auto", "python", "numpy")
         if self.built.leaves or self.built.check or not (self.built.as_text and of_ours):
             return None
-        (checks, objects), names = self.guard, self.built.parameters
+        (checks, objects), names = self.guard, self.built.lowered.parameters
         tests = ["not (rest or named or modes_on)", *(f"{name}.__class__ is float" for name in names), checks]
         _, *lines, answer = self.code.source.splitlines()
         source = [
@@ -347,8 +362,10 @@ class ProgramCall:
 
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
-        now = (*self.program._read(), *self.args)
-        if [*map(_must_equal, leaves(now))] != [*map(_must_equal, leaves(self.given))]:
+        now, then = [*self.program._read(), *self.args], [*self.given]
+        if self.program.built.vector and self.program.built.leaves:  # a list, or an array of the same numbers
+            now[0], then[0] = vector(now[0]).tolist(), vector(then[0]).tolist()
+        if [*map(_must_equal, leaves(now))] != [*map(_must_equal, leaves(then))]:
             raise RuntimeError(_CHANGED)
 
 
@@ -385,7 +402,8 @@ def are_apart(given: Sequence[Any]) -> bool:
 
 def _must_equal(x: Any) -> Any:
     """What must be the same in a later run: a number, or which array; its content is checked by version."""
-    return x._data if isinstance(x, Value) else x if x.__class__ is float else id(data_of(x))
+    x = x._data if isinstance(x, Value) else x
+    return repr(x) if x.__class__ is float else id(data_of(x))  # as text, a nan equals another
 
 
 def _as_now(x: Any) -> Any:
@@ -416,7 +434,7 @@ class ProgramRow(Many):
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
         with lock:
-            before = _gradients_of_leaves(operands)
+            before = call.program.gradients_before(operands)
             if len(before) < len(operands):
                 return False
             try:
@@ -432,23 +450,9 @@ class ProgramRow(Many):
         return True
 
 
-def _gradients_of_leaves(nodes: Sequence[Any]) -> list[Any]:
-    """The gradients of those that are leaves."""
-    return [p._gradient for p in nodes if p._row is LEAF]
-
-
 def _is_resident(settings: dict[str, Any]) -> bool:
     """True if arrays stay where the back end has them."""
     return bool(backends.has(settings["backend"], "RESIDENT"))
-
-
-def _reader(nodes: list[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
-    """A function that reads the current data of the nodes: of those that stay on a device, where they are."""
-    if all(isinstance(x, Value) for x in nodes):
-        return lambda: ([x._data for x in nodes],)
-    if resident:
-        return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
-    return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
 
 
 def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:

@@ -291,6 +291,45 @@ def test_a_text_that_ends_python_is_said_and_python_starts_again(playground):
     playground.shown("#numbers", "∂y/∂x = 6.0000")
 
 
+MEMORY = "(async () => { const kept = await caches.open('python'); return [kept, (await kept.keys())[0]]; })()"
+
+
+def drawn_again(live):
+    """Open the page again; what a random Value of its text is, and all that was said until it was drawn."""
+    live.page.driver.get("about:blank")
+    text = "import random\nfrom micrograd import Value\na = Value(1.0)\nb = a * random.random()\n"
+    live.page.driver.get(f"{live.address}#code={quote(text)}")
+    live.shown("#state", "press Run")
+    said = watched(live.page, "#state")
+    live.page.click("#run")
+    live.shown("#state", "drawn in")
+    return live.text("#numbers"), live.page.run(f"return {said}")
+
+
+def test_python_begins_again_with_the_memory_of_an_earlier_start_and_draws_other_random_numbers(shared, address):
+    live = Live(shared, address, "playground.html")
+    drawn_again(live)
+    shared.wait(
+        "(window.kept ??= null, caches.open('python').then(all => all.keys()).then(keys => kept = keys[0]), kept)"
+    )
+    (one, said), (other, _) = drawn_again(live), drawn_again(live)
+    assert not any("MB" in each for each in said), "a start that loads all says how far it is"
+    assert one != other
+    live.alone()
+
+
+def test_python_starts_without_a_memory_that_it_cannot_read(shared, address):
+    live = Live(shared, address, "playground.html")
+    shared.driver.execute_async_script(
+        f"const done = arguments[0], other = new Blob(['other']).stream().pipeThrough(new CompressionStream('gzip'));"
+        f"{MEMORY}.then(([kept, key]) => kept.put(key, new Response(other))).then(done)"
+    )
+    number, _ = drawn_again(live)
+    assert "∂b/∂a = 0." in number
+    assert shared.run("return caches.has('python')") is False
+    live.alone()
+
+
 def test_a_link_holds_the_text(playground, address):
     text = "from micrograd import Value\nx = Value(1.25)  # é 😀 & = #\ny = x ** 3\n"
     for code in (text, text + "# " + "long " * 600 + "\n"):

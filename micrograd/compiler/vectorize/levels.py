@@ -53,13 +53,13 @@ class Levels:
 
     Args:
         form: the graph.
-        blocks: the Symbols of the inputs that arrive in arrays, in the order of their elements.
+        blocks: the Symbols of the inputs that arrive in arrays, by element; None for one that nothing reads.
         free: the other inputs, which come last, in an order that the plan chooses (stored in `free`).
         samples: their number, under `batch`.
     """
 
     def __init__(
-        self, form: NormalForm, blocks: Sequence[Sequence[Symbol]], free: Sequence[Symbol], samples: int | None = None
+        self, form: NormalForm, blocks: Sequence[Sequence[Any]], free: Sequence[Symbol], samples: int | None = None
     ):
         self.form = form
         self.at: Places = Places(form.size, samples)
