@@ -114,6 +114,19 @@ def test_graph_with_a_rule_by_hand_says_that_it_cannot_be_computed_again_and_sta
     assert "data 3.0000" in page.spoken("a")
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "alone"),
+    [((10, 40), (1, 40), False), ((30, 40), (1, 40), True), ((80, 1), (1, 50), False), ((81, 1), (1, 50), True)],
+    ids=["small", "a leaf of 1,200 numbers", "a product of 4,000", "a product of 4,050"],
+)
+def test_large_array_is_computed_by_python_alone_and_its_lines_have_their_hue(page, rows, columns, alone):
+    w = Tensor(np.linspace(1, 2, math.prod(rows)).reshape(rows), requires_grad=True, label="w")
+    page.open(player((w * Tensor(-np.ones(columns))).sum(), names={}).html, "place=end")
+    assert ("computed by Python alone" in page.text("#ran")) == alone
+    looks = page.get("all('.wire').map(e => [e.querySelector('title').textContent, e.getAttribute('class')])")
+    assert looks[0] == ["w → v1", "wire flows below"]
+
+
 @pytest.mark.parametrize(("name", "key"), [("o", "F2"), ("n", "5")])
 def test_computed_card_says_so_where_somebody_would_change_it(page, name, key):
     page.open(player(neuron()).html, "place=end").focus(name).press(key)
