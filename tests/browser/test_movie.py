@@ -21,6 +21,15 @@ def film():
     return turning()
 
 
+@pytest.fixture(scope="module")
+def wide():
+    """The page of a movie with two columns of sixteen neurons."""
+    random.seed(1337)
+    film = viz.movie(MLP(2, [16, 16, 1]), X, Y, resolution=10)
+    film.frame(1.0)
+    return film.page().html
+
+
 @pytest.fixture
 def movie(page, film):
     return page.open(film.page().html)
@@ -76,11 +85,8 @@ def test_it_fills_the_window(page, film, width, height):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720), (390, 844)])
-def test_type_in_the_drawings_can_be_read_and_nothing_covers_it(page, width, height):
-    random.seed(1337)
-    film = viz.movie(MLP(2, [16, 16, 1]), X, Y, resolution=10)
-    film.frame(1.0)
-    page.open(film.page().html, width, height)
+def test_type_in_the_drawings_can_be_read_and_nothing_covers_it(page, wide, width, height):
+    page.open(wide, width, height)
     page.run("return new Promise(requestAnimationFrame)")
     small, covered, neuron = page.run(
         "const texts = [...document.querySelectorAll('.panel > svg text:not(.sub)')].filter(e => e.textContent);"
