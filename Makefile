@@ -33,9 +33,10 @@ test: lint types pytest  ## lint, types, all tests; several minutes
 check: lint types  ## lint, types, the engine's own tests: under a minute, while one works
 	$(PYTEST) @tests/engine.txt
 
-lint: .venv/.dev  ## ruff: lint and format, nothing is changed
+lint: .venv/.dev  ## ruff: lint and format, nothing is changed; and what is written, proofread
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/proofread.py
 
 format: .venv/.dev  ## ruff: lint and format, what it can fix is fixed
 	$(BIN)/ruff check --fix .
@@ -64,14 +65,14 @@ which-python:
 	@command -v $(PYTHON)
 
 mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
-	nice -n 19 $(BIN)/python tests/mutants.py $(ARGS)
+	nice -n 19 $(BIN)/python tools/mutants.py $(ARGS)
 
 hunt: .venv/.dev  ## random programs against each other and PyTorch, for SECONDS=600
-	$(BIN)/python tests/hunt.py $(or $(SECONDS),600)
+	$(BIN)/python tools/hunt.py $(or $(SECONDS),600)
 
 docs: site  ## the same as make site
 
-site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too; LITE=1 adds JupyterLite
+site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too; LITE=1 adds JupyterLite, NUMPY=FOLDER NumPy
 	$(BIN)/python site/build.py $(if $(LITE),--lite) $(if $(NUMPY),--numpy $(NUMPY)) $(ARGS)
 
 site-serve: site  ## build the site and show it

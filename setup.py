@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: a wheel has demos/ inside of the package, and the README of a package index.
+"""What pyproject.toml cannot say: a wheel has demos/ inside the package, and the README of a package index.
 
 `python -m micrograd demo` finds demos/ in the package; in a checkout they stand beside it, where they are read.
 """

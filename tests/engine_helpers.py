@@ -7,15 +7,21 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
+import micrograd
 from micrograd import Value
 from micrograd.common.collector import without_collector
 from micrograd.engine import walk
 from micrograd.engine.modes import modes_on
 from micrograd.engine.rows import Row
 from micrograd.scalars.hooks import hooked
+
+# The two kinds of node, for laws that hold for both. The second is looked up when it is used, for it needs NumPy.
+KINDS: dict[str, Callable] = {"Value": Value, "Tensor": lambda data: micrograd.Tensor(data, requires_grad=True)}
+over_kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
 class Boom(Exception):
@@ -31,9 +37,9 @@ def raising(error: BaseException) -> Callable:
     return hook
 
 
-def square(x: Value, cls: type[Value] = Value) -> Value:
-    """An op from outside, written as the classic's are."""
-    out = cls(x.data * x.data, (x,), "square")
+def square(x: Any) -> Any:
+    """An op from outside, written as the classic's are, of a node of any class."""
+    out = type(x)(x.data * x.data, (x,), "square")
 
     def _backward():
         x.grad += 2 * x.data * out.grad

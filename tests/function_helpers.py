@@ -75,6 +75,10 @@ def numbers(x):
     return np.asarray(getattr(x, "data", x))
 
 
+def total(x):
+    return x if isinstance(x, Value) else x.sum()
+
+
 def slope(y, x, **options):
     """The gradient of y, or of the sum of its elements, at x."""
     return grad(y, x, None if isinstance(y, Value) else np.ones(y.shape), **options)[0]

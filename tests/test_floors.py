@@ -19,9 +19,9 @@ FLOORS: dict[str, tuple[list[str], list[str]]] = {
     "command": (["command", "__main__.py"], ["viz/test_rule_text.py"]),
     "viz": (["viz"], ["compiler/test_compile_levels.py"]),
     "compiler": (["compiler"], ["nn/test_optim_state.py"]),
-    "nn, optim, functional": (["nn", "optim", "functional"], ["autograd/test_function_mistakes.py"]),
+    "nn, optim, functional": (["nn", "optim", "functional"], ["autograd/test_function_saved.py"]),
     "autograd": (["autograd"], ["tensor/test_tensor_memory.py"]),
-    "tensor": (["tensor"], ["engine/test_laws.py", "engine/test_hand_written.py"]),
+    "tensor": (["tensor"], ["engine/test_laws.py", "engine/test_engine.py"]),
     "scalars": (["scalars", "common", "face.py", "__init__.pyi"], []),
 }
 ALONE = """

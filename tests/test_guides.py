@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_claims import SPAN, rows, section
+from proofread import section
+from test_claims import SPAN, rows
 
 import micrograd
 from micrograd import Tensor, functional, nn, optim

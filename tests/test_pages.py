@@ -6,29 +6,44 @@ import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 
+import proofread
 import pytest
 import setuptools
+from proofread import LINK
 
 ROOT = Path(__file__).parent.parent
-LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("[a-z]*/*.md")])
 EXAMPLES = [path.read_text(encoding="utf-8").splitlines() for path in ROOT.glob("site/live/examples/*.py")]
 
 
-def anchors(page):
-    """What a code host makes of a page's headings: small letters, no marks, dashes for blanks."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+def test_nothing_that_is_written_has_a_fault_that_proofreading_finds():
+    assert list(proofread.faults()) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_link_leads_somewhere(name):
-    page = ROOT / name
-    for path, heading in LINK.findall(page.read_text(encoding="utf-8")):
-        target = page.parent / path if path else page
-        assert target.exists(), f"{name} points at {path}"
-        if heading:
-            assert heading in anchors(target), f"{name} points at {path}#{heading}"
+def test_telegrams_are_noticed_and_tables_are_not():
+    text = "Speed: side by side. A reader: tired; a page: long; and so on.\n"
+    assert [found.split(",")[0] for found in proofread.telegrams(text)] == ["3 colons", "2 semicolons"]
+    text = "# A: b\n\n| a: b; c: d |\n\n```\na: int; b: int\n```\n\n`a: b; c`, [here](https://a.b: c).\n"
+    assert list(proofread.telegrams(text)) == []
+
+
+FAULTS = {
+    "an author's word": (proofread.riddles, "It goes unseen."),
+    "a package": (proofread.not_published, "pip install numpie"),
+    "a target": (proofread.unknown_targets, "`make nothing-at-all`"),
+}
+
+
+@pytest.mark.parametrize(("check", "text"), FAULTS.values(), ids=FAULTS)
+def test_proofreading_finds_a_planted_fault(check, text):
+    assert len(list(check(text))) == 1
+
+
+@pytest.mark.parametrize("link", ["none.md", "page.md#none", "#none"])
+def test_link_that_leads_nowhere_is_found(link, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"# Here\n[there](page.md#here), [lost]({link})", encoding="utf-8")
+    assert len(list(proofread.broken_links(page))) == 1
 
 
 def test_the_readme_leads_to_lessons_api_and_map():

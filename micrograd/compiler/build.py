@@ -1,4 +1,6 @@
-"""Building a program: trace, differentiate, generate the code.
+"""Building a program: trace and differentiate, vectorize, add the update, simplify, generate the code.
+
+Between the trace and the code, each step goes from a program to a program (`lowered`). There are three forms:
 
     form         what runs                              what it returns
     numbers      straight-line Python                   numbers
@@ -39,17 +41,15 @@ from ..tensor.optional import Tensor, np
 from . import backends
 from .backends import Executable, compiled
 from .graph import rebuilt
-from .inputs import TEXT, Arguments, Block
+from .inputs import TEXT, Arguments
 from .lowered import Lowered, Read
 from .remains import without_remains
-from .stale import ways_from
-from .symbols import Symbol, needed, symbols_in
+from .stale import guards_from
+from .symbols import needed, symbols_in
 from .trace import Leaf, Trace, tracing
 from .trace_errors import generators_in, watch_threads, watched_gradients, without_draws
 from .traced_nodes import DETACH, data_of, is_traced
-from .vectorize import Levels, NormalForm, Vectorized, is_worthwhile
-
-NO_PART = "none of the parameters of the optimizer in update= affects the loss"
+from .vectorize import NormalForm, is_worthwhile, vectorized
 
 
 def no_loss() -> ValueError:
@@ -63,7 +63,7 @@ class Out:
 
     def __init__(self, node: Any, root: int | None):
         self.symbol: Any = data_of(node)
-        self.root = root  # root: its index among the outputs that have a gradient
+        self.root = root  # its index among the outputs that have a gradient
         self.shape: Any = getattr(self.symbol, "shape", None)
         self.dtype: Any | None = getattr(self.symbol, "dtype", None)
         self.is_array: bool = isinstance(node, Tensor) or self.shape is not None
@@ -76,25 +76,18 @@ class Out:
 class Built:
     """A program, and what is needed to run it.
 
-    `tree` is the function's output, with an Out for each node; `code` and `back` are the two halves of the program;
-    `leaves` are the outside nodes that it reads. It is differentiated by nodes among the arguments (`places`) and by
-    some of the leaves (`own`). With an update, `trained` are the parameters that it writes to, `remembered` is what the
-    optimizer remembers of each (as in `Optimizer._remembers`), and with `offload` they are in a `Store` between calls.
+    `tree` is the function's output, with an Out for each node; `code` and `back` are the two halves of the program, and
+    `used` are the outside nodes that the function uses. It is differentiated by nodes among the arguments (`places`)
+    and by some of the leaves (`own`). With an update, `trained` are the parameters that it writes to, `remembered` is
+    what the optimizer remembers of each (as in `Optimizer._remembers`), and if they are `resident`, a back end or a
+    `Store` has them between calls.
     """
 
-    tree: Any
-    lowered: Lowered
-    parameters: tuple[str, ...]
-    code: Executable
     back: Executable | None = None
-    leaves: list[Any]
-    used: list[Any]  # all outside nodes that the function uses
-    trained: list[Any]
     remembered: Mapping[str, bool] = {}
-    resident: bool
     apart: bool = False  # trained Values have made different numbers of steps: their counts are an array
     plain: bool  # it returns numbers and arrays
-    vector: bool  # made of levels
+    vector: bool  # it is vectorized, and returns one array
     as_text: bool = False  # the code of a `plain` program returns the output's structure, not a flat list
     fused: bool = False
     labels: Lowered | None = None  # the program of what is checked before each call,
@@ -118,17 +111,13 @@ class Built:
         backend = settings["backend"]
         watch_threads()
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
-        if self.trained and given.wanted:
+        if self.trained and given.differentiable:
             raise TypeError(
                 f"with update= the function closes over its parameters, found one among the arguments: "
-                f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
+                f"{given.differentiable[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
-        with (
-            watched_gradients(),
-            tracing(trace),
-            np.errstate(all="ignore"),
-        ):  # in a trace of a batch, zeros stand for samples
-            reached = ways_from(fn, named).containers
+        with watched_gradients(), tracing(trace), np.errstate(all="ignore"):  # zeros stand for the samples of a batch
+            reached = guards_from(fn, named).containers
             run = partial(without_remains, reached, partial(fn, *given.seen, **named))
             tree = tree_map(given.result, without_draws(run, generators_in(reached)))
             seen = set(trace.leaves)
@@ -138,28 +127,29 @@ class Built:
             self.by_identity = trace.by_identity
             self.plain = plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))
-            form = NormalForm(trace.graph, list(map(data_of, leaves(tree))), None if recorded else DETACH)
+            form = NormalForm(list(map(data_of, leaves(tree))), None if recorded else DETACH)
             self.vector = is_worthwhile(form, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
             self._outputs(tree, given.samples)
-            found = [] if self.vector else self._gradients(trace, given, tree)
+            gradients = self._gradients(trace, given, form, tree)
         del tree  # and with it the nodes created inside
-        constants = trace.constants()
-        alive = [leaf for leaf in trace.order if leaf.symbol not in constants]
-        rules, values = [rule for _, rule in trace.checks], rebuilt([x for x, _ in trace.checks], constants)
+        alive = trace.settle()
+        rules, values = [rule for _, rule in trace.checks], rebuilt([x for x, _ in trace.checks])
         for rule, x in zip(rules, values, strict=True):
             if not symbols_in(x):  # it is known after all
                 rule(x)
         self.names: list[str] = given.names
-        self.resident = bool(self.trained) and (self.vector or bool(backends.has(backend, "RESIDENT")))
+        self.resident: bool = bool(self.trained) and (self.vector or bool(backends.has(backend, "RESIDENT")))
+        program = self._as_traced(given, alive, form, gradients)
         if self.vector:
-            self.lowered, by = self._levels(trace, form, given, constants, alive)
-        else:
-            self.lowered, by = self._straight(given, constants, alive, found)
-        self.check: Any = self._checking(rules, values, [*given.reads, *given.lists], alive)
-        self.places: list[Read] = [x for x in by if isinstance(x, Read)]
-        self.own: list[Any | None] = [x.ref() for x in by if isinstance(x, Leaf)]
+            program = vectorized(program, form)
+        if self.trained:
+            program = self._with_updates(program, alive)
+        self.lowered: Lowered = _simplified(program)
+        self.leaves: Any = program.leaves
+        self.check: Any = self._checking(rules, values, given.reads, alive)
+        self.places, self.own = _differentiated(program)
         devices = settings["devices"]
         self._compile(partial(compiled, backend, **({"devices": devices} if devices else {})))
         watched = [(x, answer) for ref, answer in trace.watched.values() if (x := ref()) is not None]
@@ -169,7 +159,7 @@ class Built:
         ]
         self.attributes: set[str] = trace.attributes
         used = [*self.leaves, *(p for p in self.trained if id(p) in seen), *(x for x, _ in watched)]
-        self.used = [*{id(x): x for x in used}.values()]
+        self.used: list[Any] = [*{id(x): x for x in used}.values()]
         for out in self.outs:
             out.symbol = None  # and with it the graph
 
@@ -195,7 +185,7 @@ class Built:
         roots = [] if self.plain else list(filter(_is_recorded, nodes))
         turn = count()  # a node that is returned twice is two outputs
         made = lambda x: Out(x, next(turn) if not self.plain and x.requires_grad else None)  # noqa: E731
-        self.tree = tree_map(lambda x: made(x) if is_traced(x) else x, tree)
+        self.tree: Any = tree_map(lambda x: made(x) if is_traced(x) else x, tree)
         self.outs: list[Out] = [x for x in leaves(self.tree) if isinstance(x, Out)]
         if self.vector and samples is not None:
             for out in self.outs:
@@ -206,114 +196,81 @@ class Built:
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise no_loss()
 
-    # ---- as it was traced
+    # ---- from the trace to the program
 
-    def _gradients(self, trace: Trace, given: Arguments, tree: Any) -> list[tuple[Any, Any]]:
-        """Pairs (where to find a node, its gradient) for each node that gets one."""
+    def _gradients(self, trace: Trace, given: Arguments, form: NormalForm, tree: Any) -> dict[str, Any]:
+        """The gradient of each node that gets one, by its name. Those of a vectorized program are derived later."""
         roots = [] if self.plain else list(filter(_is_recorded, leaves(tree)))
-        wanted = [*given.wanted, *((leaf, leaf.seen) for leaf in trace.order if leaf.seen.requires_grad)]
+        wanted = {read.name: node for read, node in given.differentiable}
+        wanted |= {leaf.name: leaf.seen for leaf in trace.order if leaf.seen.requires_grad}
+        if self.vector:
+            used = set(form.inputs)
+            return {name: node for name, node in wanted.items() if data_of(node) in used}
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
         asked = roots and wanted  # roots may require a gradient only for one that the function takes inside
-        parts = grad(roots, [node for _, node in wanted], seeds or None, allow_unused=True) if asked else ()
-        pairs = zip(wanted, parts, strict=False)
-        return [(place, _over_samples(node, data_of(g))) for (place, node), g in pairs if g is not None]
+        parts = grad(roots, [*wanted.values()], seeds or None, allow_unused=True) if asked else ()
+        pairs = zip(wanted.items(), parts, strict=False)
+        return {name: _over_samples(node, data_of(g)) for (name, node), g in pairs if g is not None}
 
-    def _straight(
-        self, given: Arguments, constants: Any, alive: list[Leaf], found: list
-    ) -> tuple[Lowered, list[Read | Leaf]]:
-        """The program, and what it is differentiated by."""
-        living = set(alive)
-        pairs = [(x, g) for x, g in found if isinstance(x, Read) or x in living]
-        values, updates = [out.symbol for out in self.outs], []
-        first: list[Read] = []
-        if self.trained:
-            chosen = self._chosen(alive, pairs)
-            alive = [leaf for leaf in alive if leaf not in dict(chosen)]
-            first, updates = self._updates([(leaf.symbol, g) for leaf, g in chosen])
-            pairs = []
-        by, grads = [x for x, _ in pairs], [g for _, g in pairs]
-        values, grads, updates = rebuilt((values, grads, updates), constants)
-        if self.plain and _is_nested(self.tree):
+    def _as_traced(self, given: Arguments, alive: list[Leaf], form: NormalForm, gradients: dict[str, Any]) -> Lowered:
+        """The program as it was traced. What it is differentiated by comes last among the leaves."""
+        trained, values = set(map(id, self.trained)), [out.symbol for out in self.outs]
+        own = [x for x in alive if x.name in gradients and (not trained or id(x.ref()) in trained)]
+        if trained and own:  # the parameters that `step()` would update: Tensors with a gradient, and all Values
+            own = [x for x in alive if id(x.ref()) in trained and (x.name in gradients or isinstance(x.ref(), Value))]
+        chosen = set(own)
+        used = set(form.inputs) if self.vector else {leaf.symbol for leaf in alive}
+        leaves = [*(leaf for leaf in alive if leaf.symbol in used and leaf not in chosen), *own]
+        by = [*(read.name for read, _ in given.differentiable if read.name in gradients), *(leaf.name for leaf in own)]
+        if self.plain and not self.vector and _is_nested(self.tree):
             self.as_text, each = True, iter(values)
             values = tree_map(lambda x: next(each) if isinstance(x, Out) else x, self.tree)
-        reads = [*(Read(leaf.name, "leaves", (i,)) for i, leaf in enumerate(alive)), *first, *given.reads, *given.lists]
-        return self._lowered(alive, reads, values, grads, [x.name for x in by], updates), by
+        return Lowered(
+            (*["leaves"] * bool(leaves), *given.names),
+            (*(Read(leaf.name, "leaves", (i,)) for i, leaf in enumerate(leaves)), *given.reads),
+            values,
+            None if self.plain else [] if self.vector else [gradients.get(name, 0.0) for name in by],
+            tuple(by),
+            leaves=tuple([leaf.ref() for leaf in leaves]),
+        )
 
-    # ---- the update
-
-    def _chosen(self, alive: list[Leaf], pairs: list) -> list[tuple[Leaf, Any]]:
-        """The parameters that `step()` would update, and their gradients: Tensors with one, and all Values."""
-        trained, found = {id(p) for p in self.trained}, dict(pairs)
-        chosen = [(leaf, found.get(leaf, 0.0)) for leaf in alive if id(leaf.ref()) in trained]
-        chosen = [(leaf, g) for leaf, g in chosen if leaf in found or isinstance(leaf.ref(), Value)]
-        if not any(leaf in found for leaf, _ in chosen):
-            raise ValueError(NO_PART)
-        self.trained = [leaf.ref() for leaf, _ in chosen]
-        return chosen
-
-    def _updates(self, pairs: list[tuple[Symbol, Any]]) -> tuple[list[Read], list[tuple[Symbol, Any]]]:
-        """What is read for the update, and pairs (input, new value): the optimizer's own rule, on Symbols."""
-        rule, graph = copy(self.update), pairs[0][0].graph
+    def _with_updates(self, program: Lowered, alive: list[Leaf]) -> Lowered:
+        """The program that ends with the optimizer's own rule, on Symbols, for what it is differentiated by."""
+        if not program.by:
+            raise ValueError("none of the parameters of the optimizer in update= affects the loss")
+        _, self.trained = _differentiated(program)
         self.apart = self.vector and counts_differ(self.update, self.trained)
+        wanted = np.array([p.requires_grad for p in self.trained]) if self.vector else np.array(True)
+        inputs = {leaf.name: leaf.symbol for leaf in alive} | {x.args[0]: x for x in program.inputs}
+        rule, graph = copy(self.update), inputs[program.by[0]].graph
         rule.lr = graph.input("lr")
         reads, updates = [Read("lr", "update", (0,))], []
-        for i, (symbol, g) in enumerate(pairs):
+        for i, (name, g) in enumerate(zip(program.by, program.gradients or (), strict=True)):
+            symbol = inputs[name]
+            g = g if wanted.all() else np.where(wanted, g, 0.0)
             array, state = (symbol.shape, symbol.dtype, symbol.named), {}
-            for name, like in rule._remembers.items():  # an array like the parameter, or a count
-                state[name] = graph.input(f"s{i}_{name}", *(array if like or self.apart else ()))
+            for key, like in rule._remembers.items():  # an array like the parameter, or a count
+                state[key] = graph.input(f"s{i}_{key}", *(array if like or self.apart else ()))
             p, before = SimpleNamespace(data=symbol), dict(state)
             rule._update(p, g, state)
-            changed = {name: x for name, x in state.items() if x is not before[name]}
-            self.remembered = {name: rule._remembers[name] for name in changed}
-            updates += [(symbol, p.data), *((before[name], x) for name, x in changed.items())]
-            kind = "given" if self.resident else "value" if symbol.shape is None else "tensor"
-            reads.append(Read(symbol.args[0], "update", (1 + 2 * i, *["data"] * self.resident), kind))
-            for name in changed:
-                kind = "given" if self.resident or rule._remembers[name] else "count"
-                reads.append(Read(before[name].args[0], "update", (2 + 2 * i, name), kind))
-        return reads, updates
-
-    def _update_all(self, p: Symbol, leaves: list[Leaf], g: Any) -> tuple[list[Read], list[tuple[Symbol, Any]]]:
-        """The same for an array of Values; those that are frozen, or have no part in the loss, have a gradient of 0."""
-        if g is None:
-            raise ValueError(NO_PART)
-        self.trained = [leaf.ref() for leaf in leaves]
-        wanted = np.array([x.requires_grad for x in self.trained])
-        return self._updates([(p, g if wanted.all() else np.where(wanted, g, 0.0))])
-
-    # ---- vectorized
-
-    def _levels(
-        self, trace: Trace, form: NormalForm, given: Arguments, constants: Any, alive: list[Leaf]
-    ) -> tuple[Lowered, list[Read | Leaf]]:
-        """Blocks of numbers become the inputs of a second function, of arrays, which is traced in turn."""
-        outs = [out.symbol for out in self.outs]
-        form.merge(constants)
-        trained = {id(p) for p in self.trained}
-        wanted = [x for x in alive if (id(x.ref()) in trained if trained else x.seen.requires_grad)]
-        free = {leaf.symbol: leaf for leaf in wanted if leaf.symbol in form.number}
-        fixed = [leaf for leaf in alive if leaf.symbol in form.number and leaf.symbol not in free]
-        start = 0 if trained else len(free)
-        blocks = [
-            *given.blocks(),
-            Block("fixed", Read("fixed", "leaves", (slice(start, None),), "vector"), [x.symbol for x in fixed]),
-        ]
-        plan = Levels(form, [block.symbols for block in blocks], list(free), given.samples)
-        own = [free[symbol] for symbol in plan.free]
-        own += [leaf for leaf in wanted if trained and leaf.symbol not in free]  # without a part in the loss
-        chosen = (slice(None, len(own)),) if fixed else ()
-        blocks.append(Block("p", None if trained else Read("p", "leaves", chosen, "vector"), [x.symbol for x in own]))
-        by = {name: to for name, to in (("wanted", [x for x, _ in given.wanted]), ("p", own)) if to}
-        made = Vectorized(plan, blocks, outs, [*by], not self.fused, self.plain)
-        gradients, first, updates = made.gradients, [], []
-        if trained:
-            first, updates = self._update_all(made.inputs["p"], own, made.gradients.get("p"))
-            own, gradients = [], {}
-            made.gradients.clear()
-        values, grads, updates = made.finished(updates)
-        reads = [*first, *given.reads, *(x.read for x in blocks if x.read and x.symbols)]
-        lowered = self._lowered([*own, *fixed], reads, values, grads, [*gradients], updates)
-        return lowered, [x for name in gradients for x in by[name]]
+            changed = {key: x for key, x in state.items() if x is not before[key]}
+            self.remembered = {key: rule._remembers[key] for key in changed}
+            updates += [(symbol, p.data), *((before[key], x) for key, x in changed.items())]
+            kind = "as_is" if self.resident else "value" if symbol.shape is None else "tensor"
+            reads.append(Read(name, "update", (1 + 2 * i, *["data"] * self.resident), kind))
+            for key in changed:
+                kind = "as_is" if self.resident or rule._remembers[key] else "count"
+                reads.append(Read(before[key].args[0], "update", (2 + 2 * i, key), kind))
+        rest = program.leaves[: -len(self.trained)]
+        return replace(
+            program,
+            parameters=(*["leaves"] * bool(rest), "update", *self.names),
+            reads=(*reads, *(read for read in program.reads if read.name not in program.by)),
+            gradients=[],
+            by=(),
+            updates=tuple(updates),
+            leaves=rest,
+        )
 
     # ---- what each call verifies
 
@@ -325,7 +282,7 @@ class Built:
         if not symbols_in(values):
             return None
         name_of = {id(x.ref()): x.name for x in alive}
-        reads += [Read(name_of[id(x)], "leaves", (i,)) for i, x in enumerate(self.leaves)]
+        reads = [*reads, *(Read(name_of[id(x)], "leaves", (i,)) for i, x in enumerate(self.leaves))]
         if self.vector:  # the trained Values are in one array; see `Store`
             reads += [Read(name_of[id(x)], "update", (1, "data", i)) for i, x in enumerate(self.trained)]
         reads = list({read.name: read for read in (*self.lowered.reads, *reads)}.values())
@@ -333,9 +290,9 @@ class Built:
         parameters = {x.parameter for x in reads if x.name in names}
         used = {x.name for x in reads if any(name == x.name or name.startswith(f"{x.name}_") for name in names)}
         reads = [x for x in reads if x.name in used or x.parameter in parameters & {"leaves"}]
-        self.labels, self.rules = Lowered(self.parameters, tuple(reads), values), rules
+        self.labels, self.rules = Lowered(self.lowered.parameters, tuple(reads), values), rules
         code = compiled("python", self.labels)
-        places = [i for i, name in enumerate(self.parameters) if name in {x.parameter for x in reads}]
+        places = [i for i, name in enumerate(self.lowered.parameters) if name in {x.parameter for x in reads}]
         last: list[Any] = [None]  # what passed: labels are most often those of the call before
 
         def check(given: Sequence[Any]) -> None:
@@ -349,21 +306,35 @@ class Built:
 
     # ---- the code
 
-    def _lowered(
-        self, leaves: list[Leaf], reads: list[Read], values: Any, grads: list[Any], by: list[str], updates: list[Any]
-    ) -> Lowered:
-        self.leaves = [leaf.ref() for leaf in leaves]
-        self.parameters = (*["leaves"] * bool(leaves), *["update"] * bool(self.trained), *self.names)
-        gradients = None if self.plain else grads
-        return Lowered(self.parameters, tuple(reads), values, gradients, tuple(by), tuple(updates))
-
     def _compile(self, write: Callable) -> None:
         """Compile both halves: the function, and its gradients given the seeds."""
         if not self.fused and (grads := self.lowered.gradients):
             seeds = ["seeds"] if self.vector else [f"seed{out.root}" for out in self.outs if out.root is not None]
-            self.back = write(Lowered((*self.parameters, *seeds), self.lowered.reads, grads))
+            self.back = write(Lowered((*self.lowered.parameters, *seeds), self.lowered.reads, grads))
             self.lowered = replace(self.lowered, gradients=[], by=())
-        self.code = write(self.lowered)
+        self.code: Executable = write(self.lowered)
+
+
+def _differentiated(program: Lowered) -> tuple[list[Read], list[Any]]:
+    """What a program is differentiated by: where the nodes are among the arguments, and those among the leaves."""
+    reads: dict[str, Read] = {read.name: read for read in program.reads}
+    places: list[Read] = []
+    own: list[Any] = []
+    for read in map(reads.__getitem__, program.by):
+        if read.parameter == "leaves":
+            found = program.leaves[read.keys[0]] if read.keys else program.leaves
+            own += found if read.kind == "vector" else [found]
+        else:
+            places += map(reads.__getitem__, read.keys) if read.kind == "vector" else [read]
+    return places, own
+
+
+def _simplified(program: Lowered) -> Lowered:
+    """The program in a new graph, in its simplest form. The graph that it came from is released."""
+    values, gradients, updates = rebuilt((program.values, program.gradients, program.updates))
+    for symbol in symbols_in(program.outputs)[:1]:
+        symbol.graph.let_go()
+    return replace(program, values=values, gradients=gradients, updates=updates)
 
 
 def counts_differ(update: Any, params: list[Any]) -> bool:

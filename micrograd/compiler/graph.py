@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import copysign
 from typing import Any
 
@@ -166,9 +166,11 @@ def _key(x: Any) -> Any:
     return x, cls
 
 
-def rebuilt(outputs: Any, values: dict[Symbol, Any], rules: dict[str, Callable[..., Any]] = RULES) -> Any:
-    """The outputs in a new graph, with these values for some Symbols, simplified and folded again."""
+def rebuilt(outputs: Any, values: Mapping[Symbol, Any] = {}, rules: dict[str, Callable[..., Any]] = RULES) -> Any:
+    """The outputs in a new graph, with the values that are known of some Symbols, simplified and folded again."""
     graph, new = Graph(rules), dict(values)
+    for symbol in symbols_in(outputs)[:1]:
+        new |= symbol.graph.known
 
     def renewed(x: Any) -> Any:
         if x.__class__ is Symbol:

@@ -8,14 +8,14 @@ a = np.ones((2, 3))        a Tensor                      a
 
 >>> given = Arguments(Trace(), (Value(3.0), [1.0, 2.0]), ["w", "xs"], scalars=False, batch=False)
 >>> [(read.name, read.place, read.kind) for read in given.reads]
-[('w', 'w', 'value'), ('xs_0', 'xs[0]', 'given'), ('xs_1', 'xs[1]', 'given')]
+[('w', 'w', 'value'), ('xs_0', 'xs[0]', 'as_is'), ('xs_1', 'xs[1]', 'as_is')]
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..common.trees import leaves, tree_map
 from ..engine.value import Value, number
@@ -47,25 +47,8 @@ def dtype_of(args: Any) -> np.dtype:
     return np.result_type(*found) if found else np.dtype(float)
 
 
-class Block(NamedTuple):
-    """Numbers that a program on arrays takes as one array."""
-
-    name: str
-    read: Read | None  # how to make it; None if it is among the arguments' reads
-    symbols: list[Any]  # its elements; under `batch` its rows
-    of_samples: tuple[int, ...] = ()  # its shape, if it holds samples
-
-    def like(self) -> np.ndarray:
-        """An array of its shape that takes no memory, since there may be many samples."""
-        return np.broadcast_to(0.0, self.of_samples or (len(self.symbols),))
-
-    def rows(self, array: Any, samples: int | None) -> Any:
-        """The array as `levels` takes it: under `batch` a matrix, with a single column if it holds no samples."""
-        return array if samples is None else array.reshape(len(self.symbols), samples if self.of_samples else 1)
-
-
 class Arguments:
-    """The arguments of one trace: `seen` by the function, `reads` of a program, `wanted` nodes to differentiate."""
+    """The arguments of one trace: `seen` by the function, `reads` of a program, of which some are `differentiable`."""
 
     def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
         self.trace = trace
@@ -75,10 +58,7 @@ class Arguments:
         self.dtype: np.dtype[Any] = dtype_of(args)
         self.samples: int | None = None  # their number, under `batch`
         self.reads: list[Read] = []
-        self.lists: list[Read] = []  # of arrays that the function sees as numbers
-        self.arrays: list[Block] = []  # numbers passed in arrays
-        self.numbers: list[tuple[str, Any]] = []  # (name, Value) of numbers passed alone
-        self.wanted: list[tuple[Read, Any]] = []  # (where to find it, its placeholder)
+        self.differentiable: list[tuple[Read, Any]] = []  # (where to find it, its placeholder)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
         self.names: list[str] = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
         self.seen: tuple[Any, ...] = tuple(
@@ -102,23 +82,20 @@ class Arguments:
             return self._sample(x, at)
         if isinstance(x, np.ndarray) and self.scalars:
             seen = nested(x.shape, lambda *i: _marked(x, self.trace.value("_".join(map(str, (at.name, *i))))))
-            self.lists.append(at._replace(kind="lists", shape=x.shape))
-            self.arrays.append(Block(at.name, at._replace(kind="flat", shape=x.shape), [*map(data_of, leaves(seen))]))
+            self.reads.append(at._replace(kind="lists", shape=x.shape))
             return seen
         return self._leaf(x, at)
 
     def _sample(self, x: np.ndarray, at: Read) -> Any:
         """Nested lists of Values for one sample of an array; each stands for that element in all samples."""
-        name, place = at.name, at.place
+        place = at.place
         if not x.ndim:
             raise ValueError(f"{place} has no axis: with batch=True the first axis of an array counts the samples")
         if self.samples not in (None, len(x)):
             raise ValueError(f"{place} holds {len(x)} samples, an array before it {self.samples}")
         self.samples = len(x)
-        self.reads.append(at._replace(kind="samples"))
-        symbol = self.trace.graph.input(name, x.shape[::-1], np.dtype(float))
-        elements = [symbol[i] if i else symbol for i in np.ndindex(*x.shape[:0:-1])]
-        self.arrays.append(Block(name, None, elements, x.shape[::-1]))
+        self.reads.append(at._replace(kind="samples", shape=x.shape[::-1]))
+        symbol = self.trace.graph.input(at.name, x.shape[::-1], np.dtype(float))
         return nested(x.shape[1:], lambda *i: _marked(x, traced_value(symbol[i[::-1]] if i else symbol)))
 
     def result(self, x: Any) -> Any:
@@ -142,21 +119,9 @@ class Arguments:
         node = trace.tensor(at.name, like, wanted, x) if as_tensor else trace.value(at.name, wanted, x)
         kind = _kind(x, as_tensor)
         self.reads.append(read := at._replace(kind=kind, dtype=self.dtype if kind == "array" else None))
-        if not as_tensor:
-            self.numbers.append((at.name, node))
         if wanted:
-            self.wanted.append((read, node))
+            self.differentiable.append((read, node))
         return _marked(x, node)
-
-    def blocks(self) -> list[Block]:
-        """All numbers: those passed in arrays, those passed alone, and of these the ones to differentiate."""
-        wanted = {id(node) for _, node in self.wanted}
-        blocks = list(self.arrays)
-        for name, chosen in (("numbers", False), ("wanted", True)):
-            pairs = [(text, data_of(node)) for text, node in self.numbers if (id(node) in wanted) == chosen]
-            names, symbols = tuple(text for text, _ in pairs), [symbol for _, symbol in pairs]
-            blocks.append(Block(name, Read(name, "", names, "vector"), symbols))
-        return blocks
 
 
 def nested(shape: tuple[int, ...], part: Callable[..., Any], *index: int) -> Any:
@@ -181,7 +146,7 @@ def _kind(x: Any, as_tensor: bool) -> str:
     if isinstance(x, (Value, Tensor)):
         return "value" if isinstance(x, Value) else "tensor"
     if isinstance(x, np.ndarray) or (x.__class__ is float and not as_tensor):
-        return "given"
+        return "as_is"
     return "array" if as_tensor else "number"
 
 

@@ -23,10 +23,11 @@ gradients
 
 A program is a `Lowered`, its steps are `Symbol`s, operands first, and each of its inputs has a `Read`, which says where
 the input comes from. `symbol.op` is "input" or one of the operations in `OPSET`, `symbol.args` are its operands and
-settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays.
+settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays. Before a program is
+vectorized and simplified, its operations on numbers are rows of the derivative table.
 
 >>> f.lowered.steps[-1].op, f.lowered.steps[-1].args, f.lowered.version
-('multiply', (x, tanh(y)), 1)
+('multiply', (<input: float[]>, <tanh: float[]>), 1)
 >>> f.lowered.run(Value(2.0), 0.5)
 ([0.9242343145200195], [0.46211715726000974])
 
@@ -64,7 +65,7 @@ __all__ = [
 VERSION = 1
 
 KINDS = {
-    "given": "",
+    "as_is": "",
     "number": ", as a float",
     "value": ", a Value",
     "tensor": ", a Tensor",
@@ -86,7 +87,7 @@ class Read(NamedTuple):
     name: str
     parameter: str
     keys: tuple[Any, ...] = ()
-    kind: str = "given"
+    kind: str = "as_is"
     dtype: Any = None
     shape: tuple[int, ...] = ()
 
@@ -117,6 +118,7 @@ class Lowered:
         by: the names of the inputs that these are the gradients of.
         updates: pairs (input, its new value), written to where the input was read from, after everything else and all
             at once.
+        leaves: the outside nodes, whose data the parameter "leaves" has, in order.
     """
 
     version: ClassVar[int] = VERSION
@@ -127,6 +129,7 @@ class Lowered:
     gradients: list[Any] | None = None
     by: tuple[str, ...] = ()
     updates: tuple[tuple[Symbol, Any], ...] = ()
+    leaves: tuple[Any, ...] = ()
 
     @property
     def outputs(self) -> Any:
@@ -138,24 +141,25 @@ class Lowered:
         """The Symbols that it needs, operands first; those of `op == "input"` are read."""
         return tuple(needed((self.outputs, self.updates)))
 
+    @property
+    def inputs(self) -> list[Symbol]:
+        """The Symbols that are read."""
+        return [symbol for symbol in self.steps if symbol.op == "input" and symbol not in symbol.graph.known]
+
     def run(self, *given: Any) -> Any:
         """Compute the outputs step by step, which says what the program means. It is slow, and updates nothing.
 
         Args:
             *given: what the program is called with, one for each of its parameters.
         """
-        inputs = [symbol for symbol in self.steps if symbol.op == "input"]
         with np.errstate(all="ignore") if np else nullcontext():
-            return rebuilt(self.outputs, dict(zip(inputs, reader(self)(*given), strict=True)))
+            return rebuilt(self.outputs, dict(zip(self.inputs, reader(self)(*given), strict=True)))
 
     @cached_property
     def names(self) -> dict[Symbol, str]:
         """A name for each Symbol: that of the input, or t1, t2, ... in order."""
-        names: dict[Symbol, str] = {}
         turn = itertools.count(1)
-        for x in self.steps:
-            names[x] = x.args[0] if x.op == "input" else f"t{next(turn)}"
-        return names
+        return {x: x.args[0] if x.op == "input" else f"t{next(turn)}" for x in self.steps}
 
     def shown(self, x: Any) -> str:
         """An operand or setting as text."""
@@ -174,7 +178,7 @@ class Lowered:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        inputs = {x.args[0]: x for x in self.steps if x.op == "input"}
+        inputs = {x.args[0]: x for x in self.inputs}
         if self.reads:
             yield "reads"
         for read in self.reads:
@@ -184,7 +188,8 @@ class Lowered:
         for x in self.steps:
             if x.op != "input":
                 operands = [*map(self.shown, x.args), *(f"{name}={self.shown(part)}" for name, part in x.named)]
-                yield f"    {self.names[x]}: {kind_of(x)} = {x.op.lstrip('.')}({', '.join(operands)})"
+                name = getattr(x.op, "word", x.op).lstrip(".")  # of a row, before the program is simplified
+                yield f"    {self.names[x]}: {kind_of(x)} = {name}({', '.join(operands)})"
         yield "outputs"
         yield from (f"    {self.shown(x)}" for x in (self.values if self.values.__class__ is list else [self.values]))
         if self.gradients:
@@ -222,7 +227,7 @@ def at_once(*calls: tuple[Any, ...]) -> None:
 
 def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
     """A function of the program's parameters that returns the numbers and arrays of its inputs, in order."""
-    names = [symbol.args[0] for symbol in program.steps if symbol.op == "input"]
+    names = [symbol.args[0] for symbol in program.inputs]
     lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
     text = "".join(f"    {line}\n" for line in lines)
     known: dict[str, Any] = {"np": np, "vector": vector}
@@ -246,7 +251,7 @@ READING = {
 def reading(reads: Iterable[Read]) -> list[str]:
     """The lines of Python that read the inputs."""
     lines = []
-    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
+    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "as_is")]:
         lines.append(f"{', '.join(leaves)}, = leaves")
     for read in reads:
         if read.kind in READING:
@@ -267,6 +272,7 @@ def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
         yield from _unpacking(inner, shape[1:])
 
 
-def vector(numbers: list[float]) -> np.ndarray:
-    """np.array of a list of floats, in a third of the time."""
-    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))
+def vector(numbers: Any) -> np.ndarray:
+    """np.array of a list of floats, in a third of the time; an array as it is."""
+    packed = numbers.__class__ is np.ndarray
+    return numbers if packed else np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

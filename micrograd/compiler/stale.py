@@ -17,7 +17,7 @@ Values is compared as a whole: Values are equal only to themselves.
 >>> def line(state):
 ...     return lambda x: state["w"] * x
 >>> state = {"w": Value(2.0)}
->>> current = question(*guard(line(state), [state["w"]]))
+>>> current = compile_guard(*guard(line(state), [state["w"]]))
 >>> current()
 True
 >>> state["w"] = Value(2.0)
@@ -57,6 +57,7 @@ CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 LIBRARIES = {"numpy", *sys.stdlib_module_names} - {"argparse", "collections"}  # whose classes hold what users put in
 BY_NAME = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
 BY_NAME |= {"globals", "locals", "setattr", "methodcaller"}
+MAY_LACK = BY_NAME | {"AttributeError"}  # code with these names may read an attribute that is not there
 READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
 SPECIAL = {name for kind in (int, list, dict, types.FunctionType) for name in dir(kind) if name[:2] == "__"}
 SPECIAL |= {"__getattr__", "__bool__", "__contains__", "__enter__", "__exit__", "__matmul__", "__missing__", "__next__"}
@@ -81,30 +82,30 @@ def guard(
     Returns:
         An expression, and the objects in it by name.
     """
-    ways = ways_from(function, given, used)
-    if ways.missing and not ways.everything:
-        ways = Ways([function, *leaves(given)], used, ways.names | ways.read, everything=True)
-    for node in ways.missing.values():
+    guards = guards_from(function, given, used)
+    if guards.missing and not guards.everything:
+        guards = Guards([function, *leaves(given)], used, guards.names | guards.read, everything=True)
+    for node in guards.missing.values():
         raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
-    ways.asked += [f"not {ways.name(x)}.requires_grad" for x in used if not x.requires_grad]
-    ways.asked += [f"({' or '.join(f'{ways.name(x)}.requires_grad' for x in group)})" for group in trained if group]
+    guards.asked += [f"not {guards.name(x)}.requires_grad" for x in used if not x.requires_grad]
+    guards.asked += [f"({' or '.join(f'{guards.name(x)}.requires_grad' for x in group)})" for group in trained if group]
     if wanted := [x for x, answer in answers if answer]:
-        ways.asked.append(f"require({ways.name(wanted)})")
-    return " and ".join(dict.fromkeys(ways.asked)) or "True", ways.held
+        guards.asked.append(f"require({guards.name(wanted)})")
+    return " and ".join(dict.fromkeys(guards.asked)) or "True", guards.held
 
 
-def ways_from(function: Any, given: Any = (), used: Sequence[Any] = ()) -> Ways:
+def guards_from(function: Any, given: Any = (), used: Sequence[Any] = ()) -> Guards:
     """The paths from a function and its arguments to what the code that it reaches names."""
     roots = [function, *leaves(given)]
     names = {"forward", *_names_in(getattr(function, "__code__", None))}  # called by Module.__call__
-    ways = Ways(roots, used, names)
-    while not ways.read <= names and ways.read.isdisjoint(READS_ALL):
-        names = names | ways.read
-        ways = Ways(roots, used, names)
-    return ways if ways.read.isdisjoint(READS_ALL) else Ways(roots, used, names | ways.read, everything=True)
+    guards = Guards(roots, used, names)
+    while not guards.read <= names and guards.read.isdisjoint(READS_ALL):
+        names = names | guards.read
+        guards = Guards(roots, used, names)
+    return guards if guards.read.isdisjoint(READS_ALL) else Guards(roots, used, names | guards.read, everything=True)
 
 
-def question(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
+def compile_guard(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
     """The checks as a function."""
     source = f"def current():\n    try:\n        return {expression}\n"
     source += "    except (LookupError, AttributeError, ValueError):\n        return False\n"
@@ -112,7 +113,7 @@ def question(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
     return names["current"]
 
 
-class Ways:
+class Guards:
     """The paths from the roots to what is used: `asked` are the checks on the way, `read` the names used by the code,
     `missing` the used nodes not reached.
     """
@@ -166,10 +167,8 @@ class Ways:
         elif self._is_constant(child):
             self.containers.append(child)
             there = f"{self.name(container)}{place}" if place else self.name(child)
-            if place and bound:
-                self._ask_same(there, child)
-            elif place:
-                self._ask_class(there, child)
+            if place:
+                (self._ask_same if bound else self._ask_class)(there, child)
             if isinstance(child, LENGTHY):
                 self._ask_kinds(there, child)
             return
@@ -216,12 +215,16 @@ class Ways:
         return f"({same}{alike} == {self.name(inside)} and {rows} and {numbers})"
 
     def _ask_attributes(self, node: Any) -> None:
-        """Check what the code may read of a node besides its numbers."""
+        """Check what the code may read of a node besides its numbers: what the node holds, or might hold later."""
         held = vars(node)
         for name in [name for name in held if name in self.names and name[0] != "_"]:
             self._meet(node, f".{name}", held[name])
         if "label" in self.names:
             self.asked.append(f"{self.name(node)}.label == {node.label!r}")
+        if users := _is_users(type(node).__module__):
+            self._meet(node, ".__class__", type(node))
+        if users or not self.names.isdisjoint(MAY_LACK):
+            self.asked.append(f"{self.name(self.names - held.keys())}.isdisjoint({self.name(node)}.__dict__)")
 
     def _is_constant(self, x: Any, depth: int = 0) -> bool:
         """True if x is a number or an array, or contains only these and nodes that were not used."""
@@ -241,6 +244,9 @@ class Ways:
             return True
         elif self._is_of_values(x):
             self.asked.append(f"{self.name(x)} == {self.name([y[:] if y.__class__ is list else y for y in x])}")
+            return True
+        elif x.__class__ is list and x and all(map(_is_only_itself, x)):
+            self.asked.append(f"{self.name(x)} == {self.name(x[:])}")
             return True
         elif isinstance(x, (list, dict)):
             keys = f"[*{self.name(x)}] == {self.name([*x])}" if isinstance(x, dict) else ""
@@ -272,9 +278,8 @@ class Ways:
                     yield from self._of_class(kind)
             if _is_users(type(x).__module__):
                 yield x, ".__class__", type(x)
-        elif isinstance(x, types.ModuleType):
-            if _is_users(x.__name__):
-                yield from self._of_names(vars(x), self.names)
+        elif isinstance(x, types.ModuleType) and _is_users(x.__name__):
+            yield from self._of_names(vars(x), self.names)
         elif isinstance(x, Transformable):  # another compiled function: follow the original, not its programs
             yield x, "", x.origin  # type: ignore[attr-defined]
         elif isinstance(x, OTHERS):
@@ -341,7 +346,7 @@ class Ways:
             copy = {name: y[:] if isinstance(y, list) else y for name, y in held.items()}
             self.asked.append(f"{self.name(x)}.__dict__ == {self.name(copy)}")
             self.containers += (y for y in held.values() if isinstance(y, list))
-            yield from ((x, f".{name}" * isinstance(y, bool), part) for name, y in held.items() for part in leaves(y))
+            yield from ((x, "", part) for y in held.values() for part in leaves(y))
             return
         for name in list(held):
             if name in self.names or (isinstance(x, Module) and ours):
@@ -350,6 +355,7 @@ class Ways:
                 yield from self._unnamed(x, f".{name}", held[name])
         if hasattr(x, "__dict__"):
             others = f"{self.name(self.names - held.keys())}.isdisjoint({self.name(x)}.__dict__)"
+            others = others if held else f"(not {self.name(x)}.__dict__ or {others})"
             self.asked.append(f"len({self.name(x)}.__dict__) == {len(held)}" if whole else others)
         if ours or kind is types.FunctionType:
             return
@@ -375,6 +381,11 @@ STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes 
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
 }
+
+
+def _is_only_itself(x: Any) -> bool:
+    """True for a layer, function or other object that is equal to no other one."""
+    return type(x).__eq__ is object.__eq__ and not isinstance(x, CONSTANTS)
 
 
 def _contents(x: Any) -> list[Any]:
@@ -409,9 +420,7 @@ def kinds(x: Any) -> Any:
     while level and len(found) < 100 and {*map(type, level)} <= {list, tuple}:  # nested lists, in which all are alike
         found += [[*map(type, level)], [*map(len, level)]]
         level = [*chain.from_iterable(level)]
-    inside = {*map(type, level)}
-    if AwayValue in inside:
-        inside = inside - {AwayValue} | {Value}
+    inside = {Value if kind is AwayValue else kind for kind in map(type, level)}
     deeper = any(issubclass(kind, LENGTHY) for kind in inside)
     return found, inside, [*map(_kind, level)] if deeper else len(level)
 

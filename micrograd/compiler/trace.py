@@ -30,6 +30,7 @@ from ..scalars.kinds import node_of
 from ..scalars.rows import Closure, Many
 from ..tensor.optional import Tensor, new_node, np, operand, remember
 from .graph import Graph
+from .simplify import RULES
 from .symbols import BY_COLUMNS, Symbol, symbols_in
 from .trace_errors import BACKWARD, CHANGED, DRAWN, OUTSIDE, OWN_OP, SETTING, UNWATCHED, frozen, refusing
 from .traced_nodes import (
@@ -63,8 +64,8 @@ class Leaf:
 class Trace:
     """One run of a function: computes its ops, and records which outside nodes it used."""
 
-    def __init__(self) -> None:
-        self.graph: Graph = Graph()
+    def __init__(self, rules: dict[str, Callable[..., Any]] = RULES) -> None:
+        self.graph: Graph = Graph(rules)
         self.leaves: dict[int, Leaf] = {}  # by id of the outside node
         self.order: list[Leaf] = []
         self.inputs: set[Any] = set()  # stand-ins of nodes that require a gradient
@@ -224,8 +225,8 @@ class Trace:
         """Raise because an op defined by the user was called, which has no rules in the table."""
         raise frozen(OWN_OP.format(name))
 
-    def constants(self) -> dict[Symbol, Any]:
-        """The Symbols whose values are known after all, such as those of nodes created inside that no longer exist."""
+    def settle(self) -> list[Leaf]:
+        """The outside nodes. One that was created inside, and no longer exists, is a constant: the graph knows it."""
         for ref, _, error in self.set:
             if ref() is not None:
                 raise error
@@ -233,7 +234,8 @@ class Trace:
         for leaf in gone:
             if leaf.made_by:
                 raise frozen(UNWATCHED.format(f"the result of '{leaf.made_by}', which was computed elsewhere"))
-        return self.graph.known | {leaf.symbol: leaf.data for leaf in gone}
+        self.graph.known |= {leaf.symbol: leaf.data for leaf in gone}
+        return [leaf for leaf in self.order if leaf.symbol not in self.graph.known]
 
 
 class tracing(Mode):

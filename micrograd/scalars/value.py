@@ -178,7 +178,7 @@ class _Value:
         if self._row:
             raise RuntimeError(f"the history of {self!r}, made by '{self._op}', cannot be copied: copy its detach()")
         read_data(self)
-        state: Any = object.__getstate__(self)
-        held, slots = state
+        held, slots = object.__getstate__(self)  # type: ignore[misc]
+        slots |= {"_sum": None, "_row": None, "requires_grad": self.requires_grad}  # a copy of LEAF is not LEAF
         kept = {name: x for name, x in (held or {}).items() if name not in ("_hooks", "_own_backward")}
-        return copyreg.__newobj__, (type(self),), (kept, slots | {"_sum": None})  # type: ignore[attr-defined]
+        return copyreg.__newobj__, (type(self),), (kept, slots)  # type: ignore[attr-defined]

@@ -13,8 +13,8 @@ addEventListener("fetch", event => {
 async function answered(request) {
   const kept = await caches.open(KEPT);
   try {
-    const answer = await fetch(request);
-    if (answer.ok) kept.put(request, answer.clone()).catch(() => { /* no room is left: it needs the host */ });
+    const answer = await fetch(request), changed = answer.headers.get("last-modified"), old = await kept.match(request);
+    if (answer.ok && !(old && changed && old.headers.get("last-modified") === changed)) kept.put(request, answer.clone()).catch(() => { /* no room is left: it needs the host */ });
     return answer;
   } catch (error) {
     const found = await kept.match(request, {ignoreSearch: true});

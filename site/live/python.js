@@ -1,4 +1,8 @@
-// The page's end of the thread in which Python runs. It is loaded when it is first asked for something.
+// Threads, and the page's end of the one in which Python runs, which is loaded when it is first asked for something.
+export function threaded(name) {
+  const script = `import ${JSON.stringify(new URL(name, import.meta.url))}`;  // a worker from a blob has the page's policy
+  return new Worker(URL.createObjectURL(new Blob([script], {type: "text/javascript"})), {type: "module"});
+}
 export class Python {
   #worker = null;
   #waiting = new Map();
@@ -10,8 +14,7 @@ export class Python {
   load() {
     if (this.#worker) return;
     if (typeof WebAssembly !== "object") { this.told.failed("this browser has no WebAssembly, in which Python runs"); return; }
-    const script = `import ${JSON.stringify(new URL("./worker.js", import.meta.url))}`;  // a worker from a blob has the page's policy
-    this.#worker = new Worker(URL.createObjectURL(new Blob([script], {type: "text/javascript"})), {type: "module"});
+    this.#worker = threaded("worker.js");
     this.#worker.onerror = event => {
       event.preventDefault();
       this.told.failed(event.message || "its files could not be loaded, or this browser has no module workers");

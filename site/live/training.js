@@ -2,11 +2,11 @@
 import {$, Player, copied, four, linked, packed, progress, remember, remembered, state, themed, wrong} from "./common.js";
 import {CLASSES, MOST, block, csv, held, listed, parsed, scale, scaled} from "./own.js";
 import {Graph, Network, Plane, lines, signs} from "./pictures.js";
-import {Python} from "./python.js";
+import {Python, threaded} from "./python.js";
 import {editor} from "./vendor/editor.js";
 
 const LONGEST = 8000;  // characters of a link
-const TYPED = 600, SLOW = 2000, SLICE = 40, DRAWN = 8000;  // milliseconds: after the last key, until Stop is offered, of training at a time; and the most steps of a line
+const TYPED = 600, SLOW = 2000, SLICE = 40, FOLLOWED = 100, DRAWN = 8000;  // milliseconds: after the last key, until Stop is offered, of training at a time, between two graphs of a point; and the most steps of a line
 const {texts, kinds, still} = await (await fetch("vendor/training.json")).json();
 const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "--third", "--quiet"];
 const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); }), graph = new Graph($("single"));
@@ -146,7 +146,7 @@ function play() {
   const {top, bottom} = $("plane").getBoundingClientRect();
   if (innerWidth <= 960 && (top < 0 || bottom > innerHeight)) $("plane").closest("section").scrollIntoView();  // a phone: what is played is below
   pressed = null;
-  if ($("fast").checked && frame && !starting && fit()) return running = fast();
+  if ($("fast").checked && frame && !starting && fit()) return running = fast().catch(() => { set(false); $("error").textContent = "The step as JavaScript cannot run here."; });
   if (!ready || starting) return python.load();
   watch();
   python.say("play", SLICE, batch(), chosen);
@@ -174,36 +174,29 @@ function fit() {  // also says why not
   return !wrong;
 }
 async function fast() {
-  const mine = fastest = {}, kind = kinds[$("data").value], order = steps.orders[kind], module = await import(`./vendor/${kind}.js`), held = [];
-  let p = frame.p.map(Number), count = frame.steps, asking = false;
-  order.forEach((place, k) => held[place] = p[k]);
-  module.load({p: held});
+  const mine = fastest = {}, kind = kinds[$("data").value], thread = threaded("stepping.js");
+  const rate = () => +RATE.exec(edit.text)[1], goes = () => playing && fastest === mine && $("fast").checked && fit();
+  let asking = false;
   if (!ready) { pressed = () => {}; python.load(); }  // it goes on here meanwhile
-  const once = () => {
-    const picked = Array.from({length: steps.batch}, () => about.points[Math.floor(Math.random() * about.points.length)]);
-    return module.step({points: picked.map(([place]) => place), answers: picked.map(([, answer]) => answer)});
-  };
-  while (playing && fastest === mine && $("fast").checked && fit()) {
-    const began = performance.now(), some = [], rate = +RATE.exec(edit.text)[1];
-    module.load({lr: rate});
-    while (performance.now() < began + SLICE / 2) some.push(once());
-    const before = module.state().p;  // the last step says how long its gradient is
-    some.push(once());
-    const ms = (performance.now() - began) / some.length, now = module.state().p;
-    count += some.length;
-    p = order.map(place => now[place]);
-    take({mode: "compiled", steps: count, losses: some, ms, p, norms: lengths(order.map((place, k) => (before[place] - p[k]) / rate)), one: frame.one});
-    if (ready && !starting && !asking) {
-      asking = true;
-      python.ask("put", JSON.stringify(p), count).then(() => python.ask("one", chosen)).then(answer => {
-        asking = false;
-        if (answer?.one && fastest === mine) frame = {...frame, one: answer.one};
-      });
-    }
-    await new Promise(requestAnimationFrame);
+  thread.postMessage({begin: {kind, order: steps.orders[kind], batch: steps.batch, points: about.points, p: frame.p.map(Number), steps: frame.steps, rate: rate()}});
+  async function follow() {  // the graph of a point, by Python
+    asking = true;
+    await python.ask("put", JSON.stringify(frame.p), frame.steps);
+    const answer = await python.ask("one", chosen);
+    if (answer?.one && fastest === mine) frame = {...frame, one: answer.one};
+    setTimeout(() => asking = false, FOLLOWED);
   }
+  const last = await new Promise((done, failed) => {
+    thread.onerror = failed;
+    thread.onmessage = ({data: {slopes, ended, ...next}}) => {
+      if (fastest === mine) take({...next, mode: "compiled", norms: lengths(slopes), one: frame.one});
+      if (ended) return done(next);
+      thread.postMessage(goes() ? {rate: rate()} : {end: true});
+      if (ready && !starting && !asking) follow();
+    };
+  });
   if (fastest !== mine) return;
-  if (ready && !starting) await asked("put", JSON.stringify(p), count);
+  if (ready && !starting) await asked("put", JSON.stringify(last.p), last.steps);
   if (playing) play();  // in Python, from here
 }
 function lengths(slopes) {  // of the gradient, by layer
@@ -322,11 +315,19 @@ function named() {
   const {names = []} = held(edit.text) ?? {}, counts = [about.points.length, about.held_out.length], seed = PART.exec(edit.text)?.[2];
   return `${names.map((name, k) => `${signs[k]} ${name}`).join(", ")}. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`;
 }
+function blank() {  // what was trained before is of other points
+  if (!frame) return;
+  frame = null;
+  [losses, norms, judged] = [[], [], []];
+  for (const id of ["steps", "lossis", "right", "held", "mode"]) $(id).textContent = "–";
+  for (const id of ["loss", "rights", "norms"]) lines($(id), [{at: []}]);
+  for (const id of ["network", "single"]) $(id).parentElement.hidden = true;
+}
 function preview() {  // without Python
   const found = held(edit.text);
   for (const id of ["class", "clear", "use"]) $(id).disabled = !found;
   if (!found) return $("guessed").textContent = "The text has no CLASSES, MIDDLE, REACH and ROWS as the page writes them, so that points cannot be drawn here. Undo brings them back.";
-  frame = null;
+  blank();
   plane.preview(scaled(found));
   $("legend").textContent = `${found.names.map((name, k) => `${signs[k]} ${name}`).join(", ")}: ${found.rows.length} points.`;
   const before = tool(), now = ["look", ...found.names.keys(), "erase"].map(String);

@@ -320,15 +320,3 @@ def test_vjp_with_the_wrong_number_or_shape_of_gradients_raises():
 
 
 # ---- against PyTorch
-
-
-def test_first_and_second_derivatives_are_those_of_pytorch():
-    torch = pytest.importorskip("torch")
-    f = lambda x: ((x @ x.T).tanh() * 2).sum()  # noqa: E731
-    t, ways = torch.tensor(M, requires_grad=True), torch.autograd.functional
-    assert gradient(f)(M) == pytest.approx(torch.autograd.grad(f(t), t)[0].numpy(), abs=1e-14)
-    assert hessian(f)(M) == pytest.approx(ways.hessian(f, t).numpy(), abs=1e-13)
-    v = M[::-1].copy()
-    assert hvp(f)(M, v) == pytest.approx(ways.hvp(f, t, torch.tensor(v))[1].numpy(), abs=1e-13)
-    g = lambda x: (x @ x.T).tanh()  # noqa: E731
-    assert jacobian(g)(M) == pytest.approx(ways.jacobian(g, t).numpy(), abs=1e-14)

@@ -291,6 +291,45 @@ def test_a_text_that_ends_python_is_said_and_python_starts_again(playground):
     playground.shown("#numbers", "∂y/∂x = 6.0000")
 
 
+MEMORY = "(async () => { const kept = await caches.open('python'); return [kept, (await kept.keys())[0]]; })()"
+
+
+def drawn_again(live):
+    """Open the page again; what a random Value of its text is, and all that was said until it was drawn."""
+    live.page.driver.get("about:blank")
+    text = "import random\nfrom micrograd import Value\na = Value(1.0)\nb = a * random.random()\n"
+    live.page.driver.get(f"{live.address}#code={quote(text)}")
+    live.shown("#state", "press Run")
+    said = watched(live.page, "#state")
+    live.page.click("#run")
+    live.shown("#state", "drawn in")
+    return live.text("#numbers"), live.page.run(f"return {said}")
+
+
+def test_python_begins_again_with_the_memory_of_an_earlier_start_and_draws_other_random_numbers(shared, address):
+    live = Live(shared, address, "playground.html")
+    drawn_again(live)
+    shared.wait(
+        "(window.kept ??= null, caches.open('python').then(all => all.keys()).then(keys => kept = keys[0]), kept)"
+    )
+    (one, said), (other, _) = drawn_again(live), drawn_again(live)
+    assert not any("MB" in each for each in said), "a start that loads all says how far it is"
+    assert one != other
+    live.alone()
+
+
+def test_python_starts_without_a_memory_that_it_cannot_read(shared, address):
+    live = Live(shared, address, "playground.html")
+    shared.driver.execute_async_script(
+        f"const done = arguments[0], other = new Blob(['other']).stream().pipeThrough(new CompressionStream('gzip'));"
+        f"{MEMORY}.then(([kept, key]) => kept.put(key, new Response(other))).then(done)"
+    )
+    number, _ = drawn_again(live)
+    assert "∂b/∂a = 0." in number
+    assert shared.run("return caches.has('python')") is False
+    live.alone()
+
+
 def test_a_link_holds_the_text(playground, address):
     text = "from micrograd import Value\nx = Value(1.25)  # é 😀 & = #\ny = x ** 3\n"
     for code in (text, text + "# " + "long " * 600 + "\n"):
@@ -403,6 +442,17 @@ def test_the_step_runs_as_javascript_before_python_is_there_and_python_goes_on_f
     live.shown("#unfit", "It was written for hidden layers of 8 and 8: this runs in Python.")
     live.page.click("#play")
     live.shown("#play", "Play")
+    live.alone()
+
+
+def test_the_numbers_of_an_earlier_training_go_when_points_of_ones_own_are_drawn(shared, address):
+    live = Live(shared, address, "training.html")
+    live.shown("#state", "Trained when")
+    assert live.text("#steps") == "200"
+    live.choose("#data", "your own")
+    draw(live, 0, (-0.5, 0.5), (0.4, 0.2))
+    assert live.text("#steps") in ("–", "1")  # the one is of these points
+    live.page.run("localStorage.clear()")  # for the tests that draw points
     live.alone()
 
 
@@ -1056,7 +1106,7 @@ def exercises(path):
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in sorted(ROOT.glob("demos/lessons/*.ipynb")) if re.match("0[1-6]|25", path.name)],
+    [path for path in sorted(ROOT.glob("demos/lessons/*.ipynb")) if re.match("0[1-7]|10|25", path.name)],
     ids=lambda path: path.stem,
 )
 def test_a_lesson_runs_to_its_end_and_its_exercises_are_checked(shared, address, path):

@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import IN_C, LOOPED, looped, same, squared_gradient
-from tensor_helpers import every_op, seed
-from tensor_ops_list import Op
+from compile_helpers import IN_C, same
 
 import micrograd
-from micrograd import Tensor, Value, gradient, nn
-from micrograd import functional as F
+from micrograd import Tensor, Value, nn
 from micrograd.compiler.backends import c, libraries
 from micrograd.optim import Adam
 
@@ -30,89 +27,6 @@ def needs_compiler(test: Any) -> Any:
     for mark in IN_C:
         test = mark(test)
     return test
-
-
-@every_op
-@pytest.mark.parametrize("target", LOOPED)
-def test_an_op_is_the_same_as_loops(target: str, op: Op):
-    """Its value and both derivatives, for its largest and its smallest operands, in one program."""
-    runs = sorted(op.runs(), key=lambda run: sum(a.size for a in run))
-    runs = [runs[0], runs[-1]]
-    weighted = lambda *xs: (out := op.call(*xs)) * seed(op, out)  # noqa: E731
-
-    def everything(*inputs: Any) -> list[Any]:
-        made, n = [], len(runs[0])
-        for operands, xs in zip(runs, (inputs[:n], inputs[n:]), strict=True):
-            wanted = [gradient(weighted), gradient(squared_gradient(op))] if all(a.size for a in operands) else []
-            found = [d(*xs) for d in wanted]
-            made += [op.call(*xs), *(g for gs in found for g in (gs if isinstance(gs, tuple) else [gs]))]
-        return made
-
-    inputs = [Tensor(a) for run in runs for a in run]
-    same(looped(target, everything, *inputs), everything(*inputs), tolerance=1e-12)
-
-
-@needs_compiler
-@pytest.mark.parametrize(("dtype", "near"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_a_network_trains_in_c_in_its_own_dtype(dtype: type, near: float):
-    def trained(backend: str) -> list[np.ndarray]:
-        rng = np.random.default_rng(0)
-        model = nn.Sequential(nn.Linear(4, 8, rng=rng), nn.ReLU(), nn.LayerNorm1d(8), nn.Linear(8, 3, rng=rng))
-        for p in model.parameters():
-            p.data = p.data.astype(dtype)
-        x, y = rng.normal(size=(6, 4)).astype(dtype), np.array([0, 2, 1, 1, 0, 2])
-        step = micrograd.compile(
-            lambda x, y: F.cross_entropy(model(x), y), update=Adam(model.parameters()), backend=backend
-        )
-        losses = [step(x, y).data for _ in range(5)]
-        return [*losses, *(p.data for p in model.parameters())]
-
-    same(trained("c"), trained("numpy"), near)
-
-
-INTEGERS = [np.array([-7, -1, 0, 3, 7, 2**31 - 1]), np.array([2, -3, 5, -2, 0, 3])]
-
-
-@pytest.mark.parametrize("target", LOOPED)
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "bool"])
-@pytest.mark.parametrize(
-    "op", [np.add, np.multiply, np.maximum, np.less, np.equal, np.floor_divide, np.remainder, np.absolute], ids=str
-)
-def test_integers_are_exact_as_loops(op: Any, dtype: str, target: str):
-    if dtype == "bool" and op in (np.floor_divide, np.remainder):
-        return
-    operands = [a.astype(dtype) for a in INTEGERS][: op.nin]
-    (found,) = looped(target, lambda *xs: op(*xs), *map(Tensor, operands))
-    with np.errstate(all="ignore"):
-        expected = op(*operands)
-    assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
-
-
-@pytest.mark.parametrize("target", LOOPED)
-@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
-def test_powers_of_integers_are_exact_as_loops(dtype: str, target: str):
-    x = np.array([0, 1, 2, 3, 5]).astype(dtype)
-    found = looped(target, lambda x: [x**0, x**1, x**2, x**3], Tensor(x))
-    assert [(y.dtype, y.tolist()) for y in found] == [(x.dtype, (x**n).tolist()) for n in range(4)]
-
-
-@pytest.mark.parametrize("target", LOOPED)
-@pytest.mark.parametrize("dtype", [int, float])
-def test_functions_that_call_each_other_are_written_once(dtype: type, target: str):
-    """As do quotients and remainders, which one program may need both."""
-    x, y = np.array([7, -7, 5]).astype(dtype), np.array([2, 3, -5]).astype(dtype)
-    found = looped(target, lambda x, y: [x // y, x % y, y % x], Tensor(x), Tensor(y))
-    same(found, [x // y, x % y, y % x])
-
-
-@pytest.mark.parametrize("target", LOOPED)
-def test_loops_have_infinities_and_nan_as_numpy_has(target: str):
-    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1.0])
-    f = lambda x: [x * 2.0, 1.0 / x, x.exp(), x.log(), x.sqrt(), x.relu(), x.maximum(0.5), x.max(), x % 2.0]  # noqa: E731
-    g = lambda x: [*f(x), 1.0**x, (-1.0) ** x, x**0, x.sign(), x.floor(), (x * 0.5).round(), x // 2.0]  # noqa: E731
-    with np.errstate(all="ignore"):
-        for a, b in zip(looped(target, g, x), g(Tensor(x)), strict=True):
-            np.testing.assert_array_equal(a, b.data)
 
 
 @needs_compiler
@@ -125,12 +39,6 @@ def test_an_index_out_of_bounds_is_an_error_in_c_and_updates_nothing(wrong: int)
     with pytest.raises(IndexError, match=f"{wrong}.* out of bounds for an axis of 3"):
         step(np.array([0, wrong]))
     np.testing.assert_array_equal(w.data, before)
-
-
-@pytest.mark.parametrize("target", LOOPED)
-def test_names_that_the_languages_have_themselves_do_no_harm(target: str):
-    f = lambda double, exp, unix, i, t1, NAN, é: double * exp + unix / i - t1 * é + NAN  # noqa: E731
-    assert looped(target, f, *map(Value, (2.0, 3.0, 4.0, 8.0, 5.0, 1.0, 6.0)))[0] == 6.0 + 0.5 - 30.0 + 1.0
 
 
 @needs_compiler
@@ -172,13 +80,16 @@ def test_results_of_c_are_the_users_to_change():
     assert (first.tolist(), second.tolist()) == ([2.0] * 3, [0.0] * 3)
 
 
+@needs_compiler
+def test_arrays_may_lie_elsewhere_in_each_call_and_in_any_order():
+    f = micrograd.compile(lambda x: (x * 2.0).sum(0), backend="c")
+    x = np.arange(24.0).reshape(4, 6)
+    for part in (x, x[:, ::-1], x.copy(), x[::-1], np.asfortranarray(x), x, np.stack([x, x], 2)[..., 0]):
+        np.testing.assert_array_equal(f(part).data, (part * 2.0).sum(0))
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Compilers, and the cache
-
-
-def test_an_unknown_back_end_is_told_those_there_are():
-    with pytest.raises(ValueError, match=r"'rust'.*'c'"):
-        micrograd.compile(lambda x: x, backend="rust")
 
 
 def test_without_a_compiler_c_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
@@ -266,7 +177,9 @@ def test_a_library_is_compiled_once_for_its_source_and_flags(cache: Path):
 def test_a_damaged_library_is_not_loaded(cache: Path):
     libraries.compiled(SOURCE, ("-O0",))
     (library,) = cache.glob("*.so")
-    library.write_bytes(library.read_bytes()[:100])
+    half = library.read_bytes()[:100]
+    library.unlink()  # this process has the file in memory, and would die at its end if it were cut
+    library.write_bytes(half)
     assert libraries.cached(SOURCE, ("-O0",)) is None
 
 

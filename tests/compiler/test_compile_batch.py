@@ -11,28 +11,9 @@ import pytest
 from compile_helpers import BACKENDS
 
 import micrograd
-from micrograd import Value, grad, gradient, nn, no_grad, value_and_grad, where
+from micrograd import Value, grad, gradient, nn, no_grad
 
 POINTS = np.array([[0.0, 1.0], [2.0, -3.0], [4.0, 5.0]])
-TARGETS = np.array([1, -1, 1])
-
-
-def test_each_sample_gets_what_the_function_gives_for_it():
-    f = micrograd.compile(lambda x, y: (x[0] * x[1]).tanh() - y, batch=True)
-    np.testing.assert_allclose(f(POINTS, TARGETS).data, np.tanh(POINTS[:, 0] * POINTS[:, 1]) - TARGETS, rtol=1e-12)
-
-
-def test_a_network_of_scalars_trains_on_a_batch_as_on_one_sample_after_the_other():
-    model = nn.MLP(2, [4, 4, 1], rng=random.Random(0))
-
-    def loss(x: Any, y: Any) -> Any:
-        return (1 - y * model(x)).relu()
-
-    micrograd.compile(loss, batch=True)(POINTS, TARGETS).mean().backward()
-    found = [p.grad for p in model.parameters()]
-    model.zero_grad()
-    (sum(loss(x, y) for x, y in zip(POINTS.tolist(), TARGETS.tolist(), strict=True)) / 3).backward()
-    np.testing.assert_allclose(found, [p.grad for p in model.parameters()], rtol=1e-12)
 
 
 def test_the_program_is_as_long_for_many_samples_as_for_few():
@@ -50,37 +31,10 @@ def test_the_gradient_of_a_batched_function_is_one_for_each_sample():
     np.testing.assert_array_equal(of_w, [1.0, 4.0, 9.0])
 
 
-def test_value_and_grad_of_a_batched_function_gives_arrays():
-    f = micrograd.compile(lambda x: where(x > 0, x * x, -x), batch=True)
-    value, slope = value_and_grad(f)(np.array([-2.0, 3.0]))
-    np.testing.assert_array_equal(value, [2.0, 9.0])
-    np.testing.assert_array_equal(slope, [-1.0, 6.0])
-
-
 def test_a_value_among_the_arguments_is_the_same_for_each_sample():
     w = Value(3.0)
     micrograd.compile(lambda w, x: w * x, batch=True)(w, np.array([1.0, 2.0])).sum().backward()
     assert w.grad == 3.0
-
-
-def test_what_does_not_depend_on_the_sample_is_given_for_each():
-    w = Value(3.0)
-    out = micrograd.compile(lambda x: w * 2, batch=True)(np.zeros(4))
-    out.sum().backward()
-    assert (out.data.tolist(), w.grad) == ([6.0] * 4, 8.0)
-
-
-def test_a_list_of_results_gives_a_tensor_for_each():
-    a, b = micrograd.compile(lambda x: [x + 1, x.exp()], batch=True)(np.array([0.0, 1.0]))
-    assert (a.data.tolist(), b.shape) == ([1.0, 2.0], (2,))
-
-
-def test_samples_may_be_matrices():
-    def trace(x: Any) -> Any:
-        return sum(x[i][i] for i in range(2)) - x[0][1]
-
-    samples = np.arange(12.0).reshape(3, 2, 2)
-    assert micrograd.compile(trace, batch=True)(samples).data.tolist() == [2.0, 6.0, 10.0]
 
 
 def test_a_division_of_numbers_by_zero_gives_inf_in_a_batch_too():

@@ -46,8 +46,15 @@ Y = X.sum(1, keepdims=True)
         (lambda k: lambda x: [x, {"a": k[0] * x}], lambda k: k.__setitem__(0, 5.0), r"4.0 for result\[1\]\['a'\]"),
         (lambda k: lambda x: (x, k[0] > 3), lambda k: k.__setitem__(0, 5.0), r"(False|0) for result\[1\].*(True|1)"),
         (lambda k: lambda x: x * np.array([1.0, k[0]]), lambda k: k.__setitem__(0, 5.0), r"4.0 for \[1\] of the r"),
+        (lambda k: lambda x: x * np.ones((1, int(k[0]))), lambda k: k.__setitem__(0, 5.0), r"the shape \(1, 2\) for"),
+        (
+            lambda k: lambda x: [x] * int(k[0]),
+            lambda k: k.__setitem__(0, 5.0),
+            r"gives \[.*, and the function itself \[",
+        ),
+        (lambda k: lambda x: [x, f"{k[0]}"], lambda k: k.__setitem__(0, 5.0), r"'2.0' for result\[1\].*'5.0'"),
     ],
-    ids=["a number", "one in a tree", "a bool", "an element"],
+    ids=["a number", "one in a tree", "a bool", "an element", "a shape", "how many", "a text"],
 )
 def test_a_constant_that_has_changed_is_found_and_retrace_reads_it_again(make: Any, change: Any, message: str):
     k = [2.0]

@@ -79,18 +79,6 @@ def test_both_zeros_may_be_constants_of_one_program(backend: str):
         same_bits(a, b)
 
 
-def test_a_negative_zero_by_keyword_is_another_constant():
-    f = micrograd.compile(lambda x, k=1.0, ks=(): x / k + sum(x / k for k in ks))
-    assert [f(1.0, k=k).data for k in (0.0, -0.0, np.float64(0.0), np.float64(-0.0))] == [np.inf, -np.inf] * 2
-    assert [f(1.0, ks=[k]).data for k in (0.0, -0.0)] == [np.inf, -np.inf]
-
-
-def test_a_nan_by_keyword_is_one_constant():
-    f = micrograd.compile(lambda x, k=1.0: x * k)
-    assert np.isnan([f(1.0, k=float("nan")).data for _ in range(3)]).all()
-    assert f.cache_info()[:2] == (2, 1)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # dtypes
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
@@ -19,71 +18,15 @@ from micrograd import (
     hvp,
     jacobian,
     jvp,
-    nn,
-    no_grad,
     value_and_grad,
     vjp,
 )
 from micrograd.common.trees import leaves
 
 
-def test_value_and_grad_of_a_compiled_function_gives_plain_numbers():
-    f = value_and_grad(micrograd.compile(lambda x, y: x * y + x))
-    assert f(2.0, 3.0) == (8.0, (4.0, 2.0))
-    assert "def program(x, y)" in f.source
-
-
-def test_gradients_of_gradients_are_programs_too():
-    cube = micrograd.compile(lambda x: x**3)
-    third = gradient(gradient(gradient(cube)))
-    assert (third(2.0), third(5.0), third.cache_info().misses) == (6.0, 6.0, 1)
-
-
-def test_the_hessian_of_a_compiled_function_is_that_of_the_function():
-    f = lambda x: (x**3).sum() * x[0]  # noqa: E731
-    x = np.array([1.0, 2.0])
-    np.testing.assert_allclose(hessian(micrograd.compile(f))(x), hessian(f)(x), rtol=1e-12)
-
-
-def test_a_gradient_inside_of_a_compiled_function_is_compiled_with_it():
-    def penalty(w: Any) -> Any:
-        (g,) = grad(w**3, w, create_graph=True)
-        return g * g
-
-    w = Value(2.0)
-    micrograd.compile(penalty)(w).backward()
-    assert w.grad == pytest.approx(288.0)
-
-
-def number(x: Any) -> float:
-    """A number or a node's, without the warning of `float`."""
-    return x.item() if isinstance(x, Value) else x
-
-
-@pytest.mark.parametrize("x", [3.0, np.float64(3.0), Value(3.0)])
-def test_a_gradient_may_be_compiled_as_well_as_a_compiled_function_differentiated(x):
-    f = lambda x: x * x * x  # noqa: E731
-    assert number(micrograd.compile(gradient(f))(x)) == 27.0
-    value, slope = micrograd.compile(value_and_grad(f))(x)
-    assert (number(value), number(slope)) == (27.0, 27.0)
-
-
-def test_the_backward_graph_is_derived_once():
-    called = []
-
-    def f(x: Any) -> Any:
-        called.append(1)
-        return x.exp() * x
-
-    slope = gradient(micrograd.compile(f))
-    for x in (1.0, 2.0, 3.0):
-        assert slope(x) == pytest.approx((1 + x) * np.exp(x), rel=1e-14)
-    assert len(called) == 1
-
-
-def test_the_backward_graph_can_be_printed():
+def test_a_gradient_of_a_gradient_is_a_program_that_can_be_printed():
     slope = gradient(gradient(micrograd.compile(lambda x: x**4)))
-    slope(2.0)
+    assert [slope(2.0), slope(1.0), slope.cache_info().misses] == [48.0, 12.0, 1]
     assert slope.source == "def program(x):\n    t1 = 12.0 * (x * x)\n    return t1\n"
     assert str(slope.lowered).count("multiply") == 2
 
@@ -98,14 +41,6 @@ def test_a_gradient_of_nodes_is_a_node_that_can_be_differentiated():
     slope = gradient(micrograd.compile(lambda x: w * x**3))(x)
     slope.backward()
     assert (slope.data, x.grad, w.grad) == (36.0, 36.0, 12.0)
-
-
-def test_a_gradient_reads_parameters_each_time():
-    w = Value(3.0)
-    slope = gradient(micrograd.compile(lambda x: w * x * x))
-    first = slope(2.0)
-    w.data = 5.0
-    assert (first.data, slope(2.0).data, slope.cache_info().misses) == (12.0, 20.0, 1)
 
 
 @pytest.mark.parametrize("transform", [gradient, value_and_grad, jacobian, hessian])
@@ -145,12 +80,6 @@ def test_integers_in_lists_samples_and_scalars_are_no_inputs_either():
         gradient(micrograd.compile(one, batch=True))(2, np.array([[1, 2]]))
 
 
-def test_hessian_times_vector_is_compiled():
-    f = lambda x: (x**3).sum()  # noqa: E731
-    x, v = np.array([1.0, 2.0]), np.array([1.0, -1.0])
-    np.testing.assert_allclose(hvp(micrograd.compile(f))(x, v), hvp(f)(x, v), rtol=1e-12)
-
-
 @pytest.mark.parametrize("make", [lambda: Value(2.0), lambda: Tensor(2.0, requires_grad=True)], ids=["Value", "Tensor"])
 @pytest.mark.parametrize(
     "product",
@@ -177,31 +106,6 @@ def test_a_gradient_or_tangent_that_is_passed_from_outside_is_read_each_time(mak
 
 def test_a_jacobian_of_numbers_is_compiled():
     assert jacobian(micrograd.compile(lambda xs: [xs[0] * xs[1], xs[0]]))([2.0, 3.0]) == [[3.0, 2.0], [1.0, 0.0]]
-
-
-def test_under_no_grad_plain_gradients_are_as_ever():
-    f = gradient(micrograd.compile(lambda x: x**3))
-    with no_grad():
-        assert f(2.0) == 12.0
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_network_has_the_same_gradient_by_its_inputs_compiled(backend: str):
-    model = nn.MLP(3, [4, 1], activation="tanh", rng=random.Random(0))
-    f = lambda x: model(x) ** 2  # noqa: E731
-    with no_grad():
-        found, expected = (gradient(g)([0.5, -1.0, 2.0]) for g in (micrograd.compile(f, backend=backend), f))
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_a_step_of_descent_by_gradients_alone():
-    loss = value_and_grad(micrograd.compile(lambda w, x, y: ((x @ w - y) ** 2).mean()))
-    x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    y, w = x @ np.array([2.0, -3.0]), np.zeros(2)
-    for _ in range(500):
-        _, (slope, *_) = loss(w, x, y)
-        w = w - 0.3 * slope
-    np.testing.assert_allclose(w, [2.0, -3.0], rtol=1e-9)
 
 
 def test_a_failed_backward_leaves_every_grad_as_it_was():
@@ -242,12 +146,3 @@ def test_a_gradient_is_added_to_whatever_was_there_as_in_eager_mode(backend: str
         run(2.0).backward()
         found.append([(type(w.grad), getattr(w.grad, "data", w.grad)) for w in weights])
     assert found[1:] == found[:1] * 2
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_node_that_is_passed_twice_has_both_gradients(backend: str):
-    f = micrograd.compile(lambda x, y: x * x * y, backend=backend)
-    w = Value(3.0)
-    for _ in range(2):
-        f(w, w).backward()
-    assert w.grad == 54.0

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import math
+import os
 import random
 import tracemalloc
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +17,11 @@ from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Value
+from micrograd.compiler import build, vectorize
+from micrograd.compiler.lowered import Lowered
+from micrograd.compiler.vectorize import NormalForm
+from micrograd.nn import MLP
+from micrograd.optim import SGD
 
 
 def matrix(rng: random.Random, rows: int, columns: int) -> list[list[Value]]:
@@ -86,6 +94,24 @@ def test_attention_in_scalars_is_the_same_compiled(backend: str):
     assert near(grads, [p.grad for p in model.parameters()])
 
 
+def test_vectorized_goes_from_a_program_to_one_that_computes_the_same(monkeypatch: pytest.MonkeyPatch):
+    found = []
+
+    def vectorized(program: Lowered, form: NormalForm) -> Lowered:
+        arrays = vectorize.vectorized(program, form)
+        found.extend((p.leaves, p.run([node.data for node in p.leaves])) for p in (program, arrays))
+        return arrays
+
+    monkeypatch.setattr(build, "vectorized", vectorized)
+    model, text = Attention(words=5, width=4, heads=2), [0, 3, 1, 4, 2]
+    micrograd.compile(lambda: model.loss(text), backend="numpy")()
+    (_, ((of_numbers,), _)), (nodes, ((of_arrays,), (gradient,))) = found
+    eager = model.loss(text)
+    eager.backward()
+    assert near([of_numbers, of_arrays], [eager.data, eager.data])
+    assert near(gradient.tolist(), [node.grad for node in nodes])
+
+
 def test_a_long_chain_stays_straight_python():
     def chain(x: Any) -> Any:
         y = x
@@ -145,6 +171,20 @@ def test_a_matrix_of_numbers_times_many_rows_is_one_product():
     assert f.source.count(" @ ") == 1
 
 
+def test_a_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
+    rng = random.Random(0)
+    points = [(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(60)]
+    model = MLP(2, [8, 8, 1])
+
+    def loss() -> Any:
+        hinges = [(1 - math.copysign(1, x * y) * model([x, y])).relu() for x, y in points]
+        return sum(hinges) / len(hinges) + 1e-3 * sum(p * p for p in model.parameters())
+
+    step = micrograd.compile(loss, update=SGD(model.parameters(), lr=0.0), backend="numpy")
+    assert near(step().data, loss().data)
+    assert not {"take", "placed", "concatenate"} & {x.op for x in step.lowered.steps}  # as a person would write it
+
+
 @pytest.mark.parametrize("rows_first", [True, False])
 def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(rows_first: bool):
     rng = random.Random(1)
@@ -178,6 +218,27 @@ def test_the_exponentials_of_lists_of_all_lengths_are_one_operation():
     assert f.source.count("np.exp(") == 1
 
 
+def test_attention_over_more_lengths_takes_no_more_products():
+    """Each word looks back at one more word than the last: the shorter sums are filled up with zeros."""
+    model = Attention(words=14, width=8, heads=2)
+    products = []
+    for words in (7, 14):
+        f = micrograd.compile(lambda text=[*range(words)]: model.loss(text), backend="numpy")
+        assert near(f().data, model.loss([*range(words)]).data)
+        products.append(sum(x.op == "matmul" for x in f.lowered.steps))
+    assert products[0] == products[1]
+
+
+def test_sums_of_products_that_are_filled_up_keep_inf_and_nan_to_themselves():
+    rng = random.Random(3)
+    lists = [([Value(rng.random()) for _ in range(n)], [Value(rng.random()) for _ in range(n)]) for n in range(2, 60)]
+    lists[0][0][0].data, lists[30][1][2].data = math.inf, math.nan
+    sums = lambda: [sum(a * b for a, b in zip(*pair, strict=True)).exp() for pair in lists]  # noqa: E731
+    f = micrograd.compile(sums, backend="numpy")
+    np.testing.assert_allclose([x.data for x in f()], [x.data for x in sums()], rtol=1e-12)
+    assert "concatenate" in {x.op for x in f.lowered.steps}
+
+
 def test_what_a_program_was_built_from_does_not_wait_for_the_collector():
     weights = matrix(random.Random(0), 40, 40)
     gc.collect()
@@ -203,3 +264,87 @@ def test_a_gradient_taken_inside_is_the_same_in_arrays(settings: dict[str, Any],
     found = micrograd.compile(lambda x: f(x * w), **settings)(xs)
     wanted = [f(Value(x) * w).data for x in np.atleast_1d(xs).tolist()]
     assert near(np.atleast_1d(found.data).tolist(), wanted)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random networks, with gaps, skips, norms and rows of many lengths
+
+NETWORKS = 500 if os.environ.get("CI") == "true" else 100
+ACTIVATIONS: list[Callable] = [
+    lambda v: v.tanh(),
+    lambda v: v.relu(),
+    lambda v: v.sigmoid(),
+    lambda v: (v * 0.1).exp(),
+    lambda v: v * v * 0.1,
+    lambda v: v.maximum(0.3),
+    lambda v: 1 / (v * v + 1),
+    lambda v: abs(v),
+    lambda v: -v,
+]
+
+
+class Network:
+    """A loss over some samples; what it is like, the seed decides."""
+
+    def __init__(self, seed: int):
+        rng = self.rng = random.Random(seed)
+        self.widths = [rng.randint(1, 5) for _ in range(rng.randint(2, 4))]
+        self.layers = [self.layer(a, b) for a, b in pairwise(self.widths)]
+        self.skips, self.norm, self.ragged, self.decay, self.several = (rng.random() < 0.3 for _ in range(5))
+        n = rng.randint(1, 7)
+        self.x = np.array([[rng.uniform(-1, 1) for _ in range(self.widths[0])] for _ in range(n)])
+        self.y = np.array([rng.uniform(-1, 1) for _ in range(n)])
+
+    def layer(self, before: int, width: int) -> tuple[Any, Any, Callable]:
+        """Weights, some of which are missing, biases or none, and an activation."""
+        rng = self.rng
+        weights = [{j: Value(rng.uniform(-1, 1)) for j in range(before) if rng.random() < 0.85} for _ in range(width)]
+        biases = [Value(rng.uniform(-1, 1)) for _ in range(width)] if rng.random() < 0.7 else None
+        return weights, biases, rng.choice(ACTIVATIONS)
+
+    def parameters(self) -> list[Value]:
+        weights = [w for rows, _, _ in self.layers for row in rows for w in row.values()]
+        return weights + [b for _, biases, _ in self.layers for b in biases or []]
+
+    def scores(self, x: Any) -> list[Any]:
+        for weights, biases, activation in self.layers:
+            sums = [sum((w * x[j] for j, w in row.items()), 0.1 * x[0]) for row in weights]
+            out = [activation(s + b) for s, b in zip(sums, biases, strict=True)] if biases else sums
+            if self.skips and len(out) == len(x):
+                out = [a + b for a, b in zip(out, x, strict=True)]
+            if self.norm:
+                out = [a * (sum(b * b for b in out) + 1e-3) ** -0.5 for a in out]
+            x = out
+        return x
+
+    def loss(self, samples: Any, targets: Any) -> Any:
+        scores = [self.scores(x) for x in samples]
+        totals = [sum(s[: 1 + i % len(s)] if self.ragged else s) for i, s in enumerate(scores)]
+        wrong = [t - y for t, y in zip(totals, targets, strict=True)]
+        loss = sum(w * w for w in wrong) / len(wrong)
+        if self.decay:
+            loss = loss + 0.01 * sum(p * p for p in self.parameters())
+        return [loss, *wrong[:2]] if self.several else loss
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_networks_of_scalars_are_the_same_as_arrays(block: int):
+    for seed in range(block * NETWORKS // 10, (block + 1) * NETWORKS // 10):
+        network = Network(seed)
+        compiled = micrograd.compile(network.loss, scalars=True, backend="numpy")
+        for scale in (1.0, 0.9):
+            found = run(network, compiled, network.x * scale, network.y)
+            constants = [[Value(a, requires_grad=False) for a in x] for x in (network.x * scale).tolist()]
+            expected = run(network, network.loss, constants, network.y.tolist())
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12, err_msg=f"seed {seed}")
+
+
+def run(network: Network, call: Callable, x: Any, y: Any) -> list[float]:
+    """What it gives, and all gradients."""
+    for p in network.parameters():
+        p.grad = 0
+    out = call(x, y)
+    outs = out if isinstance(out, list) else [out]
+    for k, part in enumerate(outs):
+        part.backward(k + 1.0)
+    return [*(part.item() for part in outs), *(p.grad for p in network.parameters())]

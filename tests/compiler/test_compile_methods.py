@@ -7,6 +7,7 @@ import functools
 import gc
 import pickle
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -45,63 +46,18 @@ class Steeper(Line):
         return super().forward(x) * 1000
 
 
-def thrice(call: Any, *args: Any) -> list[float]:
-    return [call(*args).data for _ in range(3)]
+class Both:
+    """Compiled methods of two objects, with one name of a function."""
 
+    def __init__(self) -> None:
+        self.inner, self.w = Line(), Value(5.0)
 
-def test_an_override_may_call_the_compiled_method_of_its_base():
-    assert thrice(Steep().forward, 1.0) == [200.0] * 3
-    assert thrice(Steeper().forward, 1.0) == [2000.0] * 3
-    assert thrice(Steep(), 1.0) == [200.0] * 3
+    @micrograd.compile
+    def forward(self, x: Any) -> Any:
+        return self.inner.forward(x) * self.w
 
-
-def test_two_compiled_lambdas_in_one_class_are_two_methods():
-    line = Line()
-    assert [line.double(1.0).data, line.triple(1.0).data] * 2 == [4.0, 6.0] * 2
-
-
-def test_a_partial_method_of_a_compiled_one():
-    assert thrice(Line().sixfold) == [12.0] * 3
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_a_copy_of_an_object_has_its_own_programs(copied: Any):
-    line = Line()
-    line.forward(1.0)
-    twin = copied(line)
-    twin.w = Value(10.0)
-    assert (twin.forward(1.0).data, line.forward(1.0).data) == (10.0, 2.0)
-    assert twin.forward is not line.forward
-
-
-def test_nothing_is_stored_under_the_name_of_a_method():
-    line = Line()
-    line.forward(1.0)
-    assert [name for name in vars(line) if name[0] != "_"] == ["w"]
-
-
-def test_a_method_that_is_replaced_in_its_class_is_found(monkeypatch: pytest.MonkeyPatch):
-    line = Line()
-    assert line.forward(1.0).data == 2.0
-    monkeypatch.setattr(Line, "forward", micrograd.compile(lambda self, x: self.w * x * 7))
-    assert line.forward(1.0).data == 14.0
-
-
-def test_two_compiled_methods_may_have_one_function_name():
-    class Both:
-        def __init__(self) -> None:
-            self.inner, self.w = Line(), Value(5.0)
-
-        @micrograd.compile
-        def forward(self, x: Any) -> Any:
-            return self.inner.forward(x) * self.w
-
-        again = forward
-        other = micrograd.compile(Line.triple.fn)
-
-    both = Both()
-    assert thrice(both.forward, 1.0) == thrice(both.again, 1.0) == [10.0] * 3
-    assert thrice(both.other, 1.0) == [15.0] * 3
+    again = forward
+    other = micrograd.compile(Line.triple.fn)
 
 
 class Shared:
@@ -127,21 +83,75 @@ class Heir(Shared):
     w = Value(4.0)
 
 
-def test_a_compiled_function_may_be_a_class_method():
-    assert thrice(Shared.of_class, 1.0) == thrice(Shared().of_class, 1.0) == [3.0] * 3
-    assert thrice(Heir.of_class, 1.0) == thrice(Heir().of_class, 1.0) == [4.0] * 3
+class Holder:
+    """Callables that are no methods, in a class."""
+
+    scaled = micrograd.compile(functools.partial(lambda k, x: x * k, 3.0))
+    of_line = micrograd.compile(Steep().__call__)
 
 
-def test_a_compiled_function_may_be_a_static_method():
-    assert thrice(Heir.of_nothing, 1.0) == thrice(Heir().of_nothing, 1.0) == [3.0] * 3
+FORMS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], float]] = {
+    "an override that calls its base's": (Steep, lambda x: x.forward(1.0), 200.0),
+    "a compiled override of it": (Steeper, lambda x: x.forward(1.0), 2000.0),
+    "an override, by __call__": (Steep, lambda x: x(1.0), 200.0),
+    "a lambda": (Line, lambda x: x.double(1.0), 4.0),
+    "another lambda of the class": (Line, lambda x: x.triple(1.0), 6.0),
+    "a partial method": (Line, lambda x: x.sixfold(), 12.0),
+    "a method that calls another object's": (Both, lambda x: x.forward(1.0), 10.0),
+    "the method by another name": (Both, lambda x: x.again(1.0), 10.0),
+    "another class's method": (Both, lambda x: x.other(1.0), 15.0),
+    "a class method": (lambda: Shared, lambda x: x.of_class(1.0), 3.0),
+    "a class method by an object": (Shared, lambda x: x.of_class(1.0), 3.0),
+    "a class method of an heir": (lambda: Heir, lambda x: x.of_class(1.0), 4.0),
+    "a static method": (lambda: Heir, lambda x: x.of_nothing(1.0), 3.0),
+    "a static method by an object": (Heir, lambda x: x.of_nothing(1.0), 3.0),
+    "a property": (Shared, lambda x: x.squared, 9.0),
+    "a method, called by its class": (Line, lambda x: Line.forward(x, 1.0), 2.0),
+    "a partial function": (Holder, lambda x: x.scaled(2.0), 6.0),
+    "a bound method": (Holder, lambda x: x.of_line(2.0), 400.0),
+}
 
 
-def test_a_compiled_function_may_be_called_through_its_class_or_by_a_property():
-    line, shared = Line(), Shared()
-    assert thrice(Line.forward, line, 1.0) == [2.0] * 3
-    assert [shared.squared.data, shared.squared.data] == [9.0, 9.0]
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_of_a_compiled_method_is_called_as_its_function_is(form: str):
+    make, call, expected = FORMS[form]
+    held = make()
+    assert [call(held).data for _ in range(3)] == [expected] * 3
+
+
+@pytest.mark.parametrize("mode", [micrograd.check_compiled, micrograd.detect_anomaly, micrograd.no_grad])
+def test_a_method_that_is_called_by_its_class_is_the_objects_in_every_mode(mode: Any):
+    line = Line()
+    with mode():
+        assert Line.forward(line, 3.0).data == line.forward(3.0).data == 6.0
+
+
+def test_a_method_refuses_another_object_among_its_arguments():
     with pytest.raises(TypeError, match=r"found object .* among the arguments"):
-        line.forward(object())
+        Line().forward(object())
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_of_an_object_has_its_own_programs(copied: Any):
+    line = Line()
+    line.forward(1.0)
+    twin = copied(line)
+    twin.w = Value(10.0)
+    assert (twin.forward(1.0).data, line.forward(1.0).data) == (10.0, 2.0)
+    assert twin.forward is not line.forward
+
+
+def test_nothing_is_stored_under_the_name_of_a_method():
+    line = Line()
+    line.forward(1.0)
+    assert [name for name in vars(line) if name[0] != "_"] == ["w"]
+
+
+def test_a_method_that_is_replaced_in_its_class_is_found(monkeypatch: pytest.MonkeyPatch):
+    line = Line()
+    assert line.forward(1.0).data == 2.0
+    monkeypatch.setattr(Line, "forward", micrograd.compile(lambda self, x: self.w * x * 7))
+    assert line.forward(1.0).data == 14.0
 
 
 class Slotted:
@@ -189,20 +199,11 @@ def test_a_module_may_have_its_call_or_its_forward_compiled():
 
     for model in (ByCall(), ByForward()):
         wanted = model.line([2.0]).data
-        assert thrice(model, 2.0) == [wanted] * 3
+        assert [model(2.0).data for _ in range(3)] == [wanted] * 3
         twin = copy.deepcopy(model)
         twin.line.b.data += 1.0
         assert abs(twin(2.0).data - wanted - 1.0) < 1e-12
         assert list(model.state_dict()) == list(twin.state_dict())
-
-
-def test_a_callable_that_is_no_method_is_none_in_a_class_either():
-    class Holder:
-        scaled = micrograd.compile(functools.partial(lambda k, x: x * k, 3.0))
-        of_line = micrograd.compile(Steep().__call__)
-
-    assert thrice(Holder().scaled, 2.0) == [6.0] * 3
-    assert thrice(Holder().of_line, 2.0) == [400.0] * 3
 
 
 def test_an_object_with_compiled_methods_is_released():
@@ -212,24 +213,6 @@ def test_an_object_with_compiled_methods_is_released():
     del line
     gc.collect()
     assert seen() is None
-
-
-class Slope:
-    """A class whose method may be called by the class, as a property calls it."""
-
-    def __init__(self, k: float):
-        self.k = Value(k)
-
-    @micrograd.compile
-    def at(self, x: Any) -> Any:
-        return self.k * x
-
-
-@pytest.mark.parametrize("mode", [micrograd.check_compiled, micrograd.detect_anomaly, micrograd.no_grad])
-def test_a_method_that_is_called_by_its_class_is_the_objects_in_every_mode(mode: Any):
-    slope = Slope(2.0)
-    with mode():
-        assert Slope.at(slope, 3.0).data == slope.at(3.0).data == 6.0
 
 
 class Scaled:

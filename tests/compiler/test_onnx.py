@@ -12,6 +12,7 @@ import pytest
 from demo_helpers import demo_module
 from tensor_helpers import every_op
 from tensor_ops_list import Op
+from test_equal import FUNCTIONS
 
 import micrograd
 from micrograd import Value, no_grad, save
@@ -167,6 +168,28 @@ def test_every_op_is_as_in_onnxruntime_or_is_named(op: Op):
         for a, b in zip(ours, found.run(None, feed), strict=True):
             assert b.shape == np.shape(a.data)
             np.testing.assert_allclose(b, a.data, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_arrays_is_as_in_onnxruntime(name):
+    call, arrays = FUNCTIONS[name]
+    f = micrograd.compile(call)
+    f(*arrays)
+    found = ort.InferenceSession(f.to_onnx(np.float64), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(run(found, *arrays)[0], f(*arrays).detach().data, rtol=1e-12)
+
+
+def test_integers_and_results_of_no_elements_are_as_in_onnxruntime():
+    def f(a, b):
+        return [a % b, b % a, a // b, b // a, a // 2, a[:0], b * 1.0 % 3]
+
+    a, b = np.array([-7, -1, 3, 2**40 + 1]), np.array([2, -3, 5, -2])
+    g = compiled(f, (a, b))
+    for dtype in (np.float32, np.float64):
+        found = run(ort.InferenceSession(g.to_onnx(dtype)), a, b)
+        for ours, theirs in zip(g(a, b), found, strict=True):
+            assert theirs.dtype == (dtype if ours.dtype == float else ours.dtype)
+            np.testing.assert_allclose(theirs, ours.data, rtol=1e-6 if ours.dtype == float else 0)
 
 
 # ---- numbers

@@ -174,15 +174,6 @@ def test_closures_called_one_by_one_fill_grads_as_in_the_lecture():
     a._backward()  # a leaf has one too, which does nothing
 
 
-def test_prev_and_op_tell_how_a_node_was_made():
-    a, b = Value(2.0), Value(-3.0)
-    assert set((a * b)._prev) == {a, b}
-    assert a in (a + b)._prev
-    assert [(a + b)._op, (a * b)._op, (a**2)._op, a.relu()._op, a.tanh()._op, a.exp()._op, a._op] == [
-        "+", "*", "**2", "ReLU", "tanh", "exp", "",
-    ]  # fmt: skip
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Ops from outside, whose derivative is a closure
 
@@ -259,17 +250,6 @@ def test_closures_of_ones_own_run_in_a_walk_by_hand_too():
     for node in reversed(topological(out)):
         node._backward()
     assert x.grad == 13.0
-
-
-def test_a_second_backward_adds_the_right_amount():
-    """A difference on purpose: the classic engine adds what was left in the inner nodes once more."""
-    x, rx = Value(3.0), Reference(3.0)
-    y, ry = (x * x) * 2, (rx * rx) * 2
-    for times in (1, 2):
-        y.backward()
-        ry.backward()
-        assert x.grad == 12.0 * times
-    assert rx.grad != 24.0
 
 
 # ---------------------------------------------------------------------------------------------------------------------

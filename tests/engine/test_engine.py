@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import operator
-import pickle
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -25,12 +23,6 @@ class Labelled(Value):
     """A subclass as users write them."""
 
     __slots__ = ()
-
-
-class Slotted(Value):
-    """A subclass with a slot of its own."""
-
-    __slots__ = ("note",)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -88,18 +80,11 @@ def test_a_refused_assignment_leaves_the_data_alone():
 
 
 @over_arithmetic
-@pytest.mark.parametrize("other", [3, 3.0, True, Fraction(3, 2)], ids=repr)
+@pytest.mark.parametrize("other", [3, 3.0, 49, True, Fraction(3, 2)], ids=repr)
 def test_a_number_may_stand_on_either_side(op, other):
-    x = Value(2.0)
-    assert op(x, other).data == op(2.0, float(other))
-    assert op(other, x).data == op(float(other), 2.0)
-
-
-@over_arithmetic
-@pytest.mark.parametrize("other", [3, Fraction(3)], ids=repr)
-def test_what_comes_of_arithmetic_is_a_value_with_a_plain_float(op, other):
-    for out in (op(Value(2.0), other), op(other, Value(2.0))):
-        assert (type(out), type(out.data)) == (Value, float)
+    x = Value(5.0)  # 5 / 49 is not 5 * 49**-1
+    for out, wanted in ((op(x, other), op(5.0, float(other))), (op(other, x), op(float(other), 5.0))):
+        assert (type(out), type(out.data), out.data) == (Value, float, wanted)
 
 
 @over_arithmetic
@@ -194,11 +179,6 @@ def test_hash_is_identity_so_that_nodes_can_stand_in_sets_and_dicts():
     assert seen[a] == "a"
 
 
-def test_a_subclass_hashes_and_compares_the_same_way():
-    a, b = Labelled(1.0), Labelled(1.0)
-    assert len({a, b}) == 2
-
-
 @pytest.mark.parametrize(
     ("convert", "wanted"),
     [
@@ -234,18 +214,11 @@ def test_formats_are_those_of_the_number(spec: str):
     assert format(Value(0.12345), spec) == format(0.12345, spec)
 
 
-def test_repr_has_the_classic_form():
+def test_repr_has_the_classic_form_and_names_the_subclass():
     x = Value(3)
     (x * 2).backward()
     assert repr(x) == str(x) == f"{x}" == "Value(data=3.0, grad=2.0)"
-
-
-def test_repr_of_a_fresh_value_shows_a_grad_of_zero():
-    assert repr(Value(-1)) == "Value(data=-1.0, grad=0)"
-
-
-def test_repr_names_the_subclass():
-    assert repr(Labelled(1)) == "Labelled(data=1.0, grad=0)"
+    assert (repr(Value(-1)), repr(Labelled(1))) == ("Value(data=-1.0, grad=0)", "Labelled(data=1.0, grad=0)")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -321,79 +294,6 @@ def test_what_comes_of_constants_is_a_constant():
     a, b = Value(2.0, requires_grad=False), Value(3.0, requires_grad=False)
     y = (a * b + 1).tanh()
     assert (y.requires_grad, y._prev) == (False, ())
-
-
-def test_a_constant_stands_among_the_operands():
-    x, c = Value(2.0), Value(3.0, requires_grad=False)
-    assert (x * c)._prev == (x, c)
-
-
-def test_a_leaf_can_be_frozen_and_unfrozen():
-    x, y = Value(2.0), Value(3.0)
-    x.requires_grad = False
-    (x * y).backward()
-    x.requires_grad = True
-    (x * y).backward()
-    assert (x.grad, y.grad) == (3.0, 4.0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Copies
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
-@pytest.mark.parametrize("requires_grad", [True, False])
-def test_a_leaf_can_be_copied_with_all_that_it_carries(duplicate, requires_grad: bool):
-    x = Value(2.0, label="x", requires_grad=requires_grad)
-    x.grad, x.note = 5.0, "mine"
-    y = duplicate(x)
-    assert y is not x
-    assert (y.data, y.grad, y.label, y.note, y.requires_grad) == (2.0, 5.0, "x", "mine", requires_grad)
-
-
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_a_leaf_pickles_under_every_protocol(protocol: int):
-    assert pickle.loads(pickle.dumps(Labelled(2.0), protocol)).data == 2.0
-
-
-def test_a_copy_is_a_leaf_of_its_own():
-    x = Value(2.0)
-    y = copy.deepcopy(x)
-    (y * 3).backward()
-    assert (x.grad, y.grad) == (0, 3.0)
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
-def test_what_a_subclass_keeps_in_slots_is_copied_too(duplicate):
-    x = Slotted(2.0)
-    x.note = "mine"
-    assert duplicate(x).note == "mine"
-
-
-def test_a_leaf_shared_in_a_structure_stays_shared_in_its_copy():
-    x = Value(2.0)
-    a, b = copy.deepcopy([x, x])
-    assert a is b
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
-def test_hooks_are_not_copied(duplicate):
-    x = Value(2.0)
-    x.register_hook(lambda g: g * 10)  # which pickle would refuse
-    y = duplicate(x)
-    y.register_hook(lambda g: g + 1)
-    (y * 3).backward()
-    assert y.grad == 4.0
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_an_inner_node_refuses_to_be_copied_and_says_detach(duplicate):
-    with pytest.raises(RuntimeError, match=r"detach\(\)"):
-        duplicate(Value(2.0) * 3)
-
-
-def test_a_detached_inner_node_can_be_copied():
-    assert copy.deepcopy((Value(2.0) * 3).detach()).data == 6.0
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,70 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from engine_helpers import over_kinds
 
 import micrograd
 from micrograd import Value, backward, grad, no_grad
 from micrograd.scalars.passes import run_pass
 
-KINDS = {"values": Value, "tensors": lambda x: micrograd.Tensor(x, requires_grad=True)}
-both = pytest.mark.parametrize("kind", KINDS)
 
-
-@both
-def test_grad_gives_a_tuple_and_leaves_all_grads_alone(kind: str):
-    x, w = KINDS[kind](3.0), KINDS[kind](4.0)
+@over_kinds
+def test_grad_gives_a_tuple_and_leaves_all_grads_alone(kind: Callable):
+    x, w = kind(3.0), kind(4.0)
     fresh, y = x.grad, x * w
     assert grad(y * 2, [x, w, y]) == (8.0, 6.0, 2.0)
     assert (x.grad, w.grad, y.grad) == (fresh, fresh, fresh)
 
 
-@both
-def test_grad_of_one_input_needs_no_list(kind: str):
-    x = KINDS[kind](3.0)
+@over_kinds
+def test_grad_of_one_input_needs_no_list(kind: Callable):
+    x = kind(3.0)
     assert grad(x * x, x) == (6.0,)
 
 
-@both
-def test_grad_of_a_node_by_itself_is_one(kind: str):
-    x = KINDS[kind](3.0)
+@over_kinds
+def test_grad_of_a_node_by_itself_is_one(kind: Callable):
+    x = kind(3.0)
     y = x * 2
     assert grad(y, y) + grad(x, x) == (1.0, 1.0)
 
 
-@both
-def test_several_roots_have_a_gradient_each(kind: str):
-    x = KINDS[kind](3.0)
+@over_kinds
+def test_grad_takes_a_gradient_for_each_of_several_roots(kind: Callable):
+    x = kind(3.0)
     roots = [x * 2, x * 3]
     assert grad(roots, x, [1.0, 10.0], retain_graph=True) == (32.0,)
     backward(roots, [None, 10.0])
     assert x.grad == 32.0
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize("turn", [1, -1])
-def test_a_root_may_be_an_ancestor_of_another_root_or_stand_twice(kind: str, turn: int):
-    x = KINDS[kind](3.0)
+def test_roots_may_be_ancestors_of_one_another_or_stand_twice(kind: Callable, turn: int):
+    x = kind(3.0)
     y = x * 2
     backward([y, y * 5, y][::turn], [100.0, 1.0, 1000.0][::turn])
     assert x.grad == 2210.0
 
 
-@both
-def test_grad_gives_the_same_input_twice_when_asked_for_twice(kind: str):
-    x = KINDS[kind](3.0)
+@over_kinds
+def test_grad_gives_the_same_input_twice_when_asked_for_twice(kind: Callable):
+    x = kind(3.0)
     assert grad(x * x, [x, x]) == (6.0, 6.0)
 
 
-@both
-def test_an_unused_input_gives_none_where_that_is_allowed(kind: str):
-    x, other = KINDS[kind](3.0), KINDS[kind](4.0)
+@over_kinds
+def test_grad_of_an_unused_input_is_none_where_that_is_allowed(kind: Callable):
+    x, other = kind(3.0), kind(4.0)
     assert grad(x * 2, [other, x], allow_unused=True) == (None, 2.0)
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize(
     ("code", "error", "message"),
     [
@@ -76,14 +75,14 @@ def test_an_unused_input_gives_none_where_that_is_allowed(kind: str):
         (lambda x, other: backward([x * 2, x * 3], 1.0), ValueError, "2 roots .*found float"),
     ],
 )
-def test_what_cannot_be_asked_for_is_refused(kind: str, code: Any, error: type[Exception], message: str):
+def test_grad_refuses_what_cannot_be_asked_for(kind: Callable, code: Any, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
-        code(KINDS[kind](3.0), KINDS[kind](4.0))
+        code(kind(3.0), kind(4.0))
 
 
-@both
-def test_inputs_alone_get_a_gradient(kind: str):
-    x, w, other = (KINDS[kind](data) for data in (3.0, 4.0, 5.0))
+@over_kinds
+def test_backward_with_inputs_gives_them_alone_a_gradient(kind: Callable):
+    x, w, other = (kind(data) for data in (3.0, 4.0, 5.0))
     fresh, y = x.grad, x * w
     (y * 2).backward(inputs=[w, other])
     assert (x.grad, w.grad, other.grad) == (fresh, 6.0, fresh)
@@ -92,19 +91,19 @@ def test_inputs_alone_get_a_gradient(kind: str):
     assert (x.grad, y.grad) == (fresh, 5.0)
 
 
-@both
+@over_kinds
 @pytest.mark.parametrize(("order", "wanted"), [(1, 405.0), (2, 540.0), (3, 540.0), (4, 360.0), (5, 120.0), (6, 0.0)])
-def test_create_graph_gives_derivatives_of_any_order(kind: str, order: int, wanted: float):
-    x = KINDS[kind](3.0)
+def test_create_graph_gives_derivatives_of_any_order(kind: Callable, order: int, wanted: float):
+    x = kind(3.0)
     y = x**5
     for _ in range(order):
         (y,) = grad(y, x, create_graph=True)
     assert y.data == wanted
 
 
-@both
-def test_a_gradient_of_create_graph_can_be_used_in_a_loss(kind: str):
-    x, w = KINDS[kind](3.0), KINDS[kind](2.0)
+@over_kinds
+def test_create_graph_gives_gradients_that_can_be_used_in_a_loss(kind: Callable):
+    x, w = kind(3.0), kind(2.0)
     y = (w * x) ** 2
     (slope,) = grad(y, x, create_graph=True)  # 2 w^2 x
     (slope * slope).backward()
@@ -117,8 +116,9 @@ def test_gradients_are_plain_numbers_unless_a_graph_is_asked_for():
     assert type(x.grad) is type(grad(x * x, x)[0]) is float
 
 
-def test_backward_with_create_graph_leaves_nodes_in_grad():
-    x = Value(3.0)
+@over_kinds
+def test_backward_with_create_graph_leaves_nodes_in_grad(kind: Callable):
+    x = kind(3.0)
     (x**3).backward(create_graph=True)
     assert x.grad.data == 27.0
     assert grad(x.grad, x) == (18.0,)
@@ -139,22 +139,25 @@ def test_an_ordinary_pass_after_one_with_create_graph_grows_no_graph():
     assert not getattr(x.grad, "_prev", ())
 
 
-def test_create_graph_works_inside_no_grad():
-    x = Value(3.0)
+@over_kinds
+def test_create_graph_works_inside_no_grad(kind: Callable):
+    x = kind(3.0)
     y = x**3
     with no_grad():
         y.backward(create_graph=True)
     assert grad(x.grad, x) == (18.0,)
 
 
-def test_a_given_gradient_is_differentiated_too_under_create_graph():
-    x, g = Value(3.0), Value(2.0)
+@over_kinds
+def test_create_graph_differentiates_a_given_gradient_too(kind: Callable):
+    x, g = kind(3.0), kind(2.0)
     (slope,) = grad(x * x, x, grad_outputs=g, create_graph=True)
     assert grad(slope, [x, g]) == (4.0, 6.0)
 
 
-def test_a_gradient_that_depends_on_nothing_is_a_constant():
-    x = Value(3.0)
+@over_kinds
+def test_create_graph_gives_a_constant_where_a_gradient_depends_on_nothing(kind: Callable):
+    x = kind(3.0)
     (slope,) = grad(x * 2, x, create_graph=True)
     assert (slope.data, slope.requires_grad) == (2.0, False)
 
@@ -174,25 +177,25 @@ def test_gradients_of_a_subclass_are_of_the_subclass_under_create_graph():
 
 def shared(kind: Any) -> tuple[Any, Any, Any, Any]:
     """Two heads on one trunk, which is let go by the pass of the first."""
-    x, w = KINDS[kind](3.0), KINDS[kind](5.0)
+    x, w = kind(3.0), kind(5.0)
     h = x * x
     second = h * w
     (h * w * 2).backward(retain_graph=False)
     return x, w, h, second
 
 
-@both
-def test_a_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kind: str):
+@over_kinds
+def test_a_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kind: Callable):
     x, w, h, second = shared(kind)
     assert grad(second, [w], retain_graph=True) == (9.0,)
     assert grad(h * w, [w, h], retain_graph=True) == (9.0, 5.0)
-    w.grad = None if kind == "tensors" else 0
+    w.grad = None if isinstance(w, micrograd.Tensor) else 0
     second.backward(inputs=[w])
     assert (w.grad, float(x.grad)) == (9.0, 60.0)
 
 
-@both
-def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_another(kind: str):
+@over_kinds
+def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_another(kind: Callable):
     x, w, h, second = shared(kind)
     for output, inputs in ((second + x, [x]), (second, [h, x]), (h * 2 * w, [w, x])):
         with pytest.raises(RuntimeError, match="released by an earlier backward pass"):
@@ -203,9 +206,9 @@ def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_anoth
         grad(inner + h, [h])
 
 
-@both
-def test_backward_to_an_input_behind_a_branch_that_was_let_go_raises_as_grad_does(kind: str):
-    x = KINDS[kind](3.0)
+@over_kinds
+def test_backward_to_an_input_behind_a_branch_that_was_let_go_raises_as_grad_does(kind: Callable):
+    x = kind(3.0)
     h = x * x
     y = h * 2
     y.backward(retain_graph=False)
@@ -227,9 +230,9 @@ def test_a_graph_that_saved_nothing_is_not_let_go(passes: Any):
 # Many inputs: what was quadratic took minutes here
 
 
-@both
-def test_gradients_by_many_inputs(kind: str):
-    xs = [KINDS[kind](float(i % 7)) for i in range(16_000)]
+@over_kinds
+def test_gradients_by_many_inputs(kind: Callable):
+    xs = [kind(float(i % 7)) for i in range(16_000)]
     y = sum(x * x for x in xs)
     assert [float(g) for g in grad(y, xs, retain_graph=True)] == [2.0 * (i % 7) for i in range(16_000)]
     backward(y, inputs=xs)

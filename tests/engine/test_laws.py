@@ -28,42 +28,6 @@ def test_gradients_of_a_sum_and_of_its_mirror_image_are_the_same(a: float, b: fl
     assert slopes(lambda x, y: x + y, a, b) == slopes(lambda x, y: y + x, a, b)
 
 
-@given(numbers, numbers, numbers)
-def test_the_distributive_law_holds_for_gradients(a: float, b: float, c: float):
-    left = slopes(lambda x, y, z: x * (y + z), a, b, c)
-    assert left == about(slopes(lambda x, y, z: x * y + x * z, a, b, c))
-
-
-@given(numbers, positive)
-def test_a_quotient_is_a_product_with_the_inverse(a: float, b: float):
-    assert slopes(lambda x, y: x / y, a, b) == about(slopes(lambda x, y: x * y**-1, a, b))
-
-
-@given(numbers, numbers)
-def test_a_difference_is_a_sum_with_the_negative(a: float, b: float):
-    assert slopes(lambda x, y: x - y, a, b) == slopes(lambda x, y: x + (-y), a, b)
-
-
-@given(positive)
-def test_exp_undoes_log(a: float):
-    assert slopes(lambda x: x.log().exp(), a) == about([1.0])
-
-
-@given(st.floats(-20, 20))
-def test_tanh_is_a_sigmoid_in_disguise(a: float):
-    assert slopes(lambda x: x.tanh(), a) == about(slopes(lambda x: 2 * (2 * x).sigmoid() - 1, a))
-
-
-@given(numbers)
-def test_sine_and_cosine_lie_on_the_circle(a: float):
-    assert slopes(lambda x: x.sin() ** 2 + x.cos() ** 2, a) == about([0.0])
-
-
-@given(st.floats(-30, 30))
-def test_the_slope_of_softplus_is_the_sigmoid(a: float):
-    assert slopes(lambda x: x.softplus(), a) == [Value(a).sigmoid().data]
-
-
 @given(numbers, numbers)
 def test_the_greater_and_the_smaller_share_the_gradient_of_the_sum(a: float, b: float):
     assert slopes(lambda x, y: x.maximum(y) + x.minimum(y), a, b) == [1.0, 1.0]

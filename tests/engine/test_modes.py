@@ -8,6 +8,7 @@ import gc
 import math
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -118,20 +119,20 @@ def test_inside_a_decorated_generator_the_mode_is_on_and_between_its_items_it_is
     assert (next(g), recorded(), next(g), recorded()) == (False, True, False, True)
 
 
-def test_what_is_sent_to_a_decorated_generator_arrives():
+ACTIONS: dict[str, tuple[Callable, tuple]] = {  # what is done to a generator, and what it notes
+    "send": (lambda g: g.send(7), ("sent", 7, False)),
+    "throw": (lambda g: g.throw(KeyError("k")), ("caught", "'k'", False)),
+    "close": (lambda g: g.close(), ("closed", False)),
+}
+
+
+@pytest.mark.parametrize(("act", "noted"), ACTIONS.values(), ids=ACTIONS)
+def test_decorated_generator_is_sent_thrown_and_closed_inside_the_mode(act: Callable, noted: tuple):
     log: list = []
     g = generator(log)
     next(g)
-    assert g.send(7) is False
-    assert log == [("sent", 7, False)]
-
-
-def test_what_is_thrown_into_a_decorated_generator_can_be_caught_there():
-    log: list = []
-    g = generator(log)
-    next(g)
-    assert g.throw(KeyError("k")) is False
-    assert log == [("caught", "'k'", False)]
+    assert not act(g)
+    assert log == [noted]
     assert recorded()
 
 
@@ -154,15 +155,6 @@ def test_the_return_value_of_a_decorated_generator_comes_out():
     with pytest.raises(StopIteration) as stop:
         g.send("stop")
     assert stop.value.value == "done"
-
-
-def test_a_decorated_generator_can_be_closed_and_cleans_up_inside_the_mode():
-    log: list = []
-    g = generator(log)
-    next(g)
-    g.close()
-    assert log == [("closed", False)]
-    assert recorded()
 
 
 def test_a_decorated_generator_does_not_hold_on_to_what_was_thrown_into_it():

@@ -176,28 +176,6 @@ def in_torch(torch, op: Op, point: tuple[float, ...]):
 with_torch = pytest.mark.parametrize("op", [op for op in OPS if op.torch], ids=str)
 
 
-@with_torch
-def test_forward_and_first_derivatives_agree_with_pytorch(torch, op: Op):
-    for point in op.points(5):
-        tensors, y = in_torch(torch, op, point)
-        slopes = torch.autograd.grad(y, tensors)
-        assert op.call(*map(Value, point)).data == pytest.approx(y.item(), rel=1e-13, abs=1e-15)
-        assert first_derivatives(op, point) == pytest.approx([s.item() for s in slopes], rel=1e-12, abs=1e-14)
-
-
-@with_torch
-def test_second_derivatives_agree_with_pytorch(torch, op: Op):
-    for point in op.points(3):
-        for i, j in itertools.product(range(len(point)), repeat=2):
-            tensors, y = in_torch(torch, op, point)
-            (slope,) = torch.autograd.grad(y, tensors[i], create_graph=True)
-            wanted = 0.0
-            if slope.requires_grad:
-                (second,) = torch.autograd.grad(slope, tensors[j], allow_unused=True)
-                wanted = 0.0 if second is None else second.item()
-            assert derivative(op, point, (i, j)) == pytest.approx(wanted, rel=1e-11, abs=1e-12)
-
-
 # Where PyTorch does otherwise: sgn(nan) is 0 there, and nan in NumPy; at nan, leaky_relu takes the lower slope there
 # and the upper here. Far out the rules there overflow or underflow, and their gradient is 0, inf or nan.
 FAR = tuple(x for x in NASTY if not isnan(x) and (abs(x) >= 1e200 or 0 < abs(x) <= 1e-200))

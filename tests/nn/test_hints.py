@@ -21,50 +21,46 @@ def twice():
     loss.backward()
 
 
-@pytest.mark.parametrize(
-    ("mistake", "message"),
-    [
-        (
-            lambda: nn.MLP(3, [4, 1])(np.ones((5, 3))),
-            "an MLP takes one sample of 3 numbers, found shape (5, 3): write [",
-        ),
-        (lambda: nn.MLP(3, [1])(np.ones((3, 3))), "an MLP takes one sample of 3 numbers, found shape (3, 3): write ["),
-        (lambda: nn.MLP(3, [1])(np.ones((1, 3))), "an MLP takes one sample of 3 numbers, found shape (1, 3): write ["),
-        (lambda: nn.MLP(3, [1])([[1, 2, 3]] * 5), "an MLP takes one sample of 3 numbers, found shape (5, 3): write ["),
-        (lambda: nn.MLP(3, [1])(Tensor(np.ones((5, 3)))), "an MLP takes one sample of 3 numbers, found shape (5, 3)"),
-        (lambda: nn.MLP(2, [1])(np.ones((5, 2, 2))), "an MLP takes one sample of 2 numbers, found shape (5, 2, 2)"),
-        (lambda: nn.MLP(3, [1])([Value(1.0), [2.0], 3.0]), "input 1 is a list"),
-        (lambda: nn.Layer(3, 4)(np.ones((5, 3))), "a Layer takes one sample of 3 numbers, found shape (5, 3)"),
-        (lambda: nn.Neuron(3)(np.ones((5, 3))), "a Neuron takes one sample of 3 numbers, found shape (5, 3)"),
-        (lambda: nn.MLP(3, [1])([1.0, "a", 2.0]), "input 1 is a str"),
-        (lambda: nn.Sequential(nn.Linear(2, 1), nn.ReLU), "layer 1 is the class ReLU: write ReLU()"),
-        (lambda: nn.Sequential(nn.Linear, nn.ReLU()), "layer 0 is the class Linear: write Linear(...)"),
-        (lambda: nn.Sequential(nn.Dropout), "layer 0 is the class Dropout: write Dropout()"),
-        (lambda: nn.Linear(2, 1).to("cuda"), "'Linear' object has no attribute 'to': there is no device here"),
-        (lambda: nn.MLP(2, [1]).cuda(), "'MLP' object has no attribute 'cuda': there is no device here"),
-        (lambda: Value(3.0) + "1", "write float('1')"),
-        (lambda: "1" * Value(3.0), "write float('1')"),
-        (lambda: Value(3.0) ** "2", "'**' takes Values and numbers, found the str '2': write float('2')"),
-        (lambda: Value(1.0, requires_grad=False).backward(), NO_VALUE),
-        (lambda: grad(frozen(Value(1.0)), Value(1.0)), NO_VALUE),
-        (lambda: Tensor(1.0).backward(), NO_TENSOR),
-        (lambda: backward([(Tensor([1.0]) * 2).sum(), Tensor(1.0)]), NO_TENSOR),
-        (
-            lambda: backward([Value(1.0), Value(2.0, requires_grad=False)]),
-            "a root requires no gradient: Value(data=2.0",
-        ),
-        (twice, "in a training loop, compute the loss again in each step"),
-        (lambda: functional.cross_entropy(Tensor(np.ones((2, 3))), np.eye(3)[:2]), ONE_HOT),
-        (lambda: functional.cross_entropy(Tensor(np.ones((2, 3))), np.eye(3, dtype=int)[:2]), ONE_HOT),
-        (lambda: functional.nll(Tensor(np.ones(3)), np.eye(3)[0]), ONE_HOT),
-        (
-            lambda: functional.cross_entropy([[Value(1.0)] * 3], [[0, 1, 0]]),
-            "if it is one-hot, pass the place of its 1",
-        ),
-        (lambda: functional.cross_entropy(Tensor(np.ones((2, 3))), [1, 3]), "from 0 to 2, since labels count from 0"),
-        (lambda: functional.cross_entropy([Value(1.0)] * 3, 3), "from 0 to 2, since labels count from 0"),
-    ],
-)
+ONE_SAMPLE = "takes one sample of 3 numbers, found shape"
+X = Tensor(np.ones((2, 3)))
+MISTAKES = {
+    "a batch": (lambda: nn.MLP(3, [4, 1])(np.ones((5, 3))), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
+    "a square batch": (lambda: nn.MLP(3, [1])(np.ones((3, 3))), f"an MLP {ONE_SAMPLE} (3, 3): write ["),
+    "a batch of one": (lambda: nn.MLP(3, [1])(np.ones((1, 3))), f"an MLP {ONE_SAMPLE} (1, 3): write ["),
+    "a list of lists": (lambda: nn.MLP(3, [1])([[1, 2, 3]] * 5), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
+    "a batch as a Tensor": (lambda: nn.MLP(3, [1])(Tensor(np.ones((5, 3)))), f"an MLP {ONE_SAMPLE} (5, 3)"),
+    "three axes": (lambda: nn.MLP(3, [1])(np.ones((5, 2, 3))), f"an MLP {ONE_SAMPLE} (5, 2, 3)"),
+    "a batch for a Layer": (lambda: nn.Layer(3, 4)(np.ones((5, 3))), f"a Layer {ONE_SAMPLE} (5, 3)"),
+    "a batch for a Neuron": (lambda: nn.Neuron(3)(np.ones((5, 3))), f"a Neuron {ONE_SAMPLE} (5, 3)"),
+    "a list among numbers": (lambda: nn.MLP(3, [1])([Value(1.0), [2.0], 3.0]), "input 1 is a list"),
+    "a text among numbers": (lambda: nn.MLP(3, [1])([1.0, "a", 2.0]), "input 1 is a str"),
+    "ReLU": (lambda: nn.Sequential(nn.Linear(2, 1), nn.ReLU), "layer 1 is the class ReLU: write ReLU()"),
+    "Linear": (lambda: nn.Sequential(nn.Linear, nn.ReLU()), "layer 0 is the class Linear: write Linear(...)"),
+    "Dropout": (lambda: nn.Sequential(nn.Dropout), "layer 0 is the class Dropout: write Dropout()"),
+    "to": (lambda: nn.Linear(2, 1).to("cuda"), "'Linear' object has no attribute 'to': there is no device here"),
+    "cuda": (lambda: nn.MLP(2, [1]).cuda(), "'MLP' object has no attribute 'cuda': there is no device here"),
+    "+ a text": (lambda: Value(3.0) + "1", "write float('1')"),
+    "a text *": (lambda: "1" * Value(3.0), "write float('1')"),
+    "** a text": (lambda: Value(3.0) ** "2", "'**' takes Values and numbers, found the str '2': write float('2')"),
+    "a constant Value": (lambda: Value(1.0, requires_grad=False).backward(), NO_VALUE),
+    "inside no_grad": (lambda: grad(frozen(Value(1.0)), Value(1.0)), NO_VALUE),
+    "a constant Tensor": (lambda: Tensor(1.0).backward(), NO_TENSOR),
+    "constant Tensors": (lambda: backward([(Tensor([1.0]) * 2).sum(), Tensor(1.0)]), NO_TENSOR),
+    "one constant": (
+        lambda: backward([Value(1.0), Value(2.0, requires_grad=False)]),
+        "a root requires no gradient: ",
+    ),
+    "backward twice": (twice, "in a training loop, compute the loss again in each step"),
+    "one-hot": (lambda: functional.cross_entropy(X, np.eye(3)[:2]), ONE_HOT),
+    "one-hot integers": (lambda: functional.cross_entropy(X, np.eye(3, dtype=int)[:2]), ONE_HOT),
+    "one-hot for nll": (lambda: functional.nll(X[0], np.eye(3)[0]), ONE_HOT),
+    "a one-hot list": (lambda: functional.cross_entropy([[Value(1.0)] * 3], [[0, 1, 0]]), "pass the place of its 1"),
+    "labels from 1": (lambda: functional.cross_entropy(X, [1, 3]), "from 0 to 2, since labels count from 0"),
+    "a label from 1": (lambda: functional.cross_entropy([Value(1.0)] * 3, 3), "from 0 to 2, since labels count from 0"),
+}
+
+
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_mistake_is_answered_with_what_to_do(mistake, message):
     with pytest.raises((TypeError, ValueError, RuntimeError, IndexError, AttributeError)) as found:
         mistake()

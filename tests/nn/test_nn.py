@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import pickle
 import random
 import subprocess
 import sys
@@ -306,23 +305,6 @@ def test_a_state_has_one_array_for_a_neurons_weights_and_one_for_its_bias():
     assert state["layers.0.neurons.1.w"].tolist() == [w.data for w in model.layers[0].neurons[1].w]
 
 
-def test_a_state_is_a_copy():
-    neuron = Neuron(2)
-    state = neuron.state_dict()
-    neuron.w[0].data = 99.0
-    assert 99.0 not in state["w"]
-
-
-def test_loading_a_state_makes_a_network_the_same():
-    a, b = MLP(2, [3, 1]), MLP(2, [3, 1])
-    kept = b.parameters()
-    b.load_state_dict(a.state_dict())
-    x = values(0.3, -0.4)
-    assert a(x).data == b(x).data
-    assert all(now is then for now, then in zip(b.parameters(), kept, strict=True))
-    assert {type(p.data) for p in b.parameters()} == {float}
-
-
 def test_constants_are_saved_for_they_may_be_frozen_weights():
     class Frozen(Line):
         def __init__(self, scale):
@@ -349,41 +331,6 @@ def test_two_parameters_that_would_have_one_name_in_the_state_are_refused_not_lo
     for use in (module.state_dict, lambda: module.load_state_dict({f"held.{keys[0]}": 1.0})):
         with pytest.raises(ValueError, match="two things in this module have the name 'held"):
             use()
-
-
-def test_a_state_that_does_not_fit_lists_every_problem_and_changes_nothing():
-    neuron = Neuron(2)
-    before = [p.data for p in neuron.parameters()]
-    with pytest.raises(ValueError, match="nothing was loaded") as caught:
-        neuron.load_state_dict({"w": [1.0, 2.0, 3.0], "bias": 0.0, "nonlin": True})
-    for problem in ("b is missing", "bias is unexpected", "nonlin is unexpected", r"w has shape (3,), not (2,)"):
-        assert problem in str(caught.value)
-    assert [p.data for p in neuron.parameters()] == before
-
-
-@pytest.mark.parametrize("w", [["a", "b"], [1j, 2j], [True, False], [[1.0], [2.0, 3.0]], None])
-def test_a_state_that_is_not_of_real_numbers_is_refused(w):
-    neuron = Neuron(2)
-    before = [p.data for p in neuron.parameters()]
-    with pytest.raises(ValueError, match=r"w (has dtype|is no array of numbers)"):
-        neuron.load_state_dict({"w": w, "b": 5.0})
-    assert [p.data for p in neuron.parameters()] == before
-
-
-def test_a_state_that_is_no_dict_is_refused():
-    with pytest.raises(TypeError, match="a state is a dict of arrays by name, found list"):
-        Neuron(2).load_state_dict([1, 2])
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
-def test_copies_of_a_network_that_was_called_compute_the_same_and_share_nothing(copied):
-    model = MLP(2, [3, 1], activation="tanh")
-    x = values(0.3, -0.4)
-    model(x).backward()
-    twin = copied(model)
-    assert twin(x).data == model(x).data
-    assert [p.grad for p in twin.parameters()] == [p.grad for p in model.parameters()]
-    assert not set(twin.parameters()) & set(model.parameters())
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -336,13 +336,6 @@ def test_an_array_of_values_goes_through_numpys_functions(function: Callable):
         assert slope(x) == pytest.approx(expected, rel=1e-6)
 
 
-def test_numpys_own_functions_take_an_array_of_values():
-    x = Value(2.0)
-    y = np.sum(np.exp(x * np.array([1.0, 2.0])))
-    y.backward()
-    assert x.grad == pytest.approx(np.exp(2) + 2 * np.exp(4))
-
-
 def test_our_functions_of_an_array_of_values_name_numpys():
     values = np.array([Value(1.0)])
     for f in (micrograd.exp, micrograd.sum, micrograd.concatenate, micrograd.clip):

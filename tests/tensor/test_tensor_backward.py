@@ -94,27 +94,6 @@ def test_retain_graph_false_overrides_create_graph():
         y.backward()
 
 
-def test_under_create_graph_a_gradient_is_a_tensor_that_can_be_differentiated():
-    x = parameter(1, 2)
-    (x**3).sum().backward(create_graph=True)
-    g, x.grad = x.grad, None
-    assert isinstance(g, Tensor)
-    g.sum().backward()
-    equal(x.grad, [6, 12])
-
-
-def test_a_failed_pass_leaves_gradients_and_graph_as_they_were():
-    x = parameter(1, 2)
-    y = x.exp()
-    handle = x.register_hook(lambda g: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        y.sum().backward()
-    assert x.grad is None
-    handle.remove()
-    y.sum().backward()
-    equal(x.grad, np.exp([1.0, 2.0]))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # grad(), roots
 
@@ -125,14 +104,6 @@ def test_grad_to_an_inner_tensor_leaves_what_is_below_it():
     (g,) = grad((h * h).sum(), h)
     h.backward(g)  # the rest of the way
     equal(x.grad, [4, 32])
-
-
-def test_grad_lets_the_graph_go():
-    x = parameter(1, 2)
-    y = (x * x).sum()
-    grad(y, x)
-    with pytest.raises(RuntimeError, match="retain_graph=True"):
-        grad(y, x)
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -28,14 +28,11 @@ class Differs(RuntimeError):
     """Two programs differ by more than one size."""
 
 
-def to_bytes(
-    program: Lowered, nodes: Sequence[Any], others: Sequence[Lowered], dtype: Any, by_rows: bool = False
-) -> bytes:
+def to_bytes(program: Lowered, others: Sequence[Lowered], dtype: Any, by_rows: bool = False) -> bytes:
     """The content of an .onnx file that computes the program's values.
 
     Args:
         program: the program.
-        nodes: the outside nodes that it reads.
         others: programs of the same function for other sizes; the first that differs by one size alone frees an axis.
         dtype: of all floats, float32 or float64.
         by_rows: True if the program computes one array, each row of which is an output.
@@ -53,11 +50,11 @@ def to_bytes(
     except ModuleNotFoundError as error:
         needs = "saving a compiled function needs the package onnx, which is not installed here: pip install onnx"
         raise ModuleNotFoundError(needs, name="onnx") from error
-    graph = Graph(onnx, kind, program, nodes, by_rows)
+    graph = Graph(onnx, kind, program, by_rows)
     model = graph.model(graph)
     for other in others:
         with suppress(RuntimeError):
-            model = graph.model(Graph(onnx, kind, other, nodes, by_rows))
+            model = graph.model(Graph(onnx, kind, other, by_rows))
             break
     onnx.checker.check_model(model, full_check=True)
     return model.SerializeToString()
@@ -66,7 +63,7 @@ def to_bytes(
 class Graph:
     """The nodes that compute a program's values, for its sizes."""
 
-    def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, nodes: Sequence[Any], by_rows: bool):
+    def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, by_rows: bool):
         self.onnx = onnx
         self.kind = kind
         self.nodes: list[Any] = []
@@ -81,7 +78,7 @@ class Graph:
             raise RuntimeError(f"ONNX has no form of the operation {missing.lstrip('.')!r}, which the function uses")
         symbols = {x.args[0]: x for x in steps if x.op == "input"}
         for read in program.reads:
-            self._read(read, symbols, nodes)
+            self._read(read, symbols, program.leaves)
         for x in steps:
             if x.op != "input":
                 self.names[x] = NODES[x.op](self, x, *x.args, **dict(x.named))
@@ -336,11 +333,6 @@ def _broadcast(graph: Graph, x: Symbol, a: Any, *_: Any) -> str:
     return graph.add("Expand", a, graph.shape(x.shape))
 
 
-def _take(graph: Graph, x: Symbol, a: Any, index: Any, axis: int | None = None, **_: Any) -> str:
-    a = graph.add("Reshape", a, graph.ints(-1)) if axis is None else a
-    return graph.add("Gather", a, graph.value(index, np.int64), axis=axis or 0)
-
-
 def _einsum(graph: Graph, x: Symbol, letters: Any, output: Any, *operands: Any) -> str:
     texts = ["".join(chr(ord("a") + i) for i in part) for part in (*letters, output)]
     return graph.add("Einsum", *graph.like(x, *operands), equation=f"{','.join(texts[:-1])}->{texts[-1]}")
@@ -371,9 +363,19 @@ def _clip(_: Any, a: Any, low: Any, high: Any) -> Any:
     return a if high is None else np.minimum(a, high)
 
 
+def _of_integers(*operands: Any) -> bool:
+    return all(np.issubdtype(getattr(x, "dtype", type(x)), np.integer) for x in operands)
+
+
+def _quotient(graph: Graph, x: Symbol, *operands: Any) -> str:
+    """Of integers, exactly: ONNX rounds towards 0."""
+    a, b = graph.like(x, *operands)
+    return graph.add("Div", graph.add("Sub", a, graph.add("Mod", a, b)), b)
+
+
 def _python_remainder(graph: Any, a: Any, b: Any) -> Any:
     """With the sign of b, as in Python; ONNX has that for integers, and C's for floats."""
-    if all(getattr(x, "dtype", None) is not None and x.dtype.kind in "iu" for x in (a, b)):
+    if _of_integers(a, b):
         return None
     c = graph.make("fmod", (a, b))
     return np.where(c * b < 0.0, c + b, c)
@@ -391,7 +393,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "trunc": lambda _, x: np.sign(x) * np.floor(abs(x)),
     "remainder": _python_remainder,
-    "floor_divide": lambda _, a, b: np.rint((a - np.remainder(a, b)) / b),
+    "floor_divide": lambda _, a, b: None if _of_integers(a, b) else np.rint((a - np.remainder(a, b)) / b),
 }
 _PLAIN = "Exp Log Sqrt Sin Cos Tan Sinh Cosh Tanh Floor Ceil Sign"
 _NAMES = {name.lower(): name for name in _PLAIN.split()} | {
@@ -421,7 +423,8 @@ NODES |= {
     "broadcast_to": _broadcast,
     ".transpose": lambda graph, _, a, order: graph.add("Transpose", a, perm=order),
     "concatenate": lambda graph, x, parts, axis=0: graph.add("Concat", *graph.like(x, *parts), axis=axis),
-    "take": _take,
+    "take": lambda graph, _, a, index, axis: graph.add("Gather", a, graph.value(index, np.int64), axis=axis),
+    "floor_divide": _quotient,
     "take_along_axis": lambda graph, x, a, index, axis: graph.add(
         "GatherElements", a, graph.value(index, np.int64), axis=axis
     ),

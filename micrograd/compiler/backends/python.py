@@ -146,7 +146,7 @@ class Writer(Text):
         if symbol.ndim and (symbol.op == "accumulate" or (symbol.op == "scatter" and library.is_basic(symbol.args[1]))):
             return self._added(symbol)
         text, strength = self.array(symbol)
-        inside = {x for x in symbols_in(symbol.args) if x.shape is not None and len(self.of[x][0]) > SHORT}
+        inside = dict.fromkeys(x for x in symbols_in(symbol.args) if x.shape is not None and len(self.of[x][0]) > SHORT)
         for longest in sorted(inside, key=lambda x: -len(self.of[x][0])):
             if len(text) > WIDEST:
                 self.of[longest] = self._own_line(longest)

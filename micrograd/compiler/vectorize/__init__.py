@@ -4,21 +4,57 @@
     array_slots         in which array a number is stored, and how it is read
     levels              what is computed together
 
-`Vectorized` runs the plan of `Levels` on Tensors, in a separate trace, and differentiates it by the arrays. The
-result is a program like any other, with arrays in place of the numbers.
+`vectorized` is a pass from a program to a program, both in the public form (`lowered`). The steps of the first one are
+rows of the derivative table on numbers. The plan of `Levels` runs on Tensors in a separate trace, which is much
+shorter than that of the numbers, and the gradients are derived there.
+
+>>> trace = Trace()
+>>> with tracing(trace):
+...     x, w = [trace.value(f"xs_{i}") for i in range(3)], trace.value("w")
+...     outs = [(w * part).tanh()._data for part in x]
+>>> reads = Read("w", "w"), Read("xs", "xs", (), "lists", None, (3,))
+>>> program = Lowered(("w", "xs"), reads, outs)
+>>> print(program)
+reads
+    w: number = w
+    xs = xs, each number by itself
+steps
+    t1: number = mul(w, xs_0)
+    t2: number = tanh(t1)
+    t3: number = mul(w, xs_1)
+    t4: number = tanh(t3)
+    t5: number = mul(w, xs_2)
+    t6: number = tanh(t5)
+outputs
+    t2
+    t4
+    t6
+>>> arrays = vectorized(program, NormalForm(outs))
+>>> print(arrays)
+reads
+    w = w
+    xs: float64[3] = xs, flattened
+    numbers: float64[1] = [w], as a vector
+steps
+    t1: float64[3] = multiply(numbers, xs)
+    t2: float64[3] = tanh(t1)
+outputs
+    t2
+>>> np.array(program.run(0.5, np.ones(3))) == arrays.run(0.5, np.ones(3))
+array([ True,  True,  True])
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from ...common.trees import leaves
 from ...scalars.roots import grad
 from ...tensor.optional import Tensor, np
-from ..graph import rebuilt
-from ..inputs import Block
+from ..lowered import Lowered, Read
 from ..simplify import RULES
 from ..symbols import Symbol
 from ..trace import Trace, tracing
@@ -26,8 +62,9 @@ from ..traced_nodes import data_of
 from .levels import Levels
 from .sums_of_products import NormalForm
 
-__all__ = ["Levels", "NormalForm", "Vectorized", "is_worthwhile"]
+__all__ = ["NormalForm", "is_worthwhile", "vectorized"]
 
+DIFFERENTIABLE = ("wanted", "p")
 MANY = 1000  # ops on numbers; with fewer, straight-line Python is used, except in C, where an operation starts at once
 WIDTH = 20  # average ops per level above which array operations are faster
 SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
@@ -45,42 +82,88 @@ def is_worthwhile(form: NormalForm, tree: Any, samples: int | None, backend: str
     return of_numbers and many and bool(np)
 
 
-class Vectorized:
-    """The program of arrays: its inputs, its values, and the gradients by some of its inputs.
+def vectorized(program: Lowered, form: NormalForm) -> Lowered:
+    """The program with a few arrays in place of its many numbers. Its values are one array.
+
+    The inputs are arrays too: those that were passed as arrays, the numbers among the arguments ("numbers", and
+    "wanted" for those in `by`), and those among the leaves ("fixed", and "p" for those in `by`).
 
     Args:
-        plan: what is computed together.
-        blocks: the inputs, those of a name in `by` differentiable. The free ones come last, and the block of these may
-            end with more than the plan reads.
-        outs: the outputs of the program of numbers.
-        by: names of blocks.
-        seeded: True if the gradients are those of a sum of the outputs with weights, an input named "seeds".
+        program: its steps are rows on numbers (under `batch`, on one number for each sample), and of its leaves those
+            in `by` come last. If its gradients are a list, those with respect to the inputs in `by` are derived: the
+            gradients of its value or, if it has more, of their sum, with an input named "seeds" for weights.
+        form: the normal form of its values.
     """
+    samples = next((read.shape[-1] for read in program.reads if read.kind == "samples"), None)
+    blocks = _blocks(program, form)
+    form.merge()
+    *others, (_, own) = blocks
+    plan = Levels(form, [symbols for _, symbols in others], [x for x in own if x is not None], samples)
+    trace = Trace(PRODUCTS)
+    with tracing(trace):
+        values, gradients = _traced(trace, plan, blocks, program, samples)
+    trace.settle()
+    arguments = [read for read in program.reads if read.parameter != "leaves" and read.kind != "lists"]
+    names = {read.name: read.keys[0] for read in program.reads if read.parameter == "leaves"}
+    order = dict.fromkeys([*(x.args[0] for x in plan.free), *list(names)[len(names) - len(own) :]])
+    return replace(
+        program,
+        reads=(*arguments, *(read for read, symbols in blocks if symbols and read.kind != "samples")),
+        values=values,
+        gradients=None if program.gradients is None else [*gradients.values()],
+        by=(*gradients,),
+        leaves=(*program.leaves[: len(names) - len(own)], *(program.leaves[names[x]] for x in order)),
+    )
 
-    def __init__(
-        self, plan: Levels, blocks: Sequence[Block], outs: list[Any], by: Sequence[str], seeded: bool, plain: bool
-    ):
-        self._trace = Trace()
-        with tracing(self._trace):
-            inputs = {x.name: self._trace.tensor(x.name, x.like(), x.name in ("wanted", "p")) for x in blocks}
-            *others, last = inputs.values()
-            read = [*others, last[: len(plan.free)] if len(plan.free) < len(blocks[-1].symbols) else last]
-            found = plan([x.rows(array, plan.at.samples) for x, array in zip(blocks, read, strict=True)], outs)
-            seeds = [self._trace.tensor("seeds", found)] if seeded else []
-            asked = found.requires_grad and not plain
-            parts = grad(found, [inputs[name] for name in by], seeds or None, allow_unused=True) if asked else ()
-        self.inputs: dict[str, Symbol] = {name: data_of(x) for name, x in inputs.items()}
-        self.values: Symbol = data_of(found)
-        self.gradients: dict[str, Symbol] = {
-            name: data_of(g) for name, g in zip(by, parts, strict=False) if g is not None
-        }
 
-    def finished(self, updates: Any) -> tuple[Any, list[Any], Any]:
-        """The values, the gradients and these updates, simplified; the trace ends."""
-        results = self.values, [*self.gradients.values()], updates
-        results = rebuilt(results, self._trace.constants(), PRODUCTS)
-        self._trace.graph.let_go()
-        return results
+def _blocks(program: Lowered, form: NormalForm) -> list[tuple[Read, list[Symbol | None]]]:
+    """How each array is read, and its elements, or None where nothing needs one; under `batch` these are its rows.
+
+    The last has the leaves in `by`, even if there are none.
+    """
+    found = {}
+    for x in form.inputs:
+        source, index = (x, ()) if x.op == "input" else x.args
+        found[source.args[0], index] = x
+    blocks: list[tuple[Read, list[Symbol | None]]] = []
+    groups: dict[str, list[str]] = {name: [] for name in ("numbers", "wanted", "fixed", "p")}
+    by = {*program.by}
+    for read in program.reads:
+        if read.kind == "lists":
+            names = ("_".join(map(str, (read.name, *index))) for index in np.ndindex(read.shape))
+            blocks.append((read._replace(kind="flat"), [found.get((name, ())) for name in names]))
+        elif read.kind == "samples":
+            blocks.append((read, [found.get((read.name, index)) for index in np.ndindex(read.shape[:-1])]))
+        elif read.name in by:
+            groups["p" if read.parameter == "leaves" else "wanted"].append(read.name)
+        elif (read.name, ()) in found:
+            groups["fixed" if read.parameter == "leaves" else "numbers"].append(read.name)
+    n = len(groups["fixed"]) if groups["p"] else None
+    parts = {"fixed": (slice(None, n),) * bool(n), "p": (slice(n, None),) * bool(n)}
+    for name, names in groups.items():
+        read = Read(name, "leaves" * (name in parts), parts.get(name, tuple(names)), "vector")
+        blocks.append((read, [found.get((x, ())) for x in names]))
+    return [block for block in blocks if block[1] or block is blocks[-1]]
+
+
+def _traced(
+    trace: Trace, plan: Levels, blocks: Any, program: Lowered, samples: int | None
+) -> tuple[Symbol, dict[str, Any]]:
+    """The values of the plan, and their gradients, by the names of inputs."""
+    inputs, arrays = {}, []
+    for read, symbols in blocks:
+        shape = read.shape if read.kind == "samples" else (len(symbols),)
+        inputs[read.name] = x = trace.tensor(read.name, np.broadcast_to(0.0, shape), read.name in DIFFERENTIABLE)
+        arrays.append(x if samples is None else x.reshape(len(symbols), samples if shape is read.shape else 1))
+    if len(plan.free) < len(blocks[-1][1]):  # some have no part in the values
+        arrays[-1] = arrays[-1][: len(plan.free)]
+    found = plan(arrays, program.values)
+    if program.gradients is None or not found.requires_grad:
+        return data_of(found), {}
+    seeds = None if samples is None and len(program.values) == 1 else [trace.tensor("seeds", found)]
+    by = [name for name in DIFFERENTIABLE if name in inputs]
+    parts = grad(found, [inputs[name] for name in by], seeds, allow_unused=True)
+    return data_of(found), {name: data_of(g) for name, g in zip(by, parts, strict=True) if g is not None}
 
 
 def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:

@@ -76,10 +76,16 @@ class Places:
 
     def put_more(self, numbers: np.ndarray) -> Ids:
         """New nodes for these constants."""
-        ids = np.arange(len(self.array), len(self.array) + len(numbers))
-        self.array = np.append(self.array, np.full(len(ids), len(self.tensors)))
-        self.place = np.append(self.place, np.arange(len(ids)))
+        ids = self.add(len(numbers))
         self.tensors.append(Tensor(self.constants(numbers)))
+        return ids
+
+    def add(self, n: int) -> Ids:
+        """New nodes, which the next array stores."""
+        ids = np.arange(len(self.array), len(self.array) + n)
+        self.array = np.append(self.array, np.full(n, len(self.shapes)))
+        self.place = np.append(self.place, np.arange(n))
+        self.shapes.append((n,))
         return ids
 
     # ---- reading

@@ -5,6 +5,7 @@ operations:
 
     tables      dot products that pair every list of left factors with every list of right ones are a product of two
                 matrices: the scores of all neurons of a layer, for all samples, are one `@`
+    rows        other dot products are the rows of two matrices, which are multiplied; shorter ones end with zeros
     groups      other sums, and equal ops, whose operands are stored in the same arrays, or in small ones, are one
                 operation on these
 
@@ -34,8 +35,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from math import prod
+from itertools import chain, starmap
+from math import gcd, prod
 from typing import Any
 
 from ...tensor.optional import Tensor, np, record
@@ -43,6 +44,7 @@ from ..symbols import Symbol
 from .array_slots import Ids, Places
 from .sums_of_products import ONE, NormalForm, Term, constant
 
+Dot = tuple[tuple[tuple[float, int], ...], tuple[int, ...], int]  # the left factors, the right ones, the node
 SMALL = 512  # elements: to join arrays of so few takes less time than an operation on each
 
 
@@ -51,17 +53,18 @@ class Levels:
 
     Args:
         form: the graph.
-        blocks: the Symbols of the inputs that arrive in arrays, in the order of their elements.
+        blocks: the Symbols of the inputs that arrive in arrays, by element; None for one that nothing reads.
         free: the other inputs, which come last, in an order that the plan chooses (stored in `free`).
         samples: their number, under `batch`.
     """
 
     def __init__(
-        self, form: NormalForm, blocks: Sequence[Sequence[Symbol]], free: Sequence[Symbol], samples: int | None = None
+        self, form: NormalForm, blocks: Sequence[Sequence[Any]], free: Sequence[Symbol], samples: int | None = None
     ):
         self.form = form
         self.at: Places = Places(form.size, samples)
         self.steps: list[tuple[Callable[[], Tensor], list[Ids]]] = []  # with the matrices that each reads
+        self._filler: int | None = None  # the node for the number 0, if one is needed
         number = form.number
         for block in blocks:
             self.at.put(np.array([number.get(symbol, ONE) for symbol in block], int), (len(block),))
@@ -75,24 +78,24 @@ class Levels:
     def _levels(self) -> Iterator[list[int]]:
         """The nodes of one kind that are computed together, each list after what it reads.
 
-        Of the kinds with a node that is ready, the one that is lowest in the graph on average comes first. So the parts
-        of ragged data meet: an early node waits for those of its kind that need a few steps more.
+        Of the kinds with a node that is ready, the one that is farthest from the outputs comes first. So the parts of
+        ragged data meet: what has less to do before it waits for what has more.
         """
-        height, missing = [0] * self.form.size, [0] * self.form.size
+        below, missing = [0] * self.form.size, [0] * self.form.size
         users: dict[int, list[int]] = defaultdict(list)
-        heights: dict[Any, list[int]] = defaultdict(list)
         ready: dict[Any, list[int]] = defaultdict(list)
         kinds: dict[int, Any] = {}
         for i, kind, operands in self._nodes():
             for x in operands:
                 users[x].append(i)
-            missing[i], height[i], kinds[i] = len(operands), 1 + max([height[x] for x in operands], default=0), kind
-            heights[kind].append(height[i])
+            missing[i], kinds[i] = len(operands), kind
             if not operands:
                 ready[kind].append(i)
-        mean = {kind: sum(found) / len(found) for kind, found in heights.items()}
+        for i in reversed(kinds):
+            below[i] = 1 + max([below[x] for x in users[i]], default=0)
         while ready:
-            yield (nodes := sorted(ready.pop(min(ready, key=mean.__getitem__))))
+            farthest = max(ready, key=lambda kind: max(below[i] for i in ready[kind]))
+            yield (nodes := sorted(ready.pop(farthest)))
             for user in chain.from_iterable([users[i] for i in nodes]):
                 missing[user] -= 1
                 if not missing[user]:
@@ -132,7 +135,7 @@ class Levels:
             else:
                 row, xs = form.ops[i]
                 rest[(row, *(self._store(x) if x.__class__ is int else None for x in xs))].append(i)
-        for ids, shape in [*self._tables(dots), *(self._group(key, members) for key, members in rest.items())]:
+        for ids, shape in chain(self._tables(dots), starmap(self._group, rest.items())):
             at.put(ids, shape)
         for i, twin in twins:
             at.array[i], at.place[i] = at.array[twin], at.place[twin]
@@ -149,24 +152,25 @@ class Levels:
 
     # ---- what is computed together
 
-    def _tables(self, dots: dict[Any, dict[Any, int]]) -> list[tuple[Ids, tuple[int, ...]]]:
+    def _tables(self, dots: dict[Any, dict[Any, int]]) -> Iterator[tuple[Ids, tuple[int, ...]]]:
         """Dot products: lists of left factors that meet the same lists of right ones form a table."""
         alike: dict[Any, list[Any]] = defaultdict(list)
         for left, rights in dots.items():
             alike[all(p == ONE for _, p in left), *rights].append(left)
-        single: dict[Any, list[tuple[Any, Any, int]]] = defaultdict(list)
-        made = []
+        single: dict[Any, list[Dot]] = defaultdict(list)
         for (plain, *rights), lefts in alike.items():
             full = len(lefts) > 1 and (len(rights) > 1 or self.at.samples is not None)
             size, alone = len(lefts) * len(rights) * len(rights[0]), 32 if self.at.samples is None else 4
             if full or (not plain and (size > 128 or size == len(rights[0]) > alone)):
-                made.append(self._table(dots, plain, lefts, rights))
+                yield self._table(dots, plain, lefts, rights)
             else:
                 for left in lefts:
-                    for right in rights:
-                        coefficients = tuple(c for c, _ in left)
-                        single[plain, coefficients].append((left, right, dots[left][right]))
-        return made + [self._rows(plain, c, members) for (plain, c), members in single.items()]
+                    coefficients = tuple(c for c, _ in left)
+                    kind = coefficients[:1] if len({*coefficients}) == 1 else coefficients
+                    single[plain, kind] += [(left, right, dots[left][right]) for right in rights]
+        for (plain, _), members in single.items():
+            for part in _of_similar_length(members):
+                yield self._rows(plain, part)
 
     def _table(self, dots: Any, plain: bool, lefts: list[Any], rights: list[Any]) -> tuple[Ids, tuple[int, ...]]:
         ids = np.array([[dots[left][right] for left in lefts] for right in rights])
@@ -205,10 +209,15 @@ class Levels:
             return (b.reshape(n, k) @ a.reshape(k, of_a)).reshape(1, n, of_a)
         return b.reshape(n, k) @ a if of_b == 1 else (a.reshape(m, 1, k, of_a) * b.reshape(1, n, k, of_b)).sum(2)
 
-    def _rows(self, plain: bool, coefficients: tuple[float, ...], members: Any) -> tuple[Ids, tuple[int, ...]]:
-        """Dot products that form no table: factors in two matrices, multiplied and summed along the rows."""
-        left = np.array([[p for _, p in left] for left, _, _ in members])
-        right, weights = np.array([right for _, right, _ in members]), np.array(coefficients)
+    def _rows(self, plain: bool, members: list[Dot]) -> tuple[Ids, tuple[int, ...]]:
+        """Dot products that form no table: factors in two matrices, multiplied and summed along the rows.
+
+        The shorter ones are filled up with zeros. The longest comes last.
+        """
+        longest = members[-1][0]
+        weights, zero = np.array([c for c, _ in longest]), len(longest) > len(members[0][0]) and self._zero()
+        left = np.array([[p for _, p in left] + [zero] * (len(longest) - len(left)) for left, _, _ in members])
+        right = np.array([[*right] + [zero] * (len(longest) - len(right)) for _, right, _ in members])
 
         def rows() -> Tensor:
             terms = self.at.read(right)
@@ -219,6 +228,13 @@ class Levels:
 
         self.steps.append((rows, [right] if plain else [left, right]))
         return np.array([i for _, _, i in members]), (len(members),)
+
+    def _zero(self) -> int:
+        """A node for the number 0."""
+        if self._filler is None:
+            self._filler = int(self.at.add(1)[0])
+            self.steps.append((lambda: Tensor(self.at.constants(np.zeros(1))), []))
+        return self._filler
 
     def _group(self, key: Any, members: list[int]) -> tuple[Ids, tuple[int, ...]]:
         """Sums of the same arrays, or the same op on them: one operation on whole arrays."""
@@ -253,12 +269,16 @@ class Levels:
         return total
 
     def _shape(self, first: Ids | None, n: int) -> tuple[int, ...]:
-        """The shape of the array read first, if all of it is read in order; else that of a vector."""
-        if first is not None and len(set(self.at.array[first].tolist())) == 1:
-            shape = self.at.shapes[self.at.array[first[0]]]
-            if int(np.prod(shape)) == n and (self.at.place[first] == np.arange(n)).all():
-                return shape
-        return (n,)
+        """The shape of the array read first, if all of it is read in order; else a row for each run of neighbours."""
+        if first is None or len(set(self.at.array[first].tolist())) > 1:
+            return (n,)
+        shape = self.at.shapes[self.at.array[first[0]]]
+        if int(np.prod(shape)) == n and (self.at.place[first] == np.arange(n)).all():
+            return shape
+        place = np.where(self.at.place[first] < 0, first, self.at.place[first])  # that of a leaf is chosen later
+        apart = np.diff(place)
+        run = gcd(n, *(np.flatnonzero(apart != apart[:1]) + 1).tolist())
+        return (n // run, run) if 1 < run < n else (n,)
 
     # ---- the order of the leaves, and the run
 
@@ -285,3 +305,17 @@ class Levels:
         found = self.at.read(ids)
         self.at.tensors, self.steps = [], []  # a trace treats nodes that no longer exist as constants
         return found.broadcast_to(ids.shape if self.at.samples is None else (len(ids), self.at.samples))
+
+
+def _of_similar_length(dots: list[Dot]) -> Iterator[list[Dot]]:
+    """The dot products in groups, from short to long, each at least half full when all are as long as the last."""
+    group: list[Dot] = []
+    terms = 0
+    for dot in sorted(dots, key=lambda dot: len(dot[0])):
+        n = len(dot[0])
+        if group and (len(group) + 1) * n > 2 * (terms + n):
+            yield group
+            group, terms = [], 0
+        group.append(dot)
+        terms += n
+    yield group

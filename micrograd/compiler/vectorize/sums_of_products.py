@@ -13,8 +13,8 @@ digits.
 >>> w, x, v, y, b = (trace.value(name, requires_grad=True) for name in "wxvyb")
 >>> with tracing(trace):
 ...     out = (w * x + v * y + b) / 2
->>> form = NormalForm(trace.graph, [out._data])
->>> form.merge({})
+>>> form = NormalForm([out._data])
+>>> form.merge()
 >>> [str(leaf) for leaf in form.leaves]  # the nodes 0, 1, 2, 3 and 4
 ['w', 'x', 'v', 'y', 'b']
 >>> form.dots
@@ -34,7 +34,7 @@ from ..graph import Graph
 from ..symbols import Symbol, symbols_in
 
 ONE = -1  # marks a missing factor
-LONG = 4  # a sum of more terms than this becomes a dot product with ones
+LONG = 2  # a sum of more terms than this becomes a dot product with ones
 Term = tuple[float, int, int]
 
 
@@ -45,11 +45,14 @@ class NormalForm:
     constants alone, its value, a float. What a transparent row returns is its operand.
     """
 
-    def __init__(self, graph: Graph, outs: Sequence[Any], transparent: Row | None = None):
+    def __init__(self, outs: Sequence[Any], transparent: Row | None = None):
         self._transparent = transparent
+        found = symbols_in(outs)
+        graph = found[0].graph if found else Graph()
+        self._known: dict[Symbol, Any] = graph.known
         self._uses: list[int] = [0] * len(graph.symbols)
         above = [0] * len(graph.symbols)  # the longest chain of operations from here to an output
-        for x in symbols_in(outs):
+        for x in found:
             self._uses[x.number] = 2  # at least, so that no other sum takes it in
         self.order: list[Symbol] = []  # the operations
         self.inputs: list[Symbol] = []  # what is read, or not an operation on numbers
@@ -69,15 +72,15 @@ class NormalForm:
         self.order.reverse()
         self.inputs.reverse()
 
-    def merge(self, constants: dict[Symbol, float]) -> None:
-        """Number the nodes, and merge sums; `constants` are the inputs that are known."""
-        self.leaves: list[Symbol] = [symbol for symbol in self.inputs if symbol not in constants]
+    def merge(self) -> None:
+        """Number the nodes, and merge sums. The inputs that are known by now are constants."""
+        self.leaves: list[Symbol] = [symbol for symbol in self.inputs if symbol not in self._known]
         self.nodes: int = len(self.leaves) + len(self.order)
         self.size: int = self.nodes  # the size includes the dot products, which come last
         self.sums: dict[int, list[Term]] = {}
         self.ops: dict[int, tuple[Row, list[Any]]] = {}
         self._free: dict[int, list[Term]] = {}  # sums with one user, which may take them in
-        number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(self.leaves)} | constants
+        number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(self.leaves)} | self._known
         self.number: dict[Any, Any] = number
         for i, symbol in enumerate(self.order, len(self.leaves)):
             xs = [number[x] if x.__class__ is Symbol else constant(x) for x in symbol.args]
@@ -141,15 +144,19 @@ class NormalForm:
                 (products if term[2] != ONE else single if term[1] != ONE else number).append(term)
             if len(products) > 1:  # each with its leaf, such as a weight, on the left
                 products = [self._dot([(c, q, p) if q < n <= p else (c, p, q) for c, p, q in products])]
-            if len(single) > LONG:
-                single = [self._dot([(c, ONE, p) for c, p, _ in single])]
+            alone = [term for term in single if abs(term[0]) == 1] if len(single) <= LONG else []
+            if len(single) > len(alone) + 1:  # such as weights times the numbers of a sample
+                weighted = [(c, ONE, p) for c, p, _ in single if not alone or abs(c) != 1]
+                single = [self._dot(weighted), *alone]
             rest = [(sum(c for c, _, _ in number), ONE, ONE)] if number else []
             self.sums[i] = [*products, *single, *rest]
 
     def _dot(self, terms: list[Term]) -> Term:
-        self.dots[self.size] = terms
+        """A term for the dot product, which has no minus in front, so that `y * score` is alike for all signs of y."""
+        sign = -1.0 if terms[0][1] != ONE and terms[0][0] < 0 else 1.0
+        self.dots[self.size] = [(sign * c, p, q) for c, p, q in terms]
         self.size += 1
-        return 1.0, self.size - 1, ONE
+        return sign, self.size - 1, ONE
 
 
 def constant(x: Any) -> float:

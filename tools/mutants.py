@@ -1,7 +1,7 @@
 """Mutation testing: change the package in one place, run the tests that reach it, and report what none of them notices.
 
-    python tests/mutants.py                                  # 240 places of the whole package
-    python tests/mutants.py --only micrograd/nn --count 50 --seed 7
+    python tools/mutants.py                                  # 240 places of the whole package
+    python tools/mutants.py --only micrograd/nn --count 50 --seed 7
 
 The places are drawn from the syntax tree by a seed. A first run watches which functions each test file calls; it is
 kept in `.mutants/`, and so is each result, so that a run that was interrupted goes on. A survivor is tried again once a

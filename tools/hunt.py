@@ -1,7 +1,7 @@
 """Run tests/test_hunt.py with one seed after the other, until something fails or the time is up.
 
-python tests/hunt.py 3600           # for an hour
-python tests/hunt.py 3600 17        # beginning with seed 17, the one that a failure named, say
+python tools/hunt.py 3600           # for an hour
+python tools/hunt.py 3600 17        # beginning with seed 17, the one that a failure named, say
 """
 
 import argparse

@@ -1,0 +1,508 @@
+"""When a compiled function is traced: for each form of its arguments, and for what it reads of nodes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Tensor, Value, gradient, nn, no_grad, value_and_grad
+from micrograd import functional as F
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments
+
+
+def both(x: Any) -> list[Any]:
+    return [x, x.detach() if isinstance(x, (Value, Tensor)) else x]
+
+
+FORMS: dict[str, list[Any]] = {
+    "a Value and a constant": both(Value(3.0)),
+    "a Tensor and a constant": both(Tensor([3.0], requires_grad=True)),
+    "a number and a Value": [3.0, Value(3.0)],
+    "an int and a float": [3, 3.5],
+    "an array and a Tensor": [np.array([3.0]), Tensor([3.0], requires_grad=True)],
+    "dtypes": [Tensor(np.array([3.0], "f4"), requires_grad=True), Tensor([3.0], requires_grad=True)],
+    "an array of ints": [np.array([3]), np.array([3.0])],
+    "shapes": [np.ones(3), np.ones((3, 1))],
+    "in a list": [[Value(3.0), 2.0], [Value(3.0, requires_grad=False), Value(2.0)]],
+    "a list and a tuple": [[3.0, 2.0], (Value(3.0), 2.0)],
+    "keys of a dict": [{"a": 2.0, "b": 3.0}, {"a": 2.0, "c": Value(3.0)}],
+    "a bool and an int": [True, 1],
+    "bools": [True, False],
+    "strings": ["tanh", "exp"],
+    "None": [None, 2.0],
+}
+
+
+def of_any_form(x: Any, y: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return y * x[0] * x[1]
+    if isinstance(x, dict):
+        return y * x["a"] * sum(x.values())
+    if x is None or isinstance(x, str):
+        return y.tanh() if x == "tanh" else y.exp()
+    return y * (2 if x else 3) if isinstance(x, bool) else y * x * x
+
+
+def results(call: Callable, x: Any, y: Any) -> tuple[Any, ...]:
+    """The class and the number of the result, whether it requires a gradient, and the gradients."""
+    held = [x, *(x if isinstance(x, (list, tuple)) else ())]
+    nodes = [n for n in held if isinstance(n, (Value, Tensor)) and n.requires_grad]
+    for n in nodes:
+        n.grad = None if isinstance(n, Tensor) else 0
+    out = call(x, y)
+    if out.requires_grad:
+        (out.sum() if isinstance(out, Tensor) else out).backward()
+    found = [np.asarray(0 if n.grad is None else n.grad) for n in nodes]
+    return type(out).__mro__[-3:], out.requires_grad, np.asarray(out.data), *found
+
+
+@pytest.mark.parametrize("forms", FORMS.values(), ids=FORMS)
+def test_each_form_of_an_argument_has_its_own_program(forms: list[Any]):
+    compiled = micrograd.compile(of_any_form)
+    for x in (*forms, *forms):
+        arrays = isinstance(x, (np.ndarray, Tensor))
+        y = np.ones(1) if arrays else 2.0
+        eager = Tensor(y) if arrays else Value(y, requires_grad=False)
+        seen = Tensor(x) if isinstance(x, np.ndarray) else x
+        for a, b in zip(results(compiled, x, y), results(of_any_form, seen, eager), strict=True):
+            if isinstance(a, np.ndarray):
+                assert (a.dtype, a.shape) == (b.dtype, b.shape)
+                np.testing.assert_allclose(a, b, rtol=1e-12)
+            else:
+                assert a == b
+    assert compiled.cache_info()[:2] == (2, 2)
+
+
+def test_each_value_of_a_keyword_has_its_own_program():
+    f = micrograd.compile(lambda x, n=1, o=None: sum(x for _ in range(n)) * (o["k"][0] if o else 1))
+    assert [f(2.0, n=n).data for n in (3, 4, 3)] == [6.0, 8.0, 6.0]
+    assert [f(2.0, o={"k": [k]}).data for k in (3, 4, 3)] == [6.0, 8.0, 6.0]
+    assert f.cache_info()[:2] == (2, 4)
+
+
+@pytest.mark.parametrize("bad", [{3}, {"k": {3}}, [bytearray(2)], {"k": Value(3.0)}])
+def test_a_keyword_that_cannot_be_told_from_others_is_refused(bad: Any):
+    f = micrograd.compile(lambda x, o=None: x)
+    message = r"o= holds a (set|bytearray), which cannot be hashed.*close over it|o= is a Value: pass it by position"
+    with pytest.raises(TypeError, match=message):
+        f(2.0, o=bad)
+
+
+def test_the_sign_of_a_zero_and_nan_by_keyword_are_told_apart():
+    f = micrograd.compile(lambda x, k=1.0, ks=(): x / k + sum(x / k for k in ks))
+    assert [f(1.0, k=k).data for k in (0.0, -0.0, np.float64(0.0), np.float64(-0.0))] == [np.inf, -np.inf] * 2
+    assert [f(1.0, ks=[k]).data for k in (0.0, -0.0)] == [np.inf, -np.inf]
+    before = f.cache_info().misses
+    assert np.isnan([f(1.0, k=float("nan")).data for _ in range(3)]).all()
+    assert f.cache_info().misses == before + 1
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, gradient], ids=["nodes", "numbers"])
+def test_of_many_programs_the_oldest_goes(transform: Callable, monkeypatch: Any):
+    monkeypatch.setattr("micrograd.compiler.api.MOST", 3)
+    f = transform(micrograd.compile(lambda *xs: sum(x * x for x in xs)))
+    for n in range(1, 6):
+        f(*[1.0] * n)
+    found = [f.cache_info()[1:]]
+    for n in (5, 1):
+        f(*[1.0] * n)
+        found.append(f.cache_info()[1:])
+    assert [(misses, size) for misses, _, size in found] == [(5, 3), (5, 3), (6, 3)]
+
+
+def test_a_node_that_is_made_inside_is_a_constant():
+    f = micrograd.compile(lambda x: x * Value(2.0) + F.softmax([x, 0.0])[1])
+    out = f(Value(1.0))
+    out.backward()
+    assert len(out._prev) == 1
+
+
+def test_an_array_that_is_written_is_constant_until_retrace():
+    scale = np.array([1.0, 2.0])
+    f = micrograd.compile(lambda x: x * scale)
+    found = [f(np.ones(2)).tolist()]
+    scale[:] = 7.0
+    found.append(f(np.ones(2)).tolist())
+    f.retrace()
+    assert [*found, f(np.ones(2)).tolist()] == [[1.0, 2.0], [1.0, 2.0], [7.0, 7.0]]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Modes
+
+
+def test_a_program_without_gradients_is_another_one():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    f = micrograd.compile(lambda x: (w * x).sum())
+    f(np.ones(2))
+    with no_grad():
+        assert not f(np.ones(2)).requires_grad
+    assert f(np.ones(2)).requires_grad
+    assert f.cache_info().misses == 2
+
+
+class Noisy(nn.Module):
+    """What adds a number in training, and nothing in use."""
+
+    def __call__(self, x: Any) -> Any:
+        return x + 10.0 if self.training else x
+
+
+def test_train_and_eval_are_two_programs():
+    model = nn.Sequential(nn.Linear(2, 2, rng=np.random.default_rng(0)), Noisy())
+    f = micrograd.compile(lambda x: model(x))
+    x, found, expected = np.array([[1.0, 2.0], [3.0, 5.0]]), [], []
+    for mode in (True, False, True, False):
+        model.train(mode)
+        found.append(f(x).data)
+        expected.append(model(Tensor(x)).data)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert not np.allclose(found[0], found[1])
+
+
+def test_running_statistics_are_refused_in_training_and_read_in_use():
+    model = nn.Sequential(nn.Linear(2, 2, rng=np.random.default_rng(0)), nn.BatchNorm1d(2)).eval()
+    f, x = micrograd.compile(lambda x: model(x)), np.array([[1.0, 2.0], [3.0, 5.0]])
+    np.testing.assert_allclose(f(x).data, model(Tensor(x)).data, rtol=1e-12)
+    model.train()
+    with pytest.raises(RuntimeError, match=r"running statistics.*call eval\(\)"):
+        f(x)
+    model(Tensor(x))  # the running ones move
+    model.eval()
+    np.testing.assert_allclose(f(x).data, model(Tensor(x)).data, rtol=1e-12)
+
+
+def test_compiled_methods_of_one_object_have_their_own_programs():
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            self.layer = nn.Linear(3, 2, rng=np.random.default_rng(0))
+
+        @micrograd.compile
+        def total(self, x: Any) -> Any:
+            return self.layer(x).sum()
+
+        @micrograd.compile
+        def mean(self, x: Any) -> Any:
+            return self.layer(x).mean()
+
+    model = Model()
+    outer = micrograd.compile(lambda x: model.total(x) + 1)
+    for i in range(6):
+        for f in (model.total, model.mean, outer):
+            f(np.ones((1 + i % 2, 3)))
+    assert [f.cache_info().misses for f in (model.total, model.mean, outer)] == [2, 2, 2]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The shortest way: a gradient of floats, which is found without a key
+
+
+def test_a_gradient_of_floats_is_found_without_a_key():
+    """It asks all the questions: an int, another number of arguments, no_grad, and other code."""
+    slope = gradient(micrograd.compile(lambda x, y=2.0: x * x * y))
+    assert slope(3.0, 2.0) == slope(3.0, 2.0) == (12.0, 9.0)
+
+    calls: list[str] = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+    slope(3.0, 2.0)
+    sys.setprofile(None)
+    assert calls == ["program"]
+
+    assert slope(3, 2.0) == 9.0  # an integer is no input
+    assert slope(3.0) == 12.0
+    with no_grad():
+        assert slope(3.0, 2.0) == (12.0, 9.0)
+    assert slope(float("inf"), 0.0)[1] == float("inf")
+    assert slope.cache_info()[:2] == (3, 4)
+    slope.origin.__code__ = (lambda x, y=2.0: x * y).__code__
+    assert slope(3.0, 2.0) == (2.0, 3.0)
+    assert slope(3.0, 2.0) == (2.0, 3.0)
+    with pytest.raises(TypeError, match="argument"):
+        slope(3.0, 2.0, 1.0)
+
+
+def test_the_shortest_way_has_names_of_its_own():
+    scale = [2.0]
+    f = lambda self, rest, named, absent, g2, len, modes: self * rest * named * absent * g2 * len * modes * scale[0]  # noqa: E731
+    slope = gradient(micrograd.compile(f))
+    numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    assert slope(*numbers) == slope(*numbers) == tuple(2 * 5040 / x for x in numbers)
+    with pytest.raises(TypeError, match="missing"):
+        slope(1.0, 2.0)
+    assert slope.cache_info()[:2] == (1, 1)
+
+
+def test_a_function_that_takes_the_shortest_way_can_be_copied():
+    cube = lambda x: x**3  # noqa: E731
+    slope = gradient(micrograd.compile(cube))
+    assert slope(2.0) == slope(2.0) == 12.0
+    twin = copy.copy(slope)
+    assert (type(twin), twin.cache_info()[:2]) == (type(micrograd.compile(cube)), (0, 0))
+    assert twin(2.0) == twin(2.0) == 12.0
+    assert (twin.cache_info()[:2], slope.cache_info()[:2]) == ((1, 1), (1, 1))
+
+
+def test_where_python_raises_the_shortest_way_gives_what_ieee_754_says():
+    reciprocal = gradient(micrograd.compile(lambda x: 1.0 / x))
+    assert [reciprocal(x) for x in (2.0, 0.0, 2.0)] == [-0.25, float("-inf"), -0.25]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is read of nodes besides their numbers
+
+KINDS = {"value": Value, "tensor": lambda x, **named: Tensor([x], **named)}
+each_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+READS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, bool], object]]] = {
+    "requires_grad": (lambda w: w.requires_grad, lambda w, way: setattr(w, "requires_grad", way)),
+    "a label": (lambda w: w.label == "three", lambda w, way: setattr(w, "label", "three" if way else "five")),
+    "an attribute": (lambda w: w.three, lambda w, way: setattr(w, "three", way)),
+    "an attribute with a default": (
+        lambda w: getattr(w, "three", False),
+        lambda w, way: setattr(w, "three", 1) if way else vars(w).pop("three", 0),
+    ),
+}
+
+
+@each_kind
+@pytest.mark.parametrize("where", ["outside", "in a list", "an argument"])
+@pytest.mark.parametrize("what", READS)
+def test_what_is_read_of_a_node_is_watched(what: str, where: str, make: Callable):
+    read, change = READS[what]
+    w = make(2.0, requires_grad=True)
+    held, arguments = [w], [w] * (where == "an argument")
+    node = {"outside": lambda *_: w, "in a list": lambda *_: held[0], "an argument": lambda *x: x[0]}[where]
+    f = micrograd.compile(lambda *x: node(*x) * (3.0 if read(node(*x)) else 5.0))
+    for way, expected in ((True, 6.0), (False, 10.0), (True, 6.0)):
+        change(w, way)
+        assert f(*arguments).item() == expected == f(*arguments).item()
+
+
+def test_an_attribute_that_an_argument_lacks_is_an_error():
+    f = micrograd.compile(lambda x: x * x.times)
+    x: Any = Value(1.0)
+    x.times = 2
+    assert f(x).data == 2.0
+    with pytest.raises(AttributeError, match="times"):
+        f(Value(1.0))
+
+
+def test_a_node_in_an_attribute_of_a_node_is_watched():
+    w: Any = Value(2.0)
+    w.times = 3
+    f = micrograd.compile(lambda x: w * x * w.times)
+    assert f(1.0).data == 6.0
+    w.times = Value(4.0)
+    assert f(1.0).data == 8.0
+
+
+def test_the_parameters_that_are_not_frozen_are_watched():
+    model = nn.MLP(1, [1])
+    f = micrograd.compile(lambda x: x * len(model.parameters()))
+    assert f(1.0).data == 2.0
+    model.parameters()[0].requires_grad = False
+    assert f(1.0).data == 1.0
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda t: len(t),
+        lambda t: t.shape[0],
+        lambda t: t.size,
+        lambda t: t.ndim + t.shape[0],
+        lambda t: 1.0 if t.dtype == np.float64 else 2.0,
+    ],
+)
+def test_the_shape_of_a_tensor_that_is_not_used_otherwise_is_watched(read: Any):
+    class Holder:
+        t = Tensor(np.ones(3))
+        others = [Tensor(np.ones(3))]
+
+    holder = Holder()
+    other = Tensor(np.ones((5, 1), np.float32))
+    f = micrograd.compile(lambda x: x * read(holder.t) * read(holder.others[0]))
+    for _ in range(2):
+        assert f(1.0).data == read(holder.t) * read(holder.others[0])
+        holder.t = other
+        assert f(1.0).data == read(holder.t) * read(holder.others[0])
+        holder.others[0] = other
+
+
+def test_a_parameter_may_be_created_and_frozen_inside():
+    def f(x: Any) -> Any:
+        w = Tensor([2.0, 3.0], requires_grad=True)
+        w.requires_grad = False
+        return w * x
+
+    assert micrograd.compile(f)(np.ones(2)).tolist() == [2.0, 3.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Subclasses of the user's
+
+
+class Scaled(Value):
+    """A Value whose product with a number is scaled, by a setting of its class or of itself."""
+
+    scale: Any = 10.0
+
+    def __mul__(self, other: Any) -> Any:
+        return super().__mul__(other * self.scale)
+
+    def twice(self) -> Any:
+        return self + self
+
+
+class Doubled(Tensor):
+    scale: Any = 2.0
+
+    def __mul__(self, other: Any) -> Any:
+        return super().__mul__(other) * self.scale
+
+    def twice(self) -> Any:
+        return self + self
+
+
+class Twice(Value):
+    scale: Any = 2.0
+
+    def twice(self) -> Any:
+        return self * self.scale
+
+
+def of_kind(kind: type, x: float, requires_grad: bool = True, scale: float | None = None) -> Any:
+    """A node of this class, with a scale of its own or without."""
+    node: Any = kind([x] if issubclass(kind, Tensor) else x, requires_grad=requires_grad)
+    if scale:
+        node.scale = scale
+    return node
+
+
+@pytest.mark.parametrize("kind", [Scaled, Doubled])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_subclass_among_the_arguments_keeps_its_methods(kind: Any, wanted: bool):
+    f = lambda x, y: x.twice() * y + x * y  # noqa: E731
+    compiled, y = micrograd.compile(f), 2.0 if kind is Scaled else np.array([2.0])
+    for scale in (None, 5.0, None):
+        x = of_kind(kind, 3.0, wanted, scale)
+        assert compiled(x, y).item() == f(x, y).item()
+
+
+@pytest.mark.parametrize("kind", [Scaled, Doubled])
+def test_a_subclass_that_is_closed_over_keeps_its_methods(kind: Any):
+    w = of_kind(kind, 3.0)
+    f = lambda x: w * x + w.twice() * x  # noqa: E731
+    x = 2.0 if kind is Scaled else np.array([2.0])
+    assert micrograd.compile(f)(x).item() == f(x).item()
+
+
+@pytest.mark.parametrize("kind", [Twice, Doubled])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_subclass_keeps_its_methods_in_transforms(kind: Any, wanted: bool):
+    x = of_kind(kind, 3.0, wanted, scale=5.0)
+    f = lambda x: (x.twice() * 2.0).sum() if isinstance(x, Tensor) else x.twice() + x.twice()  # noqa: E731
+    expected = f(x).item()
+    for transformed in (value_and_grad(f), value_and_grad(micrograd.compile(f))):
+        value, slope = transformed(x)
+        assert (value.item(), slope.item()) == (expected, expected / 3)
+
+
+def without_an_error(w: Any, x: Any) -> Any:
+    try:
+        return w * x * w.times
+    except AttributeError:
+        return w * x
+
+
+@pytest.mark.parametrize(
+    ("change", "f"),
+    [
+        (lambda w: setattr(w, "scale", 5.0), lambda w, x: w * x),
+        (lambda w: setattr(type(w), "scale", 5.0), lambda w, x: w * x),
+        (lambda w: setattr(type(w), "twice", lambda self: self), lambda w, x: w.twice() * x),
+        (lambda w: setattr(w, "times", 7.0), without_an_error),
+    ],
+    ids=["its own attribute", "an attribute of its class", "a method", "an attribute that it lacks"],
+)
+@pytest.mark.parametrize("kind", [Scaled, Doubled])
+def test_what_a_node_of_a_subclass_looks_up_is_watched(kind: Any, change: Callable, f: Callable):
+    w = of_kind(type("Made", (kind,), {"__module__": __name__}), 3.0)
+    compiled = micrograd.compile(lambda x: f(w, x))
+    assert [compiled(2.0).item() for _ in range(2)] == [f(w, 2.0).item()] * 2
+    change(w)
+    assert [compiled(2.0).item() for _ in range(2)] == [f(w, 2.0).item()] * 2
+    assert compiled.cache_info()[:2] == (2, 2)
+
+
+def test_gradients_as_nodes_of_a_kind_with_an_operator_of_its_own_are_refused():
+    f = micrograd.compile(lambda x: x * 2.0)
+    x = Scaled(3.0)
+    out = f(x)
+    out.backward()
+    assert (out.data, x.grad) == (60.0, 20.0)
+    with pytest.raises(RuntimeError, match=r"cannot take gradients as nodes through Scaled, whose __mul__"):
+        gradient(f)(x)
+
+
+class Mixin:
+    """Keeps the gradients that it is given."""
+
+    __slots__ = ()
+
+    @property
+    def grad(self) -> Any:
+        return Value.grad.__get__(self)
+
+    @grad.setter
+    def grad(self, g: Any) -> None:
+        self.seen.append(g)  # type: ignore[attr-defined]
+        Value.grad.__set__(self, g)
+
+
+class Kept(Value):
+    __slots__ = ()
+
+    @property
+    def grad(self) -> Any:
+        return self._grad
+
+    @grad.setter
+    def grad(self, g: Any) -> None:
+        self.seen.append(g)  # type: ignore[attr-defined]
+        self._grad = g
+
+
+@pytest.mark.parametrize("bases", [(Kept,), (Mixin, Value)], ids=["kept", "mixed"])
+@pytest.mark.parametrize("traced", [False, True], ids=["before a trace", "after one"])
+def test_a_class_that_watches_its_gradients_sees_those_of_every_pass(bases: tuple[type, ...], traced: bool):
+    if traced:
+        micrograd.compile(lambda x: x * x)(1.0)
+    kind: Any = type("Watching", bases, {"__slots__": (), "seen": []})
+    x = kind(3.0)
+    (x * x).backward()
+    assert (x.grad, kind.seen) == (6.0, [0, 0, 1.0, 6.0])
+    micrograd.compile(lambda y: x * y)(2.0).backward()
+    assert (x.grad, kind.seen[-1]) == (8.0, 8.0)
+
+
+def test_gradients_outside_of_a_trace_are_read_written_and_copied_as_before_any():
+    micrograd.compile(lambda x: x * x)(1.0)
+    x = Value(3.0)
+    (x * x).backward()
+    assert (x.grad, copy.copy(x).grad, pickle.loads(pickle.dumps(x)).grad) == (6.0, 6.0, 6.0)
+    x.grad = 1.0
+    assert repr(x) == "Value(data=3.0, grad=1.0)"
+    with micrograd.lazy():
+        y = x * 2
+        assert y.grad == 0
+        y.grad = 5.0
+    assert y.grad == 5.0
