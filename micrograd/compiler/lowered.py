@@ -23,7 +23,8 @@ gradients
 
 A program is a `Lowered`, its steps are `Symbol`s, operands first, and each of its inputs has a `Read`, which says where
 the input comes from. `symbol.op` is "input" or one of the operations in `OPSET`, `symbol.args` are its operands and
-settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays.
+settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays. Before a program is
+vectorized and simplified, its operations on numbers are rows of the derivative table.
 
 >>> f.lowered.steps[-1].op, f.lowered.steps[-1].args, f.lowered.version
 ('multiply', (<input: float[]>, <tanh: float[]>), 1)
@@ -64,7 +65,7 @@ __all__ = [
 VERSION = 1
 
 KINDS = {
-    "given": "",
+    "as_is": "",
     "number": ", as a float",
     "value": ", a Value",
     "tensor": ", a Tensor",
@@ -86,7 +87,7 @@ class Read(NamedTuple):
     name: str
     parameter: str
     keys: tuple[Any, ...] = ()
-    kind: str = "given"
+    kind: str = "as_is"
     dtype: Any = None
     shape: tuple[int, ...] = ()
 
@@ -250,7 +251,7 @@ READING = {
 def reading(reads: Iterable[Read]) -> list[str]:
     """The lines of Python that read the inputs."""
     lines = []
-    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
+    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "as_is")]:
         lines.append(f"{', '.join(leaves)}, = leaves")
     for read in reads:
         if read.kind in READING:

@@ -48,7 +48,7 @@ from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
 from .offload import Numbers, Store, at_hand, store_of
-from .stale import guard, question, same_objects
+from .stale import compile_guard, guard, same_objects
 from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
@@ -74,7 +74,7 @@ class Program:
             self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
-        self.current: Callable[[], bool] = question(*self.guard)
+        self.current: Callable[[], bool] = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
@@ -88,7 +88,7 @@ class Program:
         return self.current()
 
     def quick(self, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
-        """A `__call__` that looks nothing up: the code itself, if all arguments are floats, or else `otherwise`.
+        """A `__call__` specialised to float arguments: the code itself, or `otherwise` for any others.
 
         None if the results of floats are not just numbers, or not of Python's.
         """
@@ -121,7 +121,7 @@ class Program:
         built = self.built
         if built.by_identity and not built.plain:
             nodes = [x for x in (*leaves(args), *built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
-            if not are_apart(nodes):
+            if not are_independent(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
         given = (*self._read(), *args)
         if built.check:
@@ -262,7 +262,7 @@ class TrainingProgram(OnDevice):
         known |= {"update": self.update, "every": [*self.update.state.values()], "same": same_objects}
         asked = [f"s{i}[{name!r}] is a{i}_{name}" for i, name in self.own]
         asked += [f"{name!r} in s{i}" for i in range(len(states)) for name in names if (i, name) not in self.own]
-        self.as_left = question(" and ".join(["same([*update.state.values()], every)", *asked]), known)
+        self.as_left = compile_guard(" and ".join(["same([*update.state.values()], every)", *asked]), known)
         return states
 
 
@@ -388,7 +388,7 @@ def _sum_of_numbers(grads: list[Any]) -> Any:
         return None
 
 
-def are_apart(given: Sequence[Any]) -> bool:
+def are_independent(given: Sequence[Any]) -> bool:
     """True if the nodes are distinct, and none was computed from another."""
     nodes = list(map(node_of, given))
     below = {n for x in topological(nodes) for n in x._operands}
