@@ -274,6 +274,5 @@ def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
 
 def vector(numbers: Any) -> np.ndarray:
     """np.array of a list of floats, in a third of the time; an array as it is."""
-    if numbers.__class__ is np.ndarray:
-        return numbers
-    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))
+    packed = numbers.__class__ is np.ndarray
+    return numbers if packed else np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

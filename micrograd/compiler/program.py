@@ -67,20 +67,15 @@ class Program:
         self.built = built
         self.settings: dict[str, Any] = owner.settings
         self.code: Any = built.code
-        self._read: Any = self._reader() if built.leaves else tuple
+        kinds = {read.kind for read in built.lowered.reads if read.parameter == "leaves"}
+        if kinds == {"vector"} and not built.check:
+            self._read: Any = Numbers(built.leaves, built.own)
+        else:
+            self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
-
-    def _reader(self) -> Callable[[], tuple[Any]]:
-        """A function that reads the current data of the outside nodes: of those on a device, where they are."""
-        nodes, in_arrays = self.built.leaves, self.built.vector and not self.built.check
-        if all(isinstance(x, Value) for x in nodes):
-            return Numbers([*nodes], [*self.built.own]) if in_arrays else lambda: ([x._data for x in nodes],)
-        if _is_resident(self.settings):
-            return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
-        return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
         """What those of a call's operands that are leaves have in `.grad`."""
@@ -363,7 +358,7 @@ class ProgramCall:
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
         now, then = [*self.program._read(), *self.args], [*self.given]
-        if self.program.built.vector and self.program.built.leaves:  # a list, or an array of the same numbers
+        if self.program._read.__class__ is Numbers:  # a list, or an array of the same numbers
             now[0], then[0] = vector(now[0]).tolist(), vector(then[0]).tolist()
         if [*map(_must_equal, leaves(now))] != [*map(_must_equal, leaves(then))]:
             raise RuntimeError(_CHANGED)
@@ -453,6 +448,15 @@ class ProgramRow(Many):
 def _is_resident(settings: dict[str, Any]) -> bool:
     """True if arrays stay where the back end has them."""
     return bool(backends.has(settings["backend"], "RESIDENT"))
+
+
+def _reader(nodes: Sequence[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
+    """A function that reads the current data of the nodes: of those that stay on a device, where they are."""
+    if all(isinstance(x, Value) for x in nodes):
+        return lambda: ([x._data for x in nodes],)
+    if resident:
+        return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
+    return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
 
 
 def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
