@@ -27,7 +27,7 @@ settings, and `symbol.named` has more settings. `evaluate` says what each operat
 vectorized and simplified, its operations on numbers are rows of the derivative table.
 
 >>> f.lowered.steps[-1].op, f.lowered.steps[-1].args, f.lowered.version
-('multiply', (<input: float[]>, <tanh: float[]>), 1)
+('multiply', (x, tanh(y)), 1)
 >>> f.lowered.run(Value(2.0), 0.5)
 ([0.9242343145200195], [0.46211715726000974])
 

@@ -70,7 +70,7 @@ class Symbol:
         graph.symbols.append(self)
 
     def __repr__(self) -> str:
-        return f"<{getattr(self.op, 'word', self.op)}: {self.dtype or 'float'}{[*(self.shape or ())]}>"
+        return _text(self, 5)
 
     T = property(lambda self: self.transpose(tuple(range(self.ndim))[::-1]))
     ndim: property = property(lambda self: len(self.shape))
@@ -118,6 +118,13 @@ class Symbol:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+
+def _text(x: Any, depth: int) -> str:
+    """An operation with its operands, nested to a given depth."""
+    if x.__class__ is not Symbol or x.op == "input":
+        return str(x.args[0]) if x.__class__ is Symbol else str(x)
+    return f"{getattr(x.op, 'word', x.op)}({', '.join(_text(part, depth - 1) for part in x.args) if depth else '...'})"
 
 
 for _name in ("bool", "float", "int", "index", "array", "round", "setitem"):
