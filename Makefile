@@ -72,7 +72,7 @@ hunt: .venv/.dev  ## random programs against each other and PyTorch, for SECONDS
 
 docs: site  ## the same as make site
 
-site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too; LITE=1 adds JupyterLite
+site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too; LITE=1 adds JupyterLite, NUMPY=FOLDER NumPy
 	$(BIN)/python site/build.py $(if $(LITE),--lite) $(if $(NUMPY),--numpy $(NUMPY)) $(ARGS)
 
 site-serve: site  ## build the site and show it

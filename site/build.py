@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from check import faults
-from lite import lite
+from lite import lite, released
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -43,23 +43,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--live", action="store_true", help="the live pages alone, without Sphinx")
     parser.add_argument("--lite", action="store_true", help="with JupyterLite, for the lessons that run without NumPy")
-    parser.add_argument(
-        "--numpy", type=Path, metavar="FOLDER", help="with NumPy in it, from an unpacked Pyodide release"
-    )
+    parser.add_argument("--numpy", type=Path, metavar="FOLDER", help="with NumPy, from an unpacked Pyodide release")
     parser.add_argument("--out", type=Path, default=OUT, help="the folder to write (default: out/site)")
     arguments = parser.parse_args()
-    if arguments.numpy and not (arguments.lite and arguments.numpy.is_dir()):
-        parser.error(
-            f"NUMPY is the folder of an unpacked Pyodide release, and goes with LITE=1; found {arguments.numpy}"
-        )
+    if arguments.numpy and not arguments.numpy.is_dir():
+        parser.error(f"NUMPY is the folder of an unpacked Pyodide release; found {arguments.numpy}")
     began = time.perf_counter()
     new = arguments.out.with_name(arguments.out.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     packages = node_packages()
     libraries = python_packages()
     if not arguments.live:
-        sphinx(new, packages, libraries, arguments.lite)
-    live(new / "live", packages, libraries)
+        sphinx(new, packages, libraries, ["lite"] * arguments.lite + ["numpy"] * bool(arguments.numpy))
+    live(new / "live", packages, libraries, arguments.numpy)
     shutil.copy2(HERE / "404.html", new)
     infos = jupyterlite(new, packages, arguments.numpy) if arguments.lite else []
     notices(new, packages, libraries, infos)
@@ -121,8 +117,8 @@ def python_packages() -> Path:
 
 
 # ------------------------------------------------------------------------------------------------ the live pages
-def live(folder: Path, packages: Path, libraries: Path) -> None:
-    """The playground, the training page, the drills, the GPT and the phone page."""
+def live(folder: Path, packages: Path, libraries: Path, numpy: Path | None) -> None:
+    """The playground, the training page, the drills, the GPT and the phone page; NumPy for the lessons, if given."""
     vendor = folder / "vendor"
     vendor.mkdir(parents=True)
     for path in HERE.glob("live/*.*"):
@@ -133,11 +129,13 @@ def live(folder: Path, packages: Path, libraries: Path) -> None:
         for name in names:
             shutil.copy2(packages / package / place / name, vendor / package)
     lock = json.loads((packages / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8"))
-    lock["packages"] = {}  # those are on another host: here is none of them
+    lock["packages"] = (
+        dict(released(numpy, lock, vendor / "pyodide")) if numpy else {}
+    )  # the others are on another host
     write(vendor / "pyodide" / "pyodide-lock.json", lock)
     bundle(HERE / "live" / "editor.entry.js", vendor / "editor.js", packages)
     archive(vendor / "python.zip", libraries)
-    counted = [*(vendor / "pyodide").iterdir(), vendor / "python.zip"]
+    counted = [*(vendor / "pyodide" / name for name in PYODIDE), vendor / "python.zip"]
     sizes = {path.name: path.stat().st_size for path in counted if path.suffix != ".mjs"}
     version = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(counted))).hexdigest()[:12]
     write(vendor / "sizes.json", {"version": version, "sizes": sizes})
@@ -147,7 +145,8 @@ def live(folder: Path, packages: Path, libraries: Path) -> None:
     for script in ("phone.py", "gpt.py", "front.py"):
         run(sys.executable, HERE / script, vendor, PYTHONPATH=os.pathsep.join(map(str, (ROOT, libraries))))
     one_file(folder, packages)
-    small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name != "offline.js"]
+    later = ("offline.js", "python.zip")  # that goes with Pyodide, which is kept when it is used
+    small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name not in later]
     write(vendor / "offline.json", sorted(path.relative_to(folder).as_posix() for path in small))
 
 
@@ -201,13 +200,12 @@ def archive(path: Path, libraries: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         ours = [lessons / name for name in ("check.py", "pictures.py", "wrong_engines.py")]
         for source in (*ours, ROOT / "demos" / "one_page.py"):
-            packed.writestr(zipfile.ZipInfo(source.name, STAMP), source.read_bytes())
+            packed.writestr(zipfile.ZipInfo(source.name, STAMP), source.read_bytes(), zipfile.ZIP_DEFLATED)
         for top in tops:
             for source in sorted(top.rglob("*")):
                 if source.is_file() and source.suffix in (".py", ".html", ".css", ".js", ".json"):
                     name = zipfile.ZipInfo(source.relative_to(top.parent).as_posix(), STAMP)
-                    name.compress_type = zipfile.ZIP_DEFLATED
-                    packed.writestr(name, source.read_bytes())
+                    packed.writestr(name, source.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def examples(folder: Path) -> None:
@@ -263,11 +261,11 @@ def drills(folder: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ the other pages
-def sphinx(folder: Path, packages: Path, libraries: Path, lite: bool) -> None:
+def sphinx(folder: Path, packages: Path, libraries: Path, with_: list[str]) -> None:
     """The pages that are read. A warning is an error."""
     pages, environment = KEPT / "pages", os.pathsep.join(map(str, (ROOT, libraries)))
     mathjax = packages / "mathjax" / "es5" / "tex-svg-full.js"
-    run(sys.executable, HERE / "sources.py", pages, mathjax, *["lite"][: int(lite)], PYTHONPATH=environment)
+    run(sys.executable, HERE / "sources.py", pages, mathjax, *with_, PYTHONPATH=environment)
     builder = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", KEPT / "doctrees"]
     run(*builder, pages, folder, PYTHONPATH=environment, PYTHONWARNINGS="ignore")
 

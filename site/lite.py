@@ -18,15 +18,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZipFile
 
-from sources import ROOT, RUN_HERE
-
-sys.path.insert(0, str(ROOT / "demos" / "lessons"))
-import course
+from sources import NUMPY, runs
 
 HERE = Path(__file__).resolve().parent
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 LESSONS = sorted((HERE.parent / "demos" / "lessons").glob("*.ipynb"))
-ELSEWHERE = tuple(f"{lesson.number:02}" for lesson in course.LESSONS if not lesson.in_browser)
 OURS = "micrograd-lessons.zip"
 MODIFIED = datetime(1980, 1, 1, tzinfo=UTC).isoformat()
 
@@ -93,7 +89,7 @@ def lite(
 
 def released(folder: Path, lock: dict, pyodide: Path) -> Iterator[tuple[str, dict]]:
     """The entries of NumPy and what else the lessons import, with all that these need; the files go to `pyodide`."""
-    waiting, seen = ["numpy", "matplotlib", "scikit-learn", "safetensors"], set()
+    waiting, seen = [*NUMPY], set()
     while waiting:
         name = waiting.pop()
         if name in seen:
@@ -116,11 +112,6 @@ def write(path: Path, what: object) -> None:
     """As JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(what, ensure_ascii=False), encoding="utf-8")
-
-
-def runs(lesson: str, numpy: bool) -> bool:
-    """Whether a lesson can run in a browser."""
-    return lesson.startswith(RUN_HERE) or (numpy and not lesson.startswith(ELSEWHERE))
 
 
 def notebook(path: Path, numpy: bool) -> str:

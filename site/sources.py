@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "demos" / "lessons"))
+import course
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # A page of the repository, and where it is in the site.
@@ -19,8 +22,9 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
 }
-# Lessons whose cells run in the page, all but those that use matplotlib.
-RUN_HERE = ("01", "02", "03", "04", "05", "06", "25")
+# Lessons whose cells run in a page without NumPy, all but those that use matplotlib; and what the others import.
+RUN_HERE = ("01", "02", "03", "04", "05", "06", "07", "10", "25")
+NUMPY = ("numpy", "matplotlib", "scikit-learn", "safetensors", "pillow")
 DRILLS = {"02": (1,), "03": (2,), "05": (3,), "09": (4, 5)}  # the levels of the drills that a lesson leads to
 GPT = ("17", "18", "19")  # lessons that lead to the page on which one trains
 NOT_HERE = "need Python and Jupyter: in a checkout, <code>make lessons</code>"
@@ -81,7 +85,12 @@ REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
 ELSEWHERE = {"functional", "nn", "optim", "viz"}  # folders, whose names have pages of their own
 
 
-def gather(folder: Path, mathjax: Path, lite: bool = False) -> None:
+def runs(lesson: str, numpy: bool) -> bool:
+    """Whether the cells of a lesson run in a browser."""
+    return lesson.startswith(RUN_HERE) or (numpy and course.LESSONS[int(lesson[:2])].in_browser)
+
+
+def gather(folder: Path, mathjax: Path, lite: bool = False, numpy: bool = False) -> None:
     """Write all sources, and MathJax beside them.
 
     A file that has not changed is left alone, so that Sphinx reads it once; one that is not wanted any more is removed.
@@ -96,9 +105,9 @@ def gather(folder: Path, mathjax: Path, lite: bool = False) -> None:
             wanted[f"_static/{path.name}"] = path.read_bytes()  # where HTML may point, and a package index too
     for source, name in pages().items():
         text = (ROOT / source).read_text(encoding="utf-8")
-        wanted[name] = moved(arranged(name, text), source, name).encode()
+        wanted[name] = moved(arranged(name, text, numpy), source, name).encode()
     for path in sorted(ROOT.glob("demos/lessons/*.ipynb")):
-        wanted[f"lessons/{path.name}"] = lesson(path, lite).encode()
+        wanted[f"lessons/{path.name}"] = lesson(path, lite, numpy).encode()
     wanted |= {name: text.encode() for name, text in reference()}
     wanted[f"_static/mathjax/{mathjax.name}"] = mathjax.read_bytes()
     for path in [*folder.rglob("*")]:
@@ -117,12 +126,13 @@ def pages() -> dict[str, str]:
     return guides | PAGES
 
 
-def arranged(name: str, text: str) -> str:
+def arranged(name: str, text: str, numpy: bool = False) -> str:
     """A page with what it needs in the site, such as lists of what is below."""
     if name == "lessons.md":
-        names = "\n".join(f"lessons/{path.stem}" for path in sorted(ROOT.glob("demos/lessons/*.ipynb")))
-        first, last = int(RUN_HERE[-2]), int(RUN_HERE[-1])
-        here = f"The cells of lessons 1 to {first} and {last} run in the page; the others {NOT_HERE}."
+        lessons = [path.stem for path in sorted(ROOT.glob("demos/lessons/*.ipynb"))]
+        names = "\n".join(f"lessons/{lesson}" for lesson in lessons)
+        *some, last = [str(int(lesson[:2])) for lesson in lessons if runs(lesson, numpy)]
+        here = f"The cells of lessons {', '.join(some)} and {last} run in the page; the others {NOT_HERE}."
         course = text[text.index("## Lessons") :].replace("## Lessons", f"# Lessons\n\n{here}", 1)
         return f"{course}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     if name == "one-page.md":
@@ -154,12 +164,12 @@ def moved(text: str, source: str, name: str) -> str:
     return LIVE.sub(rf'<a href="{up}\1">\1</a>', LINK.sub(link, text))
 
 
-def lesson(path: Path, lite: bool) -> str:
+def lesson(path: Path, lite: bool, numpy: bool) -> str:
     """A notebook with links that are right in the site, and one to the lesson's own example in the playground."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     example = (ROOT / "site" / "live" / "examples" / f"lesson_{path.name[:2]}.py").read_text(encoding="utf-8")
     name = quote(example.partition("\n")[0].removeprefix("# "))
-    here = path.name.startswith(RUN_HERE)
+    here = runs(path.name, numpy)
     words = "run in this page" if here else NOT_HERE
     live = f'<a href="../live/playground.html#example={name}">Play with an example</a>: drag its numbers, and look'
     if lite and here:
@@ -170,7 +180,8 @@ def lesson(path: Path, lite: bool) -> str:
         live += '. <a href="../live/names.html">See a GPT train</a>: its attention, and the names that it makes up'
     live = f"<p>The cells {words}. {live}.</p>"
     if here:
-        live += '<script type="module" src="../live/cells.js"></script>'
+        packages = f' data-packages="{" ".join(NUMPY)}"' if numpy else ""
+        live += f'<script type="module" src="../live/cells.js"{packages}></script>'
     notebook["cells"][0]["source"] = "".join(notebook["cells"][0]["source"]) + f"\n\n{live}\n"
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
@@ -219,4 +230,4 @@ def entry(module: str, name: str) -> str:
 
 
 if __name__ == "__main__":
-    gather(*map(Path, sys.argv[1:3]), lite="lite" in sys.argv[3:])
+    gather(*map(Path, sys.argv[1:3]), lite="lite" in sys.argv[3:], numpy="numpy" in sys.argv[3:])

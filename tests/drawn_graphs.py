@@ -2,10 +2,13 @@
 
 import base64
 import json
+import math
+import random
 import re
 import zlib
 
-from micrograd import Tensor, Value
+from micrograd import Tensor, Value, viz
+from micrograd.nn import MLP
 
 
 def embedded(page):
@@ -57,3 +60,73 @@ def gpt():
 
     gpt = demo_module("microgpt")
     return gpt.TensorGPT(16, 4, 1, np.random.default_rng(0)).loss(*gpt.padded(["emma", "olivia"]))
+
+
+def paths():
+    a, b = Value(3.0, label="a"), Value(2.0, label="b")
+    s, p = a + b, a * b
+    s.label, p.label = "s", "p"
+    root = s * p
+    root.label = "L"
+    return root
+
+
+def network(samples=1, sizes=(16, 16, 1)):
+    """The loss of an MLP at points of two classes."""
+    random.seed(1337)
+    model = MLP(2, list(sizes))
+    points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(samples)]
+    loss = sum((1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)) * (1.0 / samples)
+    loss.label = "loss"
+    return loss
+
+
+def arrays():
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.normal(size=(5, 3)), label="x")
+    w = Tensor(rng.normal(size=(3, 4)), requires_grad=True, label="w")
+    b = Tensor(rng.normal(size=4), requires_grad=True, label="b")
+    return ((x @ w + b).tanh() ** 2).mean()
+
+
+def crowd():
+    """A graph with more lines than there is room for pills at once."""
+    rng = random.Random(3)
+    values = [Value(rng.uniform(0.5, 1), label=f"a{i}") for i in range(5)]
+    for _ in range(45):
+        a, b = rng.choice(values[-12:]), rng.choice(values[-12:])
+        values.append(rng.choice([lambda: a * b, lambda: a + b, lambda: a - b])())  # noqa: B023
+    return (values[-1] * values[-2]) * (values[-3] * values[-4])
+
+
+class Weight:
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def data(self):
+        return [math.cos(self.model.angle), math.sin(self.model.angle), 0.5]
+
+
+class Turning:
+    """A line that turns, of two layers of weights."""
+
+    angle = 0.0
+
+    def __call__(self, points):
+        return 3 * (math.cos(self.angle) * (points[:, 0] - 1.5) + math.sin(self.angle) * (points[:, 1] - 1))
+
+    def named_parameters(self):
+        return [("0.w", Weight(self)), ("1.w", Weight(self))]
+
+
+def turning(frames=7):
+    """A movie of it."""
+    points, sides = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
+    film = viz.movie(Turning(), points, sides, resolution=20, title="A line that turns")
+    for i in range(frames):
+        film.model.angle = i / 3
+        film.frame(2.0 / (i + 1))
+    return film

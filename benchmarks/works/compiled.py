@@ -7,32 +7,32 @@ readme    the ten lines of the README: numbers in and out, and through `loss.bac
 tensors   the steps of `tensor_steps`, compiled
 """
 
-import math
 import os
 import random
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.clock import seconds_in_a_loop, warm_up
 from benchmarks.engines import COMPILERS
 from benchmarks.table import Goal, Row, times_as_long, times_faster
-from benchmarks.work import Figures, Measured, Work
+from benchmarks.work import Figures, Measured, Work, agree, of, timed
 from benchmarks.works import jitted, moons, readme_graph, tensor_steps
 
 ALPHA, RATE, SIZES = jitted.ALPHA, jitted.RATE, (2, 16, 16, 1)
 AT_MOST = {"moons": Goal(2, 3, more_is_better=False), "readme": Goal(1.2, 2, more_is_better=False)}
 ONE_CALL = {"torch": Goal(2.5, 2), "torch-compiled": Goal(1, 0.5), "jax": Goal(1, 0.5)}
-TENSOR_GOALS = dict(zip(tensor_steps.SIZES, (Goal(3.5, 3.5), Goal(1.25, 1.25), Goal(0.92, 0.92)), strict=True))
+TORCH_AND_JAX = ("torch", *COMPILERS)
+SMALLEST, *LARGER = tensor_steps.SIZES
+TENSOR_GOALS = {SMALLEST: {"torch": Goal(3.5, 3.5), "jax": Goal(1.2, 1.2)}}
+TENSOR_GOALS |= {size: {"torch": Goal(x, x)} for size, x in zip(LARGER, (1.25, 0.92), strict=True)}
 # "auto" is Python for the README's graph, and NumPy for the rest; JAX takes no programs of plain numbers
 ON = {
     "python": ("moons", "update"),
     "numpy": ("readme",),
-    "c": ("moons", "update", "readme", next(iter(tensor_steps.SIZES))),
+    "c": ("moons", "update", "readme", SMALLEST),
     "jax": ("moons", "update", *tensor_steps.SIZES),
 }
 IN_C = {"torch-compiled": Goal(4, 3), "jax": Goal(3, 2)}
-JAX_GOALS = {next(iter(tensor_steps.SIZES)): Goal(1.2, 1.2)}
 
 
 def loss_of(model: Any, points: Any, labels: Any) -> Any:
@@ -123,10 +123,11 @@ def tensor_step(size: str, backend: str) -> Callable[[], float]:
     params = [Tensor(p.T, requires_grad=True) for layer in layers for p in layer]
     signs = tensor_steps.signs_of(classes)
 
+    loss_of = tensor_steps.hinge_or(cross_entropy, Tensor.relu)
+
     @micrograd.compile(update=SGD(params, lr=tensor_steps.RATE), backend=backend)
     def step(h: Any) -> Any:
-        h = tensor_steps.scores(h, params, linear, Tensor.relu)
-        return (1 - h * signs).relu().mean() if h.shape[1] == 1 else cross_entropy(h, classes)
+        return loss_of(tensor_steps.scores(h, params, linear, Tensor.relu), classes, signs)
 
     return lambda: step(inputs).item()
 
@@ -237,84 +238,44 @@ FEWER = {"classic": {"moons": 1, "readme backward": 500}, "backend=python": {"mo
 
 
 def measure(engine: str, data: Any) -> Iterator[Figures]:
-    """Seconds a call of each work, and what its first call gave; of the tensor steps the first five losses."""
-    functions = ENGINES[engine](data)
-    first = {name: function() for name, function in functions.items()}
-    losses = {name: [first[name], *(functions[name]() for _ in range(4))] for name in tensor_steps.SIZES.keys() & first}
-    for function in functions.values():
-        warm_up(function)
-    while True:
-        figures = {}
-        for name, function in functions.items():
-            calls = FEWER.get(engine, CALLS)[name]
-            seconds = seconds_in_a_loop(function, calls)
-            figures[name] = {"first": first[name], "losses": losses.get(name), "seconds": seconds}
-        yield figures
+    """Seconds a call of each work, and what its first calls gave; of the tensor steps the first five losses."""
+    return timed(ENGINES[engine](data), CALLS | FEWER.get(engine, {}))
 
 
 def rows(measured: Measured) -> list[Row]:
     """A line for each pair."""
     ((collector, engines),) = measured.items()
-
-    def of(name: str) -> dict[str, list[Figures]]:
-        return {engine: [r[name] for r in rounds] for engine, rounds in engines.items() if name in rounds[0]}
-
-    agree(of("moons"), ("classic",))
-    agree(of("readme"), ("python",))
-    agree(of("readme backward"), ("classic",))
-    whole = {"micrograd": of("update")["micrograd"]}
-    one_call = {engine: figures for engine, figures in of("step").items() if engine != "micrograd"} | whole
-    agree(of("step"), COMPILERS)
-    agree(one_call, COMPILERS)
-    for size in tensor_steps.SIZES:
-        tensor_steps.check(size, of(size))
     moon, readme = "moons, forward and backward, compiled", "README graph, compiled"
-    step = "moons, whole training step, compiled"
-    others = [(f"backend={backend}", work) for backend, works in ON.items() for work in works]
+    step, sizes = "moons, whole training step, compiled", tensor_steps.SIZES
     names = {"moons": moon, "update": f"{step}, update=", "readme": f"{readme}, numbers in and out"}
-    for backend, work in others:
-        if work in names:  # else `tensor_steps.check` compares
-            agree(of(work), (backend,))
+    names |= {size: f"tensor step {size}, compiled" for size in sizes}
+    others = [(f"backend={backend}", work) for backend, works in ON.items() for work in works]
+    updates = of(engines, "update")
+    one_call, in_c = (of(engines, "step") | {"micrograd": updates.get(name)} for name in ("micrograd", "backend=c"))
+    first_calls = [("moons", ("classic",)), ("readme", ("python",)), ("readme backward", ("classic",))]
+    first_calls += [("step", COMPILERS), *((work, (backend,)) for backend, work in others if work not in sizes)]
+    for work, peers in first_calls:
+        agree(of(engines, work), 1e-9, 1, peers)
+    agree(one_call, 1e-9, 1, COMPILERS)
+    for size in sizes:
+        agree(of(engines, size), 1e-4)
+
+    def faster(name: str, work: str | dict[str, list[Figures]], peer: str, goal: Goal | None = None) -> Row:
+        figures = of(engines, work) if isinstance(work, str) else work
+        return times_faster(name, collector, figures, peer, goal)
+
     return [
-        times_faster(moon, collector, of("moons"), "classic", Goal(2500, 2500)),
-        times_as_long(moon, collector, of("moons"), "numpy", AT_MOST["moons"]),
-        times_faster(step, collector, of("step"), "torch", Goal(1, 1)),
-        *(times_faster(step, collector, of("step"), peer) for peer in COMPILERS),
-        *(
-            times_faster(f"{step}, update=", collector, one_call, peer, ONE_CALL[peer])
-            for peer in ("torch", *COMPILERS)
-        ),
-        *(
-            times_faster(
-                f"{step}, update=, in C", collector, {**one_call, "micrograd": of("update")["backend=c"]}, peer, goal
-            )
-            for peer, goal in IN_C.items()
-            if "backend=c" in engines
-        ),
-        times_as_long(f"{readme}, numbers in and out", collector, of("readme"), "python", AT_MOST["readme"]),
-        times_faster(f"{readme}, `loss.backward()`", collector, of("readme backward"), "classic", Goal(10, 10)),
-        *(row for size in tensor_steps.SIZES for row in tensor_rows(size, collector, of(size))),
-        *(
-            times_faster(
-                f"{names.get(work, f'tensor step {work}, compiled')}, by default", collector, of(work), backend
-            )
-            for backend, work in others
-        ),
+        faster(moon, "moons", "classic", Goal(2500, 2500)),
+        times_as_long(moon, collector, of(engines, "moons"), "numpy", AT_MOST["moons"]),
+        faster(step, "step", "torch", Goal(1, 1)),
+        *(faster(step, "step", peer) for peer in COMPILERS),
+        *(faster(names["update"], one_call, peer, ONE_CALL[peer]) for peer in ("torch", *COMPILERS)),
+        *(faster(f"{step}, update=, in C", in_c, *pair) for pair in IN_C.items() if "backend=c" in engines),
+        times_as_long(names["readme"], collector, of(engines, "readme"), "python", AT_MOST["readme"]),
+        faster(f"{readme}, `loss.backward()`", "readme backward", "classic", Goal(10, 10)),
+        *(faster(names[size], size, peer, TENSOR_GOALS[size].get(peer)) for size in sizes for peer in TORCH_AND_JAX),
+        *(faster(f"{names[work]}, by default", work, backend) for backend, work in others),
     ]
-
-
-def tensor_rows(size: str, collector: str, figures: dict[str, list[Figures]]) -> list[Row]:
-    """A tensor step beside PyTorch's, eager and as users write, and beside those of other compilers."""
-    name, goals = f"tensor step {size}, compiled", {"torch": TENSOR_GOALS[size], "jax": JAX_GOALS.get(size)}
-    return [times_faster(name, collector, figures, peer, goals.get(peer)) for peer in ("torch", *COMPILERS)]
-
-
-def agree(figures: dict[str, list[Figures]], peers: tuple[str, ...]) -> None:
-    """Raise unless the first call of these gave what ours gave."""
-    ours = figures["micrograd"][0]["first"]
-    for peer in set(peers) & set(figures):
-        if not math.isclose(figures[peer][0]["first"], ours, rel_tol=1e-9):
-            raise ArithmeticError(f"{peer} finds {figures[peer][0]['first']}, compiled it is {ours}")
 
 
 WORK = Work(

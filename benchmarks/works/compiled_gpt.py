@@ -1,7 +1,8 @@
 """One step of a tiny GPT in scalars, compiled, beside a scalar class as in microgpt; building it, and what it holds.
 
 In C too, in three ways: every gradient given to its Value, as users call it; all in the array where the program left
-them, until `backward()`; and the program alone. Then whole steps with Adam, in C beside NumPy: those of this model, and
+them, until `backward()`; and the program alone. No parameter changes between these calls, so that after the first of
+them their numbers are in the program's memory. Then whole steps with Adam, in C beside NumPy: those of this model, and
 of the demo's, which is made of Tensors.
 
 The model is microgpt's: 27 letters, 16 numbers a letter, 4 heads, one layer: 4,192 parameters. A name of seven letters
@@ -18,9 +19,9 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from benchmarks.clock import now, seconds_a_call, seconds_in_a_loop, warm_up
+from benchmarks.clock import now, seconds_a_call, warm_up
 from benchmarks.table import Goal, Row, duration, times_faster
-from benchmarks.work import Figures, Measured, Work
+from benchmarks.work import Figures, Measured, Work, agree, timed
 
 LETTERS, WIDTH, HEADS, LONGEST = 27, 16, 4, 16
 NAME = [26, 4, 12, 8, 11, 24, 13, 13, 26]  # between two marks
@@ -125,7 +126,7 @@ def compiled() -> Iterator[Figures]:
     tracemalloc.stop()
 
     built = {"building": building, "held": held, "nodes": len(trace(model.loss())[0])}
-    return (built | figures for figures in timed(called(step, model.params), model.params, 200))
+    return (built | figures for figures in stepped(called(step, model.params), model.params, 200))
 
 
 def backend(name: str) -> Iterator[Figures]:
@@ -144,22 +145,18 @@ def backend(name: str) -> Iterator[Figures]:
     other = micrograd.compile(tensors.loss, update=Adam(tensors.parameters()), backend=name)
     batch = demo.padded(["yessenia"])
     works = {"step": lambda: step().data, "tensors": lambda: other(*batch).item()}
-    losses = {name: [work() for _ in range(5)] for name, work in works.items()}
+    gradients: list[float] = []
     if name == "c":
         model = GPT(Value, greatest)
         loss = micrograd.compile(model.loss, backend="c")
         works |= {"called": called(loss, model.params), "kept": lambda: loss().data}
-        losses["called"] = [works["called"](), *(p.grad for p in model.params)]
+        gradients = [works["called"](), *(p.grad for p in model.params)]
         program: Any = loss.program.code
         slot = program._free[0]
         works["alone"] = lambda: program.library.call(slot.address)
-    for work in works.values():
-        warm_up(work)
-    while True:
-        yield {name: {"seconds": seconds_in_a_loop(work, 100)} for name, work in works.items()} | {
-            "losses": losses,
-            "first": seconds_a_call(lambda: c.compile(step.lowered), 1) if name == "c" else None,
-        }
+    for figures in timed(works, dict.fromkeys(works, 100)):
+        first = seconds_a_call(lambda: c.compile(step.lowered), 1) if name == "c" else None
+        yield figures | {"gradients": gradients, "first": first}
 
 
 def called(loss: Callable[[], Any], params: Vector) -> Callable[[], float]:
@@ -188,16 +185,15 @@ def scalars() -> Iterator[Figures]:
         loss.backward()
         return loss.data
 
-    return timed(run, model.params, 1)
+    return stepped(run, model.params, 1)
 
 
-def timed(run: Callable[[], float], params: Vector, calls: int) -> Iterator[Figures]:
+def stepped(run: Callable[[], float], params: Vector, calls: int) -> Iterator[Figures]:
     """Seconds a step, with the loss and the gradients for comparison."""
-    loss = run()
-    grads = [p.grad for p in params]
+    gave = [run(), *(p.grad for p in params)]
     warm_up(run)
     while True:
-        yield {"loss": loss, "grads": grads, "seconds": seconds_a_call(run, calls)}
+        yield {"gave": gave, "seconds": seconds_a_call(run, calls)}
 
 
 def measure(engine: str, data: None) -> Iterator[Figures]:
@@ -210,8 +206,8 @@ def measure(engine: str, data: None) -> Iterator[Figures]:
 def rows(measured: Measured) -> list[Row]:
     """The step, the building, the memory."""
     ((collector, engines),) = measured.items()
-    ours, theirs = engines["micrograd"][0], engines["scalars"][0]
-    agree([ours["loss"], *ours["grads"]], [theirs["loss"], *theirs["grads"]])
+    ours = engines["micrograd"][0]
+    agree(engines, 1e-9, len(ours["gave"]), ("scalars",))
     nodes = f"{ours['nodes']:,} nodes"
     building = median(figures["building"] for figures in engines["micrograd"])
     weight = ours["held"] / ours["nodes"]
@@ -226,9 +222,9 @@ def rows(measured: Measured) -> list[Row]:
 def rows_of_c(collector: str, engines: dict[str, list[Figures]]) -> list[Row]:
     """The same in C."""
     c, scalar, numpy = engines["backend=c"], engines["scalars"], engines["backend=numpy"]
-    agree(c[0]["losses"]["called"], [scalar[0]["loss"], *scalar[0]["grads"]])
+    agree({"micrograd": [{"gave": c[0]["gradients"]}], "scalars": scalar}, 1e-9, len(c[0]["gradients"]))
     for work in ("step", "tensors"):
-        agree(c[0]["losses"][work], numpy[0]["losses"][work])
+        agree({"micrograd": [c[0][work]], "backend=numpy": [numpy[0][work]]}, 1e-9)
 
     def row(name: str, work: str, peer: str, theirs: list[Figures], goal: Goal) -> Row:
         return times_faster(name, collector, {"micrograd": [x[work] for x in c], peer: theirs}, peer, goal)
@@ -256,12 +252,6 @@ def rows_of_c(collector: str, engines: dict[str, list[Figures]]) -> list[Row]:
             FIRST,
         ),
     ]
-
-
-def agree(ours: list[float], theirs: list[float]) -> None:
-    """Raise if two engines do not find the same."""
-    if not all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(ours, theirs, strict=True)):
-        raise ArithmeticError("the compiled GPT has other gradients than the one that it stands beside")
 
 
 WORK = Work(

@@ -89,11 +89,9 @@ def _steps(
         inputs, classes, layers = tensor_steps.numbers(batch, lengths)
         x, labels, signs = array(inputs), array(classes), array(tensor_steps.signs_of(classes))
 
-        def loss(params: list) -> Any:
-            h = scores(x, params)
-            return relu(1 - h * signs).mean() if lengths[-1] == 1 else cross_entropy(h, labels)
-
-        return step([a for layer in layers for a in layer], tensor_steps.RATE, loss)
+        loss_of = tensor_steps.hinge_or(cross_entropy, relu)
+        arrays = [a for layer in layers for a in layer]
+        return step(arrays, tensor_steps.RATE, lambda params: loss_of(scores(x, params), labels, signs))
 
     def moons_step() -> Callable[[], float]:
         import numpy as np

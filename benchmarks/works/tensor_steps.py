@@ -5,15 +5,13 @@ in the same lines; and both at their leanest. Our leanest also stands beside the
 gradients are known and no graph is made, and beside what else there is (`make bench-peers`).
 """
 
-import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.clock import seconds_in_a_loop, warm_up
 from benchmarks.engines import OTHERS
 from benchmarks.table import Goal, Row, times_faster
-from benchmarks.work import Figures, Measured, Work
+from benchmarks.work import Figures, Measured, Work, agree, of, timed
 
 RATE = 0.01
 SIZES = {  # batch, and the lengths of the layers; how many calls make a batch of the clock
@@ -49,6 +47,15 @@ def scores(h: Any, params: list, linear: Callable, relu: Callable) -> Any:
     return h
 
 
+def hinge_or(cross_entropy: Callable, relu: Callable) -> Callable[[Any, Any, Any], Any]:
+    """The loss of scores, as an expression in a library's words: a hinge loss of one column, of more cross-entropy."""
+
+    def loss_of(h: Any, labels: Any, signs: Any) -> Any:
+        return relu(1 - h * signs).mean() if h.shape[1] == 1 else cross_entropy(h, labels)
+
+    return loss_of
+
+
 def as_written(
     layers: list, x: Any, labels: Any, signs: Any, array: Callable, dtype: Any, nn: Any, sgd: Any, cross_entropy: Any
 ) -> Callable[[], float]:
@@ -60,10 +67,10 @@ def as_written(
         modules += [linear, nn.ReLU()]
     model = nn.Sequential(*modules[:-1])
     optimizer = sgd(model.parameters(), lr=RATE)
+    loss_of = hinge_or(cross_entropy, lambda h: h.relu())
 
     def step() -> float:
-        h = model(x)
-        loss = cross_entropy(h, labels) if h.shape[1] > 1 else (1 - h * signs).relu().mean()
+        loss = loss_of(model(x), labels, signs)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -259,22 +266,12 @@ AHEAD = Goal(1, 1)
 
 def measure(engine: str, data: None) -> Iterator[Figures]:
     """Seconds of each step, and the losses of the first five."""
-    steps = {
-        (size, way): make(*numbers(batch, lengths))
-        for size, (batch, lengths, _) in SIZES.items()
-        for way, make in STEPS[engine].items()
-    }
-    losses = {name: [step() for _ in range(5)] for name, step in steps.items()}
-    for step in steps.values():
-        warm_up(step)
-    while True:
-        figures = {}
-        for (size, way), step in steps.items():
-            calls = SIZES[size][-1]
-            few = max(calls // 50, 1) if engine == "tinygrad" else calls  # a step of its takes a hundred times as long
-            seconds = seconds_in_a_loop(step, few)
-            figures[f"{size}, {way}"] = {"losses": losses[size, way], "seconds": seconds}
-        yield figures
+    sizes = [(f"{size}, {way}", size, make) for size in SIZES for way, make in STEPS[engine].items()]
+    fewer = 50 if engine == "tinygrad" else 1  # a step of its takes a hundred times as long
+    return timed(
+        {name: make(*numbers(*SIZES[size][:2])) for name, size, make in sizes},
+        {name: max(SIZES[size][-1] // fewer, 2) for name, size, _ in sizes},
+    )
 
 
 def rows(measured: Measured) -> list[Row]:
@@ -282,23 +279,13 @@ def rows(measured: Measured) -> list[Row]:
     ((collector, engines),) = measured.items()
     lines = []
     for size, way in TORCH_GOALS:
-        name = f"{size}, {way}"
-        figures = {engine: [turn[name] for turn in turns] for engine, turns in engines.items() if name in turns[0]}
-        check(name, figures)
-        work = f"tensor step {name}"
+        figures, work = of(engines, f"{size}, {way}"), f"tensor step {size}, {way}"
+        agree(figures, 1e-4)  # float32's rounding
         lines.append(times_faster(work, collector, figures, "torch", TORCH_GOALS[size, way]))
         if way == LEANEST:
             lines.append(times_faster(work, collector, figures, "numpy", NUMPY_GOALS[size]))
             lines += [times_faster(work, collector, figures, peer, AHEAD) for peer in OTHERS]
     return lines
-
-
-def check(name: str, figures: dict[str, list[Figures]]) -> None:
-    """Raise unless all engines see the same losses, to float32's rounding."""
-    ours = figures["micrograd"][0]["losses"]
-    for engine, rounds in figures.items():
-        if not all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(ours, rounds[0]["losses"], strict=True)):
-            raise ArithmeticError(f"{name}: {engine} has losses {rounds[0]['losses']}, ours {ours}")
 
 
 WORK = Work("tensor-steps", measure, rows, engines=tuple(STEPS), collectors=("default",), rounds=4, turns=8)

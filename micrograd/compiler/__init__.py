@@ -12,14 +12,15 @@ The files are listed in the order in which a function passes through them. Each 
         primitives   the operations, and what each does to arrays
         graph        equal Symbols are one object
         simplify     the rewrite rules, by operation
-3.  Vectorize: from many numbers to few arrays, and to matrix products.
-        vectorize    a folder: sums of products, slots of arrays, and levels of what is computed together
-4.  Lower, and compile: from Symbols to a function.
+3.  Lower: the trace as a program in the form of data. Each later step goes from this form to this form.
         inputs       what the function sees of its arguments, and where a program reads them
-        lowered      the public form: the program as data, which prints as a page
+        lowered      the public form, which prints as a page
+4.  Vectorize: from many numbers to few arrays, and to matrix products.
+        vectorize    a folder: sums of products, slots of arrays, and levels of what is computed together
+5.  Compile: from the program to a function.
         backends     each makes a function of it; `python` writes source
-5.  Interface: what happens in a call.
-        build        the four steps above, combined
+6.  Interface: what happens in a call.
+        build        the five steps above, combined
         stale        detect when a trace is stale
         offload      where numbers are between the steps of a training program
         program      runs what was built, and returns nodes

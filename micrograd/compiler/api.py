@@ -473,7 +473,7 @@ class TrainingStep(Compiled):
         self.loss: Compiled = Compiled(fn, origin, {**settings, "update": None})
         self.optimizer: Any = settings["update"]
         self.by_rule: bool = _has_rule(self.optimizer) and not settings["batch"]
-        self._apart = not self.by_rule
+        self._steps_separately = not self.by_rule
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if is_tracing() or way() == "uncompiled":
@@ -481,8 +481,8 @@ class TrainingStep(Compiled):
         watched = (modes_on and is_anomaly_enabled()) or (
             hooked and any(node_of(p)._hooks for p in self.optimizer.params)
         )
-        self._apart = bool(watched or not self.by_rule or _is_changed(self.optimizer))
-        if not self._apart:
+        self._steps_separately = bool(watched or not self.by_rule or _is_changed(self.optimizer))
+        if not self._steps_separately:
             checked = modes_on and way() == "checked"
             return checked_step(self, Compiled.__call__, args, named) if checked else super().__call__(*args, **named)
         with self._lock:  # else the gradients of two threads would add up
@@ -502,11 +502,11 @@ class TrainingStep(Compiled):
     @property
     def program(self) -> Program:
         """The program traced last; that of the loss and its gradients, where the optimizer takes its own step."""
-        return self.loss.program if self._apart else super().program
+        return self.loss.program if self._steps_separately else super().program
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics of that program."""
-        return self.loss.cache_info() if self._apart else super().cache_info()
+        return self.loss.cache_info() if self._steps_separately else super().cache_info()
 
 
 class CheckedFunction(Checked, Compiled):

@@ -1,4 +1,6 @@
-"""Building a program: trace, differentiate, generate the code.
+"""Building a program: trace and differentiate, vectorize, add the update, simplify, generate the code.
+
+Between the trace and the code, each step goes from a program to a program (`lowered`). There are three forms:
 
     form         what runs                              what it returns
     numbers      straight-line Python                   numbers
@@ -42,7 +44,7 @@ from .graph import rebuilt
 from .inputs import TEXT, Arguments
 from .lowered import Lowered, Read
 from .remains import without_remains
-from .stale import ways_from
+from .stale import guards_from
 from .symbols import needed, symbols_in
 from .trace import Leaf, Trace, tracing
 from .trace_errors import generators_in, watch_threads, watched_gradients, without_draws
@@ -61,7 +63,7 @@ class Out:
 
     def __init__(self, node: Any, root: int | None):
         self.symbol: Any = data_of(node)
-        self.root = root  # root: its index among the outputs that have a gradient
+        self.root = root  # its index among the outputs that have a gradient
         self.shape: Any = getattr(self.symbol, "shape", None)
         self.dtype: Any | None = getattr(self.symbol, "dtype", None)
         self.is_array: bool = isinstance(node, Tensor) or self.shape is not None
@@ -109,13 +111,13 @@ class Built:
         backend = settings["backend"]
         watch_threads()
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
-        if self.trained and given.wanted:
+        if self.trained and given.differentiable:
             raise TypeError(
                 f"with update= the function closes over its parameters, found one among the arguments: "
-                f"{given.wanted[0][0].place} requires a gradient; pass x.detach() for a constant"
+                f"{given.differentiable[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with watched_gradients(), tracing(trace), np.errstate(all="ignore"):  # zeros stand for the samples of a batch
-            reached = ways_from(fn, named).containers
+            reached = guards_from(fn, named).containers
             run = partial(without_remains, reached, partial(fn, *given.seen, **named))
             tree = tree_map(given.result, without_draws(run, generators_in(reached)))
             seen = set(trace.leaves)
@@ -145,7 +147,7 @@ class Built:
         if self.trained:
             program = self._with_updates(program, alive)
         self.lowered: Lowered = _simplified(program)
-        self.leaves: Sequence[Any] = program.leaves
+        self.leaves: Any = program.leaves
         self.check: Any = self._checking(rules, values, given.reads, alive)
         self.places, self.own = _differentiated(program)
         devices = settings["devices"]
@@ -199,7 +201,7 @@ class Built:
     def _gradients(self, trace: Trace, given: Arguments, form: NormalForm, tree: Any) -> dict[str, Any]:
         """The gradient of each node that gets one, by its name. Those of a vectorized program are derived later."""
         roots = [] if self.plain else list(filter(_is_recorded, leaves(tree)))
-        wanted = {read.name: node for read, node in given.wanted}
+        wanted = {read.name: node for read, node in given.differentiable}
         wanted |= {leaf.name: leaf.seen for leaf in trace.order if leaf.seen.requires_grad}
         if self.vector:
             used = set(form.inputs)
@@ -219,7 +221,7 @@ class Built:
         chosen = set(own)
         used = set(form.inputs) if self.vector else {leaf.symbol for leaf in alive}
         leaves = [*(leaf for leaf in alive if leaf.symbol in used and leaf not in chosen), *own]
-        by = [*(read.name for read, _ in given.wanted if read.name in gradients), *(leaf.name for leaf in own)]
+        by = [*(read.name for read, _ in given.differentiable if read.name in gradients), *(leaf.name for leaf in own)]
         if self.plain and not self.vector and _is_nested(self.tree):
             self.as_text, each = True, iter(values)
             values = tree_map(lambda x: next(each) if isinstance(x, Out) else x, self.tree)
@@ -254,10 +256,10 @@ class Built:
             changed = {key: x for key, x in state.items() if x is not before[key]}
             self.remembered = {key: rule._remembers[key] for key in changed}
             updates += [(symbol, p.data), *((before[key], x) for key, x in changed.items())]
-            kind = "given" if self.resident else "value" if symbol.shape is None else "tensor"
+            kind = "as_is" if self.resident else "value" if symbol.shape is None else "tensor"
             reads.append(Read(name, "update", (1 + 2 * i, *["data"] * self.resident), kind))
             for key in changed:
-                kind = "given" if self.resident or rule._remembers[key] else "count"
+                kind = "as_is" if self.resident or rule._remembers[key] else "count"
                 reads.append(Read(before[key].args[0], "update", (2 + 2 * i, key), kind))
         rest = program.leaves[: -len(self.trained)]
         return replace(

@@ -8,7 +8,7 @@ a = np.ones((2, 3))        a Tensor                      a
 
 >>> given = Arguments(Trace(), (Value(3.0), [1.0, 2.0]), ["w", "xs"], scalars=False, batch=False)
 >>> [(read.name, read.place, read.kind) for read in given.reads]
-[('w', 'w', 'value'), ('xs_0', 'xs[0]', 'given'), ('xs_1', 'xs[1]', 'given')]
+[('w', 'w', 'value'), ('xs_0', 'xs[0]', 'as_is'), ('xs_1', 'xs[1]', 'as_is')]
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def dtype_of(args: Any) -> np.dtype:
 
 
 class Arguments:
-    """The arguments of one trace: `seen` by the function, `reads` of a program, `wanted` nodes to differentiate."""
+    """The arguments of one trace: `seen` by the function, `reads` of a program, of which some are `differentiable`."""
 
     def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
         self.trace = trace
@@ -58,7 +58,7 @@ class Arguments:
         self.dtype: np.dtype[Any] = dtype_of(args)
         self.samples: int | None = None  # their number, under `batch`
         self.reads: list[Read] = []
-        self.wanted: list[tuple[Read, Any]] = []  # (where to find it, its placeholder)
+        self.differentiable: list[tuple[Read, Any]] = []  # (where to find it, its placeholder)
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
         self.names: list[str] = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
         self.seen: tuple[Any, ...] = tuple(
@@ -120,7 +120,7 @@ class Arguments:
         kind = _kind(x, as_tensor)
         self.reads.append(read := at._replace(kind=kind, dtype=self.dtype if kind == "array" else None))
         if wanted:
-            self.wanted.append((read, node))
+            self.differentiable.append((read, node))
         return _marked(x, node)
 
 
@@ -146,7 +146,7 @@ def _kind(x: Any, as_tensor: bool) -> str:
     if isinstance(x, (Value, Tensor)):
         return "value" if isinstance(x, Value) else "tensor"
     if isinstance(x, np.ndarray) or (x.__class__ is float and not as_tensor):
-        return "given"
+        return "as_is"
     return "array" if as_tensor else "number"
 
 

@@ -23,10 +23,11 @@ gradients
 
 A program is a `Lowered`, its steps are `Symbol`s, operands first, and each of its inputs has a `Read`, which says where
 the input comes from. `symbol.op` is "input" or one of the operations in `OPSET`, `symbol.args` are its operands and
-settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays.
+settings, and `symbol.named` has more settings. `evaluate` says what each operation does to arrays. Before a program is
+vectorized and simplified, its operations on numbers are rows of the derivative table.
 
 >>> f.lowered.steps[-1].op, f.lowered.steps[-1].args, f.lowered.version
-('multiply', (x, tanh(y)), 1)
+('multiply', (<input: float[]>, <tanh: float[]>), 1)
 >>> f.lowered.run(Value(2.0), 0.5)
 ([0.9242343145200195], [0.46211715726000974])
 
@@ -64,7 +65,7 @@ __all__ = [
 VERSION = 1
 
 KINDS = {
-    "given": "",
+    "as_is": "",
     "number": ", as a float",
     "value": ", a Value",
     "tensor": ", a Tensor",
@@ -86,7 +87,7 @@ class Read(NamedTuple):
     name: str
     parameter: str
     keys: tuple[Any, ...] = ()
-    kind: str = "given"
+    kind: str = "as_is"
     dtype: Any = None
     shape: tuple[int, ...] = ()
 
@@ -250,7 +251,7 @@ READING = {
 def reading(reads: Iterable[Read]) -> list[str]:
     """The lines of Python that read the inputs."""
     lines = []
-    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "given")]:
+    if leaves := [read.name for read in reads if (read.parameter, read.kind) == ("leaves", "as_is")]:
         lines.append(f"{', '.join(leaves)}, = leaves")
     for read in reads:
         if read.kind in READING:
@@ -273,6 +274,5 @@ def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
 
 def vector(numbers: Any) -> np.ndarray:
     """np.array of a list of floats, in a third of the time; an array as it is."""
-    if numbers.__class__ is np.ndarray:
-        return numbers
-    return np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))
+    packed = numbers.__class__ is np.ndarray
+    return numbers if packed else np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

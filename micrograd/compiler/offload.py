@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from operator import setitem
+from operator import itemgetter
 from typing import Any
 
 from ..engine.rows import LEAF
@@ -71,20 +71,16 @@ class Store:
         return True
 
     def _take(self, nodes: list[Any]) -> None:
-        data: Any = [node._data for node in nodes]  # which brings home those that another store has
-        moves: list[Any] = [(_slot.__set__, node, self) for node in nodes]
-        if self.of_values:  # read again with no other thread in between, which could write to one
-            now: list[float] = []
-            read = [
-                (now.extend, map(_slot.__get__, nodes)),
-                (self.held.update, zip(("data",), map(np.array, [now]), strict=True)),
-            ]
-            at_once(*read, *moves, *_become(AwayValue, nodes))
-            return
-        (array,), (node,) = data, nodes
-        self.shared = array if node._store is not None and node._store.views else None
-        moves += [(setattr, node, "_store", None)] * (self.shared is None)
-        at_once((setitem, self.held, "data", array), *moves, *_become(AwayNode, nodes))
+        first = [node._data for node in nodes]  # which brings home what another store has
+        now: list[Any] = []  # what is there when no other thread can write to it
+        moves: list[Any] = [(now.extend, map(_slot.__get__, nodes)), *((_slot.__set__, x, self) for x in nodes)]
+        if not self.of_values:
+            node = nodes[0]
+            self.shared = first[0] if node._store is not None and node._store.views else None
+            moves += [(setattr, node, "_store", None)] * (self.shared is None)
+        made = map(np.array if self.of_values else itemgetter(0), [now])
+        moves.append((self.held.update, zip(("data",), made, strict=True)))
+        at_once(*moves, *_become(AwayValue if self.of_values else AwayNode, nodes))
 
     def _take_states(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
         state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})
@@ -167,7 +163,7 @@ class Numbers:
         own: those of them that the program is differentiated by.
     """
 
-    def __init__(self, nodes: list[Any], own: list[Any]):
+    def __init__(self, nodes: Sequence[Any], own: Sequence[Any]):
         self.nodes = nodes
         self.own = own
         self.store: Store = Store(nodes)
@@ -179,22 +175,20 @@ class Numbers:
             return (held,)
         numbers = [x._data for x in self.nodes]
         self.alike, self.last = (self.alike + 1 if numbers == self.last else 0), numbers
-        if self.alike < PATIENCE:
-            return (numbers,)
-        self.alike = 0
-        with lock:
-            if not self._can_be_fetched():
-                return (numbers,)
-            self.store.fetch({}, {}, self.nodes)
-            return (self.store.held["data"],)
-
-    def _can_be_fetched(self) -> bool:
-        leaves = all(x._row is LEAF for x in self.own) and all(x._row is LEAF or x._row is None for x in self.nodes)
-        return leaves and {*map(type, self.nodes)} <= {Value, AwayValue}
+        if self.alike > PATIENCE:
+            with lock:
+                self.alike = 0
+                if all(map(_is_leaf, self.nodes)) and all(x.requires_grad for x in self.own):
+                    self.store.fetch({}, {}, self.nodes)
+        return (self.store.held.get("data", numbers),)
 
     def are_away(self) -> bool:
         """True if nobody has looked at one of the nodes since: the program's own are leaves, and not frozen."""
         return "data" in self.store.held
+
+
+def _is_leaf(x: Value) -> bool:
+    return x.__class__ in (Value, AwayValue) and (x._row is LEAF or x._row is None)
 
 
 def _on_host(array: Any) -> np.ndarray:

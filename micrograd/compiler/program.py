@@ -48,7 +48,7 @@ from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
 from .offload import Numbers, Store, at_hand, store_of
-from .stale import guard, question, same_objects
+from .stale import compile_guard, guard, same_objects
 from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
@@ -67,20 +67,15 @@ class Program:
         self.built = built
         self.settings: dict[str, Any] = owner.settings
         self.code: Any = built.code
-        self._read: Any = self._reader() if built.leaves else tuple
+        kinds = {read.kind for read in built.lowered.reads if read.parameter == "leaves"}
+        if kinds == {"vector"} and not built.check:
+            self._read: Any = Numbers(built.leaves, built.own)
+        else:
+            self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
         self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
-        self.current: Callable[[], bool] = question(*self.guard)
+        self.current: Callable[[], bool] = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
-
-    def _reader(self) -> Callable[[], tuple[Any]]:
-        """A function that reads the current data of the outside nodes: of those on a device, where they are."""
-        nodes, in_arrays = self.built.leaves, self.built.vector and not self.built.check
-        if all(isinstance(x, Value) for x in nodes):
-            return Numbers([*nodes], [*self.built.own]) if in_arrays else lambda: ([x._data for x in nodes],)
-        if _is_resident(self.settings):
-            return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
-        return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
         """What those of a call's operands that are leaves have in `.grad`."""
@@ -93,7 +88,7 @@ class Program:
         return self.current()
 
     def quick(self, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
-        """A `__call__` that looks nothing up: the code itself, if all arguments are floats, or else `otherwise`.
+        """A `__call__` specialised to float arguments: the code itself, or `otherwise` for any others.
 
         None if the results of floats are not just numbers, or not of Python's.
         """
@@ -126,7 +121,7 @@ class Program:
         built = self.built
         if built.by_identity and not built.plain:
             nodes = [x for x in (*leaves(args), *built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
-            if not are_apart(nodes):
+            if not are_independent(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
         given = (*self._read(), *args)
         if built.check:
@@ -267,7 +262,7 @@ class TrainingProgram(OnDevice):
         known |= {"update": self.update, "every": [*self.update.state.values()], "same": same_objects}
         asked = [f"s{i}[{name!r}] is a{i}_{name}" for i, name in self.own]
         asked += [f"{name!r} in s{i}" for i in range(len(states)) for name in names if (i, name) not in self.own]
-        self.as_left = question(" and ".join(["same([*update.state.values()], every)", *asked]), known)
+        self.as_left = compile_guard(" and ".join(["same([*update.state.values()], every)", *asked]), known)
         return states
 
 
@@ -363,7 +358,7 @@ class ProgramCall:
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
         now, then = [*self.program._read(), *self.args], [*self.given]
-        if self.program.built.vector and self.program.built.leaves:  # a list, or an array of the same numbers
+        if self.program._read.__class__ is Numbers:  # a list, or an array of the same numbers
             now[0], then[0] = vector(now[0]).tolist(), vector(then[0]).tolist()
         if [*map(_must_equal, leaves(now))] != [*map(_must_equal, leaves(then))]:
             raise RuntimeError(_CHANGED)
@@ -393,7 +388,7 @@ def _sum_of_numbers(grads: list[Any]) -> Any:
         return None
 
 
-def are_apart(given: Sequence[Any]) -> bool:
+def are_independent(given: Sequence[Any]) -> bool:
     """True if the nodes are distinct, and none was computed from another."""
     nodes = list(map(node_of, given))
     below = {n for x in topological(nodes) for n in x._operands}
@@ -453,6 +448,15 @@ class ProgramRow(Many):
 def _is_resident(settings: dict[str, Any]) -> bool:
     """True if arrays stay where the back end has them."""
     return bool(backends.has(settings["backend"], "RESIDENT"))
+
+
+def _reader(nodes: Sequence[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
+    """A function that reads the current data of the nodes: of those that stay on a device, where they are."""
+    if all(isinstance(x, Value) for x in nodes):
+        return lambda: ([x._data for x in nodes],)
+    if resident:
+        return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
+    return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
 
 
 def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:

@@ -17,7 +17,7 @@ Values is compared as a whole: Values are equal only to themselves.
 >>> def line(state):
 ...     return lambda x: state["w"] * x
 >>> state = {"w": Value(2.0)}
->>> current = question(*guard(line(state), [state["w"]]))
+>>> current = compile_guard(*guard(line(state), [state["w"]]))
 >>> current()
 True
 >>> state["w"] = Value(2.0)
@@ -82,30 +82,30 @@ def guard(
     Returns:
         An expression, and the objects in it by name.
     """
-    ways = ways_from(function, given, used)
-    if ways.missing and not ways.everything:
-        ways = Ways([function, *leaves(given)], used, ways.names | ways.read, everything=True)
-    for node in ways.missing.values():
+    guards = guards_from(function, given, used)
+    if guards.missing and not guards.everything:
+        guards = Guards([function, *leaves(given)], used, guards.names | guards.read, everything=True)
+    for node in guards.missing.values():
         raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
-    ways.asked += [f"not {ways.name(x)}.requires_grad" for x in used if not x.requires_grad]
-    ways.asked += [f"({' or '.join(f'{ways.name(x)}.requires_grad' for x in group)})" for group in trained if group]
+    guards.asked += [f"not {guards.name(x)}.requires_grad" for x in used if not x.requires_grad]
+    guards.asked += [f"({' or '.join(f'{guards.name(x)}.requires_grad' for x in group)})" for group in trained if group]
     if wanted := [x for x, answer in answers if answer]:
-        ways.asked.append(f"require({ways.name(wanted)})")
-    return " and ".join(dict.fromkeys(ways.asked)) or "True", ways.held
+        guards.asked.append(f"require({guards.name(wanted)})")
+    return " and ".join(dict.fromkeys(guards.asked)) or "True", guards.held
 
 
-def ways_from(function: Any, given: Any = (), used: Sequence[Any] = ()) -> Ways:
+def guards_from(function: Any, given: Any = (), used: Sequence[Any] = ()) -> Guards:
     """The paths from a function and its arguments to what the code that it reaches names."""
     roots = [function, *leaves(given)]
     names = {"forward", *_names_in(getattr(function, "__code__", None))}  # called by Module.__call__
-    ways = Ways(roots, used, names)
-    while not ways.read <= names and ways.read.isdisjoint(READS_ALL):
-        names = names | ways.read
-        ways = Ways(roots, used, names)
-    return ways if ways.read.isdisjoint(READS_ALL) else Ways(roots, used, names | ways.read, everything=True)
+    guards = Guards(roots, used, names)
+    while not guards.read <= names and guards.read.isdisjoint(READS_ALL):
+        names = names | guards.read
+        guards = Guards(roots, used, names)
+    return guards if guards.read.isdisjoint(READS_ALL) else Guards(roots, used, names | guards.read, everything=True)
 
 
-def question(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
+def compile_guard(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
     """The checks as a function."""
     source = f"def current():\n    try:\n        return {expression}\n"
     source += "    except (LookupError, AttributeError, ValueError):\n        return False\n"
@@ -113,7 +113,7 @@ def question(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
     return names["current"]
 
 
-class Ways:
+class Guards:
     """The paths from the roots to what is used: `asked` are the checks on the way, `read` the names used by the code,
     `missing` the used nodes not reached.
     """
@@ -405,7 +405,7 @@ def _reads_training(kind: type[Module]) -> bool:
     return any("training" in _names_in(getattr(method, "__code__", None)) for method in methods)
 
 
-def same_objects(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
+def same_objects(found: list[Any], wanted: list[Any]) -> bool:
     """True if the lists hold the same objects."""
     return len(found) == len(wanted) and all(map(is_, found, wanted))
 

@@ -4,9 +4,10 @@ import {Python} from "./python.js";
 
 const SLOW = 2000;  // milliseconds until Stop is offered
 const ABOVE = "The cells above run first …";
-const DRAWN = /\bplt\./;  // by matplotlib, which is not in the page
+const DRAWN = /\bplt\./;  // by matplotlib, which is not in the page unless the site was built with NumPy
+const packages = document.querySelector("script[data-packages]")?.dataset.packages.split(" ");
 const cells = [...document.querySelectorAll("div.cell")].filter(mayRun).map(prepared);
-let ready = false, running = Promise.resolve(), asked = null;  // the cell whose button was pressed: there one looks
+let ready = false, whole = !packages, running = Promise.resolve(), asked = null;  // the cell whose button was pressed: there one looks
 
 const python = new Python({
   progress: (loaded, total) => {
@@ -21,7 +22,7 @@ const python = new Python({
 
 function mayRun(place) {
   const text = place.querySelector(".cell_input pre")?.textContent;
-  if (!text || !DRAWN.test(text)) return Boolean(text);
+  if (!text || packages || !DRAWN.test(text)) return Boolean(text);
   const words = "matplotlib, which drew this, is not in the page. No other cell needs this one.";
   place.querySelector(".cell_input").after(Object.assign(document.createElement("p"), {className: "live-bar", textContent: words}));
   return false;
@@ -79,6 +80,7 @@ function run(cell) {  // first those above that have not been run: a wrong one t
 async function ran(cell) {
   cell.say("Running …");
   const slow = setTimeout(() => { if (ready) cell.stop.hidden = false; }, SLOW);
+  if (!whole) whole = await python.ask("notebook", ...packages);
   const answer = await python.ask("cell", cell.text);
   clearTimeout(slow);
   cell.stop.hidden = asked.bytes.hidden = true;
@@ -109,6 +111,7 @@ function show(cell, {out, html, error}) {
 }
 function forget() {
   ready = false;
+  whole = !packages;
   for (const cell of cells) cell.done = cell.wrong = false;
 }
 function stop() {

@@ -315,11 +315,19 @@ function named() {
   const {names = []} = held(edit.text) ?? {}, counts = [about.points.length, about.held_out.length], seed = PART.exec(edit.text)?.[2];
   return `${names.map((name, k) => `${signs[k]} ${name}`).join(", ")}. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`;
 }
+function blank() {  // what was trained before is of other points
+  if (!frame) return;
+  frame = null;
+  [losses, norms, judged] = [[], [], []];
+  for (const id of ["steps", "lossis", "right", "held", "mode"]) $(id).textContent = "–";
+  for (const id of ["loss", "rights", "norms"]) lines($(id), [{at: []}]);
+  for (const id of ["network", "single"]) $(id).parentElement.hidden = true;
+}
 function preview() {  // without Python
   const found = held(edit.text);
   for (const id of ["class", "clear", "use"]) $(id).disabled = !found;
   if (!found) return $("guessed").textContent = "The text has no CLASSES, MIDDLE, REACH and ROWS as the page writes them, so that points cannot be drawn here. Undo brings them back.";
-  frame = null;
+  blank();
   plane.preview(scaled(found));
   $("legend").textContent = `${found.names.map((name, k) => `${signs[k]} ${name}`).join(", ")}: ${found.rows.length} points.`;
   const before = tool(), now = ["look", ...found.names.keys(), "erase"].map(String);

@@ -2,8 +2,8 @@
 import {loadPyodide} from "./vendor/pyodide/pyodide.mjs";
 
 const here = name => new URL(`vendor/${name}`, import.meta.url).href;
-const names = ["cell", "run", "start", "go", "put", "set_rate", "point", "one", "drill"];
-let lab, playing = 0, settings;
+const names = ["cell", "notebook", "run", "start", "go", "put", "set_rate", "point", "one", "drill"];
+let python, lab, playing = 0, settings;
 
 // Bytes of its stack after which Python frees a long chain of Values link by link, and raises RecursionError; it takes no
 // fewer. It has 10 MB, but cannot see the browser's own stack, which is full long before, and then all ends.
@@ -45,7 +45,7 @@ async function begin() {
   const kept = await memory(address).catch(() => null);
   if (kept) postMessage({loaded: 1, total: 1});
   else counted(sizes);
-  const python = await loadPyodide({indexURL, ...(kept ? {_loadSnapshot: kept} : {_makeSnapshot: true})}).catch(async error => {
+  python = await loadPyodide({indexURL, ...(kept ? {_loadSnapshot: kept} : {_makeSnapshot: true})}).catch(async error => {
     if (!kept) throw error;
     await forget();
     return loadPyodide({indexURL});
@@ -81,6 +81,7 @@ async function play(id) {  // in slices, so that a pause and another setting get
 onmessage = async ({data: {id, name, args}}) => {
   await begun;
   if (!lab) return;
+  if (name === "notebook") await python.loadPackage(args.splice(0));  // from this site, where it was built with NumPy
   if (name === "play") { settings = args; return play(id); }
   if (name === "settings") { settings = args; return; }
   if (name === "pause") { playing = 0; return postMessage({id, answer: "{}"}); }

@@ -5,8 +5,6 @@ import random
 import re
 from pathlib import Path
 
-import pytest
-
 from micrograd import Value
 from micrograd.nn import MLP
 from micrograd.viz import player
@@ -44,16 +42,6 @@ def test_a_message_that_comes_before_the_page_is_unpacked_is_heard(page):
     go = "this.contentWindow.postMessage({micrograd: 'go', place: 'step=3'}, '*')"
     frame(page, player(graph()), f'onload="{go}"')
     page.wait(inner(page, "getElementById('scrub')?.value === '3'"))
-
-
-def test_a_story_of_the_same_shape_keeps_the_step(page):
-    frame(page, player(graph()))
-    page.wait(inner(page, "querySelectorAll('.card').length"))
-    post(page, micrograd="go", place="step=3")
-    page.wait(inner(page, "getElementById('scrub').value === '3'"))
-    post(page, micrograd="story", story=player(graph(7.0)).story())
-    page.wait(inner(page, "querySelector('.card .data').textContent === '7.0000'"))
-    assert page.run(f"return {inner(page, 'getElementById(`scrub`).value')}") == "3"
 
 
 def test_a_story_of_the_same_shape_keeps_the_rows_of_a_wide_graph(page):
@@ -96,29 +84,6 @@ def test_a_story_of_another_shape_opens_at_the_view_that_a_page_of_it_opens_at(p
     page.wait(f"{pressed} === 'layers'")
 
 
-@pytest.mark.parametrize("story", [None, "text", {}, {"title": "t", "root": ["t"], "scenes": []}])
-def test_what_is_no_story_is_said_and_changes_nothing(page, story):
-    page.open(player(graph()).html)
-    page.run("window.postMessage({micrograd: 'story', story: arguments[0]}, '*')", story)
-    page.wait("new Promise(done => setTimeout(() => done(true)))")
-    assert text_of(page, "#title") == "a * b + a"
-    page.press("Home", "ArrowRight")
-    assert text_of(page, "#phase") == "Forward 1 of 2"
-    (said,) = page.console()
-    assert "a page sends the object that player(value).story() returns" in said
-
-
-@pytest.mark.parametrize("place", ["step=3", "place=end"])
-def test_a_story_of_another_shape_opens_computed_as_a_page_does(page, place):
-    frame(page, player(graph()))
-    page.wait(inner(page, "querySelectorAll('.card').length"))
-    post(page, micrograd="go", place=place)
-    post(page, micrograd="story", story=player(graph(more=True)).story())
-    page.wait(inner(page, "querySelectorAll('.card').length === 5"))
-    assert text(page, "#phase") == "Done"
-    assert text(page, "#title") == "tanh(a * b + a)"
-
-
 def test_the_page_of_the_guide_moves_the_player_and_follows_it(page, tmp_path):
     guide = (Path(__file__).parents[2] / "docs" / "inside.md").read_text(encoding="utf-8")
     (tmp_path / "index.html").write_text(re.search(r"^```html\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)[1])
@@ -137,13 +102,6 @@ def test_the_page_of_the_guide_moves_the_player_and_follows_it(page, tmp_path):
 def test_a_frame_of_another_origin_is_told_the_height(page):
     frame(page, player(graph()), 'sandbox="allow-scripts"')
     page.wait("said.some(m => m.micrograd === 'size' && m.height > 200)")
-
-
-def test_a_message_of_somebody_else_does_nothing(page):
-    page.open(player(graph()).html)
-    for message in (None, "story", {"micrograd": "other"}, {"type": "story"}):
-        page.run("window.postMessage(arguments[0], '*')", message)
-    assert text_of(page, "#phase") == "Done"
 
 
 def text_of(page, selector):

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from micrograd import Tensor, Value, softmax
-from micrograd.nn import Module
+from micrograd import Tensor, softmax
 from micrograd.viz import player
 
-from .test_player import card, text
+from .test_player import card
 
 
 def attention(word="anna", named=True):
@@ -47,63 +46,7 @@ def test_attention_with_letters_opens_without_a_click(page, width, dark):
     assert min(page.run(cells)) >= 14
     words = "return [...document.querySelectorAll('.grid .letter')].map(t => t.textContent).join('')"
     assert page.run(words) == "charlie" * 2
-    page.run("document.querySelector('.grid').focus()")
-    page.press("ArrowDown")
-    assert text(page, "#live").startswith("c: c ")
     assert page.axe() == []
-    page.press("Home")
-    assert page.run("return document.querySelectorAll('.grid').length") == 0
-
-
-def test_letters_stand_in_the_scenes_of_a_folded_graph_too(page):
-    class Look(Module):
-        def __init__(self):
-            self.w = Tensor(np.eye(3), requires_grad=True)
-
-        def forward(self, x):
-            return softmax(x @ self.w @ x.T, axis=-1) @ x
-
-    x = Tensor(np.random.default_rng(0).normal(size=(4, 3)), requires_grad=True, label="x")
-    root = Look()(Look()(x)).sum()
-    page.open(player(root, max_nodes=1, names={x: "anna"}).html, fragment="scene=0", reduced_motion=True)
-    assert text(page, "#tabs [aria-pressed=true]") == "looks"
-    page.run("document.getElementById('more').open = true")
-    page.click("#find")
-    page.press(*"softmax")
-    assert " of " in text(page, "#hits")
-    page.press("Escape", "Enter")
-    letters = "return [...document.querySelectorAll('.grid .letter')].map(t => t.textContent).join('')"
-    assert page.run(letters) == "anna" * 2
-
-
-def test_a_row_says_and_draws_what_it_looks_at(page):
-    a, html = attention()
-    page.open(html, reduced_motion=True)
-    choose(page, "attention")
-    page.run("document.querySelector('.grid').focus()")
-    page.press("ArrowDown", "ArrowDown")
-    wanted = ", ".join(f"{letter} {x:.2f}" for letter, x in zip("anna", a.data[1], strict=True))
-    assert text(page, "#live") == f"n: {wanted}"
-    arcs = page.run(
-        "return [...document.querySelectorAll('.grid .arcs path')].map(e => parseFloat(e.style.strokeWidth))"
-    )
-    assert arcs == [pytest.approx(4 * x / a.data.max(), abs=0.051) for x in a.data[1]]
-    page.run(
-        "document.querySelectorAll('.grid')[0].querySelectorAll('.cell')[12]"
-        ".dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))"
-    )
-    assert page.run("return document.querySelector('.grid').dataset.row") == "3"
-
-
-def test_without_a_word_rows_have_numbers_and_numbers_have_no_grid(page):
-    page.open(attention(named=False)[1], reduced_motion=True)
-    choose(page, "x")
-    page.run("document.querySelector('.grid').focus()")
-    page.press("ArrowDown")
-    assert text(page, "#live").startswith("Row 1: 1 0.13, 2 ")
-    page.open(player(Value(2.0, label="a") * 3).html)
-    choose(page, "a")
-    assert page.run("return document.querySelectorAll('.grid').length") == 0
 
 
 def test_a_word_that_fits_no_axis_is_refused():

@@ -19,14 +19,14 @@ from micrograd.scalars.grad_fn import AccumulateGrad
 @pytest.mark.parametrize(
     ("op", "slope"), [(lambda a: a + a, 2.0), (lambda a: a * a, 6.0), (lambda a: a - a, 0.0), (lambda a: a / a, 0.0)]
 )
-def test_a_node_that_is_both_operands_gets_both_parts(kind: Callable, op: Callable, slope: float):
+def test_backward_to_a_node_that_is_both_operands_adds_both_parts(kind: Callable, op: Callable, slope: float):
     a = kind(3.0)
     op(a).backward()
     assert a.grad == pytest.approx(slope)
 
 
 @over_kinds
-def test_sixty_rungs_take_sixty_steps_and_not_two_to_the_sixtieth(kind: Callable):
+def test_backward_along_sixty_rungs_takes_sixty_steps(kind: Callable):
     a = y = kind(1.0)
     for _ in range(60):
         y = y + y
@@ -35,7 +35,7 @@ def test_sixty_rungs_take_sixty_steps_and_not_two_to_the_sixtieth(kind: Callable
 
 
 @over_kinds
-def test_a_leaf_and_what_depends_on_it_may_be_roots_together(kind: Callable):
+def test_roots_may_be_a_leaf_and_what_depends_on_it(kind: Callable):
     x = kind(3.0)
     backward([x, x * 2])
     assert x.grad == 3.0
@@ -48,7 +48,7 @@ def test_roots_may_come_from_a_generator():
 
 
 @over_kinds
-def test_a_short_and_a_long_path_to_the_same_node_are_both_awaited(kind: Callable):
+def test_backward_awaits_a_short_and_a_long_path_to_the_same_node(kind: Callable):
     x = kind(1.0)
     base = x * 2
     long = base
@@ -68,7 +68,7 @@ def test_constants_collect_nothing(kind: Callable):
 
 
 @over_kinds
-def test_what_is_detached_stops_the_gradient(kind: Callable):
+def test_detach_stops_the_gradient(kind: Callable):
     x = kind(3.0)
     y = x * x
     fresh = y.grad
@@ -76,7 +76,7 @@ def test_what_is_detached_stops_the_gradient(kind: Callable):
     assert (y.grad, x.grad) == (fresh, 9.0)
 
 
-def test_a_graph_that_was_extended_since_is_walked_anew():
+def test_backward_walks_a_graph_that_was_extended_since():
     x = Value(3.0)
     y = x * 2
     y.backward()
@@ -98,7 +98,7 @@ def test_inner_grads_are_those_of_the_last_pass_alone():
 
 
 @pytest.mark.parametrize("fresh", [0, 0.0, None])
-def test_a_grad_may_be_reset_to_zero_or_none(fresh):
+def test_grad_may_be_reset_to_zero_or_none(fresh):
     x = Value(3.0)
     y = x * x
     y.backward()
@@ -107,7 +107,7 @@ def test_a_grad_may_be_reset_to_zero_or_none(fresh):
     assert x.grad == 6.0
 
 
-def test_a_gradient_may_be_given_as_a_value():
+def test_backward_takes_a_gradient_that_is_a_value():
     x = Value(3.0)
     (x * x).backward(Value(0.5))
     assert (x.grad, type(x.grad)) == (3.0, float)
@@ -124,7 +124,7 @@ def test_retain_graph_false_lets_the_graph_go():
 @over_kinds
 @pytest.mark.parametrize("again", [lambda y, z: z.backward(), lambda y, z: (y * y).backward(), lambda y, z: grad(z, y)])
 @pytest.mark.parametrize("first", [lambda z, x: z.backward(retain_graph=False), partial(grad, retain_graph=False)])
-def test_a_graph_that_was_let_go_says_so(kind: Callable, first: Callable, again: Callable):
+def test_released_graph_says_so(kind: Callable, first: Callable, again: Callable):
     x = kind(3.0)
     y = x * x
     z = y * y
@@ -136,7 +136,7 @@ def test_a_graph_that_was_let_go_says_so(kind: Callable, first: Callable, again:
 
 
 @over_kinds
-def test_a_failed_pass_does_not_let_the_graph_go(kind: Callable):
+def test_failed_pass_does_not_release_the_graph(kind: Callable):
     x = kind(3.0)
     y = x * 2
     handle = y.register_hook(raising(Boom()))
@@ -179,7 +179,7 @@ def test_changing_a_constant_after_forward_raises_under_create_graph():
         grad(y, x, create_graph=True)
 
 
-def test_data_that_was_put_back_is_no_change():
+def test_data_that_was_put_back_counts_as_unchanged():
     x = Value(0.5)
     y = x.exp()
     x.data += 1.0
@@ -222,7 +222,7 @@ def test_next_functions_lead_down_to_the_leaves(kind: Callable):
 
 
 @over_kinds
-def test_a_constant_is_none_among_the_next_functions_and_a_leaf_has_no_grad_fn(kind: Callable):
+def test_grad_fn_of_a_leaf_and_of_a_constant_is_none(kind: Callable):
     x = kind(2.0)
     assert (x * x.detach()).grad_fn.next_functions[1] == (x * 3).grad_fn.next_functions[1] == (None, 0)
     assert x.grad_fn is None

@@ -35,7 +35,7 @@ def test_grad_of_a_node_by_itself_is_one(kind: Callable):
 
 
 @over_kinds
-def test_several_roots_have_a_gradient_each(kind: Callable):
+def test_grad_takes_a_gradient_for_each_of_several_roots(kind: Callable):
     x = kind(3.0)
     roots = [x * 2, x * 3]
     assert grad(roots, x, [1.0, 10.0], retain_graph=True) == (32.0,)
@@ -45,7 +45,7 @@ def test_several_roots_have_a_gradient_each(kind: Callable):
 
 @over_kinds
 @pytest.mark.parametrize("turn", [1, -1])
-def test_a_root_may_be_an_ancestor_of_another_root_or_stand_twice(kind: Callable, turn: int):
+def test_roots_may_be_ancestors_of_one_another_or_stand_twice(kind: Callable, turn: int):
     x = kind(3.0)
     y = x * 2
     backward([y, y * 5, y][::turn], [100.0, 1.0, 1000.0][::turn])
@@ -59,7 +59,7 @@ def test_grad_gives_the_same_input_twice_when_asked_for_twice(kind: Callable):
 
 
 @over_kinds
-def test_an_unused_input_gives_none_where_that_is_allowed(kind: Callable):
+def test_grad_of_an_unused_input_is_none_where_that_is_allowed(kind: Callable):
     x, other = kind(3.0), kind(4.0)
     assert grad(x * 2, [other, x], allow_unused=True) == (None, 2.0)
 
@@ -75,13 +75,13 @@ def test_an_unused_input_gives_none_where_that_is_allowed(kind: Callable):
         (lambda x, other: backward([x * 2, x * 3], 1.0), ValueError, "2 roots .*found float"),
     ],
 )
-def test_what_cannot_be_asked_for_is_refused(kind: Callable, code: Any, error: type[Exception], message: str):
+def test_grad_refuses_what_cannot_be_asked_for(kind: Callable, code: Any, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         code(kind(3.0), kind(4.0))
 
 
 @over_kinds
-def test_inputs_alone_get_a_gradient(kind: Callable):
+def test_backward_with_inputs_gives_them_alone_a_gradient(kind: Callable):
     x, w, other = (kind(data) for data in (3.0, 4.0, 5.0))
     fresh, y = x.grad, x * w
     (y * 2).backward(inputs=[w, other])
@@ -102,7 +102,7 @@ def test_create_graph_gives_derivatives_of_any_order(kind: Callable, order: int,
 
 
 @over_kinds
-def test_a_gradient_of_create_graph_can_be_used_in_a_loss(kind: Callable):
+def test_create_graph_gives_gradients_that_can_be_used_in_a_loss(kind: Callable):
     x, w = kind(3.0), kind(2.0)
     y = (w * x) ** 2
     (slope,) = grad(y, x, create_graph=True)  # 2 w^2 x
@@ -149,14 +149,14 @@ def test_create_graph_works_inside_no_grad(kind: Callable):
 
 
 @over_kinds
-def test_a_given_gradient_is_differentiated_too_under_create_graph(kind: Callable):
+def test_create_graph_differentiates_a_given_gradient_too(kind: Callable):
     x, g = kind(3.0), kind(2.0)
     (slope,) = grad(x * x, x, grad_outputs=g, create_graph=True)
     assert grad(slope, [x, g]) == (4.0, 6.0)
 
 
 @over_kinds
-def test_a_gradient_that_depends_on_nothing_is_a_constant(kind: Callable):
+def test_create_graph_gives_a_constant_where_a_gradient_depends_on_nothing(kind: Callable):
     x = kind(3.0)
     (slope,) = grad(x * 2, x, create_graph=True)
     assert (slope.data, slope.requires_grad) == (2.0, False)

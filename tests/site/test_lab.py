@@ -311,6 +311,7 @@ def test_cells_share_their_names():
 
 def test_a_line_for_notebooks_alone_is_passed_over():
     assert json.loads(cell("if False:\n    %pip install something\n7 % 4"))["html"] == "<pre>3</pre>"
+    assert json.loads(cell("7 % 4;"))["html"] == ""
 
 
 @pytest.mark.usefixtures("lesson_begun")
@@ -322,6 +323,30 @@ def test_the_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
     for part in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if part["cell_type"] == "code":
             assert json.loads(cell("".join(part["source"])))["error"] is None
+
+
+WHOLE = """
+import json, sys
+from lab import cell, notebook
+notebook()
+for part in json.load(open(sys.argv[1], encoding="utf-8"))["cells"]:
+    if part["cell_type"] == "code":
+        answer = json.loads(cell("".join(part["source"])))
+        wanted = sum("image/png" in output.get("data", {}) for output in part["outputs"])
+        assert answer["error"] is None, answer
+        assert answer["html"].count("data:image/png") == wanted, part["source"]
+"""
+
+
+def test_where_the_site_has_numpy_a_lesson_runs_whole_with_its_pictures():
+    for module in ("matplotlib", "sklearn", "PIL"):
+        pytest.importorskip(module)
+    (path,) = (SITE.parent / "demos" / "lessons").glob("10_*.ipynb")
+    found = os.pathsep.join(map(str, (SITE / "live", path.parent, SITE.parent)))
+    done = subprocess.run(
+        [sys.executable, "-c", WHOLE, path], env={**os.environ, "PYTHONPATH": found}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.usefixtures("lesson_begun")

@@ -12,14 +12,15 @@ from micrograd import viz
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "site"))
 
-from lite import LESSONS, notebook, released, runs  # noqa: E402
-from sources import REFERENCE, RUN_HERE  # noqa: E402
+from lite import LESSONS, notebook, released  # noqa: E402
+from sources import REFERENCE, RUN_HERE, arranged, lesson, runs  # noqa: E402
 
 NEEDS = {
     "numpy": ["blas"],
     "matplotlib": ["numpy"],
     "scikit-learn": ["numpy"],
     "safetensors": [],
+    "pillow": [],
     "blas": [],
     "other": [],
 }
@@ -58,6 +59,15 @@ def test_the_lessons_that_run_in_a_browser():
     plain = [path.name[:2] for path in LESSONS if runs(path.name, numpy=False)]
     assert plain == [*RUN_HERE]
     assert {path.name[:2] for path in LESSONS if not runs(path.name, numpy=True)} == {"17", "18", "19", "23", "24"}
+
+
+def test_a_page_of_a_lesson_says_whether_its_cells_run_and_loads_what_they_import():
+    plain, whole = (lesson(LESSONS[12], False, numpy) for numpy in (False, True))
+    assert "cells.js" not in plain
+    assert 'cells.js\\" data-packages=\\"numpy matplotlib' in whole
+    course = (ROOT / "demos" / "README.md").read_text(encoding="utf-8")
+    assert "lessons 1, 2, 3, 4, 5, 6, 7, 10 and 25 run in the page" in arranged("lessons.md", course)
+    assert "15, 16, 20, 21, 22 and 25 run in the page" in arranged("lessons.md", course, numpy=True)
 
 
 @pytest.mark.parametrize("path", [path for path in LESSONS if path.name.startswith(RUN_HERE)], ids=str)

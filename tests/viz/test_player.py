@@ -3,6 +3,7 @@
 import html
 import random
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,6 +34,12 @@ def moons(samples):
     points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(samples)]
     losses = [(1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)]
     return sum(losses) * (1.0 / samples) + 1e-4 * sum(p * p for p in model.parameters())
+
+
+@cache
+def scenes_of(samples):
+    """The scenes of the moons' loss, as the page carries them; not to be changed."""
+    return data_of(player(moons(samples)))["scenes"]
 
 
 def chain(length):
@@ -225,13 +232,7 @@ def test_a_network_at_one_point_is_a_page_of_less_than_350_kilobytes():
     assert len(page.html.encode()) < 350_000
 
 
-def test_a_training_step_of_65_000_nodes_stays_below_730_kilobytes():
-    page = player(moons(100))
-    assert data_of(page)["nodes"] > 65_000
-    assert len(page.html.encode()) < 730_000
-
-
-@pytest.mark.parametrize("length", [10, 1_000, 20_000])
+@pytest.mark.parametrize("length", [10, 5_000])
 def test_a_chain_of_any_length_is_shown(length):
     page = player(chain(length))
     assert len(page.html.encode()) < 3_000_000
@@ -250,7 +251,7 @@ def test_no_scene_has_more_boxes_than_one_can_take_in():
 
 # ------------------------------------------------------------------------------------------------ folding
 def test_a_network_opens_at_its_layers():
-    first = data_of(player(moons(1)))["scenes"][0]
+    first = scenes_of(1)[0]
     assert first["tab"] == "layers"
     layers = [card for card in first["cards"] if card["kind"] == "module"]
     assert [card["heats"][0]["name"] for card in layers] == ["weights"] * 3
@@ -258,7 +259,7 @@ def test_a_network_opens_at_its_layers():
 
 
 def test_layers_lead_to_neurons_and_these_to_operations():
-    scenes = data_of(player(moons(1)))["scenes"]
+    scenes = scenes_of(1)
     layer = next(card for card in scenes[0]["cards"] if card["name"] == "Layer #2")
     inside = scenes[layer["opens"]]
     neurons = [card for card in inside["cards"] if card["kind"] == "module"]
@@ -269,14 +270,14 @@ def test_layers_lead_to_neurons_and_these_to_operations():
 
 
 def test_a_long_sum_opens_into_its_additions():
-    scenes = data_of(player(moons(1)))["scenes"]
+    scenes = scenes_of(1)
     total = next(card for scene in scenes for card in scene["cards"] if card.get("op") == "Σ" and "opens" in card)
     assert {card["op"] for card in scenes[total["opens"]]["cards"] if "op" in card} == {"+"}
 
 
 @pytest.mark.parametrize("samples", [1, 5])
 def test_every_card_of_every_scene_has_a_name(samples):
-    assert all(card["name"] for scene in data_of(player(moons(samples)))["scenes"] for card in scene["cards"])
+    assert all(card["name"] for scene in scenes_of(samples) for card in scene["cards"])
 
 
 def test_an_array_that_is_a_constant_is_called_that():
@@ -285,7 +286,7 @@ def test_an_array_that_is_a_constant_is_called_that():
 
 
 def test_samples_that_went_the_same_way_are_shown_once():
-    scenes = data_of(player(moons(5)))["scenes"]
+    scenes = scenes_of(5)
     assert all(card["times"] == 5 for card in scenes[0]["cards"] if card["kind"] == "module")
     notes = [scene["note"] for scene in scenes if "note" in scene]
     assert notes
@@ -293,7 +294,7 @@ def test_samples_that_went_the_same_way_are_shown_once():
 
 
 def test_what_comes_from_another_layer_has_no_weights_of_a_part_of_it():
-    scenes = data_of(player(moons(5)))["scenes"]
+    scenes = scenes_of(5)
     outside = [card for scene in scenes for card in scene["cards"] if card.get("outside") and card["kind"] == "module"]
     assert outside
     assert not any("heats" in card for card in outside)
@@ -337,7 +338,7 @@ def test_max_nodes_sets_what_is_small():
 
 
 def test_every_card_that_opens_leads_to_a_scene():
-    scenes = data_of(player(moons(3)))["scenes"]
+    scenes = scenes_of(5)
     assert all(0 < card["opens"] < len(scenes) for scene in scenes for card in scene["cards"] if "opens" in card)
 
 
@@ -391,7 +392,7 @@ def test_the_page_asks_for_nothing_outside():
 
 
 def test_the_one_result_of_a_module_sends_numbers_along_its_line():
-    scene = data_of(player(moons(1)))["scenes"][0]
+    scene = scenes_of(1)[0]
     (last,) = [i for i, card in enumerate(scene["cards"]) if card["name"] == "Layer #3"]
     (wire,) = [wire for wire in scene["wires"] if wire["ends"][0] == last and "local" in wire]
     assert wire["local"] == -1.0

@@ -15,7 +15,7 @@ import struct
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, starmap
 from operator import call, setitem
@@ -102,15 +102,12 @@ ONE_AT_A_TIME = threading.Lock()
 def source_of(loops: Loops) -> str:
     """The whole of the C."""
     body, constants = loops.body(), [array for array, _ in loops.constants.values()]
-    numbers = [array for array in loops.inputs.values() if not array.stored]
-    arrays = [array for array in loops.inputs.values() if array.stored]
-    lines = [f"const double {array.name} = ((double *)at[0])[{i}];" for i, array in enumerate(numbers)]
-    for i, array in enumerate([*arrays, *constants, *loops.outputs.values(), *loops.news.values()], 1):
+    arrays, places = [array for array in loops.inputs.values() if array.stored], places_of(loops.inputs)
+    lines = [f"const double {loops.inputs[x].name} = ((double *)at[0])[{i}];" for x, i in places.items()]
+    lines += [f"double *{new.name} = (double *)at[0] + {places[x]};" for x, new in loops.news.items()]
+    for i, array in enumerate([*arrays, *constants, *loops.outputs.values()], 1):
         const = "const " * (array in constants)
         lines.append(f"{const}{loops.language.type(array.dtype)} *restrict {array.name} = at[{i}];")
-    lines += [
-        f"{new.name}[0] = {loops.inputs[x].name};" for x, new in loops.news.items()
-    ]  # as it was, if a check fails
     end = "fault ? failed(at) : 0" if loops.checked else "0"
     lines = [*["fault = 0;"] * loops.checked, *lines, *body, f"return {end};"]
     inner = "".join(f"    {line}\n" for line in lines)
@@ -119,19 +116,22 @@ def source_of(loops: Loops) -> str:
     return "\n".join([head, *loops.language.functions(program, set()), *loops.arrays(), "", program])
 
 
+def places_of(inputs: Iterable[Symbol]) -> dict[Symbol, int]:
+    """Where numbers are in the first array of a call, behind what a failed check found; new ones take their places."""
+    return {x: i for i, x in enumerate((x for x in inputs if x.shape is None), 1)}
+
+
 class Slot:
     """The arrays of one call."""
 
-    def __init__(self, inputs: Sequence[Symbol], constants: Sequence[np.ndarray], outputs: Sequence[Any], news: int):
-        self.numbers: bytearray = bytearray(8 * max(1, sum(x.shape is None for x in inputs)))
+    def __init__(self, inputs: Sequence[Symbol], constants: Sequence[np.ndarray], outputs: Sequence[Any]):
+        self.numbers: bytearray = bytearray(8 + 8 * len(places_of(inputs)))
         arrays: list[Any] = [x for x in inputs if x.shape is not None]
         self.own: list[np.ndarray] = [np.zeros(x.shape, x.dtype, C().order(x)) for x in arrays]
         self.results: list[np.ndarray] = [np.zeros(*shape) for shape in outputs]
-        self.news: np.ndarray = np.zeros(news)
         self.held: list[Any] = [None] * len(self.own)  # the user's arrays that the program writes to
         addresses = [ctypes.addressof(ctypes.c_char.from_buffer(self.numbers))]
         addresses += [x.ctypes.data for x in (*self.own, *constants, *self.results)]
-        addresses += [self.news.ctypes.data + 8 * i for i in range(news)]
         self.table: Any = (ctypes.c_void_p * len(addresses))(*addresses)
         self.address: int = ctypes.addressof(self.table)
 
@@ -153,7 +153,8 @@ class Executable:
         news = [reads[x.args[0]] for x in loops.news]
         hows = [setattr if read.kind == "value" else setitem for read in news]
         keys = ["_data" if read.kind == "value" else read.keys[-1] for read in news]
-        self._news: Any = hows, keys, [int if read.kind == "count" else float for read in news]
+        kinds = [int if read.kind == "count" else float for read in news]
+        self._news: Any = hows, keys, kinds, [*map(places_of(loops.inputs).get, loops.news)]
         places = [read._replace(keys=read.keys[: None if read.kind == "value" else -1]).place for read in news]
         self._places = eval(f"lambda {', '.join(program.parameters)}: [{', '.join(places)}]")
         written = {x for x, _ in program.updates}
@@ -163,7 +164,6 @@ class Executable:
         self._answer = self._answers(list(loops.outputs))
         self._numbers = [i for i, x in enumerate(self._inputs) if x.shape is None]
         self._pack = struct.Struct(f"{len(self._numbers)}d").pack_into
-        self.run: Callable[..., Any] = self.__call__
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""
@@ -171,8 +171,8 @@ class Executable:
         try:
             slot = self._free.pop()
         except IndexError:
-            slot = Slot(self._inputs, self._constants, self._outputs, len(self._news[0]))
-        self._pack(slot.numbers, 0, *[inputs[i] for i in self._numbers])
+            slot = Slot(self._inputs, self._constants, self._outputs)
+        self._pack(slot.numbers, 8, *[inputs[i] for i in self._numbers])
         own, held, copied = slot.own, slot.held, []
         for n, i in self._copied:
             own[n][...] = inputs[i]
@@ -207,8 +207,8 @@ class Executable:
 
     def _writes(self, given: Sequence[Any], slot: Slot) -> Iterator[Any]:
         """Calls that write the new values of numbers to where the old ones were read; each is read when it is made."""
-        hows, keys, kinds = self._news
-        numbers = map(call, kinds, chain.from_iterable(struct.iter_unpack("d", slot.news.data)))  # type: ignore[arg-type]
+        hows, keys, kinds, at = self._news
+        numbers = map(call, kinds, map(memoryview(slot.numbers).cast("d").__getitem__, at))  # type: ignore[arg-type]
         return map(call, hows, self._places(*given), keys, numbers)  # type: ignore[arg-type]
 
     def _answers(self, outputs: list[Symbol]) -> Callable[[list[np.ndarray]], Any]:

@@ -2,7 +2,7 @@
 
 text        names, numbers and errors of a text that somebody writes
 chains      long chains of objects, which are freed from their ends
-cells       `cell`: the cells of a lesson
+cells       `cell`: the cells of a lesson; `notebook`: for those that draw with matplotlib
 playing     `run`: a text, its picture and its sliders
 data        the points to learn
 training    `start`, `go`, `put`, `set_rate`, `point`, `one`: the learner's own `model`, `optimizer` and `step(batch)`
@@ -11,6 +11,7 @@ surface     the graph of one point as a list of instructions, which a page can f
 """
 
 from .cells import cell as cell
+from .cells import notebook as notebook
 from .drilling import drill as drill
 from .playing import run as run
 from .training import go as go

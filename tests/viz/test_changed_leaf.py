@@ -1,0 +1,324 @@
+"""A number that is changed in the player's page: every other follows, and is the engine's. In Node."""
+
+import json
+import math
+import random
+import re
+
+import numpy as np
+import pytest
+from drawn_graphs import network, neuron
+from ops_list import OPS
+
+import micrograd as mg
+from micrograd import Tensor, Value
+from micrograd.functional import cross_entropy, hinge
+from micrograd.nn import MLP, LayerNorm1d, Linear, ReLU, Sequential
+from micrograd.scalars.ops import TABLE
+from micrograd.viz import player
+from micrograd.viz.drawing.data import walk
+from micrograd.viz.page import asset
+from micrograd.viz.playing.backprop import Backprop, backprop
+from micrograd.viz.playing.program import functions, program
+
+
+def readme(b=6.88):
+    x1, w1, x2, w2 = (Value(x, label=name) for name, x in {"x1": 2, "w1": -3, "x2": 0, "w2": 1}.items())
+    return mg.tanh(x1 * w1 + x2 * w2 + Value(b, label="b"))
+
+
+# ------------------------------------------------------------------------------------------------ by hand
+def test_dragged_leaf_moves_everything_until_it_is_reset(page):
+    page.open(player(neuron()).html, "place=end").drag("x1", 50)
+    assert page.spoken("x1").startswith("x1, data 2.5000")
+    x1, x2, w1, w2, b = 2.5, 0.5, -3.0, 1.0, 6.8813735870195432
+    out = math.tanh(x1 * w1 + x2 * w2 + b)
+    assert f"data {out:.4f}".replace("-", "−") in page.spoken("o")
+    assert f"gradient {(1 - out * out) * w1:.4f}".replace("-", "−") in page.spoken("x1")
+    assert "✓ all slopes agree" in page.text("#ran")
+    page.click("#reset")
+    assert page.spoken("x1") == "x1, data 2.0000, gradient −0.6702"
+
+
+@pytest.mark.parametrize(("place", "phase"), [("step=0", "Done"), ("step=9", "Backward 3 of 5")])
+def test_drag_from_the_first_step_shows_the_last_and_in_the_middle_keeps_the_step(page, place, phase):
+    page.open(player(neuron()).html, place).drag("w2", -30)
+    assert page.text("#phase") == phase
+    assert page.spoken("w2").startswith("w2, data 0.7000")
+
+
+def test_click_without_a_drag_shows_the_paths(page):
+    page.open(player(neuron()).html, "place=end").choose("x1")
+    assert "Why is x1.grad" in page.text("#why")
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        (["F2", *"7.25", "Enter"], "7.2500"),
+        (["F2", *"-3", "Enter"], "−3.0000"),
+        (["F2", *"1e-5", "Enter"], "1.0000e−5"),
+        (["F2", "x", "Enter"], "2.0000"),
+        (["F2", "7", "Escape"], "2.0000"),
+        (["4", "Enter"], "4.0000"),
+        (["ArrowUp", "ArrowUp", "ArrowDown"], "2.1000"),
+        (["PageUp", "PageUp", "PageDown"], "3.0000"),
+    ],
+)
+def test_leaf_is_typed_and_stepped_with_the_keys(page, keys, shown):
+    page.open(player(neuron()).html, "place=end").focus("x1").press(*keys)
+    assert page.spoken("x1").startswith(f"x1, data {shown}")
+    assert float(page.get("cardOf('x1').getAttribute('aria-valuenow')")) == float(shown.replace("−", "-"))
+    assert (page.text("#live") == "‘x’ is not a number; x1 stays 2.0000.") == ("x" in keys)
+
+
+def test_steps_of_descent_are_the_engine_s(page):
+    page.open(player(network(2, (3, 1))).html)
+    page.run("query('#rate').value = 0.05; for (let k = 0; k < 3; k++) query('#descend').click()")
+    random.seed(1337)
+    model = MLP(2, [3, 1])
+    points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(2)]
+    losses = []
+    for _ in range(4):
+        loss = sum((1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)) * 0.5
+        model.zero_grad()
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 0.05 * p.grad
+        losses.append(f"{loss.data:.4f}")
+    assert page.text("#loss") == f"3 steps: loss {losses[0]} → {losses[-1]}"
+
+
+def test_step_of_descent_is_taken_from_the_panel_that_tells_of_it_and_taken_back(page):
+    page.open(player(readme(), names={}).html).click("#why .step")
+    after = re.search(r"out after it: (\S+), now (\S+)", page.text("#why"))
+    assert f"data {after[2]}" in page.spoken("out")
+    assert after[2] != "0.7064"
+    assert page.get("document.activeElement.matches('#why .step')"), "the next step is one key away"
+    page.click("#why .undo")
+    assert "data 0.7064" in page.spoken("out")
+
+
+def test_graph_with_a_rule_by_hand_says_that_it_cannot_be_computed_again_and_stays(page):
+    a = Value(3.0, label="a")
+    out = Value(a.data * 5, (a,), "five")
+    out._backward = lambda: None
+    page.open(player(out).html, "step=0")
+    assert "closures written by hand" in page.text("#why")
+    for act in (lambda: page.click("#descend"), lambda: page.choose("a"), lambda: page.focus("a").press("F2")):
+        page.run("query('#said').textContent = query('#live').textContent = ''")
+        act()
+        assert "closures written by hand" in page.text("#said")
+        assert "closures written by hand" in page.text("#live")
+    page.drag("a", 40)
+    assert "data 3.0000" in page.spoken("a")
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "alone"),
+    [((10, 40), (1, 40), False), ((30, 40), (1, 40), True), ((80, 1), (1, 50), False), ((81, 1), (1, 50), True)],
+    ids=["small", "a leaf of 1,200 numbers", "a product of 4,000", "a product of 4,050"],
+)
+def test_large_array_is_computed_by_python_alone_and_its_lines_have_their_hue(page, rows, columns, alone):
+    w = Tensor(np.linspace(1, 2, math.prod(rows)).reshape(rows), requires_grad=True, label="w")
+    page.open(player((w * Tensor(-np.ones(columns))).sum(), names={}).html, "place=end")
+    assert ("computed by Python alone" in page.text("#ran")) == alone
+    looks = page.get("all('.wire').map(e => [e.querySelector('title').textContent, e.getAttribute('class')])")
+    assert looks[0] == ["w → v1", "wire flows below"]
+
+
+@pytest.mark.parametrize(("name", "key"), [("o", "F2"), ("n", "5")])
+def test_computed_card_says_so_where_somebody_would_change_it(page, name, key):
+    page.open(player(neuron()).html, "place=end").focus(name).press(key)
+    assert page.text("#said") == f"{name} is computed: change what goes into it."
+    assert page.get("query('#number').hidden")
+
+
+def test_double_click_types_a_leaf_and_tells_of_what_is_computed(page):
+    page.open(player(neuron()).html, "place=end")
+    for name in ("o", "x1"):
+        page.run("cardOf(arguments[0]).dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))", name)
+        assert page.get("query('#number').hidden") == (name == "o")
+    assert page.text("#said") == "o is computed: change what goes into it."
+
+
+def test_card_of_many_alike_says_that_it_does_not_open(page):
+    loss = sum(((Value(float(k)) * 2.0).relu() for k in range(90)), Value(0.0))
+    page.open(player(loss, max_nodes=20).html)
+    page.run("pressed(all('.card.repeat').find(e => e.textContent.includes('×90')))")
+    assert page.text("#said").endswith(" does not open: it stands for 90 operations of one kind.")
+
+
+# ------------------------------------------------------------------------------------------------ slopes
+CURVES = (
+    "Object.fromEntries(all('.card').filter(e => e.querySelector('.slope'))"
+    ".map(e => [e.getAttribute('aria-label').split(',')[0], ['curve', 'tangent', 'point']"
+    ".map(kind => e.querySelector(`.slope .${kind}`)).map(path => [path.getAttribute('class'),"
+    " path.getAttribute('d').match(/-?[\\d.e-]+/g).map(Number)])]))"
+)
+
+
+def rise(tangent):
+    """How far a tangent goes up, a screen's y goes down."""
+    (_, (x0, y0, x1, y1)) = tangent
+    return (y0 - y1) / (x1 - x0)
+
+
+def test_each_leaf_has_the_curve_of_the_result_and_the_tangent_there(page):
+    found = page.open(player(readme()).html).get(CURVES)
+    looks = {name: tangent[0] for name, (_, tangent, _) in found.items()}
+    assert looks == {"x1": "tangent below", "w2": "tangent "} | dict.fromkeys(("w1", "x2", "b"), "tangent above")
+    slopes = {name: rise(tangent) for name, (_, tangent, _) in found.items()}
+    unit = slopes["b"] / 0.50099
+    assert unit > 0
+    wanted = {"x1": -3 * 0.50099, "w1": 2 * 0.50099, "x2": 0.50099, "w2": 0.0, "b": 0.50099}
+    scaled = {name: slope * unit for name, slope in wanted.items()}
+    assert slopes == pytest.approx(scaled, rel=1e-3), "one scale for all"
+    assert len({*found["w2"][0][1][1::2]}) == 1, "a level line"
+    assert found["b"][0][1][1::2] == sorted(found["b"][0][1][1::2], reverse=True)
+
+
+def test_drag_slides_along_the_curve_and_a_saturated_neuron_is_flat(page):
+    before = page.open(player(readme()).html).get(CURVES)
+    page.drag("x1", 60)
+    after = page.get(CURVES)
+    assert after["x1"][0] == before["x1"][0], "the curve of the number that is dragged stays"
+    assert after["x1"][2][1][0] == pytest.approx(before["x1"][2][1][0] + 15, abs=0.1)
+    page.focus("b").press("F2", *"12", "Enter")
+    assert max(abs(rise(tangent)) for _, tangent, _ in page.get(CURVES).values()) < 0.1
+
+
+def test_curves_are_hidden_before_the_gradient_is_there_and_a_large_graph_has_none(page):
+    assert page.open(player(network()).html).get(CURVES) == {}
+    page.open(player(readme()).html, "step=3")
+    shown = "all('.slope').map(e => e.style.visibility)"
+    assert page.get(shown) == ["hidden"] * 5
+    page.press("End")
+    assert page.get(shown) == ["visible"] * 5
+
+
+# ------------------------------------------------------------------------------------------------ the same numbers
+@pytest.fixture
+def engine(page):
+    """The page's engine by itself: `Program`, of what `made` gives."""
+    return page.load(f"let story = {{missing: ''}};\n{asset('playing/program.js')}")
+
+
+def made(root):
+    """A graph as the page's engine takes it."""
+    found = program(walk(getattr(root, "_node", root)), Backprop())
+    assert isinstance(found, dict), f"{root}: {found}"
+    return json.loads(json.dumps(found))
+
+
+COMPUTED = """
+return arguments[0].map(made => {
+  const engine = Program(made);
+  engine.run();
+  const plain = x => x === undefined ? null : isArray(x) ? [...x].map(String) : [String(x)];
+  return [engine.data.map(plain), engine.data.map((_, i) => plain(engine.grads[i]))];
+});
+"""
+
+
+def scalars():
+    """A graph for every op of Values, at several places, its edges too."""
+    for op in OPS:
+        for point in [*op.points(4), *(edge[0] for edge in op.edges)]:
+            yield op.call(*map(Value, point))
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    new = lambda *shape: Tensor(rng.normal(size=shape), requires_grad=True)  # noqa: E731
+    a, b, c = new(3, 4), new(4, 2), new(4)
+    yield (a @ b).tanh().mean()
+    with np.errstate(all="ignore"):
+        yield (1 / Tensor([-0.0, 0.0, np.inf, np.nan], requires_grad=True)).maximum(-5.0).sum()
+    yield ((a + c) * c).sum(0)
+    yield a.softmax(-1)[1:, [0, 2]].sum()
+    yield a.log_softmax(-1).max(1).sum() + a.T.reshape(2, 6).cumsum(1).std()
+    yield cross_entropy(a, [0, 3, 1])
+    yield hinge(c, [1.0, -1.0, 1.0, -1.0])
+    yield mg.concatenate([a, a * 2], axis=1).logsumexp(-1).sum()
+    yield mg.where(a.data > 0, a, a * a).min(0).sum() + a.broadcast_to((2, 3, 4)).norm()
+    yield (new(2, 3, 4) @ new(2, 4, 3)).sum()
+    yield Sequential(Linear(3, 4, rng=rng), LayerNorm1d(4), ReLU(), Linear(4, 2, rng=rng))(new(5, 3)).square().mean()
+
+
+def networks():
+    yield from (network(2, (4, 1)), neuron())
+
+
+@pytest.mark.parametrize("graphs", [scalars, arrays, networks])
+def test_page_computes_the_engine_s_numbers_to_1e_9(engine, graphs):
+    roots = list(graphs())
+    for root, (data, grads) in zip(roots, engine.run(COMPUTED, [made(root) for root in roots]), strict=True):
+        graph = walk(getattr(root, "_node", root))
+        with np.errstate(all="ignore"):
+            wanted = backprop(graph.nodes[-1], graph.nodes).grads
+        for i, node in enumerate(graph.nodes):
+            what = f"node {i} of {graph.nodes[-1]._op} of {[n._data for n in graph.nodes]}"
+            numbers(data[i], node._data, f"data of {what}")
+            if node in wanted:
+                numbers(grads[i], wanted[node], f"gradient of {what}")
+
+
+def numbers(found, wanted, what):
+    found = [float(x.replace("Infinity", "inf")) for x in found]
+    np.testing.assert_allclose(found, np.ravel(wanted), rtol=1e-9, atol=1e-12, err_msg=what)
+
+
+# ------------------------------------------------------------------------------------------------ nudges
+NUDGE = """
+const [made, i, shown] = arguments, engine = Program(made);
+engine.run();
+return engine.nudge(i, shown ?? undefined);
+"""
+
+
+def nudged(engine, root, leaf, shown=None):
+    """The nudge test of a leaf, of the gradient that is `shown` or else of the page's own."""
+    nodes = walk(getattr(root, "_node", root)).nodes
+    at = next(i for i, node in enumerate(nodes) if node is getattr(leaf, "_node", leaf))
+    return engine.run(NUDGE, made(root), at, shown)
+
+
+def test_nudge_agrees_with_a_right_gradient_and_finds_a_wrong_one(engine):
+    a, b = Value(2.0), Value(-3.0)
+    assert nudged(engine, (a * b + a).tanh(), b)["agrees"]
+    wrong = nudged(engine, a * a, a, 4.01)
+    assert not wrong["agrees"]
+    assert wrong["slope"] == pytest.approx(4.0)
+    for grad in (1e-3, 1e-5):
+        assert not nudged(engine, b * grad, b, 1.1 * grad)["agrees"]
+
+
+def test_nudge_at_a_kink_or_of_an_infinite_slope_does_not_agree(engine):
+    zero = Value(0.0)
+    assert not nudged(engine, zero.relu(), zero)["agrees"]
+    assert not nudged(engine, 1 / zero, zero)["agrees"]
+
+
+@pytest.mark.parametrize("x", [1e-6, 1.0, 1e6])
+def test_nudge_has_a_step_that_suits_the_number(engine, x):
+    a = Value(x)
+    assert nudged(engine, a.log(), a)["agrees"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nudge_of_an_array_moves_its_steepest_element(engine, dtype):
+    t = Tensor(np.array([[1.0, 2.0], [-5.0, np.nan]], dtype), requires_grad=True, label="t")
+    found = nudged(engine, (t[:, :1] * t[:, :1]).sum(), t)
+    assert (found["at"], found["agrees"]) == (2, True)
+    page = engine.open(player(mg.where(np.isnan(t.data), 0.0, t * t).sum()).html, "place=end")
+    assert "1 leaf moved a little" in page.text("#ran")
+
+
+def test_page_knows_every_function_that_a_row_calls(engine):
+    called = {*TABLE, *re.findall(r'\["([^"]+)"', json.dumps([*functions().values()]))}
+    missing = engine.run(
+        "return arguments[0].filter(name => !CALLS[name] && typeof Math[name.replace(/^arc/, 'a')] !== 'function')",
+        sorted(called - {*functions()}),
+    )
+    assert missing == []

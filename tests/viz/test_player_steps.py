@@ -1,0 +1,615 @@
+"""The player's page in Node: what each step shows, says aloud and computes; keys, paths, folds, guesses."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from drawn_graphs import arrays, crowd, embedded, network, neuron, paths
+
+from micrograd import Tensor, Value, softmax
+from micrograd.nn import MLP, Module
+from micrograd.viz import player
+
+GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
+SHOWN = (  # all that one sees: the phase, the cards, the pills, the panels
+    "[...all('#phase, #graph text, #why, #ran').map(e => e.textContent.trim()),"
+    " ...all('.card, .wire').map(e => e.getAttribute('class'))]"
+)
+
+
+@pytest.fixture(scope="module")
+def folded():
+    """The player's page of a network, which opens at its layers."""
+    return player(network(), names={}).html
+
+
+@pytest.fixture(scope="module")
+def training_step():
+    """The player's page of 65,000 nodes, which takes a while to make."""
+    return player(network(100)).html
+
+
+def test_training_step_of_65_000_nodes_is_a_page_of_less_than_730_kilobytes(training_step):
+    assert embedded(training_step)["nodes"] > 65_000
+    assert len(training_step) < 730_000
+
+
+# ------------------------------------------------------------------------------------------------ steps
+@pytest.mark.parametrize("name", GRAPHS)
+def test_step_back_shows_what_the_step_forward_did(page, name):
+    page.open(player(GRAPHS[name]()).html)
+    forward = page.at_each_step(SHOWN)
+    assert all(before != after for before, after in pairwise(forward))
+    assert page.at_each_step(SHOWN, "back") == forward[::-1]
+
+
+@pytest.mark.parametrize("passed", [False, True], ids=["before backward", "after it"])
+def test_page_opens_computed_with_its_gradients(page, passed):
+    out = neuron()
+    if passed:
+        out.backward()
+    page.open(player(out, names={}).html)
+    assert (page.step, page.text("#phase")) == (12, "Done")
+    assert page.spoken("o") == "o, data 0.8813, gradient 1.0000"
+    assert page.spoken("x1") == "x1, data 2.0000, gradient −0.6702"
+    assert "x1 moves o most: by about −0.67 for each 1, so by −0.0067 for 0.01." in page.text("#why")
+    page.click("#play")
+    assert page.text("#phase") == "Ready"
+
+
+MOVING = ".arriving, .filling"
+
+
+def test_opening_lets_the_gradients_come_in_once_from_the_result_to_the_leaves(page):
+    page.open(player(neuron(), names={}).html, calm=False)
+    late = page.get("['o', 'n', 'x1 * w1', 'w1'].map(name => parseInt(cardOf(name).style['--late']))")
+    assert late == sorted(set(late))
+    assert page.count(".filling") == 9
+    page.pass_time(5000)
+    assert page.count(MOVING) == 0
+    page.run("resize()")
+    assert page.count(MOVING) == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "calm", "keys"), [("step=12", False, []), ("", True, []), ("", False, ["ArrowLeft"])]
+)
+def test_opening_does_not_move_behind_a_link_where_motion_is_unwanted_or_once_a_step_is_taken(page, place, calm, keys):
+    page.open(player(neuron(), names={}).html, place, calm=calm).press(*keys)
+    assert page.count(MOVING) == 0
+
+
+def test_values_appear_forward_and_gradients_backward(page):
+    page.open(player(neuron()).html, "step=0")
+    assert page.spoken("o") == "o, data not yet, gradient not yet"
+    page.press(*["ArrowRight"] * 5)
+    assert page.spoken("o") == "o, data 0.8813, gradient not yet"
+    page.press("ArrowRight")
+    assert page.spoken("o") == "o, data 0.8813, gradient 1.0000"
+    page.press("End")
+    assert page.spoken("w1") == "w1, data −3.0000, gradient 0.4468"
+
+
+def test_number_lands_with_its_pulse(page):
+    page.open(player(neuron()).html, "step=6", calm=False)
+    page.click("#next")
+    assert page.count(".pulse")
+    assert "gradient not yet" in page.spoken("n")
+    page.pass_time(700)
+    assert page.count(".pulse") == 0
+    assert "gradient 0.2234" in page.spoken("n")
+    assert page.text(".pill.backward") == "1.00 × 0.22= 0.22"
+
+
+def test_gradient_with_two_uses_fills_one_at_a_time(page):
+    page.open(player(paths()).html, "step=6")
+    assert (page.count(".use.on"), page.count(".number.grad.part")) == (2, 2)  # one of two, of a and of b
+    assert "1 of 2 uses: " in page.text("#why")
+    page.press("ArrowRight")
+    assert (page.count(".use.on"), page.count(".number.grad.part")) == (4, 0)
+    assert "2 of 2 uses: 16.0000" in page.text("#why")
+    assert page.text("#why .aside b") == "16.0000"
+
+
+def test_active_lines_have_their_pills_where_it_is_crowded(page):
+    page.open(player(crowd()).html, "scene=0")
+    assert page.count(".wire") > 70
+    counts = page.at_each_step("['.wire.forward, .wire.backward', '.pill rect'].map(e => all(e).length)")
+    assert all(active == pills for active, pills in counts)
+
+
+def test_each_step_is_said_aloud(page):
+    page.open(player(neuron()).html)
+    said = page.at_each_step("query('#live').textContent")
+    assert len(set(said)) == len(said)
+    assert said[1] == "Forward 1 of 5. x1 * w1 equals −6.0000."
+
+
+# ------------------------------------------------------------------------------------------------ what is told
+def hooked():
+    a = Value(0.5, label="a")
+    m = a * 2
+    m.label = "m"
+    m.register_hook(lambda g: g * 10)
+    return m * a
+
+
+def square():
+    a = Value(3.0, label="a")
+    return a * a
+
+
+TOLD = {
+    "a product": (neuron, "step=11", "#why", ["from the right", "0.2234", "w1 = −3.0000", "−0.6702"]),
+    "its rule and its test": (neuron, "step=11", "#ran", ["x1.grad += g * w1", "✓ agrees"]),
+    "a nudge of each leaf whose gradient is whole": (
+        neuron,
+        "step=11",
+        "#ran",
+        ["Nudge test: x1 + 0.001 moves o by"],
+    ),
+    "two uses, one by one": (square, "step=3", "#why", ["1 of 2 uses: 3.0000", "2 of 2 uses: 6.0000"]),
+    "a rule for each use": (square, "step=3", "#ran", ["a.grad += g * a a.grad += g * a with"]),
+    "a hook": (hooked, "step=4", "#why", ["1 of 1 use: a hook made it 5.0000"]),
+    "arrays, by their shapes": (
+        lambda: Tensor(np.ones((3, 4)), requires_grad=True, label="t").sum(),
+        "step=1",
+        "#why",
+        ["sum((3, 4)) → 12.0000"],
+    ),
+    "nothing to nudge": (
+        lambda: Tensor(np.zeros((0, 3)), requires_grad=True).sum(),
+        "place=end",
+        "#ran",
+        ["No leaf with a gradient is in this view"],
+    ),
+    "nan": (lambda: Value(np.nan, label="a") * 2, "step=99", "#graph", ["nan"]),
+    "infinity": (lambda: Value(np.inf, label="a") * 2, "step=99", "#graph", ["inf"]),
+    "minus infinity": (lambda: Value(-np.inf, label="a") * 2, "step=99", "#graph", ["−inf"]),
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_panels_tell_of(page, what):
+    graph, place, panel, wanted = TOLD[what]
+    said = page.open(player(graph()).html, place).text(panel)
+    assert [text for text in wanted if text not in said] == []
+
+
+def test_python_that_ran_has_the_brackets_that_it_needs(page):
+    a, b = Value(3.0, label="a"), Value(2.0, label="b")
+    page.open(player((a + b) * (a * b) - (b - (-(a + b))) ** 2).html)
+    ran = {line for step in page.at_each_step("all('#ran code').map(e => e.textContent)") for line in step}
+    assert {"-(a + b)", "(a + b).grad += g * (a * b)"} <= ran
+    assert {line for line in ran if line.startswith("out = ")} == {"out = (a + b) * (a * b) - (b - -(a + b))**2"}
+
+
+def test_unnamed_result_is_not_called_out(page):
+    page.open(player((Value(3.0, label="a") * 2).tanh()).html, "step=1")
+    assert page.text("#ran code") == "a * 2"
+
+
+# ------------------------------------------------------------------------------------------------ to go somewhere
+def test_buttons_and_keys_go_where_they_say(page):
+    page.open(player(neuron()).html)
+    went = []
+    for act, what in [("press", "Home"), ("click", "#next"), ("click", "#back"), ("click", "#last"),
+                      ("click", "#first"), ("press", "End"), ("press", "ArrowLeft")]:  # fmt: skip
+        getattr(page, act)(what)
+        went.append(page.step)
+    assert went == [0, 1, 0, 12, 0, 12, 11]
+
+
+@pytest.mark.parametrize(("place", "wanted"), [("step=7", 7), ("step=0", 0), ("step=9999", 12), ("nonsense", 12)])
+def test_link_leads_to_a_step(page, place, wanted):
+    assert page.open(player(neuron()).html, place).step == wanted
+
+
+def test_address_follows_the_step_and_the_step_the_address(page):
+    page.open(player(neuron()).html).press("Home", "ArrowRight", "ArrowRight")
+    assert page.get("location.hash") == "#step=2"
+    page.run("location.hash = '#step=5'; passTime(0)")
+    assert page.step == 5
+
+
+def test_space_plays_and_pauses(page):
+    page.open(player(neuron()).html).press("Home", " ")
+    assert page.get("query('#play').getAttribute('aria-label')") == "Pause"
+    page.pass_time(400)
+    assert page.step == 1
+    page.press(" ")
+    page.pass_time(5000)
+    assert (page.step, page.get("query('#play').getAttribute('aria-label')")) == (1, "Play")
+
+
+def test_play_ends_at_the_last_step_sooner_at_four_times_the_speed(page):
+    page.open(player(Value(2.0, label="a") * 3).html)
+    page.run("query('#speed').click(); query('#speed').click(); query('#play').click()")
+    assert page.text("#speed") == "4×"
+    page.pass_time(350 / 4 + 2 * 350)
+    assert page.text("#phase") != "Done"
+    page.pass_time(2 * 350)
+    assert page.text("#phase") == "Done"
+    assert page.get("query('#play').getAttribute('aria-label')") == "Play"
+
+
+def test_space_on_a_card_chooses_it_and_plays_nothing(page):
+    page.open(player(paths()).html, "place=end").focus("s")
+    page.press(" ")
+    assert "Why is s.grad" in page.text("#why")
+    assert page.get("query('#play').getAttribute('aria-label')") == "Play"
+
+
+# ------------------------------------------------------------------------------------------------ paths
+def test_click_lights_the_paths_and_sums_their_products(page):
+    page.open(player(paths()).html, "step=99").choose("a")
+    assert page.count(".wire.path") == 4
+    why = page.text("#why")
+    assert [text for text in ("Why is a.grad 16.0000?", "a → s → L", "sum = 16.0000") if text not in why] == []
+    page.press("Escape")
+    assert page.count(".wire.path") == 0
+
+
+def test_chosen_leaf_has_its_rule_its_test_and_what_would_change_it_most(page):
+    page.open(player(neuron(), names={}).html).choose("w1")
+    said = page.text("#ran")
+    assert "The rule that ran: w1.grad += g * x1 with g = 0.2234, the gradient of x1 × w1." in said
+    assert "✓ agrees" in said
+    o, x1, w1 = np.tanh(6.8813735870195432 - 5.5), 2.0, -3.0
+    by_x1, by_w1 = (1 - o * o) * (1 - 2 * o * w1 * x1), -2 * o * (1 - o * o) * x1 * x1
+    wanted = f"x1 by about {by_x1:.2f} for each 1, then w1 by about {by_w1:.2f} for each 1.".replace("-", "−")
+    assert f"What would change w1.grad most: {wanted}" in said
+
+
+def test_leaf_in_which_the_result_is_linear_has_a_gradient_that_nothing_changes(page):
+    page.open(player(Value(3.0, label="a") * 2, names={}).html).choose("a")
+    assert "No small change of a leaf changes a.grad" in page.text("#ran")
+
+
+def test_chosen_leaf_behind_a_hook_is_told_of_the_hook_and_has_no_sum(page):
+    page.open(player(hooked()).html, "step=99").choose("a")
+    assert "A hook gave another gradient to m" in page.text("#why")
+    assert "sum" not in page.text("#why")
+
+
+def test_cell_of_a_weight_leads_to_its_gradient_and_why_in_one_click(page, folded):
+    page.open(folded)
+    assert "w[9] of LinearNeuron(16) moves loss most: by about −1.75 for each 1" in page.text("#why")
+    page.run("pressed(all('.card').find(e => e.textContent.includes('Layer #3')).querySelectorAll('.cell')[3])")
+    assert page.text("#why h2").startswith("Why is w[3].grad ")
+    assert page.get("query('.chosen').getAttribute('aria-label')").startswith("w[3], data ")
+
+
+def test_long_paths_are_told_by_what_differs(page):
+    out = Value(0.5, label="a")
+    for i in range(12):
+        out = out * 1.1 if i != 6 else out.tanh() + out.exp() + out.sin()
+        out.label = f"n{i}"
+    page.open(player(out).html, "scene=0&step=99").choose("a")
+    ways = page.texts("#why .rows > div > :first-child")
+    assert len(set(ways)) == len(ways) == 3
+    assert min(ways) == "a → … → exp(n5) → tanh(n5) + exp(n5) → … → n11"
+
+
+def test_enter_chooses_the_card_that_has_the_focus(page):
+    page.open(player(paths()).html, "step=99").focus("b")
+    page.press("Enter")
+    assert "Why is b.grad 21.0000?" in page.text("#why")
+
+
+@pytest.mark.parametrize(
+    ("doublings", "said"), [(7, "sum = 128.0000"), (8, "More than 200 paths"), (20, "More than 200 paths")]
+)
+def test_paths_are_summed_up_to_two_hundred(page, doublings, said):
+    out = Value(1.0, label="a")
+    for _ in range(doublings):
+        out = out + out
+    page.open(player(out).html, "scene=0&step=99").choose("a")
+    assert said in page.text("#why")
+
+
+# ------------------------------------------------------------------------------------------------ folds
+def test_folds_are_entered_by_clicks_and_left_by_escape(page, folded):
+    page.open(folded)
+    went = []
+    for act in (None, "Layer #2", "ReLUNeuron(16) #3", "Escape", "Escape"):
+        if act:
+            (page.press if act == "Escape" else page.choose)(act)
+        went.append((page.text("#crumbs"), page.count(".card.module")))
+    assert [crumbs for crumbs, _ in went] == ["layers", "layers›Layer #2", "layers›Layer #2›ReLUNeuron(16) #3",
+                                              "layers›Layer #2", "layers"]  # fmt: skip
+    assert went[1][1] == 16
+    assert went[1:3] != went[2:4]
+    assert page.get("query('#crumbs').hidden")
+
+
+def test_crumb_leads_back(page, folded):
+    page.open(folded).choose("Layer #1")
+    page.click("#crumbs button")
+    assert "data" in page.spoken("Layer #2") or page.spoken("Layer #2").endswith("opens")
+
+
+def test_views_of_the_whole_are_tabs(page, folded):
+    page.open(folded)
+    page.run("all('#tabs button').find(e => e.textContent === 'neurons').click()")
+    assert page.count(".card.module") == 33
+    assert page.get("location.hash").startswith("#scene=")
+
+
+def test_link_leads_into_a_fold(page, folded):
+    page.open(folded, "scene=2&step=3")
+    assert page.step == 3
+    assert page.text("#crumbs") != ""
+
+
+def test_one_of_many_that_were_folded_is_not_told_as_a_number(page, training_step):
+    page.open(training_step)
+    k = page.get(
+        "JSON.parse(query('#story').textContent).scenes.findIndex(at => at.parent === 0 && at.title === 'sum')"
+    )
+    page.run(f"location.hash = '#scene={k}&step=9'; passTime(0)")
+    assert page.text("#phase").startswith("Forward 9")
+    assert page.text("#ran code") == "v9 = v8 + …"
+    assert "–" not in page.text("#why")
+
+
+def test_training_step_of_65_000_nodes_can_be_gone_through_and_into(page, training_step):
+    page.open(training_step)
+    assert page.at_each_step("query('#phase').textContent")[-1] == "Done"
+    page.choose("Layer #2")
+    assert page.count(".card.module") >= 16
+
+
+# ------------------------------------------------------------------------------------------------ guess first
+def guess(page, *given):
+    """Type guesses for the gradients that are asked, and what the panel says of them."""
+    page.run(
+        "const form = query('#why form');"
+        "[...arguments].forEach((text, k) => { form.querySelectorAll('input')[k].value = text }); form.requestSubmit()",
+        *given,
+    )
+    return page.texts("#why > p")
+
+
+def test_gradient_is_asked_before_it_is_shown(page):
+    page.open(player(neuron(), names={}, ask=True).html)
+    assert page.text("#phase") == "Backward begins"
+    page.press("ArrowRight")
+    assert page.get("document.activeElement.matches('#why input')"), "a guess is typed at once"
+    assert page.text("#why h2").startswith("Guess first: what goes back through")
+    assert page.texts(".asked, .pill.backward") == ["?", "?"]
+    assert "gradient not yet" in page.spoken("n")
+    assert page.text("#live") == "Backward 1 of 5. Guess the gradient of n."
+    page.press("0", ".", "2", "2", "Enter")
+    assert "gradient 0.2234" in page.spoken("n")
+    assert page.text("#why > p") == "✓ n: 0.2234, as you guessed."
+    assert page.get("location.hash") == "#step=7&ask=1"
+    page.press("End")
+    assert "1 of 1 gradient guessed right." in page.text("#why")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("-9", "the sign is the other one"),
+        ("3", "that is what comes from the right: it is to be multiplied by the local derivative, 3.0000"),
+        ("2", "that is its data, not its gradient"),
+        ("6", "the two are multiplied, not added"),
+        ("7.5", "it is 3.0000 × 3.0000"),
+    ],
+)
+def test_wrong_guess_names_what_went_wrong(page, given, said):
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    page.open(player((a * b) * 3, names={}, ask=True).html, "step=5&ask=1")
+    assert guess(page, given, "6")[0].endswith(f"and it is 9.0000: {said}.")
+
+
+def test_wrong_guess_names_a_path_that_was_forgotten(page):
+    page.open(player(paths(), names={}).html, "step=6&ask=1")
+    assert page.count("#why form label") == 2
+    page.press("ArrowRight")
+    assert page.text("#why .aside").startswith("so far ")
+    assert "the path before it sent " in guess(page, "6", "6")[0]
+
+
+def test_wrong_guess_names_a_use_that_was_forgotten(page):
+    page.open(player(square(), names={}).html, "step=3&ask=1")
+    assert guess(page, "3")[0].endswith("it is used 2 times here, and each use sends a part.")
+
+
+@pytest.mark.parametrize("given", ["", "abc", "1e400", "nan"])
+def test_guess_that_is_no_number_is_not_counted(page, given):
+    page.open(player(neuron(), names={}).html, "step=7&ask=1")
+    guess(page, given)
+    assert "is not a number: guess one" in page.text("#said")
+    assert page.get("query('#why input').getAttribute('aria-invalid')") == "true"
+    page.click("#why .tell")
+    assert page.text("#why > p") == "n: 0.2234"
+    page.press("End")
+    assert "0 of 1 gradient guessed right." in page.text("#why")
+
+
+def test_switch_in_the_menu_begins_and_ends_the_guesses(page):
+    page.open(player(neuron(), names={}).html).click("#ask")
+    assert page.text("#phase") == "Backward begins"
+    page.click("#play")
+    page.pass_time(5000)
+    assert page.count("#why form") == 1
+    assert page.get("query('#play').getAttribute('aria-label')") == "Play", "it waits for the guess"
+    page.click("#ask")
+    assert page.text("#phase") == "Done"
+    assert "ask" not in page.get("location.hash")
+
+
+# ------------------------------------------------------------------------------------------------ search
+def test_search_goes_through_all_scenes(page, folded):
+    page.open(folded).press("/", *"w[15]")
+    hits = page.text("#hits")
+    assert " of " in hits
+    assert page.get("query('.card.found').getAttribute('aria-label')").startswith("w[15]")
+    assert page.text("#crumbs") != ""
+    page.press("Enter")
+    assert page.text("#hits") != hits
+    page.press("Escape")
+    assert "w[15]" in page.get("document.activeElement.getAttribute('aria-label')")
+
+
+def test_search_for_a_name_that_is_not_there_says_so(page):
+    page.open(player(neuron()).html).press("/", *"zzz")
+    assert page.text("#hits") == "none"
+    assert page.step == 12
+
+
+# ------------------------------------------------------------------------------------------------ cells
+@pytest.fixture
+def neurons(page):
+    random.seed(1)
+    page.open(player(MLP(2, [3, 1])([Value(1.0), Value(-2.0)])).html)
+    page.run("all('#tabs button').find(tab => tab.textContent === 'neurons').click()")
+    return page.press("End")
+
+
+OVER = "pointer('pointerover', all('%s')[%d])"
+
+
+def test_line_lights_the_cell_of_its_weight_and_the_cell_the_line(neurons):
+    neurons.run(OVER % (".wire .hit", 4))
+    assert (neurons.count(".cell.lit"), neurons.count(".wire.lit")) == (2, 1), "its weight, and the gradient of that"
+    title = neurons.text(".wire.lit title")
+    cell = neurons.get("all('.cell').findIndex(cell => cell.matches('.lit'))")
+    neurons.run(OVER % ("#scroll", 0))
+    assert neurons.count(".lit") == 0
+    neurons.run(OVER % (".cell", cell))
+    assert neurons.text(".wire.lit title") == title
+    said = neurons.get(f"all('.cell')[{cell}].parentElement.firstChild.textContent")
+    assert said.startswith("weights, row 1, column ")
+    assert said.rpartition(": ")[2] == title.rpartition("weight ")[2]
+
+
+def test_cells_are_read_with_the_keys(neurons):
+    neurons.run("query('.card.module').focus()")
+    heard = [neurons.press(key).text("#live") for key in ("]", "]", "[")]
+    assert heard[0].startswith("weights, row 1, column 1: ")
+    assert heard[1].startswith("weights, row 1, column 2: ")
+    assert heard[2] == heard[0]
+    assert neurons.count(".cell.lit") == 2
+
+
+def test_group_says_the_range_of_its_gradients_and_it_follows_a_step_of_descent(neurons):
+    before = neurons.texts(".card.module .range")
+    assert any(" to " in said for said in before)
+    assert neurons.click("#descend").texts(".card.module .range") != before
+
+
+def test_bar_of_a_large_group_follows_a_change(page):
+    """Sixty parts, more than the bar has cells: those of the points that the weight leaves above 0 send gradients."""
+    w = Value(1.0, label="w")
+    loss = sum(((w * (k - 30.0)).relu() * (0.5 + k) for k in range(60)), Value(0.0))
+    page.open(player(loss, max_nodes=20, names={}).html, "place=end")
+    told = "all('.card.repeat:not(.stale)').flatMap(e => e.querySelector('title')?.textContent || [])"
+    before = page.get(told)
+    assert any("31 of 60 are 0" in said for said in before), before
+    after = page.focus("w").press("-", "2", "Enter").get(told)
+    assert len(after) == len(before)
+    assert any("30 of 60 are 0" in said for said in after), after
+
+
+# ------------------------------------------------------------------------------------------------ grids
+def attended(word="anna", named=True):
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.normal(size=(len(word), 3)), requires_grad=True, label="x")
+    a = softmax(x @ x.T, axis=-1)
+    a.label = "attention"
+    return a, player(((a @ x) ** 2).sum(), names={x: word} if named else None).html
+
+
+def test_attention_with_letters_opens_by_itself_and_closes_with_a_step(page):
+    page.open(attended("charlie")[1])
+    assert page.texts(".grid .letter") == [*"charlie" * 2]
+    page.press("Home")
+    assert page.count(".grid") == 0
+
+
+def test_row_of_a_grid_says_and_draws_what_it_looks_at(page):
+    a, html = attended()
+    page.open(html).choose("attention")
+    page.run("query('.grid').focus()")
+    page.press("ArrowDown", "ArrowDown")
+    wanted = ", ".join(f"{letter} {x:.2f}" for letter, x in zip("anna", a.data[1], strict=True))
+    assert page.text("#live") == f"n: {wanted}"
+    arcs = page.get("all('.grid .arcs')[0].children.map(e => parseFloat(e.attributes.style.split(':')[1]))")
+    assert arcs == [pytest.approx(4 * x / a.data.max(), abs=0.051) for x in a.data[1]]
+    page.run("pointer('pointerover', query('.grid').querySelectorAll('.cell')[12])")
+    assert page.get("query('.grid').dataset.row") == "3"
+
+
+def test_row_of_a_grid_without_a_word_has_numbers(page):
+    page.open(attended(named=False)[1]).choose("x")
+    page.run("query('.grid').focus()")
+    page.press("ArrowDown")
+    assert page.text("#live").startswith("Row 1: 1 0.13, 2 ")
+
+
+def test_number_has_no_grid(page):
+    page.open(player(Value(2.0, label="a") * 3).html).choose("a")
+    assert page.count(".grid") == 0
+
+
+def test_letters_stand_in_the_scenes_of_a_folded_graph_too(page):
+    class Look(Module):
+        def __init__(self):
+            self.w = Tensor(np.eye(3), requires_grad=True)
+
+        def forward(self, x):
+            return softmax(x @ self.w @ x.T, axis=-1) @ x
+
+    x = Tensor(np.random.default_rng(0).normal(size=(4, 3)), requires_grad=True, label="x")
+    page.open(player(Look()(Look()(x)).sum(), max_nodes=1, names={x: "anna"}).html, "scene=0")
+    assert page.text("#tabs [aria-pressed=true]") == "looks"
+    page.press("/", *"softmax")
+    assert " of " in page.text("#hits")
+    assert page.press("Escape", "Enter").texts(".grid .letter") == [*"anna" * 2]
+
+
+# ------------------------------------------------------------------------------------------------ messages
+def graph(a=2.0, more=False):
+    x, y = Value(a, label="a"), Value(-3.0, label="b")
+    out = x * y + x
+    return out.tanh() if more else out
+
+
+def tell(page, message):
+    page.run("postMessage(arguments[0]); passTime(0)", message)
+    return page
+
+
+def test_story_of_the_same_shape_keeps_the_step(page):
+    page.open(player(graph()).html, "step=3")
+    tell(page, {"micrograd": "story", "story": player(graph(7.0)).story()})
+    assert page.text(".card .data") == "7.0000"
+    assert page.step == 3
+
+
+@pytest.mark.parametrize("place", ["step=3", "place=end"])
+def test_story_of_another_shape_opens_computed_as_a_page_does(page, place):
+    page.open(player(graph()).html, place)
+    tell(page, {"micrograd": "story", "story": player(graph(more=True)).story()})
+    assert (page.count(".card"), page.text("#phase"), page.text("#title")) == (5, "Done", "tanh(a * b + a)")
+
+
+@pytest.mark.parametrize(
+    "message", [None, "story", {"micrograd": "other"}, {"type": "story"}], ids=["nothing", "a text", "other", "a type"]
+)
+def test_message_of_somebody_else_does_nothing(page, message):
+    assert tell(page.open(player(graph()).html), message).text("#phase") == "Done"
+
+
+@pytest.mark.parametrize("story", [None, "text", {}, {"title": "t", "root": ["t"], "scenes": []}])
+def test_story_that_is_none_is_refused_aloud_and_changes_nothing(page, story):
+    page.open(player(graph()).html)
+    page.run("window.said = []; console = {error: text => said.push(text)}")
+    tell(page, {"micrograd": "story", "story": story}).press("Home", "ArrowRight")
+    assert (page.text("#title"), page.text("#phase")) == ("a * b + a", "Forward 1 of 2")
+    (said,) = page.get("said")
+    assert "a page sends the object that player(value).story() returns" in said
