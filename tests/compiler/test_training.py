@@ -221,6 +221,12 @@ def set_states(optimizer: Any, change: Callable[[dict[str, Any]], dict[str, Any]
     optimizer.state.update({p: change(x) for p, x in optimizer.state.items()})
 
 
+def set_count(optimizer: Any, steps: int) -> None:
+    """Another dict for the first parameter, which has made so many steps."""
+    first = optimizer.params[0]
+    optimizer.state[first] = {**optimizer.state[first], "steps": steps}
+
+
 def into_one_dict(optimizer: Any) -> None:
     optimizer.state = {p: dict(x) for p, x in optimizer.state.items()}
 
@@ -231,6 +237,7 @@ CHANGES: dict[str, Event] = {
     "load_state_dict": lambda pair, i, *both: [x.load_state_dict(copy.deepcopy(x.state_dict())) for x in both],
     "a state": lambda pair, i, _, optimizer: [x.update(mean=x["mean"] * 0.5) for x in optimizer.state.values()],
     "another state": lambda pair, i, _, optimizer: set_states(optimizer, lambda x: {**x, "mean": x["mean"] * 2.0}),
+    "a state with another count": lambda pair, i, _, optimizer: set_count(optimizer, 2),
     "another dict of states": lambda pair, i, _, optimizer: into_one_dict(optimizer),
     "no state": lambda pair, i, _, optimizer: [x.clear() for x in optimizer.state.values()],
     "a setting": lambda pair, i, _, optimizer: setattr(optimizer, "weight_decay", 0.5),
