@@ -20,7 +20,8 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
         made: a module with further names, generated on import, in its dict `FUNCTIONS`.
 
     Returns:
-        The two functions. `__getattr__` also answers `__all__`, which leaves out names that would shadow builtins.
+        The two functions. `__getattr__` also answers `__all__`, which leaves out names that would shadow
+        builtins, and those that need what is not installed.
     """
     home_of = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -29,7 +30,7 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
 
     def lookup(name: str) -> Any:
         if name == "__all__":
-            return [name for name in names() if not hasattr(builtins, name)]
+            return [name for name in names() if not hasattr(builtins, name) and can_be_imported(name)]
         if name not in home_of and name[0] != "_" and find_spec(f"{package}.{name}"):
             return import_module(f".{name}", package)
         if name not in home_of and (name[0] == "_" or name not in others()):
@@ -42,7 +43,17 @@ def face(package: str, homes: dict[str, str], made: str = "") -> tuple[Callable[
             setattr(sys.modules[package], name, value)
         return value
 
+    def can_be_imported(name: str) -> bool:
+        try:
+            lookup(name)
+        except ImportError:
+            return False  # it needs NumPy
+        return True
+
     def names() -> list[str]:
-        return sorted({*home_of, *others()})
+        try:
+            return sorted({*home_of, *others()})
+        except ImportError:
+            return sorted(home_of)
 
     return lookup, names

@@ -92,6 +92,8 @@ class Built:
     fused: bool = False
     labels: Lowered | None = None  # the program of what is checked before each call,
     rules: Sequence[Callable[[Any], object]] = ()  # and how each of these is
+    places: list[Read]
+    own: list[Any]
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
 
     def __init__(
@@ -240,14 +242,14 @@ class Built:
             raise ValueError("none of the parameters of the optimizer in update= affects the loss")
         _, self.trained = _differentiated(program)
         self.apart = self.vector and counts_differ(self.update, self.trained)
-        wanted = np.array([p.requires_grad for p in self.trained]) if self.vector else np.array(True)
+        wanted = [p.requires_grad for p in self.trained] if self.vector else []
         inputs = {leaf.name: leaf.symbol for leaf in alive} | {x.args[0]: x for x in program.inputs}
         rule, graph = copy(self.update), inputs[program.by[0]].graph
         rule.lr = graph.input("lr")
         reads, updates = [Read("lr", "update", (0,))], []
         for i, (name, g) in enumerate(zip(program.by, program.gradients or (), strict=True)):
             symbol = inputs[name]
-            g = g if wanted.all() else np.where(wanted, g, 0.0)
+            g = g if all(wanted) else np.where(wanted, g, 0.0)
             array, state = (symbol.shape, symbol.dtype, symbol.named), {}
             for key, like in rule._remembers.items():  # an array like the parameter, or a count
                 state[key] = graph.input(f"s{i}_{key}", *(array if like or self.apart else ()))

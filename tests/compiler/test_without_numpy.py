@@ -35,6 +35,10 @@ SAME = {
         x, y = Value(0.5), Value(1.5)
         f.fn(x, y).backward()
         print(max(abs(a - b) for a, b in zip(found, (x.grad, y.grad))) < 1e-14)""",
+    "all names": """
+        everything = {}
+        exec("from micrograd import *", everything)
+        print("Value" in everything and "Tensor" not in everything and "draw_dot" in dir(micrograd))""",
     "where Python raises": """
         f = value_and_grad(compile(lambda x: x.log() + 1 / x))
         print(f(0.0)[0] != f(0.0)[0] and f(1.0) == (1.0, 0.0))""",
