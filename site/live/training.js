@@ -485,6 +485,10 @@ $("one").addEventListener("click", one);
 $("again").addEventListener("click", () => begin());
 $("stop").addEventListener("click", stop);
 $("data").addEventListener("change", choose);
+if (!link.has("code") && link.has("data") && $("data").value !== link.get("data")) {  // other than what was kept
+  $("data").value = link.get("data");
+  choose();
+}
 for (const id of ["noise", "seed", "size"]) $(id).addEventListener("change", () => begin());
 for (const id of ["noise", "batch", "size"]) $(id).addEventListener("input", shown);
 $("batch").addEventListener("input", () => playing && ready && python.say("settings", SLICE, batch(), chosen));

@@ -1210,6 +1210,14 @@ def test_the_gradients_of_the_front_page_follow_a_number_that_is_dragged(front):
     assert front.run(f"return {rows}")[-1] == f"b6.87 {b.grad:.4f}"
 
 
+def test_the_button_for_points_of_ones_own_leads_to_them(shared, address):
+    shared.driver.get(address + "index.html")
+    shared.run("[...document.links].find(link => link.textContent === 'Your own points').click()")
+    shared.wait("document.getElementById('guessed')?.textContent.startsWith('Click in the picture to draw points')")
+    assert shared.run("return document.getElementById('data').value") == "your own"
+    assert shared.console() == []
+
+
 def test_nothing_moves_on_the_front_page_for_those_who_asked_for_that(shared, address):
     shared.emulate(reduced_motion=True)
     shared.driver.get(address + "index.html")
