@@ -154,8 +154,8 @@ def palette() -> str:
 
 
 def uncommented(style: str) -> str:
-    """A style sheet without its comments and indents."""
-    return re.sub(r"^ +|  /\*.*?\*/$|^/\*.*?\*/\n|^\n", "", style, flags=re.MULTILINE)
+    """A style sheet without its comments and indents, one rule a line."""
+    return re.sub(r"^ +|  /\*.*?\*/$|^/\*.*?\*/\n|^\n|(?<=[{;,])\n", "", style, flags=re.MULTILINE)
 
 
 def _coloured(text: str, colours: Mapping[str, str]) -> str:

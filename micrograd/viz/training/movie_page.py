@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from html import escape
+from itertools import chain
 from typing import Any
 
 from ..page import Page, asset, join, palette, script, sheet, uncommented
@@ -147,11 +148,12 @@ def still(film: Recording, frame: Frame) -> str:
 
 
 def pictures(film: Recording, width: float) -> Iterator[str]:
-    """The panels on the left, for each frame, as SVG documents of this width."""
+    """The plane and the loss, or what there is without points, for each frame, as SVG documents of this width."""
     kinds = panels.histograms(film)
     for frame in film.frames:
-        left, *_ = _sides(film, [frame], kinds, wide=width - 4 * PAD)
-        yield picture([left], [width - 2 * PAD], film.title, panels.says(film, frame))
+        found = chain.from_iterable(_sides(film, [frame], kinds, wide=width - 4 * PAD))
+        shown = [panel for panel in found if panel[0] in ("right", "loss") or film.kind == "none"]
+        yield picture([shown], [width - 2 * PAD], film.title, panels.says(film, frame))
 
 
 def picture(sides: list[list[Panel]], widths: Sequence[float], name: str, says: str) -> str:
