@@ -10,6 +10,8 @@ import zlib
 from micrograd import Tensor, Value, viz
 from micrograd.nn import MLP
 
+POINTS, SIDES = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
+
 
 def embedded(page):
     """What the script of a page is passed, unpacked."""
@@ -122,10 +124,20 @@ class Turning:
         return [("0.w", Weight(self)), ("1.w", Weight(self))]
 
 
+def filmed_network():
+    """A movie of a network whose first weight is -1 in its second frame, and 0 in its third."""
+    model = MLP(2, [3, 1])
+    film = viz.movie(model, POINTS, SIDES, resolution=10)
+    for step in range(3):
+        model(POINTS[0]).backward()
+        film.frame(1.0)
+        model.layers[0].neurons[0].w[0].data = float(step - 1)
+    return film
+
+
 def turning(frames=7):
     """A movie of it."""
-    points, sides = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
-    film = viz.movie(Turning(), points, sides, resolution=20, title="A line that turns")
+    film = viz.movie(Turning(), POINTS, SIDES, resolution=20, title="A line that turns")
     for i in range(frames):
         film.model.angle = i / 3
         film.frame(2.0 / (i + 1))

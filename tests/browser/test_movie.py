@@ -4,13 +4,12 @@ import random
 from pathlib import Path
 
 import pytest
-from drawn_graphs import turning
+from drawn_graphs import POINTS, SIDES, filmed_network, turning
 from late import nbconvert, nbformat
 
 from micrograd import viz
 from micrograd.nn import MLP
 
-X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
 NOW = "return Number(document.querySelector('#frame').value)"
 GROUND = "return getComputedStyle(document.body).backgroundColor"
 LIGHT, DARK = "rgb(246, 248, 251)", "rgb(15, 20, 28)"
@@ -25,7 +24,7 @@ def film():
 def wide():
     """The page of a movie with two columns of sixteen neurons."""
     random.seed(1337)
-    film = viz.movie(MLP(2, [16, 16, 1]), X, Y, resolution=10)
+    film = viz.movie(MLP(2, [16, 16, 1]), POINTS, SIDES, resolution=10)
     film.frame(1.0)
     return film.page().html
 
@@ -102,7 +101,7 @@ def test_type_in_the_drawings_can_be_read_and_nothing_covers_it(page, wide, widt
 
 
 def test_a_movie_of_one_frame_and_no_weights_is_still_a_page(page):
-    film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10)
+    film = viz.movie(lambda p: p[:, 0] - 1, POINTS, SIDES, resolution=10)
     film.frame(1.0)
     page.open(film.page().html)
     page.press(" ", "ArrowRight", "End")
@@ -112,7 +111,7 @@ def test_a_movie_of_one_frame_and_no_weights_is_still_a_page(page):
 
 @pytest.mark.parametrize("title", ["</script><script>console.log(1)</script>", "<img src=x onerror='console.log(1)'>"])
 def test_a_hostile_title_does_nothing(page, title):
-    film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10, title=title)
+    film = viz.movie(lambda p: p[:, 0] - 1, POINTS, SIDES, resolution=10, title=title)
     film.frame(1.0)
     page.open(film.page().html)
     assert page.run("return document.title") == title
@@ -204,13 +203,7 @@ def test_a_notebook_exported_to_latex_has_the_words(exported):
 # ------------------------------------------------------------------------------------------------ the network
 @pytest.fixture
 def network(page):
-    model = MLP(2, [3, 1])
-    film = viz.movie(model, X, Y, resolution=10)
-    for step in range(3):
-        model(X[0]).backward()
-        film.frame(1.0)
-        model.layers[0].neurons[0].w[0].data = float(step - 1)
-    return page.open(film.page().html)
+    return page.open(filmed_network().page().html)
 
 
 def test_play_is_within_three_tabs_and_the_network_is_one_stop(network):

@@ -1,13 +1,11 @@
 """The movie's page in Node: every frame, keys, play, links, and what the network shows."""
 
 import pytest
-from drawn_graphs import turning
+from drawn_graphs import POINTS, SIDES, filmed_network, turning
 
 from micrograd import viz
-from micrograd.nn import MLP
 from micrograd.viz.training import panels
 
-X, Y = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
 FRAMES = 7
 STATE = """[
   query('.shades').getAttribute('viewBox'),
@@ -131,7 +129,7 @@ def test_movie_takes_a_tenth_of_a_second_a_frame_six_of_them_where_less_motion_w
 
 
 def test_movie_of_one_frame_stays_there(page):
-    film = viz.movie(lambda p: p[:, 0] - 1, X, Y, resolution=10)
+    film = viz.movie(lambda p: p[:, 0] - 1, POINTS, SIDES, resolution=10)
     film.frame(1.0)
     page.open(film.page().html).press(" ", "ArrowRight", "End")
     assert now(page) == 0
@@ -140,13 +138,7 @@ def test_movie_of_one_frame_stays_there(page):
 # ------------------------------------------------------------------------------------------------ the network
 @pytest.fixture
 def network(page):
-    model = MLP(2, [3, 1])
-    film = viz.movie(model, X, Y, resolution=10)
-    for step in range(3):
-        model(X[0]).backward()
-        film.frame(1.0)
-        model.layers[0].neurons[0].w[0].data = float(step - 1)
-    return page.open(film.page().html)
+    return page.open(filmed_network().page().html)
 
 
 def test_weights_move_with_the_frame_in_width_and_hue(network):

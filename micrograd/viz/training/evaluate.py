@@ -1,4 +1,4 @@
-"""Scores of a model on a grid: `plane` makes the grid, `evaluate` evaluates the model.
+"""Scores of a model on a grid: `plane` makes the grid, and `grid_scores` evaluates the model there.
 
 A network of Values takes one point at a time, and a picture needs thousands. So the graph of one point is recorded,
 and its rows are run again on arrays of all points: some hundred times faster, with the same forward functions. That

@@ -40,7 +40,7 @@ def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -
     try:
         with evaluation(), enable_grad():
             found = (_of_tensors if tensors else _of_values)(model, everywhere)
-    except Exception:  # the model takes another input; `evaluate` says what is wrong with it
+    except Exception:  # the model takes another input; evaluate.py says what is wrong with it
         return []
     widths = [places.shape[1], *[len(weights) for weights, _, _ in found]]
     if any(weights.shape[1] != before for (weights, _, _), before in zip(found, widths, strict=False)):

@@ -142,7 +142,7 @@ def _graph(
     with evaluation(), enable_grad():
         try:
             made = model(given[0] if leaves else given)
-        except Exception as error:  # a function of arrays, say, which `evaluate` knew how to call
+        except Exception as error:  # a function of arrays, say, which evaluate.py knew how to call
             raise _Closed(f"The model did not take one point: {type(error).__name__}: {error}") from error
         found = loss(made, target) if loss else _usual_loss(made, y, label)
     root = node_of(found)
