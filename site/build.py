@@ -21,11 +21,12 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from check import faults
-from lite import lite, released
+from lite import lite, released, tools, write
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -78,42 +79,42 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ what is fetched
-def fetched(name: str, *locks: Path) -> tuple[Path, bool]:
-    """The folder for what lock files name, and whether it is there already; the files' hash is in its name."""
+def fetched(name: str, locks: list[Path], fetch: Callable[[Path], None]) -> Path:
+    """The folder for what lock files name, which `fetch` fills once; the files' hash is in its name."""
     digest = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()[:12]
     folder = KEPT / f"{name}-{digest}"
-    if (folder / ".whole").exists():
-        return folder, True
-    for older in KEPT.glob(f"{name}-*"):
-        shutil.rmtree(older)
-    folder.mkdir(parents=True)
-    return folder, False
+    if not (folder / ".whole").exists():
+        for older in KEPT.glob(f"{name}-*"):
+            shutil.rmtree(older)
+        folder.mkdir(parents=True)
+        print(f"fetching the packages of {' and '.join(lock.name for lock in locks)}", flush=True)
+        fetch(folder)
+        (folder / ".whole").touch()
+    return folder
 
 
 def node_packages() -> Path:
     """The folder node_modules, of exactly the versions and hashes in package-lock.json; no package runs a script."""
-    for program in ("node", "npm"):
-        if shutil.which(program) is None:
-            sys.exit(f"the site needs Node 18 or newer, and its npm: {program} was not found on the PATH")
-    folder, there = fetched("node", HERE / "package-lock.json")
-    if not there:
-        print("fetching the packages of package-lock.json", flush=True)
+
+    def install(folder: Path) -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy2(HERE / name, folder)
         run(shutil.which("npm") or "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder)
-        (folder / ".whole").touch()
-    return folder / "node_modules"
+
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            sys.exit(f"the site needs Node 18 or newer, and its npm: {program} was not found on the PATH")
+    return fetched("node", [HERE / "package-lock.json"], install) / "node_modules"
 
 
 def python_packages() -> Path:
     """A folder of packages for Python, of exactly the versions and hashes in requirements.txt."""
-    folder, there = fetched(f"python{sys.version_info.major}{sys.version_info.minor}", HERE / "requirements.txt")
-    if not there:
-        print("fetching the packages of requirements.txt", flush=True)
+
+    def install(folder: Path) -> None:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
         run(*pip, "--only-binary=:all:", "--require-hashes", "-r", HERE / "requirements.txt", "--target", folder)
-        (folder / ".whole").touch()
-    return folder
+
+    return fetched(f"python{sys.version_info.major}{sys.version_info.minor}", [HERE / "requirements.txt"], install)
 
 
 # ------------------------------------------------------------------------------------------------ the live pages
@@ -148,11 +149,6 @@ def live(folder: Path, packages: Path, libraries: Path, numpy: Path | None) -> N
     later = ("offline.js", "python.zip")  # that goes with Pyodide, which is kept when it is used
     small = [path for path in folder.rglob("*.*") if path.stat().st_size < SMALL and path.name not in later]
     write(vendor / "offline.json", sorted(path.relative_to(folder).as_posix() for path in small))
-
-
-def write(path: Path, what: object) -> None:
-    """As JSON."""
-    path.write_text(json.dumps(what, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def bundle(entry: Path, out: Path, packages: Path) -> None:
@@ -272,7 +268,7 @@ def sphinx(folder: Path, packages: Path, libraries: Path, with_: list[str]) -> N
 
 def jupyterlite(folder: Path, packages: Path, numpy: Path | None) -> list[Path]:
     """JupyterLite, on the Pyodide that is there already; the folders of its packages' licences."""
-    kept, _ = fetched("lite", HERE / "lite.txt", HERE / "lite-kernel.txt")
+    kept = fetched("lite", [HERE / "lite.txt", HERE / "lite-kernel.txt"], lambda folder: tools(folder, run))
     vendor, known = folder / "live" / "vendor", packages / "pyodide" / "pyodide-lock.json"
     lite(folder / "lite", vendor / "pyodide", known, vendor / "python.zip", numpy, kept, run)
     return [*kept.glob("env/**/*.dist-info"), *kept.glob("infos/*.dist-info")]

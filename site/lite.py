@@ -38,23 +38,11 @@ def lite(
         known: Pyodide's own lock, of all packages.
         ours: the archive of the live pages' Python.
         numpy: a folder of Pyodide's full release, or None.
-        kept: a folder for what is fetched.
+        kept: the folder that `tools` filled.
         run: runs a command that must succeed.
     """
-    tool, wheels = kept / "env", kept / "wheels"
-    if not (kept / ".whole").exists():
-        run(sys.executable, "-m", "venv", "--without-pip", tool)
-        (python,) = [*tool.glob("bin/python"), *tool.glob("Scripts/python.exe")]
-        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        exactly = ["--no-deps", "--only-binary=:all:", "--require-hashes", "-r"]
-        run(*pip, "--python", python, "install", *exactly, HERE / "lite.txt")
-        of_the_kernel = ["--python-version", "3.14", "--platform", "any", "--dest", wheels]
-        run(*pip, "download", *of_the_kernel, *exactly, HERE / "lite-kernel.txt")
-        for wheel in wheels.glob("*.whl"):
-            with ZipFile(wheel) as archive:
-                archive.extractall(kept / "infos", [name for name in archive.namelist() if ".dist-info/" in name])
-        (kept / ".whole").touch()
-    (command,) = [*tool.glob("bin/jupyter-lite"), *tool.glob("Scripts/jupyter-lite.exe")]
+    wheels = kept / "wheels"
+    (command,) = [*kept.glob("env/bin/jupyter-lite"), *kept.glob("env/Scripts/jupyter-lite.exe")]
     nothing = kept / "nothing"  # it takes what lies in the folder where it is started
     nothing.mkdir(exist_ok=True)
     run(command, "build", "--output-dir", folder, "--apps", "lab", "--no-sourcemaps", cwd=nothing)
@@ -87,6 +75,21 @@ def lite(
     write(settings, config)
 
 
+def tools(kept: Path, run: Callable[..., None]) -> None:
+    """Fetch JupyterLite's command, and the packages of its kernel with their licences."""
+    tool, wheels = kept / "env", kept / "wheels"
+    run(sys.executable, "-m", "venv", "--without-pip", tool)
+    (python,) = [*tool.glob("bin/python"), *tool.glob("Scripts/python.exe")]
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    exactly = ["--no-deps", "--only-binary=:all:", "--require-hashes", "-r"]
+    run(*pip, "--python", python, "install", *exactly, HERE / "lite.txt")
+    of_the_kernel = ["--python-version", "3.14", "--platform", "any", "--dest", wheels]
+    run(*pip, "download", *of_the_kernel, *exactly, HERE / "lite-kernel.txt")
+    for wheel in wheels.glob("*.whl"):
+        with ZipFile(wheel) as archive:
+            archive.extractall(kept / "infos", [name for name in archive.namelist() if ".dist-info/" in name])
+
+
 def released(folder: Path, lock: dict, pyodide: Path) -> Iterator[tuple[str, dict]]:
     """The entries of NumPy and what else the lessons import, with all that these need; the files go to `pyodide`."""
     waiting, seen = [*NUMPY], set()
@@ -111,7 +114,7 @@ def released(folder: Path, lock: dict, pyodide: Path) -> Iterator[tuple[str, dic
 def write(path: Path, what: object) -> None:
     """As JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(what, ensure_ascii=False), encoding="utf-8")
+    path.write_text(json.dumps(what, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def notebook(path: Path, numpy: bool) -> str:

@@ -7,14 +7,18 @@ way than by these ops (an `if`), the list is wrong for other points: it is compa
 
 import math
 import random
+from collections.abc import Callable
+from operator import add, mul, neg, pow, sub, truediv
 from typing import Any
 
 from micrograd import Value, no_grad
 
-OPS = {
-    "+", "-", "*", "/", "**", "neg", "exp", "log", "tanh", "sin", "cos", "sqrt", "abs", "sigmoid", "softplus",
-    "relu", "leaky_relu", "maximum", "minimum", "reciprocal", "expm1", "log1p", "sinh", "cosh", "tan", "arctan",
-    "square",
+OPS: dict[str, Callable[..., Any]] = {
+    "+": add, "-": sub, "*": mul, "/": truediv, "**": pow, "neg": neg,
+    **{name: getattr(Value, name) for name in (
+        "exp", "log", "tanh", "sin", "cos", "sqrt", "abs", "sigmoid", "softplus", "relu", "leaky_relu", "maximum",
+        "minimum", "reciprocal", "expm1", "log1p", "sinh", "cosh", "tan", "arctan", "square",
+    )},
 }  # fmt: skip
 WORDS = {"ReLU": "relu", "max": "maximum", "min": "minimum"}
 
@@ -98,22 +102,5 @@ def followed(found: dict[str, Any], x: list[float], p: list[float]) -> list[floa
 
     with no_grad():
         for op, *operands in found["code"]:
-            results.append(_computed(op, *map(value, operands)))
+            results.append(OPS[op](*map(value, operands)))
     return [value(score).data for score in found["scores"]]
-
-
-def _computed(op: str, a: Any, b: Any = None) -> Any:
-    match op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "/":
-            return a / b
-        case "**":
-            return a**b
-        case "neg":
-            return -a
-    return getattr(a, op)(b) if b is not None else getattr(a, op)()
