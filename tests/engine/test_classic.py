@@ -161,53 +161,8 @@ def test_a_walk_by_hand_over_closures_gives_what_backward_gives(script):
     assert [v.grad for v in leaves] == pytest.approx([v.grad for v in same_leaves], rel=1e-13)
 
 
-def test_closures_called_one_by_one_fill_grads_as_in_the_lecture():
-    a, b = Value(2.0, label="a"), Value(-3.0, label="b")
-    c = a * b
-    d = c.tanh()
-    d.grad = 1.0
-    d._backward()
-    assert c.grad == pytest.approx(1 - d.data**2)
-    assert a.grad == 0
-    c._backward()
-    assert (a.grad, b.grad) == (b.data * c.grad, a.data * c.grad)
-    a._backward()  # a leaf has one too, which does nothing
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Ops from outside, whose derivative is a closure
-
-
-def test_a_subclass_adds_ops_with_closures():
-    class MyValue(Value):
-        def cube(self):
-            out = MyValue(self.data**3, (self,), "cube")
-
-            def _backward():
-                self.grad += 3 * self.data**2 * out.grad
-
-            out._backward = _backward
-            return out
-
-        def times(self, other):
-            out = MyValue(self.data * other.data, (self, other), "times")
-
-            def _backward():
-                self.grad += other.data * out.grad
-                other.grad += self.data * out.grad
-
-            out._backward = _backward
-            return out
-
-    x, y = MyValue(2.0), MyValue(5.0)
-    out = ((x * 3).cube().times(y) + x.cube()).tanh() + x.times(x)
-    assert isinstance(out, MyValue)
-    rx, ry = Reference(2.0), Reference(5.0)
-    expected = ((rx * 3) ** 3 * ry + rx**3).tanh() + rx * rx
-    out.backward()
-    expected.backward()
-    assert out.data == pytest.approx(expected.data)
-    assert (x.grad, y.grad) == pytest.approx((rx.grad, ry.grad), abs=1e-12)
 
 
 def test_a_method_of_value_may_be_replaced(monkeypatch):
