@@ -103,11 +103,6 @@ def test_asking_for_a_float_dtype_does_not_make_numbers_of_what_is_none(data: An
         Tensor(data, dtype=float)
 
 
-def test_a_ragged_list_is_refused():
-    with pytest.raises(ValueError, match="rows of different lengths: found 2 and 1"):
-        Tensor([[1.0, 2.0], [3.0]])
-
-
 @pytest.mark.parametrize("arguments", [(1.0, True), (1.0, np.float32)])
 def test_settings_are_named(arguments: Any):
     with pytest.raises(TypeError, match="requires_grad are keywords"):
@@ -167,12 +162,6 @@ def test_the_repr_of_a_large_tensor_is_short():
 def test_a_label_is_kept():
     assert Tensor(1.0, label="w").label == "w"
     assert Tensor(1.0).label == ""
-
-
-def test_any_attribute_may_be_set():
-    t = Tensor(1.0)
-    t.colour = "red"  # type: ignore[attr-defined]
-    assert t.colour == "red"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["shape", "ndim", "size", "dtype", "is_leaf", "grad_fn", "T"])
