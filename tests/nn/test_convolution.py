@@ -164,15 +164,7 @@ LAYERS = {
 }
 
 
-SHORTER = {
-    "Flatten",
-    "GELU",
-    "LayerNorm1d",
-    "BatchNorm1d",
-    "MaxPool2d",
-    "AvgPool2d",
-    "Sequential",
-}  # than PyTorch's repr
+SHORTER = {"Flatten", "GELU", "LayerNorm1d", "BatchNorm1d", "MaxPool2d", "AvgPool2d", "Sequential"}  # than PyTorch's
 
 
 @pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
@@ -186,6 +178,7 @@ def test_a_layer_is_that_of_pytorch_with_the_same_names_shapes_and_repr(make, sh
     for p in ours.parameters():
         p.data = rng.standard_normal(p.shape)
     theirs.load_state_dict({name: torch.from_numpy(np.asarray(x)) for name, x in ours.state_dict().items()})
+    (ours := make(nn)).load_state_dict(theirs.state_dict())
     x = rng.standard_normal(shape)
     a, b = Tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
     (ours(a) ** 2).sum().backward(), (theirs(b) ** 2).sum().backward()

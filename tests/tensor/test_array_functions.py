@@ -243,7 +243,7 @@ def test_functions_of_arrays_are_those_of_numpy_for_all_kinds_and_checked(name, 
         for found, wanted in zip(parts(function(*given, *settings, **named)), expected, strict=True):
             assert isinstance(found, Tensor) == (last is Tensor)
             np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-12, atol=1e-12)
-    assert gradcheck(lambda *xs: [y**2 for y in parts(function(*xs, *settings, **named))], *operands, step=1e-3)
+    assert gradcheck(lambda *xs: [y**2 for y in parts(function(*xs, *settings, **named))], *operands, order=1)
 
 
 def test_arrays_give_arrays_or_numbers_of_their_own():
