@@ -50,19 +50,19 @@ class ProductAndQuotient:
 
 
 class WithAConstant:
-    """Marks a result as not differentiable."""
+    """Marks a result as not differentiable, and saves it."""
 
     @staticmethod
     def forward(ctx, x, y):
-        step = x * 0 + 2.0
-        ctx.mark_non_differentiable(step)
-        ctx.save_for_backward(x, y)
-        return x * y, step
+        two = x * 0 + 2.0
+        ctx.mark_non_differentiable(two)
+        ctx.save_for_backward(x, y, two)
+        return x * y, two
 
     @staticmethod
-    def backward(ctx, g, of_step):
-        x, y = ctx.saved_tensors
-        return g * y + of_step * 100, g * x + of_step * 100
+    def backward(ctx, g, of_two):
+        x, y, two = ctx.saved_tensors
+        return g * y * (two - 1) + of_two * 100, g * x * (two - 1) + of_two * 100
 
 
 class Attributes:
@@ -138,6 +138,7 @@ FUNCTIONS = {  # what is written, its results at x and y, and the same composed 
     "the second twice": (ProductAndQuotient, lambda f, x, y: [f(x, y)[i] for i in (1, 0, 1)],
                          lambda x, y: [x / y, x * y, x / y]),
     "not differentiable": (WithAConstant, lambda f, x, y: f(x, y), lambda x, y: [x * y, (x * 0 + 2.0).detach()]),
+    "not differentiable and gone": (WithAConstant, lambda f, x, y: [f(x, y)[0]], lambda x, y: [x * y]),
     "attributes": (Attributes, lambda f, x, y: [f(x, y)], lambda x, y: [x * x * y * 0.5]),
     "trailing Nones": (TrailingNones, lambda f, x, y: [f(x, y)], lambda x, y: [x * y]),
     "a Function in a backward": (sine_and_cosine, lambda f, x, y: [f(x * y), f(x) * y],

@@ -1,7 +1,5 @@
 """gradient(fn) and its like: what goes in, what comes out, and that they compose."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -190,17 +188,6 @@ def test_lists_of_results_count_as_their_sum():
 # ---- composing
 
 
-def test_a_gradient_may_stand_in_a_loss():
-    """A penalty on the slope, differentiated with respect to the weight."""
-
-    def penalty(w):
-        return gradient(lambda x: (w * x).tanh())(Value(0.5, requires_grad=False)) ** 2
-
-    w, h = 0.7, 1e-5
-    slope = lambda w: (w * (1 - math.tanh(w * 0.5) ** 2)) ** 2  # noqa: E731
-    assert gradient(penalty)(w) == pytest.approx((slope(w + h) - slope(w - h)) / (2 * h), rel=1e-8)
-
-
 def test_the_gradient_of_a_node_is_connected_to_what_made_the_node():
     w = Value(3.0)
     g = gradient(cube)(w * 2)
@@ -317,6 +304,3 @@ def test_vjp_with_the_wrong_number_or_shape_of_gradients_raises():
     _, back = vjp(lambda x: x * 2, A)
     with pytest.raises(ValueError, match=r"cannot have a gradient of shape \(2,\)"):
         back(np.ones(2))
-
-
-# ---- against PyTorch
