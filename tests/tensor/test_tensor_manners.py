@@ -144,19 +144,6 @@ def test_data_can_be_replaced_and_keeps_its_dtype():
     assert (t.tolist(), t.dtype) == ([3.0, 4.0], np.float32)
 
 
-def test_data_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"\(3,\) .* \(2,\)"):
-        Tensor([1.0, 2.0]).data = np.zeros(3)
-
-
-@pytest.mark.parametrize("data", ["ab", [1j, 2j], [None, None]], ids=repr)
-def test_data_that_is_not_real_is_refused(data: Any):
-    t = Tensor([1.0, 2.0])
-    with pytest.raises((TypeError, ValueError)):
-        t.data = data
-    assert t.tolist() == [1.0, 2.0]
-
-
 def test_a_gradient_can_be_assigned_and_taken_away():
     x = parameter(1, 2)
     x.grad = np.array([3.0, 4.0])
@@ -166,17 +153,23 @@ def test_a_gradient_can_be_assigned_and_taken_away():
     assert x.grad is None
 
 
-def test_a_gradient_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"\(2,\) .* \(3,\)"):
-        parameter(1, 2).grad = np.zeros(3)
-
-
-@pytest.mark.parametrize("grad", ["ab", object(), 1j])
-def test_a_gradient_that_is_no_array_of_numbers_is_refused(grad: Any):
-    x = Tensor(1.0, requires_grad=True)
-    with pytest.raises((TypeError, ValueError)):
-        x.grad = grad
-    assert x.grad is None
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("ab", "."),
+        ([1j, 2j], "."),
+        ([None, None], "."),
+        (object(), "."),
+        (np.zeros(3), r"\(3,\) .*\(2,\)|\(2,\) .*\(3,\)"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("name", ["data", "grad"])
+def test_data_and_grad_must_be_real_numbers_of_the_shape(name: str, wrong: Any, message: str):
+    x = parameter(1, 2)
+    with pytest.raises((TypeError, ValueError), match=message):
+        setattr(x, name, wrong)
+    assert (x.tolist(), x.grad) == ([1, 2], None)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
