@@ -24,18 +24,6 @@ def equal(found: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.asarray(found.detach() if isinstance(found, Tensor) else found), expected)
 
 
-def nodes(t: Tensor) -> int:
-    """How many nodes that require a gradient can be reached from the Tensor, counting it."""
-    seen: set[Any] = set()
-    below = [t.grad_fn]
-    while below:
-        fn = below.pop()
-        if fn is not None and fn not in seen:
-            seen.add(fn)
-            below += [f for f, _ in getattr(fn, "next_functions", ())]
-    return len(seen)
-
-
 def leaves(operands: Sequence[np.ndarray]) -> list[Tensor]:
     return [Tensor(a, requires_grad=True) for a in operands]
 

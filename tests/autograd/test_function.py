@@ -88,38 +88,8 @@ class TrailingNones:
         return *Product.backward(ctx, g), None, None
 
 
-def sine_and_cosine(base):
-    """Each calls the other in its backward."""
-
-    class Sin(base):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.sin()
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * Cos.apply(x * 1)
-
-    class Cos(base):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.cos()
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return -g * Sin.apply(x)
-
-    return Sin.apply
-
-
 def of(base, written):
     """The function to call, of this package's or of PyTorch's Function as its base."""
-    if not isinstance(written, type):
-        return written(base)
     names = {name: x for name, x in vars(written).items() if name in ("forward", "backward", "constants")}
     return type(written.__name__, (base,), names).apply
 
@@ -141,8 +111,6 @@ FUNCTIONS = {  # what is written, its results at x and y, and the same composed 
     "not differentiable and gone": (WithAConstant, lambda f, x, y: [f(x, y)[0]], lambda x, y: [x * y]),
     "attributes": (Attributes, lambda f, x, y: [f(x, y)], lambda x, y: [x * x * y * 0.5]),
     "trailing Nones": (TrailingNones, lambda f, x, y: [f(x, y)], lambda x, y: [x * y]),
-    "a Function in a backward": (sine_and_cosine, lambda f, x, y: [f(x * y), f(x) * y],
-                                 lambda x, y: [(x * y).sin(), x.sin() * y]),
 }  # fmt: skip
 every_function = pytest.mark.parametrize(("written", "call", "same"), FUNCTIONS.values(), ids=FUNCTIONS)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tensor_helpers import equal, nodes, parameter
+from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, backward, no_grad
+from micrograd import Tensor, backward
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The graph that is seen
@@ -68,26 +68,6 @@ def test_an_op_in_place_keeps_the_object_and_sets_a_node_on_top_of_the_old_one()
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Numbers known beforehand
-
-
-@pytest.mark.parametrize("step", ["data", "no_grad"])
-def test_a_hundred_steps_of_descent_keep_the_graphs_depth(step: str):
-    w, x = parameter(1, -2), np.array([[1.0, 2.0], [3.0, 4.0]])
-    sizes, losses = set(), []
-    for _ in range(100):
-        loss = ((x @ w - 1) ** 2).mean()
-        sizes.add(nodes(loss))
-        loss.backward()
-        if step == "data":
-            w.data -= 0.01 * w.grad
-        else:
-            with no_grad():
-                w -= 0.01 * w.grad
-        w.grad = None
-        losses.append(loss.item())
-    assert len(sizes) == 1
-    assert w.is_leaf
-    assert losses[-1] < losses[0] / 10
 
 
 def test_the_gradient_of_a_root_that_is_named_twice_is_an_array():

@@ -13,7 +13,6 @@ from tensor_helpers import WRITES, Arrays, directions, every_op, leaves, numbers
 from tensor_ops_list import BAD, BINARY, MATMUL, OPS, Op, Shape
 
 from micrograd import Tensor, grad, no_grad
-from micrograd.functional import max_pool2d
 from micrograd.scalars import ops
 from micrograd.tensor import arrays
 from micrograd.tensor import functions as functions
@@ -300,26 +299,6 @@ def test_a_refused_call_leaves_no_trace(op: Op):
             use()
     for operands in op.runs():
         np.testing.assert_allclose(op.call(*map(Tensor, operands)).data, op.in_numpy(*operands), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.usefixtures("nothing_is_cached")
-@pytest.mark.parametrize(("loose", "strict"), [
-    (lambda x: x.reshape(3.0, 2.0), lambda x: x.reshape(3, 2)),
-    (lambda x: x.broadcast_to((2.0, 3.0)), lambda x: x.broadcast_to((2, 3))),
-    (lambda x: x.transpose(1.0, 0.0), lambda x: x.transpose(1, 0)),
-    (lambda x: x.sum((0.0, 1.0)), lambda x: x.sum((0, 1))),
-    (lambda x: x.mean(1.0, True), lambda x: x.mean(1, True)),
-    (lambda x: x.max(1.0), lambda x: x.max(1)),
-    (lambda x: x.softmax(1.0), lambda x: x.softmax(1)),
-    (lambda x: x.cumsum(1.0), lambda x: x.cumsum(1)),
-    (lambda x: max_pool2d(x.reshape(1, 2, 3), 2.0, 1), lambda x: max_pool2d(x.reshape(1, 2, 3), 2, 1)),
-])  # fmt: skip
-def test_a_row_made_for_what_looks_like_its_settings_is_not_given_for_them(loose: Callable, strict: Callable):
-    """A row is cached by its settings, where 2.0 is 2: so the methods check them first."""
-    x = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    with pytest.raises((TypeError, ValueError)):
-        loose(x)
-    assert np.isfinite(strict(x).data).all()
 
 
 @pytest.mark.parametrize(
