@@ -276,12 +276,16 @@ def test_a_row_may_be_called_on_numbers():
     assert (ops.exp(0.0), ops.div(1.0, 0.0), ops.mul(2, 3)) == (1.0, inf, 6)
 
 
+class Mine(Value):
+    """A subclass as users write them."""
+
+
 @pytest.mark.parametrize("op", OPS, ids=str)
-def test_each_op_is_one_node(op: Op):
-    point = op.points(1)[0]
-    values = [Value(x) for x in point]
+def test_each_op_is_one_node_and_stays_in_a_subclass(op: Op):
+    values = [Mine(x) for x in op.points(1)[0]]
     y = op.call(*values)
     assert [node for node in y._prev if node.requires_grad] == values
+    assert type(y) is Mine
 
 
 @pytest.mark.parametrize(
