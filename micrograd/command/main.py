@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ModuleNotFoundError) as error:
         return _fail(str(error), 1)
 
 
@@ -97,7 +97,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("expression", metavar="EXPRESSION", help="what to compute, as Python writes it")
     parser.add_argument("numbers", nargs="*", metavar="NAME=NUMBER", help="one for each name: x=2 y=-1e-3 z=pi/2")
-    drawing = ".html: a player that steps through it; .svg .dot .png: a drawing (.png needs Graphviz)"
+    drawing = ".html: a player that steps through it; .svg .dot .png: a drawing (.png needs resvg-py)"
     parser.add_argument("-o", "--output", metavar="FILE", type=_writable, action="append", default=[], help=drawing)
     parser.add_argument("--open", action="store_true", help="show the pictures written; the player, if none was")
     return parser.parse_intermixed_args([_shielded(word) for word in words])
@@ -132,13 +132,10 @@ def _result(expression: str, out: Value) -> str:
 
 def write(out: Value, path: Path) -> None:
     """Write the player or a drawing, by the suffix of the path; see FORMATS."""
-    suffix = _format(path.name)
-    if suffix == ".html":
+    if _format(path.name) == ".html":
         viz.player(out).save(path)
     else:
-        drawing = viz.draw_dot(out)
-        text = {".dot": drawing.source, ".svg": drawing.svg()}.get(suffix)
-        path.write_bytes(text.encode() if text else drawing.pipe(suffix[1:]))
+        viz.draw_dot(out).save(path.parent.resolve(strict=True) / path.name)  # it would make the folder
 
 
 def _show(out: Value, paths: Sequence[Path]) -> int:
