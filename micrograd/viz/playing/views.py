@@ -10,16 +10,17 @@ The result holds no nodes: it is sent to the page as JSON.
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from math import hypot
 from typing import Any
 
 from ...engine.value import Node
-from ..drawing.card import FOLDED
+from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
 from ..drawing.names import find_names, relative
 from ..rule_text import RuleText, rule_texts
-from ..text import clean, shorten
+from ..text import clean, shorten, text_width
 from ..values import value_text
 from .gradients import Backprop, Sent, backprop, is_hand_written, is_released, parts, sent
 from .heat import Heat, heat_of, heat_of_group, heat_of_module
@@ -32,10 +33,9 @@ MOST_BOXES = 5_000  # in all scenes together: the page must not grow with the gr
 
 
 @dataclass
-class Card:
-    """The contents of a box. `data` and `grad` are floats, or None; arrays have text and heat-maps instead."""
+class Card(Box):
+    """A box that is played. `data` and `grad` are floats, or None; arrays have text and heat-maps instead."""
 
-    box: Box
     node: int | None = None  # its place in the walk, if it shows one node
     data: Any = None
     grad: Any = None
@@ -47,6 +47,26 @@ class Card:
     hand_written: bool = False
     released: bool = False
     hooked: bool = False  # a hook replaced its gradient
+
+    def face(self, uses: Sequence["Wire"] = ()) -> Face:
+        """What is on the card, whose numbers change from step to step; `uses` are the wires that leave it."""
+        rest = face(self, shape=self.shape)
+        title = rest.title if self.opens == LEADS_NOWHERE else f"\u25b8 {rest.title}"
+        counted = self.kind == "stretch" and self.data is not None and self.times == 1 and not self.shape
+        aside = f"{self.nodes:,} nodes" if counted else rest.aside
+        return replace(
+            rest, title=title, aside=aside, rows=self._rows(uses), heats=self.heats, uses=dots(len(uses)), tip=""
+        )
+
+    def _rows(self, uses: Sequence["Wire"]) -> list[tuple[str, str, float]]:
+        """The rows below the title: the numbers, without their text, or the texts of a folded box."""
+        if self.data is None:
+            texts = [text for key, text in rows(self) if key != "grad"] if self.kind in FOLDED else []
+            return [("", text, text_width(text, 12)) for text in texts]
+        parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
+        shown = [value_text(x) for x in (self.data, self.grad, *parts, *accumulate(parts)) if x is not None]
+        wide = number_width(max(shown, key=len), dots(len(uses)))  # that of the longest number at any step
+        return [(key, "", wide) for key in (("data",) if self.kind == "constant" else ("data", "grad"))]
 
 
 @dataclass
@@ -117,7 +137,7 @@ def still(told: Story) -> Picture:
     """The first scene as a static drawing, for viewers without scripts."""
     first = told.scenes[0]
     note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
-    return Picture([card.box for card in first.cards], [*first.wires], note)
+    return Picture([*first.cards], [*first.wires], note)
 
 
 def _changed(count: int) -> str:
@@ -225,10 +245,10 @@ class _Teller:
         drawn = describe(sub, local, "", names | self._given(part, outside), self.owned, number=True)
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
-            card.box.name = card.box.name or ("" if card.box.expression else card.box.op)
-            card.outside, card.box.op = True, ""
-            card.box.kind = "input" if card.box.kind == "result" else card.box.kind
-            card.heats = card.heats if card.box.kind != "module" else []  # not the weights of the result
+            card.name = card.name or ("" if card.expression else card.op)
+            card.outside, card.op = True, ""
+            card.kind = "input" if card.kind == "result" else card.kind
+            card.heats = card.heats if card.kind != "module" else []  # not the weights of the result
         wires = self._wires(sub, local, cards)
         first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
         forward = _in_order(cards, wires, first)
@@ -269,13 +289,13 @@ class _Teller:
         return [replace(around[g], members=members) for g, members in found.items()]
 
     def _card(self, box: Box, sub: Walk, group: Group, part: _Part) -> Card:
-        card = Card(box)
+        card = Card(**vars(box))
         if group.kind == "node":
             self._show(card, sub.nodes[group.members[0]])
             return card
         outputs = [sub.nodes[i] for i in _outputs(sub, group)]
         if group.kind == "module" and group.times > 1:  # the result of one call does not represent them all
-            box.rows = [row for row in box.rows if row[0] == "nodes"]
+            card.rows = [row for row in card.rows if row[0] == "nodes"]
         elif len(outputs) == 1:
             self._show(card, outputs[0])
         if group.kind == "module":
@@ -295,7 +315,7 @@ class _Teller:
         card.hooked = node in self.back.replaced
         data = self.back.then.get(node, node._data)
         texts = {"data": value_text(data)} | ({} if grad is None else {"grad": value_text(grad)})
-        card.box.rows = [(key, texts.get(key, text)) for key, text in card.box.rows]
+        card.rows = [(key, texts.get(key, text)) for key, text in card.rows]
         if node._is_number:
             card.data, card.grad = data, grad
             return
@@ -305,7 +325,7 @@ class _Teller:
             card.heats = [heat_of(data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
             for heat in card.heats:
                 heat.of = card.node
-        if data.ndim or card.box.kind != "constant":
+        if data.ndim or card.kind != "constant":
             card.shape = str(tuple(data.shape))
 
     def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
@@ -354,7 +374,7 @@ class _Teller:
         if self.back.missing:
             return False
         mine = [wire for wire in wires if wire.head == i]
-        return any(w.part is not None or (w.rule is None and cards[w.tail].box.kind != "constant") for w in mine)
+        return any(w.part is not None or (w.rule is None and cards[w.tail].kind != "constant") for w in mine)
 
     # ---- where a box leads
 
@@ -362,7 +382,7 @@ class _Teller:
         """Queue the scene of a box's contents, if it has one."""
         if group.kind not in FOLDED or len(group.members) < 2:
             return
-        members, name = sorted(group.members), card.box.name
+        members, name = sorted(group.members), card.name
         if group.kind == "module":
             made = [call[0] for i in members if (call := self.calls[i])]
             level, note = part.level + 1, ""
@@ -372,7 +392,7 @@ class _Teller:
             self.waiting.append(_Part(members, level, name, at, around, note=note, opener=card, module=module))
         elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
             level = EACH if _is_sum(group) else 0
-            self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))
+            self.waiting.append(_Part(members, level, name or card.op, at, around, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
         """For a module called many times: the nodes and weights of the call with the largest gradients, and a note."""
@@ -434,4 +454,4 @@ def _in_order(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> lis
         ready = next((i for i in left if into[i].isdisjoint(left)), None)
         done.append(min(left, key=first.__getitem__) if ready is None else ready)
         del left[done[-1]]
-    return [i for i in done if not cards[i].outside and (cards[i].box.op or cards[i].box.kind in ("module", "stretch"))]
+    return [i for i in done if not cards[i].outside and (cards[i].op or cards[i].kind in ("module", "stretch"))]
