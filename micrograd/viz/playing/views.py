@@ -163,7 +163,6 @@ class _Part:
     level: int
     title: str
     parent: int = -1
-    around: list[Group] = field(default_factory=list)  # the groups of the scene that leads here
     tab: str = ""
     note: str = ""
     opener: Card | None = None  # the box that leads to it
@@ -248,7 +247,6 @@ class _Teller:
             card.name = card.name or ("" if card.expression else card.op)
             card.outside, card.op = True, ""
             card.kind = "input" if card.kind == "result" else card.kind
-            card.heats = card.heats if card.kind != "module" else []  # not the weights of the result
         wires = self._wires(sub, local, cards)
         first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
         forward = _in_order(cards, wires, first)
@@ -257,7 +255,7 @@ class _Teller:
         self.scenes.append(Scene(part.title, cards, wires, forward, backward, part.parent, part.tab, part.note))
         self.boxes += len(cards)
         for card, group in zip(cards[len(border) :], groups[len(border) :], strict=True):
-            self._lead_on(part, at, card, group, groups)
+            self._lead_on(part, at, card, group)
 
     def _given(self, part: _Part, outside: set[int]) -> dict[int, str]:
         """Names for the inputs of a module in its own scene: x, or x0, x1 and so on."""
@@ -275,18 +273,10 @@ class _Teller:
         return Walk([self.graph.nodes[i] for i in members], operands, roots), place
 
     def _border(self, part: _Part) -> list[Group]:
-        """Outside nodes that the members use: one by one, or, if there are many, grouped as in the enclosing scene."""
+        """Outside nodes that the members use: one by one or, if there are many, in one box."""
         inside = {*part.members}
         used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
-        if len(used) <= OPEN:
-            return [Group([j]) for j in used]
-        home = {i: g for g, group in enumerate(part.around) for i in group.members}
-        found: dict[int, list[int]] = {}
-        for j in used:
-            found.setdefault(home.get(j, -1), []).append(j)
-        alone = Group([], "repeat")
-        around = {g: part.around[g] if g >= 0 else replace(alone, times=len(found[g])) for g in found}
-        return [replace(around[g], members=members) for g, members in found.items()]
+        return [Group([j]) for j in used] if len(used) <= OPEN else [Group(used, "repeat", times=len(used))]
 
     def _card(self, box: Box, sub: Walk, group: Group, part: _Part) -> Card:
         card = Card(**vars(box))
@@ -378,7 +368,7 @@ class _Teller:
 
     # ---- where a box leads
 
-    def _lead_on(self, part: _Part, at: int, card: Card, group: Group, around: list[Group]) -> None:
+    def _lead_on(self, part: _Part, at: int, card: Card, group: Group) -> None:
         """Queue the scene of a box's contents, if it has one."""
         if group.kind not in FOLDED or len(group.members) < 2:
             return
@@ -389,10 +379,10 @@ class _Teller:
             if all(len(modules) <= part.level for modules in made):
                 level, (members, note) = 0, self._one_call(members, group.times)
             module = made[0][: part.level][-1]
-            self.waiting.append(_Part(members, level, name, at, around, note=note, opener=card, module=module))
+            self.waiting.append(_Part(members, level, name, at, note=note, opener=card, module=module))
         elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
             level = EACH if _is_sum(group) else 0
-            self.waiting.append(_Part(members, level, name or card.op, at, around, opener=card))
+            self.waiting.append(_Part(members, level, name or card.op, at, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
         """For a module called many times: the nodes and weights of the call with the largest gradients, and a note."""
