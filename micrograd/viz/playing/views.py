@@ -18,7 +18,7 @@ from ...engine.value import Node
 from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
-from ..drawing.names import find_names, relative
+from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten, text_width
 from ..values import value_text
@@ -124,13 +124,7 @@ def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None
 
     `variables` are those that give names, by default the caller's; see `drawing.names`.
     """
-    graph = walk(root)
-    back = backprop(root, graph.nodes)
-    teller = _Teller(graph, back, variables)
-    teller.tell(max_nodes)
-    title = teller.scenes[0].title
-    said = (back.missing, _changed(len(back.then)), program(graph, back, teller.owned))
-    return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said, teller.modules)
+    return PlayedGraph(root, variables).story(max_nodes)
 
 
 def still(told: Story) -> Picture:
@@ -169,24 +163,25 @@ class _Part:
     module: Any = None  # whose inside it shows
 
 
-class _Teller:
-    """Makes scenes breadth first, from the whole graph down, until the page is full."""
+class PlayedGraph:
+    """A graph with its gradients and names. Its scenes are made breadth first, from the whole graph down."""
 
-    def __init__(self, graph: Walk, back: Backprop, variables: Mapping[str, Any] | None):
-        self.graph, self.back = graph, back
-        self.calls = calls_of(graph)
+    def __init__(self, root: Node, variables: Mapping[str, Any] | None):
+        self.root, self.graph = root, walk(root)
+        self.back: Backprop = backprop(root, self.graph.nodes)
+        self.calls = calls_of(self.graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
-        self.uses = _uses(graph)
-        found = find_names(graph, self.calls, variables)
-        self.names, self.owned = {id(graph.nodes[graph.roots[0]]): "out"} | found.by_id, found.owned
-        self.place = {node: i for i, node in enumerate(graph.nodes)}
+        self.uses = _uses(self.graph)
+        self.found: Names = find_names(self.graph, self.calls, variables)
+        self.names, self.owned = {id(root): "out"} | self.found.by_id, self.found.owned
+        self.place = {node: i for i, node in enumerate(self.graph.nodes)}
         self.scenes: list[Scene] = []
         self.modules: dict[int, int] = {}
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
 
-    def tell(self, max_nodes: int) -> None:
-        """Make all scenes, and store them in `views`."""
+    def story(self, max_nodes: int) -> Story:
+        """All scenes, until the page is full."""
         views = self._views(max_nodes)
         for level, tab in views:
             whole = range(len(self.graph.nodes))
@@ -203,12 +198,15 @@ class _Teller:
                 if part.opener.opens < len(self.scenes):
                     continue
             self._scene(part)
+        root, back = self.root, self.back
+        said = (back.missing, _changed(len(back.then)), program(self.graph, back, self.owned))
+        name = root.label or self.names[id(root)]
+        return Story(self.scenes, self.scenes[0].title, name, len(self.graph.nodes), *said, self.modules)
 
     def _title(self) -> str:
         """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
-        root = self.graph.nodes[self.graph.roots[0]]
         made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
-        return " = ".join(filter(None, [shorten(root.label, 40, "\u2026"), clean(made)])) or "computation graph"
+        return " = ".join(filter(None, [shorten(self.root.label, 40, "\u2026"), clean(made)])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """(nesting level, name) of each view of the whole graph; the page opens at the first."""
